@@ -1,0 +1,154 @@
+//! One thing that an operation does: the unit that rules judge.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{AbsPath, Span, Words};
+
+/// One thing that an operation does. An operation is a list of them, and the strictest answer among them is its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "access", rename_all = "snake_case")]
+pub enum Access {
+    /// Runs a program (or a builtin or function of the shell).
+    Exec(Exec),
+    /// Reads a file or lists a directory.
+    Read(PathAccess),
+    /// Creates, changes or removes a file.
+    Edit(PathAccess),
+    /// Reaches a host.
+    Fetch {
+        /// Lower case, without port, user or trailing dot.
+        host: String,
+        /// The whole address, as it was asked for.
+        url: String,
+    },
+    /// Calls a tool that is none of the above.
+    CallTool {
+        /// `mcp__server__tool`, or the agent's name for a tool of its own.
+        tool: String,
+    },
+    /// Starts a subagent.
+    Delegate {
+        /// Its type.
+        agent: String,
+    },
+    /// Repeats one tool call again and again.
+    DoomLoop {
+        /// The tool that is repeated.
+        tool: String,
+    },
+    /// Leaves the directories of the project.
+    ExternalDirectory(PathAccess),
+    /// Does something that was not understood. No rule can allow it.
+    Opaque {
+        /// What was not understood, as it was written.
+        text: String,
+        /// Where it stands in the script.
+        #[serde(default, skip)]
+        span: Span,
+    },
+}
+
+/// A program that would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exec {
+    /// The program and its arguments; `null` where they are not statically known.
+    pub argv: Words,
+    /// The command as it was written.
+    pub text: String,
+    /// What is known of it without asking any rule.
+    #[serde(default, skip)]
+    pub class: CommandClass,
+    /// Where it stands in the script.
+    #[serde(default, skip)]
+    pub span: Span,
+    /// How many leading words "always" would keep (arity); 0 when no prefix may be offered.
+    #[serde(default, skip)]
+    pub arity: u8,
+}
+
+/// What is known of a command without asking any rule.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandClass {
+    /// It reads at most the files that are listed beside it, and changes nothing.
+    Harmless,
+    /// Nothing is known of it.
+    #[default]
+    Unknown,
+}
+
+/// A file or directory that is touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathAccess {
+    /// The path by its letters.
+    pub path: AbsPath,
+    /// Where it leads once symbolic links are followed, if that is somewhere else. Both spellings are judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<AbsPath>,
+    /// The path as it was written, which may be relative; what the file system is asked about.
+    #[serde(default, skip)]
+    pub written: String,
+    /// Where it stands in the script.
+    #[serde(default, skip)]
+    pub span: Span,
+}
+
+impl PathAccess {
+    /// Returns the access to `path`, not yet resolved.
+    #[must_use]
+    pub fn new(path: AbsPath) -> Self {
+        Self { written: path.to_string(), path, resolved: None, span: Span::default() }
+    }
+
+    /// Returns both spellings, the resolved one last.
+    pub fn spellings(&self) -> impl Iterator<Item = &AbsPath> {
+        std::iter::once(&self.path).chain(&self.resolved)
+    }
+}
+
+impl Access {
+    /// Returns the name under which rules and people know this kind of access.
+    #[must_use]
+    pub const fn permission(&self) -> &'static str {
+        match self {
+            Self::Exec(_) => "bash",
+            Self::Read(_) => "read",
+            Self::Edit(_) => "edit",
+            Self::Fetch { .. } => "webfetch",
+            Self::CallTool { .. } => "tool",
+            Self::Delegate { .. } => "task",
+            Self::DoomLoop { .. } => "doom_loop",
+            Self::ExternalDirectory(_) => "external_directory",
+            Self::Opaque { .. } => "opaque",
+        }
+    }
+
+    /// Returns what it touches, in one line for a person.
+    #[must_use]
+    pub fn summary(&self) -> &str {
+        match self {
+            Self::Exec(exec) => &exec.text,
+            Self::Read(path) | Self::Edit(path) | Self::ExternalDirectory(path) => {
+                path.path.as_str()
+            }
+            Self::Fetch { url, .. } => url,
+            Self::CallTool { tool } | Self::DoomLoop { tool } => tool,
+            Self::Delegate { agent } => agent,
+            Self::Opaque { text, .. } => text,
+        }
+    }
+}

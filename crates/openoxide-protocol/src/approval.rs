@@ -1,0 +1,160 @@
+//! What goes to the reviewer, and what comes back.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{AbsPath, ApprovalId, Decision, Digest, SessionId};
+
+/// How a request is best shown (seed 001).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PresentationKind {
+    /// Plain text.
+    Text,
+    /// A unified diff.
+    Diff,
+    /// The content of a file that would be written.
+    FileContent,
+    /// A command, with its working directory.
+    Command,
+    /// Structured data, as JSON.
+    Structured,
+}
+
+/// What a reviewer is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presentation {
+    /// How to show it.
+    #[serde(rename = "type")]
+    pub kind: PresentationKind,
+    /// What to show. It comes from an agent and is hostile: who shows it escapes it.
+    pub content: String,
+    /// The language, for highlighting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// More, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// A question to a reviewer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalRequest {
+    /// The version of this shape.
+    pub schema: u32,
+    /// Its id.
+    pub id: ApprovalId,
+    /// The conversation that waits for the answer.
+    pub session: SessionId,
+    /// The tool that wants to run.
+    pub tool: String,
+    /// One line that says what is wanted.
+    pub title: String,
+    /// The directory that it would run in.
+    pub cwd: AbsPath,
+    /// What to show.
+    pub presentation: Presentation,
+    /// Why a person is asked, part by part, with the findings and with what "always" would add.
+    pub decision: Decision,
+    /// What the answer is bound to.
+    pub digest: Digest,
+    /// Requests of one group can be answered together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Only a yes to this very request counts: no batch, no flag that says yes to all (Aider's `explicit_yes_required`).
+    #[serde(default)]
+    pub explicit_yes_required: bool,
+}
+
+/// How long a yes is remembered.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantScope {
+    /// Not at all: it counts for this request.
+    Once,
+    /// For exactly this operation, until the session ends.
+    Session,
+    /// For the rules that "always" showed, for the project.
+    Project,
+}
+
+/// The choice with what it carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "response", rename_all = "snake_case")]
+pub enum ApprovalResponse {
+    /// Yes.
+    Approved {
+        /// For how long.
+        scope: GrantScope,
+    },
+    /// No; the message reaches the model as a correction. Other requests of the session fall with it.
+    Rejected {
+        /// What to do instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// No, to this request alone.
+    Denied,
+    /// Stop: this request and all others of the session are refused, and the turn ends.
+    Cancelled,
+}
+
+/// The bare choice, as Codex has it: for keys and for the audit record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewDecision {
+    /// Yes, once.
+    Approved,
+    /// Yes, for the session.
+    ApprovedForSession,
+    /// Yes, and the rules that were shown are kept for the project.
+    ApprovedExecpolicyAmendment,
+    /// No.
+    Denied,
+    /// No, and stop.
+    Abort,
+}
+
+impl ApprovalResponse {
+    /// Returns the bare choice.
+    #[must_use]
+    pub const fn review_decision(&self) -> ReviewDecision {
+        match self {
+            Self::Approved { scope: GrantScope::Once } => ReviewDecision::Approved,
+            Self::Approved { scope: GrantScope::Session } => ReviewDecision::ApprovedForSession,
+            Self::Approved { scope: GrantScope::Project } => {
+                ReviewDecision::ApprovedExecpolicyAmendment
+            }
+            Self::Denied => ReviewDecision::Denied,
+            Self::Rejected { .. } | Self::Cancelled => ReviewDecision::Abort,
+        }
+    }
+}
+
+/// How one pending request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolutionKind {
+    /// This very request was answered.
+    Answered,
+    /// A grant that another answer gave covers it now.
+    Retroactive,
+    /// Another request of the session was rejected.
+    Cascade,
+}
+
+/// The end of one pending request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resolution {
+    /// The request.
+    pub id: ApprovalId,
+    /// How it ended.
+    pub kind: ResolutionKind,
+    /// The answer that it ended with.
+    pub response: ApprovalResponse,
+}

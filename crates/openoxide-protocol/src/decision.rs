@@ -1,0 +1,98 @@
+//! The engine's answer to one operation.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Access, Finding};
+
+/// What a rule asks for, and what a decision says. They are ordered: the strictest is the greatest.
+#[doc(alias = "PermissionAction")]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It may pass.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It may not pass.
+    Deny,
+}
+
+impl Effect {
+    /// Returns the word that policies use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// Names a rule: where it stands and what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RuleRef {
+    /// `managed`, `cli`, `local`, `project`, `user` or `default`.
+    pub layer: String,
+    /// The file that it stands in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The effect and the rule, as in `ask Bash(git push *)`.
+    pub text: String,
+    /// The reason that its author gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The decision on one access.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// What is judged.
+    #[serde(flatten)]
+    pub access: Access,
+    /// The answer.
+    pub decision: Effect,
+    /// The rule that decided; none where a default, the mode or the safety floor did.
+    pub rule: Option<RuleRef>,
+    /// Why, for a person: one sentence, lower case, without a full stop.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// What must hold for an allow to hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "obligation", rename_all = "snake_case")]
+pub enum Obligation {
+    /// The operation is written into the audit record.
+    Audit,
+    /// The process is confined by the operating system.
+    Confine,
+}
+
+/// The engine's answer to one operation, with its grounds.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    /// The strictest answer among the parts.
+    #[serde(rename = "decision")]
+    pub effect: Effect,
+    /// Why, for a person: one sentence, without a full stop.
+    pub reason: String,
+    /// The rule that decided; none where a default, the mode or the safety floor did.
+    pub rule: Option<RuleRef>,
+    /// Each access with its own answer.
+    pub parts: Vec<Part>,
+    /// What the analysis noticed.
+    pub findings: Vec<Finding>,
+    /// The rules that "always" would add; empty when nothing may be remembered.
+    pub always: Vec<String>,
+    /// What must hold for an allow to hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obligations: Vec<Obligation>,
+}

@@ -1,0 +1,65 @@
+//! What the analysis of a command noticed.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A piece of the script: byte offsets, the end not included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+pub struct Span {
+    /// Where it begins.
+    pub start: u32,
+    /// Where it has ended.
+    pub end: u32,
+}
+
+impl Span {
+    /// Returns the span of these two offsets. What lies beyond 4 GiB is cut; no script is that long.
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Self {
+        let cut = |at| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: cut(start), end: cut(end) }
+    }
+}
+
+// In JSON a span is `[start, end]`, as the contract has it.
+impl Serialize for Span {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (self.start, self.end).serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (start, end) = <(u32, u32)>::deserialize(from)?;
+        Ok(Self { start, end })
+    }
+}
+
+/// What a finding does to a decision.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// It is shown, and changes nothing.
+    Note,
+    /// It turns an allow into an ask, in every mode but `bypass_permissions`.
+    Escalate,
+    /// It turns an allow into an ask in every mode.
+    CircuitBreaker,
+}
+
+/// What shell analysis says of a command, under a code that stays the same when the words change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// `OX1xx` injection, `OX2xx` danger, `OX3xx` obscured; `docs/findings/` has a page for each.
+    pub code: Cow<'static, str>,
+    /// What it does to the decision.
+    pub kind: FindingKind,
+    /// One sentence for a person, lower case, without a full stop.
+    pub message: Cow<'static, str>,
+    /// Where in the script it was found.
+    pub span: Span,
+}

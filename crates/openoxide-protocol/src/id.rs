@@ -1,0 +1,71 @@
+//! Identifiers, each a type of its own so that none can stand in for another.
+
+use std::{fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+        )]
+        #[serde(transparent)]
+        #[schemars(transparent)]
+        pub struct $name(#[schemars(with = "String")] Uuid);
+
+        impl $name {
+            /// Returns the UUIDv7 (RFC 9562) of this moment: later ids sort after earlier ones.
+            ///
+            /// The clock and the randomness are the caller's, so that this crate needs neither.
+            #[must_use]
+            pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
+                Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(out)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.parse().map(Self)
+            }
+        }
+    };
+}
+
+id! {
+    /// One conversation of one agent.
+    SessionId
+}
+id! {
+    /// One question to a reviewer.
+    ApprovalId
+}
+
+/// One tool call, in the agent's own spelling.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct CallId(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_version_7_and_sort_by_time() {
+        let early = ApprovalId::from_parts(1, [255; 10]);
+        let late = ApprovalId::from_parts(2, [0; 10]);
+        assert!(early < late);
+        assert_eq!(early.0.get_version_num(), 7);
+        assert_eq!(early.to_string().parse::<ApprovalId>(), Ok(early));
+    }
+}

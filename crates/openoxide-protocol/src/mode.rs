@@ -1,0 +1,72 @@
+//! How much is asked about.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What happens where no rule of a person has spoken (seed 004; DECISIONS 9).
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionMode {
+    /// Ask.
+    #[default]
+    Default,
+    /// Edits inside the project pass; the rest asks.
+    AcceptEdits,
+    /// Only what reads passes; what changes anything is denied.
+    Plan,
+    /// What would be asked is denied.
+    DontAsk,
+    /// What would be asked passes, but for rules that ask and for circuit breakers.
+    BypassPermissions,
+}
+
+impl PermissionMode {
+    /// Every mode, in the order of the documents.
+    pub const ALL: [Self; 5] =
+        [Self::Default, Self::AcceptEdits, Self::Plan, Self::DontAsk, Self::BypassPermissions];
+
+    /// Returns the word that policies and the command line use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "accept_edits",
+            Self::Plan => "plan",
+            Self::DontAsk => "dont_ask",
+            Self::BypassPermissions => "bypass_permissions",
+        }
+    }
+
+    /// Reads the word, in our spelling or in that of the agents (`acceptEdits`).
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
+        let word = plain(word);
+        Self::ALL.into_iter().find(|mode| plain(mode.as_str()) == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_in_every_spelling() {
+        assert_eq!(PermissionMode::parse("acceptEdits"), Some(PermissionMode::AcceptEdits));
+        assert_eq!(PermissionMode::parse("dont-ask"), Some(PermissionMode::DontAsk));
+        assert_eq!(PermissionMode::parse("yolo"), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! A tool call as the gate sees it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{AbsPath, Access, CallId, Finding, SessionId};
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "principal", rename_all = "snake_case")]
+pub enum Principal {
+    /// The agent itself.
+    #[default]
+    Agent,
+    /// A subagent of this type.
+    Subagent {
+        /// Its type.
+        agent: String,
+    },
+    /// A person at the command line.
+    Person,
+}
+
+/// What a tool call wants, read from the agent's bytes; what it *means* is worked out later ([`Facts`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    /// Runs a shell script.
+    Command {
+        /// The script, in bash's language.
+        script: String,
+    },
+    /// Reads these files or directories; relative ones count from the working directory.
+    Read {
+        /// As they were written.
+        paths: Vec<String>,
+    },
+    /// Changes these files.
+    Edit {
+        /// As they were written.
+        paths: Vec<String>,
+    },
+    /// Fetches an address.
+    Fetch {
+        /// As it was written.
+        url: String,
+    },
+    /// Calls any other tool.
+    CallTool,
+    /// Starts a subagent.
+    Delegate {
+        /// Its type.
+        agent: String,
+    },
+    /// Was not understood; the text says what, in one line.
+    Opaque {
+        /// What was not understood.
+        text: String,
+    },
+}
+
+/// A SHA-256 that binds an approval to the exact operation that was shown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 32]);
+
+/// A tool call as the gate sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Operation {
+    /// The conversation that it belongs to.
+    pub session: SessionId,
+    /// The agent's own id of the call.
+    pub call: CallId,
+    /// Who asks.
+    pub principal: Principal,
+    /// The tool, in the agent's spelling.
+    pub tool: String,
+    /// What it wants.
+    pub action: Action,
+    /// The tool's input, as it came.
+    pub input: Value,
+    /// The directory that relative paths count from.
+    pub cwd: AbsPath,
+}
+
+/// What an operation means: every access it has, and what was noticed on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Facts {
+    /// Everything that it does.
+    pub accesses: Vec<Access>,
+    /// What was noticed.
+    pub findings: Vec<Finding>,
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Digest({self})")
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        read_hex(&text)
+            .map(Self)
+            .ok_or_else(|| serde::de::Error::custom("not 64 hexadecimal digits"))
+    }
+}
+
+impl JsonSchema for Digest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" })
+    }
+}
+
+fn read_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits = text.as_bytes();
+    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_hexadecimal() {
+        let digest = Digest([0xAB; 32]);
+        let json = serde_json::to_string(&digest).unwrap();
+        assert_eq!(json, format!("\"{}\"", "ab".repeat(32)));
+        assert_eq!(serde_json::from_str::<Digest>(&json).unwrap(), digest);
+        assert!(serde_json::from_str::<Digest>("\"+b\"").is_err());
+    }
+}

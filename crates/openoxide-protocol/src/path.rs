@@ -1,0 +1,180 @@
+//! Absolute paths, as text.
+
+use std::{borrow::Cow, fmt};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A path that is guaranteed to be absolute and lexically normal: it begins with `/`, has no empty, `.` or `..`
+/// component, does not end in `/` (but for the root itself), and holds no NUL.
+///
+/// Lexically normal is not resolved: a symbolic link before a `..` can lead elsewhere. Who needs the truth asks the
+/// file system and keeps both spellings ([`crate::PathAccess`]).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct AbsPath(String); // INVARIANT: made by `normal` only.
+
+/// Why a text is not an [`AbsPath`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathError {
+    /// It does not begin with `/`.
+    NotAbsolute,
+    /// It holds a NUL, which no path of any file system can.
+    Nul,
+}
+
+impl AbsPath {
+    /// Returns the normal form of an absolute path.
+    ///
+    /// # Errors
+    /// Says why `text` cannot be one.
+    pub fn new(text: &str) -> Result<Self, PathError> {
+        match text {
+            _ if text.contains('\0') => Err(PathError::Nul),
+            _ if text.starts_with('/') => Ok(Self(normal("", text))),
+            _ => Err(PathError::NotAbsolute),
+        }
+    }
+
+    /// Returns `/`.
+    #[must_use]
+    pub fn root() -> Self {
+        Self("/".to_owned())
+    }
+
+    /// Returns the path that `relative` names when this is the working directory. An absolute `relative` stands for
+    /// itself. A NUL ends the name, as it does for the kernel.
+    #[must_use]
+    pub fn join(&self, relative: &str) -> Self {
+        let relative = relative.split('\0').next().unwrap_or_default();
+        if relative.starts_with('/') {
+            return Self(normal("", relative));
+        }
+        Self(normal(self.0.trim_end_matches('/'), relative))
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the directory that holds this path; the root has none.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (head, name) = self.0.rsplit_once('/')?;
+        match (head, name) {
+            (_, "") => None,
+            ("", _) => Some(Self::root()),
+            (head, _) => Some(Self(head.to_owned())),
+        }
+    }
+
+    /// Returns the last component; the root has none.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.0.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty())
+    }
+
+    /// Returns what comes after `base`, without a leading `/`; empty when both are the same; nothing when this path
+    /// does not lie at or below `base`. Whole components are compared: `/ab` does not lie below `/a`.
+    #[must_use]
+    pub fn below<'a>(&'a self, base: &Self) -> Option<&'a str> {
+        let rest = self.0.strip_prefix(base.0.trim_end_matches('/'))?;
+        match rest.strip_prefix('/') {
+            Some(rest) => Some(rest),
+            None => rest.is_empty().then_some(""),
+        }
+    }
+}
+
+/// Joins `base` (normal, without a trailing `/`) and `rest`, resolving `.` and `..` by their letters.
+fn normal(base: &str, rest: &str) -> String {
+    let mut path = String::with_capacity(base.len() + rest.len() + 1);
+    path.push_str(base);
+    for component in rest.split('/') {
+        match component {
+            "" | "." => {}
+            ".." => path.truncate(path.rfind('/').unwrap_or(0)),
+            name => {
+                path.push('/');
+                path.push_str(name);
+            }
+        }
+    }
+    if path.is_empty() {
+        path.push('/');
+    }
+    path
+}
+
+impl fmt::Display for AbsPath {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::NotAbsolute => "the path does not begin with `/`",
+            Self::Nul => "the path holds a NUL",
+        })
+    }
+}
+
+impl std::error::Error for PathError {}
+
+impl<'de> Deserialize<'de> for AbsPath {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = Cow::<'_, str>::deserialize(from)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(base: &str, relative: &str) -> String {
+        AbsPath::new(base).unwrap().join(relative).to_string()
+    }
+
+    #[test]
+    fn joins_by_the_letters() {
+        assert_eq!(joined("/a/b", "c"), "/a/b/c");
+        assert_eq!(joined("/a/b", "../c/./d//"), "/a/c/d");
+        assert_eq!(joined("/a", "../../.."), "/");
+        assert_eq!(joined("/", "x"), "/x");
+        assert_eq!(joined("/a", "/b"), "/b");
+        assert_eq!(joined("/a", ""), "/a");
+        assert_eq!(joined("/a", "b\0c"), "/a/b");
+    }
+
+    #[test]
+    fn refuses_what_is_not_absolute() {
+        assert_eq!(AbsPath::new("a/b"), Err(PathError::NotAbsolute));
+        assert_eq!(AbsPath::new(""), Err(PathError::NotAbsolute));
+        assert_eq!(AbsPath::new("/a\0"), Err(PathError::Nul));
+        assert!(serde_json::from_str::<AbsPath>("\"a\"").is_err());
+        assert_eq!(serde_json::from_str::<AbsPath>("\"/a/../b\"").unwrap().as_str(), "/b");
+    }
+
+    #[test]
+    fn below_compares_whole_components() {
+        let path = |text| AbsPath::new(text).unwrap();
+        assert_eq!(path("/a/b/c").below(&path("/a")), Some("b/c"));
+        assert_eq!(path("/a").below(&path("/a")), Some(""));
+        assert_eq!(path("/ab").below(&path("/a")), None);
+        assert_eq!(path("/ab").below(&AbsPath::root()), Some("ab"));
+        assert_eq!(path("/").below(&path("/a")), None);
+    }
+
+    #[test]
+    fn parents_end_at_the_root() {
+        assert_eq!(AbsPath::new("/a/b").unwrap().parent().unwrap().as_str(), "/a");
+        assert_eq!(AbsPath::new("/a").unwrap().parent(), Some(AbsPath::root()));
+        assert_eq!(AbsPath::root().parent(), None);
+        assert_eq!(AbsPath::root().name(), None);
+    }
+}

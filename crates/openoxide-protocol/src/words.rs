@@ -1,0 +1,250 @@
+//! The words of a command, as far as they are known before it runs.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeSeq as _,
+};
+
+/// Stands inside a word for text that is not known: any bytes, but one word. UTF-8 never holds this byte.
+const SOME_TEXT: u8 = 0xFF;
+/// Stands for any number of words that are not known, none included. UTF-8 never holds this byte.
+const SOME_WORDS: u8 = 0xFE;
+
+/// The words of one command, program first.
+///
+/// Each word is wholly known, known in part (`--depth=$N`), or unknown; an unquoted expansion can even become any
+/// number of words. In JSON a word that is not wholly known is `null`.
+///
+/// They lie in one piece of memory, each word followed by a NUL (which no argument can hold), because that is the form
+/// that rules are matched against: a blank in a rule is a boundary between two words, and no word can forge one.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Words {
+    bytes: Vec<u8>, // INVARIANT: UTF-8 pieces, the two marks above, and one NUL after each word.
+}
+
+/// One word of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word<'a> {
+    /// The whole word is known.
+    Known(&'a str),
+    /// One word, of which only the beginning is known (it may be empty).
+    Begins(&'a str),
+    /// Any number of words, none included.
+    Many,
+}
+
+impl Words {
+    /// Returns no words.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a word that is known. What follows a NUL is dropped, as the kernel drops it.
+    pub fn push(&mut self, word: &str) {
+        self.push_piece(word);
+        self.end_word();
+    }
+
+    /// Adds one word of which nothing is known.
+    pub fn push_unknown(&mut self) {
+        self.push_unknown_piece();
+        self.end_word();
+    }
+
+    /// Adds any number of unknown words, none included.
+    pub fn push_many(&mut self) {
+        self.bytes.push(SOME_WORDS);
+        self.end_word();
+    }
+
+    /// Adds known text to the word that is being built; [`Self::end_word`] ends it.
+    pub fn push_piece(&mut self, text: &str) {
+        let text = text.split('\0').next().unwrap_or_default();
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds unknown text to the word that is being built.
+    pub fn push_unknown_piece(&mut self) {
+        if self.bytes.last() != Some(&SOME_TEXT) {
+            self.bytes.push(SOME_TEXT);
+        }
+    }
+
+    /// Ends the word that is being built.
+    pub fn end_word(&mut self) {
+        self.bytes.push(0);
+    }
+
+    /// Returns the words in the form that rules match: each followed by a NUL.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Says whether every word is wholly known.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        !self.bytes.iter().any(|byte| matches!(*byte, SOME_TEXT | SOME_WORDS))
+    }
+
+    /// Says whether some part can become any number of words.
+    #[must_use]
+    pub fn has_many(&self) -> bool {
+        self.bytes.contains(&SOME_WORDS)
+    }
+
+    /// Says whether there is no word.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Returns the number of words.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.iter().filter(|byte| **byte == 0).count()
+    }
+
+    /// Returns the words in order.
+    pub fn iter(&self) -> impl Iterator<Item = Word<'_>> {
+        let text = self.bytes.strip_suffix(&[0]).unwrap_or(&self.bytes);
+        text.split(|byte| *byte == 0)
+            .take(if self.bytes.is_empty() { 0 } else { usize::MAX })
+            .map(read)
+    }
+
+    /// Returns the word at `index`, if it is there and wholly known.
+    #[must_use]
+    pub fn known(&self, index: usize) -> Option<&str> {
+        match self.iter().nth(index)? {
+            Word::Known(word) => Some(word),
+            Word::Begins(_) | Word::Many => None,
+        }
+    }
+
+    /// Returns the words from `index` on.
+    #[must_use]
+    pub fn tail(&self, index: usize) -> Self {
+        let skipped: usize =
+            self.bytes.split_inclusive(|byte| *byte == 0).take(index).map(<[u8]>::len).sum();
+        Self { bytes: self.bytes.get(skipped..).unwrap_or_default().to_vec() }
+    }
+}
+
+fn read(word: &[u8]) -> Word<'_> {
+    let mark = word.iter().position(|byte| matches!(*byte, SOME_TEXT | SOME_WORDS));
+    let known = word.get(..mark.unwrap_or(word.len())).unwrap_or_default();
+    let text = std::str::from_utf8(known).unwrap_or_default();
+    match mark.and_then(|at| word.get(at)) {
+        None => Word::Known(text),
+        Some(&SOME_WORDS) => Word::Many,
+        Some(_) => Word::Begins(text),
+    }
+}
+
+impl<W: AsRef<str>> FromIterator<W> for Words {
+    fn from_iter<I: IntoIterator<Item = W>>(words: I) -> Self {
+        let mut all = Self::new();
+        for word in words {
+            all.push(word.as_ref());
+        }
+        all
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for Words {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut list = to.serialize_seq(Some(self.len()))?;
+        for word in self.iter() {
+            match word {
+                Word::Known(text) => list.serialize_element(text)?,
+                Word::Begins(_) | Word::Many => list.serialize_element(&None::<&str>)?,
+            }
+        }
+        list.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Words {
+    /// Reads `null` as any number of unknown words: the least that can be known of it.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut words = Self::new();
+        for word in Vec::<Option<String>>::deserialize(from)? {
+            match word {
+                Some(word) if word.contains('\0') => {
+                    return Err(D::Error::custom("a word holds a NUL"));
+                }
+                Some(word) => words.push(&word),
+                None => words.push_many(),
+            }
+        }
+        Ok(words)
+    }
+}
+
+impl JsonSchema for Words {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Words".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<Option<String>>::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_as_they_went_in() {
+        let mut words: Words = ["git", "", "a b"].into_iter().collect();
+        words.push_piece("--depth=");
+        words.push_unknown_piece();
+        words.push_unknown_piece();
+        words.end_word();
+        words.push_many();
+        let expected = [
+            Word::Known("git"),
+            Word::Known(""),
+            Word::Known("a b"),
+            Word::Begins("--depth="),
+            Word::Many,
+        ];
+        assert_eq!(words.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(words.len(), 5);
+        assert_eq!(serde_json::to_string(&words).unwrap(), r#"["git","","a b",null,null]"#);
+        assert!(!words.is_known() && words.has_many());
+    }
+
+    #[test]
+    fn no_words_are_no_words() {
+        assert_eq!(Words::new().iter().count(), 0);
+        assert_eq!(Words::new().known(0), None);
+        assert_eq!([""].iter().collect::<Words>().iter().collect::<Vec<_>>(), [Word::Known("")]);
+    }
+
+    #[test]
+    fn a_word_cannot_forge_a_boundary() {
+        let words: Words = ["a\0b"].into_iter().collect();
+        assert_eq!(words.as_bytes(), b"a\0");
+        assert!(serde_json::from_str::<Words>("[\"a\\u0000b\"]").is_err());
+    }
+
+    #[test]
+    fn tail_drops_whole_words() {
+        let words: Words = ["sudo", "rm", "x"].into_iter().collect();
+        assert_eq!(words.tail(1), ["rm", "x"].into_iter().collect());
+        assert!(words.tail(9).is_empty());
+        assert_eq!(words.known(1), Some("rm"));
+    }
+}
