@@ -1,1 +1,60 @@
-//! To come.
+//! What is allowed, asked about or denied: rules, layers and the gate.
+//!
+//! This crate decides and does nothing else: it reads no file, clock or environment, it knows no shell, and the same
+//! question always gets the same answer.
+//!
+//! ```
+//! use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, PolicyStack, default_layer, evaluate, parse};
+//! use openoxide_protocol::{AbsPath, Access, Effect, Exec, Facts, PermissionMode};
+//!
+//! let root = AbsPath::new("/work/project")?;
+//! let rule = parse("Bash(git push *)", Effect::Deny, Anchors { home: None, base: &root })?;
+//! let user = Layer {
+//!     kind: LayerKind::User,
+//!     file: None,
+//!     combining: Combining::Strictest,
+//!     rules: vec![rule],
+//!     mode: None,
+//! };
+//! let policy = PolicyStack::compile(&[user, default_layer()])?;
+//! let push = Access::Exec(Exec {
+//!     argv: ["git", "push", "--force"].into_iter().collect(),
+//!     text: "git push --force".to_owned(),
+//!     class: Default::default(),
+//!     span: Default::default(),
+//!     arity: 2,
+//! });
+//! let context = Context { mode: PermissionMode::Default, cwd: &root, roots: std::slice::from_ref(&root), doubt: None };
+//! let decision = evaluate(&policy, &context, &Facts { accesses: vec![push], findings: vec![] });
+//! assert_eq!(decision.effect, Effect::Deny);
+//! assert_eq!(decision.rule.unwrap().text, "deny Bash(git push *)");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod always;
+mod combine;
+mod default_layer;
+mod evaluate;
+mod gate;
+pub mod glob;
+mod grant;
+mod index;
+pub mod pattern;
+mod possible;
+mod rule;
+pub mod safety_floor;
+mod stack;
+mod subject;
+mod syntax;
+
+pub use always::exactly;
+pub use combine::{Combining, Ruling};
+pub use default_layer::default_layer;
+pub use evaluate::{Context, Outcome, Why, decide, effect, evaluate};
+pub use gate::{NotPending, PermissionGate, Permit, Question, Refusal, Settled, Step};
+pub use grant::{Grants, remembered};
+pub use index::MAX_LAYERS;
+pub use rule::{Anchors, Pattern, Rule, RuleError, Space};
+pub use stack::{Layer, LayerKind, PolicyStack, TooMuch, Unusable};
+pub use syntax::{parse, parse_long};

@@ -1,0 +1,71 @@
+//! What "always" would add: the rules that are shown before it is chosen (DECISIONS 7).
+
+use openoxide_protocol::{Access, Effect, Exec, Words};
+
+use crate::{
+    evaluate::{Outcome, Why},
+    pattern::{command, path},
+};
+
+/// Returns one rule for each access that is asked about; none at all when one of them cannot be remembered, because then
+/// a yes for the others would not save the question.
+pub(crate) fn rules(accesses: &[Access], outcomes: &[Outcome]) -> Vec<String> {
+    let mut rules = Vec::new();
+    for (access, outcome) in accesses.iter().zip(outcomes) {
+        match outcome.effect {
+            Effect::Allow => {}
+            Effect::Deny => return Vec::new(),
+            Effect::Ask => match rule(access, outcome.why) {
+                Some(rule) if rules.contains(&rule) => {}
+                Some(rule) => rules.push(rule),
+                None => return Vec::new(),
+            },
+        }
+    }
+    rules
+}
+
+fn rule(access: &Access, why: Why) -> Option<String> {
+    match why {
+        Why::Rule | Why::NoRule | Why::Outside => {}
+        Why::Possible(_)
+        | Why::Opaque
+        | Why::Secret
+        | Why::Protected
+        | Why::Harmless
+        | Why::Inside
+        | Why::Mode(_) => return None,
+    }
+    match access {
+        Access::Exec(exec) => prefix(exec),
+        Access::Read(place) => Some(format!("Read({})", path::quote(&place.path))),
+        Access::Edit(place) => Some(format!("Edit({})", path::quote(&place.path))),
+        Access::ExternalDirectory(place) => {
+            Some(format!("ExternalDirectory({})", path::quote(&place.path)))
+        }
+        Access::Fetch { host, .. } => Some(format!("WebFetch(domain:{host})")),
+        Access::CallTool { tool } => Some(tool.clone()),
+        Access::Delegate { agent } => Some(format!("Task({agent})")),
+        Access::DoomLoop { tool } => Some(format!("DoomLoop({tool})")),
+        Access::Opaque { .. } => None,
+    }
+}
+
+/// Returns the rule for a command's prefix, as long as its arity says; nothing when no prefix may be offered.
+fn prefix(exec: &Exec) -> Option<String> {
+    let arity = usize::from(exec.arity);
+    if arity == 0 || arity > exec.argv.len() {
+        return None;
+    }
+    let words: Option<Vec<_>> = (0..arity).map(|index| exec.argv.known(index)).collect();
+    let words: Vec<_> = words?.into_iter().map(command::quote).collect();
+    Some(format!("Bash({} *)", words.join(" ")))
+}
+
+/// Returns the rule that matches this very command and no other.
+#[must_use]
+pub fn exactly(argv: &Words) -> Option<String> {
+    let words: Option<Vec<_>> = (0..argv.len()).map(|index| argv.known(index)).collect();
+    let words: Vec<_> = words?.into_iter().map(command::quote).collect();
+    Some(format!("Bash({})", words.join(" ")))
+}

@@ -1,0 +1,131 @@
+//! The combining algorithms: how several matches become one answer (DECISIONS 1).
+
+use openoxide_protocol::Effect;
+
+use crate::stack::LayerKind;
+
+/// How the matches of one layer become one answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Combining {
+    /// Deny over ask over allow; the order of the rules does not matter.
+    #[default]
+    Strictest,
+    /// Deny over allow over ask (the letter of seed 004).
+    DenyAllowAsk,
+    /// The rule that stands last (OpenCode, D027).
+    LastMatch,
+}
+
+/// The answer of the rules to one subject: which rule spoke, and what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// What the rule asks for.
+    pub effect: Effect,
+    /// Its number, for [`crate::PolicyStack::rule_ref`].
+    pub rule: u32,
+    /// The layer that it stands in.
+    pub layer: LayerKind,
+    /// Whether it names one thing and no wildcard.
+    pub exact: bool,
+}
+
+/// Ranks leave this many bits for the order.
+const ORDER_BITS: u32 = 24;
+const ORDERS: u32 = (1 << ORDER_BITS) - 1;
+
+impl Combining {
+    /// Every algorithm.
+    pub const ALL: [Self; 3] = [Self::Strictest, Self::DenyAllowAsk, Self::LastMatch];
+
+    /// Returns the word that policies use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Strictest => "strictest",
+            Self::DenyAllowAsk => "deny-allow-ask",
+            Self::LastMatch => "last-match",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|combining| combining.as_str() == word)
+    }
+
+    pub(crate) fn from_code(code: u32) -> Self {
+        Self::ALL.into_iter().find(|combining| *combining as u32 == code).unwrap_or_default()
+    }
+
+    /// Returns a number that is never 0: among the rules that match, the one with the greatest decides.
+    pub(crate) const fn rank(self, effect: Effect, order: u32) -> u32 {
+        let earlier_first = ORDERS - order;
+        let class = match (self, effect) {
+            (Self::LastMatch, _) => return order + 1,
+            (_, Effect::Deny) => 3,
+            (Self::Strictest, Effect::Ask) | (Self::DenyAllowAsk, Effect::Allow) => 2,
+            (Self::Strictest, Effect::Allow) | (Self::DenyAllowAsk, Effect::Ask) => 1,
+        };
+        class << ORDER_BITS | earlier_first
+    }
+
+    /// Returns the order that a rank was made of.
+    pub(crate) const fn order(self, rank: u32) -> u32 {
+        match self {
+            Self::LastMatch => rank - 1,
+            Self::Strictest | Self::DenyAllowAsk => ORDERS - (rank & ORDERS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn effect() -> impl Strategy<Value = Effect> {
+        prop_oneof![Just(Effect::Allow), Just(Effect::Ask), Just(Effect::Deny)]
+    }
+
+    /// The effect of the rule that decides, when all of these match.
+    fn decides(combining: Combining, effects: &[Effect]) -> Option<Effect> {
+        let ranked = effects.iter().zip(0..).map(|(effect, order)| combining.rank(*effect, order));
+        let order = combining.order(ranked.max()?);
+        effects.get(order as usize).copied()
+    }
+
+    #[test]
+    fn algorithms_say_what_their_names_say() {
+        use Effect::{Allow, Ask, Deny};
+        let rows = [
+            (Combining::Strictest, vec![], None),
+            (Combining::Strictest, vec![Allow, Ask], Some(Ask)),
+            (Combining::Strictest, vec![Deny, Allow], Some(Deny)),
+            (Combining::DenyAllowAsk, vec![Ask, Allow], Some(Allow)),
+            (Combining::DenyAllowAsk, vec![Ask, Allow, Deny], Some(Deny)),
+            (Combining::LastMatch, vec![Deny, Ask, Allow], Some(Allow)),
+            (Combining::LastMatch, vec![Allow, Deny], Some(Deny)),
+        ];
+        for (combining, effects, expected) in rows {
+            assert_eq!(decides(combining, &effects), expected, "{combining:?} {effects:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn one_more_rule_never_relaxes(effects in prop::collection::vec(effect(), 1..8), extra in effect()) {
+            let before = decides(Combining::Strictest, &effects);
+            let after = decides(Combining::Strictest, &[effects, vec![extra]].concat());
+            prop_assert!(before <= after);
+        }
+
+        #[test]
+        fn the_order_comes_back(effect in effect(), order in 0..ORDERS) {
+            for combining in Combining::ALL {
+                prop_assert!(combining.rank(effect, order) > 0);
+                prop_assert_eq!(combining.order(combining.rank(effect, order)), order);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The built-in layer: what holds where nobody has said anything.
+
+use openoxide_protocol::{AbsPath, Effect};
+
+use crate::{
+    combine::Combining,
+    rule::{Anchors, Rule},
+    stack::{Layer, LayerKind},
+    syntax,
+};
+
+/// The built-in rules; the last that matches decides, as in OpenCode, where those about `.env` come from.
+const RULES: &[(Effect, &str, &str)] = &[
+    (Effect::Ask, "Read(//**/*.env)", "it usually holds secrets"),
+    (Effect::Ask, "Read(//**/*.env.*)", "it usually holds secrets"),
+    (Effect::Allow, "Read(//**/*.env.example)", "it is an example without secrets"),
+    // Tools that only read or only talk to the person: they touch no file, host or process of their own.
+    (Effect::Allow, "AskUserQuestion", "it asks the person"),
+    (Effect::Allow, "BashOutput", "it only reads"),
+    (Effect::Allow, "EnterPlanMode", "it changes nothing"),
+    (Effect::Allow, "ExitPlanMode", "it asks the person"),
+    (Effect::Allow, "TaskOutput", "it only reads"),
+    (Effect::Allow, "TodoRead", "it only reads"),
+    (Effect::Allow, "TodoWrite", "it notes the agent's own plan"),
+    (Effect::Allow, "todoread", "it only reads"),
+    (Effect::Allow, "todowrite", "it notes the agent's own plan"),
+    (Effect::Allow, "update_plan", "it notes the agent's own plan"),
+];
+
+/// Returns the built-in layer.
+#[must_use]
+pub fn default_layer() -> Layer {
+    let root = AbsPath::root();
+    let anchors = Anchors { home: None, base: &root };
+    let rule = |(effect, text, reason): &(Effect, &str, &str)| {
+        let rule = syntax::parse(text, *effect, anchors).ok()?;
+        Some(Rule { reason: Some((*reason).to_owned()), ..rule })
+    };
+    Layer {
+        kind: LayerKind::Default,
+        file: None,
+        combining: Combining::LastMatch,
+        rules: RULES.iter().filter_map(rule).collect(),
+        mode: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_rule_is_a_rule() {
+        assert_eq!(default_layer().rules.len(), RULES.len());
+    }
+}

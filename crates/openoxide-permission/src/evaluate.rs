@@ -1,0 +1,394 @@
+//! From facts to a decision: pure, total, deterministic.
+
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, Decision, Effect, Facts, Finding, FindingKind, Part, PathAccess,
+    PermissionMode, RuleRef,
+};
+
+use crate::{
+    always,
+    combine::Ruling,
+    index::{MAX_LAYERS, Ranks, Subject},
+    possible,
+    rule::Space,
+    safety_floor,
+    stack::{LayerKind, PolicyStack},
+    subject,
+};
+
+/// The facts of the moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The mode in force.
+    pub mode: PermissionMode,
+    /// The directory that relative path rules count from.
+    pub cwd: &'a AbsPath,
+    /// The directories of the project.
+    pub roots: &'a [AbsPath],
+    /// Why the policy itself is in doubt: rules that ask or deny may be missing, so nothing is allowed.
+    pub doubt: Option<&'a str>,
+}
+
+/// Why one access got its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A rule spoke.
+    Rule,
+    /// A rule that asks or denies could match what is not known of the command.
+    Possible(Effect),
+    /// No rule spoke.
+    NoRule,
+    /// It only reads.
+    Harmless,
+    /// It lies inside the project.
+    Inside,
+    /// It lies outside the project.
+    Outside,
+    /// It was not understood.
+    Opaque,
+    /// The mode decided.
+    Mode(PermissionMode),
+    /// It usually holds secrets.
+    Secret,
+    /// It steers shells, tools or agents.
+    Protected,
+}
+
+/// The decision on one access, before it is put into words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The answer.
+    pub effect: Effect,
+    /// The rule that spoke, even if something else decided.
+    pub ruling: Option<Ruling>,
+    /// Why.
+    pub why: Why,
+}
+
+/// Returns the decision on an operation: the strictest among its accesses, under the safety floor.
+///
+/// An operation without any access does nothing, and is allowed.
+pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Decision {
+    let outcomes: Vec<_> =
+        facts.accesses.iter().map(|access| decide(policy, context, access)).collect();
+    let parts: Vec<_> = facts
+        .accesses
+        .iter()
+        .zip(&outcomes)
+        .map(|(access, outcome)| part(policy, access, outcome))
+        .collect();
+    let strictest = strictest(&parts);
+    let (effect, reason, rule) = match strictest {
+        Some(part) => (part.decision, part.reason.clone(), part.rule.clone()),
+        None => (Effect::Allow, "it does nothing".to_owned(), None),
+    };
+    let always = always::rules(&facts.accesses, &outcomes);
+    let decision = Decision {
+        effect,
+        reason,
+        rule,
+        parts,
+        findings: facts.findings.clone(),
+        always,
+        obligations: Vec::new(),
+    };
+    in_doubt(under_the_floor(decision, context.mode), context)
+}
+
+/// Returns the effect on an operation alone. It allocates nothing.
+#[must_use]
+pub fn effect(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Effect {
+    let accesses = facts.accesses.iter().map(|access| decide(policy, context, access).effect);
+    let effect = accesses.max().unwrap_or(Effect::Allow);
+    let floor =
+        escalation(&facts.findings, context.mode).map(|_| after_mode(Effect::Ask, context.mode));
+    let doubt = context.doubt.map(|_| after_mode(Effect::Ask, context.mode));
+    effect.max(floor.unwrap_or(Effect::Allow)).max(doubt.unwrap_or(Effect::Allow))
+}
+
+/// Returns the first of the strictest parts.
+fn strictest(parts: &[Part]) -> Option<&Part> {
+    let worst = parts.iter().map(|part| part.decision).max()?;
+    parts.iter().find(|part| part.decision == worst)
+}
+
+/// Turns an allow into an ask where a finding wants it.
+fn under_the_floor(decision: Decision, mode: PermissionMode) -> Decision {
+    let Some(finding) = escalation(&decision.findings, mode) else { return decision };
+    let always = Vec::new(); // A remembered yes would not lift the floor.
+    if decision.effect != Effect::Allow {
+        return Decision { always, ..decision };
+    }
+    let reason = format!("{} ({})", finding.message, finding.code);
+    Decision { effect: after_mode(Effect::Ask, mode), reason, rule: None, always, ..decision }
+}
+
+/// Turns an allow into an ask where a rule that holds back may be missing.
+fn in_doubt(decision: Decision, context: &Context<'_>) -> Decision {
+    match context.doubt {
+        Some(doubt) if decision.effect == Effect::Allow => Decision {
+            effect: after_mode(Effect::Ask, context.mode),
+            reason: doubt.to_owned(),
+            rule: None,
+            always: Vec::new(),
+            ..decision
+        },
+        Some(_) => Decision { always: Vec::new(), ..decision },
+        None => decision,
+    }
+}
+
+fn escalation(findings: &[Finding], mode: PermissionMode) -> Option<&Finding> {
+    let escalates = |finding: &&Finding| match finding.kind {
+        FindingKind::Note => false,
+        FindingKind::Escalate => mode != PermissionMode::BypassPermissions,
+        FindingKind::CircuitBreaker => true,
+    };
+    findings.iter().filter(escalates).max_by_key(|finding| finding.kind)
+}
+
+/// What would be asked is denied where nobody may be asked.
+const fn after_mode(effect: Effect, mode: PermissionMode) -> Effect {
+    match (effect, mode) {
+        (Effect::Ask, PermissionMode::DontAsk) => Effect::Deny,
+        (effect, _) => effect,
+    }
+}
+
+/// Returns the decision on one access. It allocates nothing, but for paths and hosts of unusual length and for commands
+/// that are only partly known.
+#[must_use]
+pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> Outcome {
+    let outcome = match access {
+        Access::Exec(exec) => {
+            let subject = Subject {
+                space: Space::Exec,
+                bytes: exec.argv.as_bytes(),
+                has_many: exec.argv.has_many(),
+            };
+            let default = match exec.class {
+                CommandClass::Harmless => (Effect::Allow, Why::Harmless),
+                CommandClass::Unknown => (Effect::Ask, Why::NoRule),
+            };
+            let outcome = by_rule_or(ruling(policy, subject), default);
+            if exec.argv.is_known() { outcome } else { held_back(policy, &exec.argv, outcome) }
+        }
+        Access::Read(path) => by_path(policy, context, path, Space::Read),
+        Access::Edit(path) => by_path(policy, context, path, Space::Edit),
+        Access::ExternalDirectory(path) => by_path(policy, context, path, Space::External),
+        Access::Fetch { host, .. } => {
+            subject::of_host(host, |bytes| by_name(policy, Space::Fetch, bytes))
+        }
+        Access::CallTool { tool } => {
+            subject::of_name(tool, |bytes| by_name(policy, Space::Tool, bytes))
+        }
+        Access::Delegate { agent } => {
+            subject::of_name(agent, |bytes| by_name(policy, Space::Delegate, bytes))
+        }
+        Access::DoomLoop { tool } => {
+            subject::of_name(tool, |bytes| by_name(policy, Space::DoomLoop, bytes))
+        }
+        Access::Opaque { .. } => Outcome { effect: Effect::Ask, ruling: None, why: Why::Opaque },
+    };
+    let outcome = in_mode(policy, context, access, outcome);
+    let outcome = above_the_floor(context.mode, access, outcome);
+    Outcome { effect: after_mode(outcome.effect, context.mode), ..outcome }
+}
+
+#[inline]
+fn ruling(policy: &PolicyStack, subject: Subject<'_>) -> Option<Ruling> {
+    let mut ranks: Ranks = [0; MAX_LAYERS];
+    policy.ask(subject, &mut ranks);
+    policy.combine(&ranks)
+}
+
+fn by_rule_or(ruling: Option<Ruling>, default: (Effect, Why)) -> Outcome {
+    match ruling {
+        Some(found) => Outcome { effect: found.effect, ruling, why: Why::Rule },
+        None => Outcome { effect: default.0, ruling: None, why: default.1 },
+    }
+}
+
+fn by_name(policy: &PolicyStack, space: Space, bytes: &[u8]) -> Outcome {
+    let subject = Subject { space, bytes, has_many: false };
+    by_rule_or(ruling(policy, subject), (Effect::Ask, Why::NoRule))
+}
+
+/// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant.
+fn held_back(policy: &PolicyStack, argv: &openoxide_protocol::Words, outcome: Outcome) -> Outcome {
+    match possible::strictest(policy, argv) {
+        Some(effect) if outcome.effect == Effect::Allow => {
+            Outcome { effect: Effect::Ask, ruling: outcome.ruling, why: Why::Possible(effect) }
+        }
+        _ => outcome,
+    }
+}
+
+/// Judges every spelling of a path; the strictest counts.
+fn by_path(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    path: &PathAccess,
+    space: Space,
+) -> Outcome {
+    let inside = is_inside(context.roots, path);
+    let one = |spelling: &AbsPath| {
+        let default = match (space, inside) {
+            (Space::Read, true) => (Effect::Allow, Why::Inside),
+            (Space::Read, false) => outside(policy, spelling, context),
+            _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
+        };
+        by_rule_or(path_ruling(policy, context, spelling, space), default)
+    };
+    let written = one(&path.path);
+    match path.resolved.as_ref().map(one) {
+        Some(resolved) if resolved.effect > written.effect => resolved,
+        _ => written,
+    }
+}
+
+/// A read outside the project is as free as `external_directory` says.
+fn outside(policy: &PolicyStack, path: &AbsPath, context: &Context<'_>) -> (Effect, Why) {
+    match path_ruling(policy, context, path, Space::External) {
+        Some(ruling) => (ruling.effect, Why::Outside),
+        None => (Effect::Ask, Why::Outside),
+    }
+}
+
+fn path_ruling(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    path: &AbsPath,
+    space: Space,
+) -> Option<Ruling> {
+    let mut ranks: Ranks = [0; MAX_LAYERS];
+    subject::of_path(path.as_str().trim_start_matches('/'), |bytes| {
+        policy.ask(Subject { space, bytes, has_many: false }, &mut ranks);
+    });
+    if let Some(below) = path.below(context.cwd) {
+        let here = match space {
+            Space::Read => Space::ReadHere,
+            Space::Edit => Space::EditHere,
+            _ => Space::ExternalHere,
+        };
+        subject::of_path(below, |bytes| {
+            policy.ask(Subject { space: here, bytes, has_many: false }, &mut ranks);
+        });
+    }
+    policy.combine(&ranks)
+}
+
+fn is_inside(roots: &[AbsPath], path: &PathAccess) -> bool {
+    path.spellings().all(|spelling| roots.iter().any(|root| spelling.below(root).is_some()))
+}
+
+/// What the mode makes of an answer that no rule of a person gave.
+fn in_mode(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    access: &Access,
+    outcome: Outcome,
+) -> Outcome {
+    let by_mode = |effect| Outcome { effect, why: Why::Mode(context.mode), ..outcome };
+    let asked_by_nobody = outcome.effect == Effect::Ask && !spoken(&outcome);
+    match context.mode {
+        PermissionMode::Default | PermissionMode::DontAsk => outcome,
+        PermissionMode::AcceptEdits => match access {
+            Access::Edit(path) if asked_by_nobody && is_inside(context.roots, path) => {
+                by_mode(Effect::Allow)
+            }
+            _ => outcome,
+        },
+        PermissionMode::Plan if outcome.effect < Effect::Deny && changes(access, &outcome) => {
+            by_mode(Effect::Deny)
+        }
+        PermissionMode::Plan => outcome,
+        PermissionMode::BypassPermissions if outcome.why == Why::Opaque && policy.holds_back() => {
+            outcome
+        }
+        PermissionMode::BypassPermissions if asked_by_nobody => by_mode(Effect::Allow),
+        PermissionMode::BypassPermissions => outcome,
+    }
+}
+
+/// Says whether a rule of a person decided, or could have.
+const fn spoken(outcome: &Outcome) -> bool {
+    match (outcome.why, outcome.ruling) {
+        (Why::Possible(_), _) => true,
+        (Why::Rule, Some(ruling)) => !matches!(ruling.layer, LayerKind::Default),
+        _ => false,
+    }
+}
+
+/// Says whether an access changes anything, as far as is known.
+fn changes(access: &Access, outcome: &Outcome) -> bool {
+    match access {
+        Access::Exec(exec) => exec.class != CommandClass::Harmless,
+        Access::Edit(_) | Access::Opaque { .. } => true,
+        Access::CallTool { .. } => {
+            !matches!(outcome.ruling, Some(ruling) if ruling.layer == LayerKind::Default)
+        }
+        Access::Read(_)
+        | Access::Fetch { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_) => false,
+    }
+}
+
+/// Turns an allow into an ask where a path wants it. Secrets may be read by a rule that names this very path.
+fn above_the_floor(mode: PermissionMode, access: &Access, outcome: Outcome) -> Outcome {
+    if outcome.effect != Effect::Allow {
+        return outcome;
+    }
+    let ask = |why| Outcome { effect: Effect::Ask, why, ..outcome };
+    match access {
+        Access::Edit(path) if path.spellings().any(safety_floor::is_protected) => {
+            ask(Why::Protected)
+        }
+        Access::Read(path)
+            if mode != PermissionMode::BypassPermissions
+                && !matches!(outcome.ruling, Some(ruling) if ruling.exact)
+                && path.spellings().any(safety_floor::is_secret) =>
+        {
+            ask(Why::Secret)
+        }
+        _ => outcome,
+    }
+}
+
+fn part(policy: &PolicyStack, access: &Access, outcome: &Outcome) -> Part {
+    let decided = matches!(outcome.why, Why::Rule);
+    let rule = outcome.ruling.filter(|_| decided).map(|ruling| policy.rule_ref(ruling.rule));
+    let reason = reason(access, outcome, rule.as_ref());
+    Part { access: access.clone(), decision: outcome.effect, rule, reason }
+}
+
+fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String {
+    let what = access.summary();
+    let verb = match outcome.effect {
+        Effect::Allow => "is allowed",
+        Effect::Ask => "is asked for",
+        Effect::Deny => "is denied",
+    };
+    match (outcome.why, rule) {
+        (Why::Rule, Some(rule)) => {
+            let said = rule.reason.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
+            format!("`{what}` {verb} by {} policy{said}", rule.layer)
+        }
+        (Why::Rule | Why::NoRule, _) => format!("no rule speaks of `{what}`"),
+        (Why::Possible(effect), _) => {
+            format!(
+                "a rule with `{}` could match `{what}`, which is only partly known",
+                effect.as_str()
+            )
+        }
+        (Why::Harmless, _) => format!("`{what}` only reads"),
+        (Why::Inside, _) => format!("`{what}` lies inside the project"),
+        (Why::Outside, _) => format!("`{what}` lies outside the project"),
+        (Why::Opaque, _) => format!("`{what}` was not understood"),
+        (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
+        (Why::Secret, _) => format!("`{what}` usually holds secrets"),
+        (Why::Protected, _) => format!("`{what}` steers shells, tools or agents"),
+    }
+}

@@ -1,0 +1,330 @@
+//! Patterns as bytes, and whether they match: the one matcher below every kind of rule.
+//!
+//! A *subject* is a list of parts, each followed by a separator: the words of a command (NUL), the components of a path
+//! (`/`), the labels of a host from the right (`.`). A [`Glob`] is a program over such bytes. It lives in one piece of
+//! memory, so that a compiled policy can be read from disk and used where it lies.
+
+/// Ends the program. The subject must have ended, too.
+const END: u8 = 0;
+/// These bytes: a `u16` length (little endian), then the bytes.
+const LITERAL: u8 = 1;
+/// Any bytes, separators included.
+const ANY: u8 = 2;
+/// Any bytes of one part.
+const ANY_IN_PART: u8 = 3;
+/// One character of a part.
+const ONE: u8 = 4;
+/// Any number of whole parts.
+const ANY_PARTS: u8 = 5;
+/// One character of a part out of ranges: negated (0 or 1), a `u8` count, then pairs of `u32`.
+const CLASS: u8 = 6;
+/// At least one byte, and then any.
+const SOME: u8 = 7;
+
+/// A pattern under construction, or finished: a program that [`matches`] runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Glob {
+    code: Vec<u8>,
+    literal: Option<usize>, // where the length of the literal that is being written stands
+}
+
+/// One instruction, read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// These bytes.
+    Literal(&'a [u8]),
+    /// Any bytes.
+    Any,
+    /// Any bytes of one part.
+    AnyInPart,
+    /// One character of a part.
+    One,
+    /// Any number of whole parts.
+    AnyParts,
+    /// One character of a part that lies in one of the ranges, or in none of them.
+    Class {
+        /// Whether it must lie in none.
+        negated: bool,
+        /// Pairs of `u32`, little endian: first and last character.
+        ranges: &'a [u8],
+    },
+    /// At least one byte.
+    Some,
+}
+
+impl Glob {
+    /// Returns the empty pattern, which matches the empty subject.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds bytes that must be there.
+    pub fn literal(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(usize::from(u16::MAX)) {
+            self.literal_chunk(chunk);
+        }
+    }
+
+    fn literal_chunk(&mut self, bytes: &[u8]) {
+        let at = self.literal.unwrap_or(self.code.len());
+        let before = self.literal.and_then(|at| read_u16(&self.code, at + 1)).unwrap_or(0);
+        let Some(length) = u16::try_from(bytes.len()).ok().and_then(|new| before.checked_add(new))
+        else {
+            self.literal = None;
+            return self.literal_chunk(bytes);
+        };
+        if self.literal.is_none() {
+            self.code.extend_from_slice(&[LITERAL, 0, 0]);
+        }
+        if let Some(field) = self.code.get_mut(at + 1..at + 3) {
+            field.copy_from_slice(&length.to_le_bytes());
+        }
+        self.code.extend_from_slice(bytes);
+        self.literal = Some(at);
+    }
+
+    fn step(&mut self, code: u8) {
+        self.literal = None;
+        if !(code == ANY && self.code.last_step() == Some(ANY)) {
+            self.code.push(code);
+        }
+    }
+
+    /// Adds any bytes, separators included.
+    pub fn any(&mut self) {
+        self.step(ANY);
+    }
+
+    /// Adds any bytes of one part.
+    pub fn any_in_part(&mut self) {
+        self.step(ANY_IN_PART);
+    }
+
+    /// Adds one character of a part.
+    pub fn one(&mut self) {
+        self.step(ONE);
+    }
+
+    /// Adds any number of whole parts. It must stand where a part begins, and a program that has it may have
+    /// [`Self::any`] only at its end: [`matches`] goes back to the last of them alone.
+    pub fn any_parts(&mut self) {
+        self.step(ANY_PARTS);
+    }
+
+    /// Adds at least one byte, and then any.
+    pub fn some(&mut self) {
+        self.step(SOME);
+    }
+
+    /// Adds one character out of `ranges`, or one that lies in none of them. At most 255 ranges count.
+    pub fn class(&mut self, negated: bool, ranges: &[(char, char)]) {
+        let count = u8::try_from(ranges.len()).unwrap_or(u8::MAX);
+        self.step(CLASS);
+        self.code.extend_from_slice(&[u8::from(negated), count]);
+        for (first, last) in ranges.iter().take(usize::from(count)) {
+            self.code.extend_from_slice(&u32::from(*first).to_le_bytes());
+            self.code.extend_from_slice(&u32::from(*last).to_le_bytes());
+        }
+    }
+
+    /// Returns the finished program.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<u8> {
+        self.code.push(END);
+        self.code
+    }
+
+    /// Returns the steps so far.
+    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        steps(&self.code)
+    }
+}
+
+trait LastStep {
+    fn last_step(&self) -> Option<u8>;
+}
+
+impl LastStep for Vec<u8> {
+    /// Returns the last instruction if it is a bare one.
+    fn last_step(&self) -> Option<u8> {
+        let mut last = None;
+        let mut at = 0;
+        while let Some((step, next)) = read(self, at) {
+            last = matches!(step, Step::Any).then_some(ANY);
+            at = next;
+        }
+        last
+    }
+}
+
+/// Returns the steps of a program.
+pub fn steps(code: &[u8]) -> impl Iterator<Item = Step<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (step, next) = read(code, at)?;
+        at = next;
+        Some(step)
+    })
+}
+
+/// Returns the length of the program that begins `code`, its end included.
+#[must_use]
+pub fn program_len(code: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some((_, next)) = read(code, at) {
+        at = next;
+    }
+    at + 1
+}
+
+fn read_u16(code: &[u8], at: usize) -> Option<u16> {
+    code.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes)
+}
+
+#[inline]
+fn read(code: &[u8], at: usize) -> Option<(Step<'_>, usize)> {
+    let step = match *code.get(at)? {
+        LITERAL => {
+            let end = at + 3 + usize::from(read_u16(code, at + 1)?);
+            return Some((Step::Literal(code.get(at + 3..end)?), end));
+        }
+        CLASS => {
+            let end = at + 3 + 8 * usize::from(*code.get(at + 2)?);
+            let negated = *code.get(at + 1)? == 1;
+            return Some((Step::Class { negated, ranges: code.get(at + 3..end)? }, end));
+        }
+        ANY => Step::Any,
+        ANY_IN_PART => Step::AnyInPart,
+        ONE => Step::One,
+        ANY_PARTS => Step::AnyParts,
+        SOME => Step::Some,
+        _ => return None,
+    };
+    Some((step, at + 1))
+}
+
+/// How a subject is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// The byte that follows each part.
+    pub separator: u8,
+    /// Whether ASCII letters match in either case.
+    pub fold: bool,
+}
+
+/// A place to go back to: the step after the wildcard, and how far the wildcard has eaten.
+#[derive(Clone, Copy)]
+struct Retry {
+    code: usize,
+    eaten: usize,
+    parts: bool,
+}
+
+/// Says whether the program matches the whole subject. It takes at most (length of the program) × (length of the
+/// subject) steps and allocates nothing.
+#[must_use]
+pub fn matches(code: &[u8], subject: &[u8], manner: Manner) -> bool {
+    let (mut pc, mut at) = (0, 0);
+    let (mut inner, mut outer): (Option<Retry>, Option<Retry>) = (None, None);
+    loop {
+        match advance(code, subject, manner, pc, at) {
+            Next::Matched => return true,
+            Next::Go(code, subject) => (pc, at) = (code, subject),
+            Next::Wild { step, code } => {
+                let retry = Retry { code, eaten: at, parts: step == Step::AnyParts };
+                match step {
+                    Step::AnyInPart => inner = Some(retry),
+                    _ => (inner, outer) = (None, Some(retry)),
+                }
+                pc = code;
+            }
+            Next::Failed => {
+                if let Some(retry) = inner.and_then(|old| eat_in_part(subject, manner, old)) {
+                    (inner, pc, at) = (Some(retry), retry.code, retry.eaten);
+                } else if let Some(retry) = outer.and_then(|old| eat(subject, manner, old)) {
+                    (inner, outer, pc, at) = (None, Some(retry), retry.code, retry.eaten);
+                } else {
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+enum Next<'a> {
+    Matched,
+    Failed,
+    Go(usize, usize),
+    Wild { step: Step<'a>, code: usize },
+}
+
+#[inline]
+fn advance<'a>(code: &'a [u8], subject: &[u8], manner: Manner, pc: usize, at: usize) -> Next<'a> {
+    let rest = subject.get(at..).unwrap_or_default();
+    let Some((step, next)) = read(code, pc) else {
+        return if rest.is_empty() { Next::Matched } else { Next::Failed };
+    };
+    match step {
+        Step::Literal(bytes) if begins(rest, bytes, manner.fold) => {
+            Next::Go(next, at + bytes.len())
+        }
+        Step::Any if code.get(next) == Some(&END) => Next::Matched,
+        Step::Some if !rest.is_empty() => Next::Matched,
+        Step::Any | Step::AnyInPart | Step::AnyParts => Next::Wild { step, code: next },
+        Step::One | Step::Class { .. } => match character(rest, manner.separator) {
+            Some(found) if admits(step, found, manner.fold) => {
+                Next::Go(next, at + found.len_utf8())
+            }
+            _ => Next::Failed,
+        },
+        Step::Literal(_) | Step::Some => Next::Failed,
+    }
+}
+
+fn begins(rest: &[u8], bytes: &[u8], fold: bool) -> bool {
+    rest.get(..bytes.len())
+        .is_some_and(|head| if fold { head.eq_ignore_ascii_case(bytes) } else { head == bytes })
+}
+
+fn character(rest: &[u8], separator: u8) -> Option<char> {
+    let head = rest.get(..rest.len().min(4))?;
+    let valid = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(head.get(..error.valid_up_to())?).ok()?,
+    };
+    valid.chars().next().filter(|found| *found != char::from(separator))
+}
+
+fn admits(step: Step<'_>, found: char, fold: bool) -> bool {
+    let Step::Class { negated, ranges } = step else { return true };
+    let inside = |found: char| {
+        ranges.chunks_exact(8).any(|pair| {
+            let edge = |at: usize| pair.get(at..at + 4).and_then(|b| b.try_into().ok());
+            let (first, last) = (edge(0).map(u32::from_le_bytes), edge(4).map(u32::from_le_bytes));
+            first.is_some_and(|first| first <= u32::from(found))
+                && last.is_some_and(|last| u32::from(found) <= last)
+        })
+    };
+    let hit = inside(found)
+        || (fold && (inside(found.to_ascii_lowercase()) || inside(found.to_ascii_uppercase())));
+    hit != negated
+}
+
+fn eat_in_part(subject: &[u8], manner: Manner, retry: Retry) -> Option<Retry> {
+    let next = *subject.get(retry.eaten)?;
+    (next != manner.separator).then_some(Retry { eaten: retry.eaten + 1, ..retry })
+}
+
+fn eat(subject: &[u8], manner: Manner, retry: Retry) -> Option<Retry> {
+    let rest = subject.get(retry.eaten..)?;
+    let step = if retry.parts {
+        rest.iter().position(|byte| *byte == manner.separator)? + 1
+    } else {
+        usize::from(!rest.is_empty())
+    };
+    (step > 0).then_some(Retry { eaten: retry.eaten + step, ..retry })
+}
+
+#[cfg(test)]
+mod tests;

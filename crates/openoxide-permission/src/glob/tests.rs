@@ -1,0 +1,114 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// The meaning of each step, by recursion and without any care for speed.
+fn naive(steps: &[Step<'_>], subject: &[u8], manner: Manner) -> bool {
+    let Some((step, rest)) = steps.split_first() else { return subject.is_empty() };
+    let tail = |from: usize| naive(rest, &subject[from..], manner);
+    let part = subject.iter().position(|byte| *byte == manner.separator).unwrap_or(subject.len());
+    match *step {
+        Step::Literal(bytes) => begins(subject, bytes, manner.fold) && tail(bytes.len()),
+        Step::Any => (0..=subject.len()).any(tail),
+        Step::Some => (1..=subject.len()).any(tail),
+        Step::AnyInPart => (0..=part).any(tail),
+        Step::AnyParts => {
+            tail(0) || (1..=subject.len()).any(|at| subject[at - 1] == manner.separator && tail(at))
+        }
+        Step::One | Step::Class { .. } => character(subject, manner.separator)
+            .is_some_and(|found| admits(*step, found, manner.fold) && tail(found.len_utf8())),
+    }
+}
+
+/// Programs of the two kinds that patterns are made of: texts with `ANY` anywhere, and parts with `ANY_PARTS` where a part
+/// begins and `ANY` at most at the end.
+fn glob() -> impl Strategy<Value = Glob> {
+    let step = prop_oneof![
+        4 => "[ab/A]{1,3}".prop_map(Some),
+        3 => Just(None),
+    ];
+    let parts = prop::collection::vec((step, 0..6_u8), 0..7);
+    (parts, any::<bool>(), any::<bool>()).prop_map(|(parts, text, open)| {
+        let mut glob = Glob::new();
+        let mut fresh = true;
+        for (literal, wild) in parts {
+            fresh = match (literal, wild) {
+                (Some(text), _) => {
+                    glob.literal(text.as_bytes());
+                    text.ends_with('/')
+                }
+                (None, 0) if text => {
+                    glob.any();
+                    false
+                }
+                (None, 2) if !text && fresh => {
+                    glob.any_parts();
+                    true
+                }
+                (None, 1) => {
+                    glob.any_in_part();
+                    false
+                }
+                (None, 3) => {
+                    glob.one();
+                    false
+                }
+                (None, 4) => {
+                    glob.class(false, &[('a', 'a')]);
+                    false
+                }
+                (None, _) => {
+                    glob.class(true, &[('a', 'a')]);
+                    false
+                }
+            };
+        }
+        if open {
+            glob.any();
+        }
+        glob
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60_000))]
+    #[test]
+    fn the_quick_matcher_agrees_with_the_naive_one(
+        glob in glob(), subject in "[abA/]{0,9}", fold in any::<bool>(), some in any::<bool>()
+    ) {
+        let mut glob = glob;
+        if some { glob.some(); }
+        let manner = Manner { separator: b'/', fold };
+        let steps: Vec<_> = glob.steps().collect();
+        let expected = naive(&steps, subject.as_bytes(), manner);
+        let code = glob.clone().finish();
+        prop_assert_eq!(program_len(&code), code.len());
+        prop_assert_eq!(matches(&code, subject.as_bytes(), manner), expected, "{:?}", steps);
+    }
+}
+
+#[test]
+fn literals_join_and_long_ones_split() {
+    let mut glob = Glob::new();
+    glob.literal(b"a");
+    glob.literal(b"b");
+    assert_eq!(glob.steps().collect::<Vec<_>>(), [Step::Literal(b"ab")]);
+    let long = vec![b'x'; 200_000];
+    let mut glob = Glob::new();
+    glob.literal(&long);
+    let manner = Manner { separator: 0, fold: false };
+    assert!(matches(&glob.clone().finish(), &long, manner));
+    assert!(!matches(&glob.finish(), &long[1..], manner));
+}
+
+#[test]
+fn a_pattern_of_many_stars_takes_no_long_time() {
+    let mut glob = Glob::new();
+    for _ in 0..2_000 {
+        glob.any();
+        glob.literal(b"a");
+    }
+    glob.literal(b"b");
+    let subject = vec![b'a'; 20_000];
+    assert!(!matches(&glob.finish(), &subject, Manner { separator: 0, fold: false }));
+}

@@ -1,0 +1,269 @@
+//! The compiled matcher: which rules speak of a subject, without asking those that cannot.
+//!
+//! All rules of all layers lie in one piece of memory that is built once and used where it lies, also when it was read
+//! from disk. A hash table finds *nodes*; a node lists the rules that may match. A subject is looked up
+//!
+//! 1. by each of its leading parts: `git push origin` asks for the nodes ``, `git`, `git push`, `git push origin`;
+//! 2. where a node knows rules that go on inside a part (`npm run te*`), by the beginnings of the next part, of the
+//!    lengths that occur there;
+//! 3. where a node knows rules with a wildcard and a part behind it (`git * main`), by each later part, and by its
+//!    beginnings;
+//! 4. by its four-byte pieces, if some rule has nothing better (`*danger*`).
+//!
+//! What is found is then compared, so the cost grows with the rules that could match and not with those that cannot.
+
+pub(crate) mod build;
+pub(crate) mod hash;
+
+use openoxide_protocol::Effect;
+
+use crate::{glob, rule::Space};
+use hash::Hash;
+
+/// How many layers a policy can have.
+pub const MAX_LAYERS: usize = 16;
+
+/// The best rank that matched in each layer; 0 where nothing did.
+pub(crate) type Ranks = [u32; MAX_LAYERS];
+
+pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
+/// Grows with every change of the form below.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Where things stand: the header's fields, in bytes.
+pub(crate) mod header {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const FORMAT: usize = 4;
+    pub(crate) const CHECKSUM: usize = 8;
+    pub(crate) const TABLE: usize = 16;
+    pub(crate) const SLOTS: usize = 20;
+    pub(crate) const PIECES: usize = 24;
+    pub(crate) const RULES: usize = 28;
+    pub(crate) const RULE_COUNT: usize = 32;
+    pub(crate) const LAYERS: usize = 36;
+    pub(crate) const LAYER_COUNT: usize = 40;
+    pub(crate) const MODE: usize = 44;
+    /// For each space: how many leading parts any node has (plus one), whether pieces are looked up, and the list of
+    /// rules that hold back.
+    pub(crate) const SPACES: usize = 48;
+    pub(crate) const SPACE_SIZE: usize = 16;
+    pub(crate) const SIZE: usize = SPACES + SPACE_SIZE * crate::rule::Space::ALL.len();
+}
+
+/// A node: masks of lengths, then its hits.
+pub(crate) mod node {
+    pub(crate) const BEGINNINGS: usize = 0;
+    pub(crate) const LATER_BEGINNINGS: usize = 8;
+    pub(crate) const LATER_PARTS: usize = 16;
+    pub(crate) const COUNT: usize = 20;
+    pub(crate) const HITS: usize = 24;
+    pub(crate) const HIT_SIZE: usize = 12;
+}
+
+/// What a hit's last word holds beside the layer.
+pub(crate) const OPEN: u32 = 1 << 16;
+
+/// What tells the four kinds of nodes apart.
+pub(crate) const BEGINNING: u64 = 0xB1;
+pub(crate) const LATER_PART: u64 = 0xB2;
+pub(crate) const LATER_BEGINNING: u64 = 0xB3;
+pub(crate) const PIECE: u64 = 0xB4;
+/// The number of bits that say which pieces may be in the table.
+pub(crate) const PIECE_BITS: usize = 1 << 16;
+
+/// Something to look up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) space: Space,
+    pub(crate) bytes: &'a [u8],
+    /// Whether some part can become any number of parts: then a rule that allows must match whatever they are.
+    pub(crate) has_many: bool,
+}
+
+/// A view of the compiled rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Index<'a> {
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Index<'a> {
+    #[inline]
+    pub(crate) fn u32(self, at: usize) -> u32 {
+        self.bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+    }
+
+    #[inline]
+    fn u64(self, at: usize) -> u64 {
+        self.bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn offset(self, at: usize) -> usize {
+        self.u32(at) as usize
+    }
+
+    pub(crate) fn code(self, at: usize) -> &'a [u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// Notes the best rank of each layer whose rules match the subject.
+    #[inline]
+    pub(crate) fn look_up(self, subject: Subject<'_>, ranks: &mut Ranks) {
+        let info = header::SPACES + header::SPACE_SIZE * subject.space as usize;
+        let depth = self.u32(info);
+        if depth == 0 {
+            return;
+        }
+        self.by_leading_parts(subject, depth, ranks);
+        if self.u32(info + 4) != 0 {
+            self.by_pieces(subject, ranks);
+        }
+    }
+
+    #[inline]
+    fn by_leading_parts(self, subject: Subject<'_>, depth: u32, ranks: &mut Ranks) {
+        let fold = subject.space.is_path();
+        let mut hash = Hash::of_space(subject.space as u8);
+        let mut rest = subject.bytes;
+        for _ in 0..depth {
+            if let Some(node) = self.find(hash) {
+                self.take_hits(node, subject, ranks);
+                self.inside(node, hash, rest, subject, ranks);
+            }
+            let Some((part, after)) = cut(rest, subject.space.separator()) else { return };
+            hash = hash.with(hash::part(part, fold));
+            rest = after;
+        }
+    }
+
+    /// Looks up what a node knows beyond its leading parts.
+    #[inline]
+    fn inside(self, node: usize, hash: Hash, rest: &[u8], subject: Subject<'_>, ranks: &mut Ranks) {
+        let separator = subject.space.separator();
+        let beginnings = self.u64(node + node::BEGINNINGS);
+        if beginnings != 0 {
+            let next = cut(rest, separator).map_or(rest, |(part, _)| part);
+            self.beginnings(beginnings, hash.with(BEGINNING), next, subject, ranks);
+        }
+        let (later, parts) =
+            (self.u64(node + node::LATER_BEGINNINGS), self.u32(node + node::LATER_PARTS));
+        if later == 0 && parts == 0 {
+            return;
+        }
+        let mut rest = rest;
+        while let Some((part, after)) = cut(rest, separator) {
+            if parts != 0 {
+                let key = hash.with(LATER_PART).with(hash::part(part, subject.space.is_path()));
+                self.take(key, subject, ranks);
+            }
+            self.beginnings(later, hash.with(LATER_BEGINNING), part, subject, ranks);
+            rest = after;
+        }
+    }
+
+    /// Looks up the beginnings of a part whose lengths are in the mask.
+    #[inline]
+    fn beginnings(
+        self,
+        mask: u64,
+        hash: Hash,
+        part: &[u8],
+        subject: Subject<'_>,
+        ranks: &mut Ranks,
+    ) {
+        let mut left = mask;
+        while left != 0 {
+            let length = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some(beginning) = part.get(..length) else { return };
+            self.take(hash.with(hash::part(beginning, subject.space.is_path())), subject, ranks);
+        }
+    }
+
+    fn by_pieces(self, subject: Subject<'_>, ranks: &mut Ranks) {
+        let filter = self.offset(header::PIECES);
+        let space = Hash::of_space(subject.space as u8).with(PIECE);
+        for piece in subject.bytes.windows(4) {
+            let hash = space.with(hash::part(piece, subject.space.is_path()));
+            let bit = hash.0 as usize % PIECE_BITS;
+            if self.bytes.get(filter + bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1) {
+                self.take(hash, subject, ranks);
+            }
+        }
+    }
+
+    #[inline]
+    fn take(self, hash: Hash, subject: Subject<'_>, ranks: &mut Ranks) {
+        if let Some(node) = self.find(hash) {
+            self.take_hits(node, subject, ranks);
+        }
+    }
+
+    #[inline]
+    fn find(self, hash: Hash) -> Option<usize> {
+        let (table, mask) =
+            (self.offset(header::TABLE), self.offset(header::SLOTS).checked_sub(1)?);
+        let print = fingerprint(hash);
+        for step in 0..=mask {
+            let slot = self.u64(table + 8 * ((hash.0 as usize + step) & mask));
+            match (slot >> 32) as usize {
+                0 => return None,
+                node if slot as u32 == print => return Some(node),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn take_hits(self, node: usize, subject: Subject<'_>, ranks: &mut Ranks) {
+        for index in 0..self.offset(node + node::COUNT) {
+            let hit = node + node::HITS + node::HIT_SIZE * index;
+            self.take_hit(hit, subject, ranks);
+        }
+    }
+
+    #[inline]
+    fn take_hit(self, hit: usize, subject: Subject<'_>, ranks: &mut Ranks) {
+        let (rank, rest) = (self.u32(hit + 4), self.u32(hit + 8));
+        let Some(best) = ranks.get_mut(rest as usize & 0xFF) else { return };
+        if rank <= *best {
+            return;
+        }
+        let effect = effect_of(rest >> 8);
+        let sure = effect != Effect::Allow || !subject.has_many || rest & OPEN != 0;
+        let manner = subject.space.manner(effect);
+        if sure && glob::matches(self.code(self.offset(hit)), subject.bytes, manner) {
+            *best = rank;
+        }
+    }
+
+    /// Returns the programs of the rules of this space that hold back (ask or deny), sorted by the text they begin with.
+    pub(crate) fn holding_back(self, space: Space) -> impl Iterator<Item = (&'a [u8], u32)> {
+        let info = header::SPACES + header::SPACE_SIZE * space as usize;
+        let (list, count) = (self.offset(info + 8), self.offset(info + 12));
+        (0..count).map(move |index| {
+            (self.code(self.offset(list + 8 * index)), self.u32(list + 8 * index + 4))
+        })
+    }
+}
+
+/// Returns the part that `rest` begins with, and what follows its separator.
+#[inline]
+fn cut(rest: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+    let end = rest.iter().position(|byte| *byte == separator)?;
+    Some((rest.get(..end)?, rest.get(end + 1..)?))
+}
+
+#[inline]
+pub(crate) const fn fingerprint(hash: Hash) -> u32 {
+    (hash.0 >> 32) as u32
+}
+
+pub(crate) const fn effect_of(code: u32) -> Effect {
+    match code & 0xFF {
+        0 => Effect::Allow,
+        1 => Effect::Ask,
+        _ => Effect::Deny,
+    }
+}

@@ -1,0 +1,17 @@
+//! From the text between the parentheses of a rule to programs of [`crate::glob`].
+
+pub mod command;
+pub mod host;
+pub mod path;
+pub mod tool;
+
+use crate::glob::Glob;
+
+/// A pattern that was read, and whether it names one thing and no wildcard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The program.
+    pub glob: Glob,
+    /// Whether there is no wildcard in it.
+    pub exact: bool,
+}

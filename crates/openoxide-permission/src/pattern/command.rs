@@ -1,0 +1,274 @@
+//! Command patterns: `npm run *`, `git * main`, `ls*`.
+//!
+//! A blank is a boundary between two words, which no argument can forge. `*` stands for any text, across words. A
+//! trailing ` *` also stands for nothing. Quotes and backslashes work as in a shell: `\*` is a star.
+
+use super::Read;
+use crate::{glob::Glob, rule::RuleError};
+
+/// Reads a command pattern.
+///
+/// # Errors
+/// An unclosed quote, a lone backslash at the end, or a NUL.
+pub fn read(text: &str) -> Result<Read, RuleError> {
+    let mut reader = Reader { glob: Glob::new(), words: 0, exact: true, lone_star: false };
+    let mut chars = text.char_indices().peekable();
+    while let Some(&(at, found)) = chars.peek() {
+        if found == ' ' || found == '\t' {
+            chars.next();
+            continue;
+        }
+        reader.begin_word();
+        word(text, at, &mut chars, &mut reader)?;
+    }
+    Ok(reader.finish())
+}
+
+/// The words of an example command, cut as a shell would cut a plain one.
+///
+/// # Errors
+/// As [`read`].
+pub fn words(text: &str) -> Result<Vec<String>, RuleError> {
+    let mut words = Vec::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some(&(at, found)) = chars.peek() {
+        if found == ' ' || found == '\t' {
+            chars.next();
+            continue;
+        }
+        let mut plain = Plain::default();
+        word(text, at, &mut chars, &mut plain)?;
+        words.push(plain.0);
+    }
+    Ok(words)
+}
+
+/// Takes the pieces of one word.
+trait Pieces {
+    fn text(&mut self, piece: &str);
+    fn star(&mut self);
+}
+
+#[derive(Default)]
+struct Plain(String);
+
+impl Pieces for Plain {
+    fn text(&mut self, piece: &str) {
+        self.0.push_str(piece);
+    }
+
+    fn star(&mut self) {
+        self.0.push('*');
+    }
+}
+
+struct Reader {
+    glob: Glob,
+    words: usize,
+    exact: bool,
+    lone_star: bool, // the last word is a star and nothing else
+}
+
+impl Reader {
+    fn begin_word(&mut self) {
+        if self.words > 0 {
+            self.glob.literal(&[0]);
+        }
+        self.words += 1;
+        self.lone_star = false;
+    }
+
+    /// A last word that is a bare star matches nothing, too; a star at the very end takes the last boundary with it.
+    fn finish(mut self) -> Read {
+        let ends_open = matches!(self.glob.steps().last(), Some(crate::glob::Step::Any));
+        if !ends_open && self.words > 0 {
+            self.glob.literal(&[0]);
+        }
+        Read { glob: self.glob, exact: self.exact }
+    }
+}
+
+impl Pieces for Reader {
+    fn text(&mut self, piece: &str) {
+        self.glob.literal(piece.as_bytes());
+    }
+
+    fn star(&mut self) {
+        self.glob.any();
+        self.exact = false;
+    }
+}
+
+type Chars<'a> = std::iter::Peekable<std::str::CharIndices<'a>>;
+
+fn word(
+    text: &str,
+    start: usize,
+    chars: &mut Chars<'_>,
+    to: &mut impl Pieces,
+) -> Result<(), RuleError> {
+    let mut utf8 = [0; 4];
+    while let Some(&(at, found)) = chars.peek() {
+        if found == ' ' || found == '\t' {
+            break;
+        }
+        chars.next();
+        match found {
+            '*' => to.star(),
+            '\0' => return Err(RuleError::new("a pattern cannot hold a NUL", at..at + 1)),
+            '\'' => to.text(&quoted(text, at, chars)?),
+            '"' => to.text(&double_quoted(text, at, chars)?),
+            '\\' => match chars.next() {
+                Some((_, escaped)) => to.text(escaped.encode_utf8(&mut utf8)),
+                None => return Err(RuleError::new("a lone `\\` ends the pattern", at..at + 1)),
+            },
+            other => to.text(other.encode_utf8(&mut utf8)),
+        }
+    }
+    debug_assert!(start <= text.len());
+    Ok(())
+}
+
+fn unclosed(text: &str, at: usize) -> RuleError {
+    RuleError::new("this quote is not closed", at..text.len())
+        .help("close it, or write `\\` before it")
+}
+
+fn quoted(text: &str, at: usize, chars: &mut Chars<'_>) -> Result<String, RuleError> {
+    let mut inside = String::new();
+    loop {
+        match chars.next() {
+            Some((_, '\'')) => return Ok(inside),
+            Some((_, found)) => inside.push(found),
+            None => return Err(unclosed(text, at)),
+        }
+    }
+}
+
+fn double_quoted(text: &str, at: usize, chars: &mut Chars<'_>) -> Result<String, RuleError> {
+    let mut inside = String::new();
+    loop {
+        match chars.next() {
+            Some((_, '"')) => return Ok(inside),
+            Some((_, '\\')) => match chars.next() {
+                Some((_, found)) if matches!(found, '"' | '\\' | '$' | '`') => inside.push(found),
+                Some((_, found)) => inside.extend(['\\', found]),
+                None => return Err(unclosed(text, at)),
+            },
+            Some((_, found)) => inside.push(found),
+            None => return Err(unclosed(text, at)),
+        }
+    }
+}
+
+/// Writes a word so that [`read`] gives back just this word, without wildcards.
+#[must_use]
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%^~!?[]{}#&|;<>$()".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    if !word.contains('\'') {
+        return format!("'{word}'");
+    }
+    let mut quoted = String::new();
+    for found in word.chars() {
+        if !plain(found) {
+            quoted.push('\\');
+        }
+        quoted.push(found);
+    }
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{glob, rule::Space};
+    use openoxide_protocol::{Effect, Words};
+
+    fn matches(pattern: &str, words: &[&str]) -> bool {
+        let code = read(pattern).unwrap().glob.finish();
+        let words: Words = words.iter().collect();
+        glob::matches(&code, words.as_bytes(), Space::Exec.manner(Effect::Allow))
+    }
+
+    fn split(command: &str) -> Vec<&str> {
+        command.split(' ').collect()
+    }
+
+    // Rows of the documented grammar (code.claude.com, permissions; measured on the client 2.1.330).
+    #[test]
+    fn stars_follow_the_documented_table() {
+        let rows: &[(&str, &[&str], &[&str])] = &[
+            (
+                "npm run build",
+                &["npm run build"],
+                &["npm run build --x", "npm run", "NPM run build"],
+            ),
+            ("ls *", &["ls", "ls -la", "ls a b"], &["lsof", "lsx"]),
+            ("ls*", &["ls", "lsof", "lsblk -x", "ls -la"], &["l", "als"]),
+            (
+                "npm run test *",
+                &["npm run test", "npm run test x"],
+                &["npm run test:unit", "npm run tests"],
+            ),
+            (
+                "git * main",
+                &["git checkout main", "git push origin main"],
+                &["git main", "git push main:main", "git push origin main --force"],
+            ),
+            (
+                "* --version",
+                &["cargo --version", "bash -c id --version"],
+                &["--version", "npm --version -x"],
+            ),
+            ("*", &["ls", "rm -rf /"], &[]),
+            ("* install", &["npm install", "sh -c id install"], &["npm install x", "install"]),
+        ];
+        for (pattern, yes, no) in rows {
+            for command in *yes {
+                assert!(matches(pattern, &split(command)), "`{pattern}` should match `{command}`");
+            }
+            for command in *no {
+                assert!(
+                    !matches(pattern, &split(command)),
+                    "`{pattern}` should not match `{command}`"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_argument_forges_a_boundary() {
+        assert!(!matches("rm x", &["rm x"]));
+        assert!(matches("git commit -m *", &["git", "commit", "-m", "a; rm -rf / && b"]));
+        assert!(!matches("echo a b", &["echo", "a b"]));
+        assert!(matches("echo 'a b'", &["echo", "a b"]));
+    }
+
+    #[test]
+    fn quotes_and_backslashes_take_the_meaning_away() {
+        assert!(matches(r"echo \*", &["echo", "*"]));
+        assert!(!matches(r"echo \*", &["echo", "x"]));
+        assert!(matches("echo '*'", &["echo", "*"]));
+        assert!(matches(r#"echo "a\"b""#, &["echo", "a\"b"]));
+    }
+
+    #[test]
+    fn wrong_quotes_are_pointed_at() {
+        assert_eq!(read("echo 'x").unwrap_err().at, 5..7);
+        assert_eq!(read("echo \\").unwrap_err().at, 5..6);
+    }
+
+    proptest! {
+        #[test]
+        fn a_quoted_word_matches_itself_and_nothing_else(word in "[ -~]{0,8}", other in "[ -~]{0,8}") {
+            let pattern = format!("x {}", quote(&word));
+            prop_assert!(matches(&pattern, &["x", &word]), "{}", pattern);
+            prop_assert_eq!(matches(&pattern, &["x", &other]), word == other);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Host patterns: `domain:example.com`, `domain:*.example.com`, `domain:*`.
+
+use super::Read;
+use crate::{glob::Glob, rule::RuleError};
+
+/// Reads a host pattern: what follows `domain:`.
+///
+/// `*.h` matches the hosts below `h`, not `h` itself; elsewhere `*` stays within a label. Letters match in either case.
+///
+/// # Errors
+/// Anything that no host can be: an empty text, a scheme, a port, a path, or letters outside ASCII.
+pub fn read(text: &str) -> Result<Read, RuleError> {
+    let host = text.trim_end_matches('.');
+    refuse(text, host)?;
+    let mut glob = Glob::new();
+    let labels: Vec<&str> = host.split('.').collect();
+    for (index, label) in labels.iter().enumerate().rev() {
+        match *label {
+            "*" if index == 0 && labels.len() == 1 => glob.any(),
+            "*" if index == 0 => glob.some(),
+            label => {
+                one(label, &mut glob);
+                glob.literal(b".");
+            }
+        }
+    }
+    Ok(Read { glob, exact: !host.contains('*') })
+}
+
+fn one(label: &str, glob: &mut Glob) {
+    for (index, piece) in label.split('*').enumerate() {
+        if index > 0 {
+            glob.any_in_part();
+        }
+        glob.literal(piece.to_ascii_lowercase().as_bytes());
+    }
+}
+
+fn refuse(text: &str, host: &str) -> Result<(), RuleError> {
+    let all = 0..text.len();
+    if host.is_empty() || host.split('.').any(str::is_empty) {
+        return Err(RuleError::new("the host is empty or has an empty label", all));
+    }
+    if let Some(at) = text.find(['/', ':', '@', '?', '#']) {
+        let error = RuleError::new("a host has no scheme, user, port or path", at..at + 1);
+        return Err(error.help("write the host alone: `domain:example.com`"));
+    }
+    if !text.is_ascii() {
+        let error = RuleError::new("the host is not written in ASCII", all);
+        return Err(error.help("write it in its `xn--` form"));
+    }
+    if let Some(at) = text.find(|c: char| c.is_ascii_whitespace() || c.is_ascii_control()) {
+        return Err(RuleError::new("a host has no blanks", at..at + 1));
+    }
+    Ok(())
+}
+
+/// Returns a host in the form of subjects: labels from the right, each followed by `.`.
+#[must_use]
+pub fn parts(host: &str) -> String {
+    let mut parts = String::with_capacity(host.len() + 1);
+    for label in host.trim_end_matches('.').rsplit('.') {
+        parts.push_str(&label.to_ascii_lowercase());
+        parts.push('.');
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{glob, rule::Space};
+    use openoxide_protocol::Effect;
+
+    fn matches(pattern: &str, host: &str) -> bool {
+        let code = read(pattern).unwrap().glob.finish();
+        glob::matches(&code, parts(host).as_bytes(), Space::Fetch.manner(Effect::Allow))
+    }
+
+    #[test]
+    fn hosts_are_compared_by_labels() {
+        let rows: &[(&str, &[&str], &[&str])] = &[
+            (
+                "example.com",
+                &["example.com", "EXAMPLE.com", "example.com."],
+                &["a.example.com", "evilexample.com", "example.com.evil.com"],
+            ),
+            (
+                "*.example.com",
+                &["a.example.com", "a.b.example.com"],
+                &["example.com", "evilexample.com"],
+            ),
+            ("*", &["localhost", "a.b"], &[]),
+            ("example.*", &["example.org"], &["example.co.uk", "a.example.org"]),
+            ("api-*.x.io", &["api-1.x.io", "api-.x.io"], &["api-1.y.x.io", "x.io"]),
+            ("*.internal", &["db.internal"], &["internal", "internal.com"]),
+        ];
+        for (pattern, yes, no) in rows {
+            for host in *yes {
+                assert!(matches(pattern, host), "`{pattern}` should match `{host}`");
+            }
+            for host in *no {
+                assert!(!matches(pattern, host), "`{pattern}` should not match `{host}`");
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_host_can_be_is_refused() {
+        for text in ["", "https://x.com", "x.com/path", "x.com:80", "a..b", "bücher.de", "a b"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Path patterns: gitignore's, with four anchors.
+//!
+//! `//abs` counts from the root, `~/x` from home, `/x` from the base of the file that the rule stands in, `x` and `./x`
+//! from the working directory, where a pattern without a slash matches at any depth. `*` and `?` stay within a
+//! component, `**` crosses them. What names a directory covers everything below it.
+
+use openoxide_protocol::{AbsPath, Effect};
+
+use super::Read;
+use crate::{
+    glob::Glob,
+    rule::{Anchors, RuleError},
+};
+
+/// A path pattern that was read, and what its subjects count from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathRead {
+    /// The program.
+    pub read: Read,
+    /// Whether subjects count from the working directory; otherwise from the root.
+    pub here: bool,
+}
+
+/// Reads a path pattern.
+///
+/// # Errors
+/// An empty pattern, a negation, braces, `..`, a broken class, or `~` where no home is known.
+pub fn read(text: &str, effect: Effect, anchors: Anchors<'_>) -> Result<PathRead, RuleError> {
+    refuse(text)?;
+    let (start, rest, here) = anchor(text, anchors)?;
+    let mut glob = Glob::new();
+    glob.literal(start.as_bytes());
+    let offset = text.len() - rest.len();
+    let exact = components(rest, &mut glob, effect).map_err(|error| error.shifted(offset))?;
+    let floating = here && !rest.trim_end_matches('/').contains('/');
+    let mut whole = Glob::new();
+    if floating && rest != "**" {
+        whole.any_parts();
+    }
+    let glob = append(whole, &glob);
+    Ok(PathRead { read: Read { glob, exact: exact && !here }, here })
+}
+
+fn append(mut whole: Glob, tail: &Glob) -> Glob {
+    use crate::glob::Step;
+    for step in tail.steps() {
+        match step {
+            Step::Literal(bytes) => whole.literal(bytes),
+            Step::Any => whole.any(),
+            Step::AnyInPart => whole.any_in_part(),
+            Step::One => whole.one(),
+            Step::AnyParts => whole.any_parts(),
+            Step::Some => whole.some(),
+            Step::Class { negated, ranges } => whole.class(negated, &chars(ranges)),
+        }
+    }
+    whole
+}
+
+fn chars(ranges: &[u8]) -> Vec<(char, char)> {
+    let one = |bytes: Option<&[u8]>| {
+        bytes.and_then(|b| b.try_into().ok()).map(u32::from_le_bytes).and_then(char::from_u32)
+    };
+    ranges
+        .chunks_exact(8)
+        .filter_map(|pair| Some((one(pair.get(..4))?, one(pair.get(4..))?)))
+        .collect()
+}
+
+fn refuse(text: &str) -> Result<(), RuleError> {
+    let all = 0..text.len();
+    if text.is_empty() {
+        return Err(RuleError::new("the path is empty", all));
+    }
+    if text.starts_with('!') {
+        let error = RuleError::new("a path pattern cannot be negated", 0..1);
+        return Err(error.help("write a rule with another effect instead"));
+    }
+    if let Some(at) = unescaped_brace(text) {
+        let error = RuleError::new("braces have no meaning in a path pattern", at..at + 1);
+        return Err(error.help("write one rule for each, or `\\{` for the character itself"));
+    }
+    if let Some(at) = text.find('\0') {
+        return Err(RuleError::new("a path cannot hold a NUL", at..at + 1));
+    }
+    if text.split('/').any(|component| component == "..") {
+        let at = text.find("..").unwrap_or(0);
+        let error = RuleError::new("a path pattern cannot go up with `..`", at..at + 2);
+        return Err(error.help("count from the root: `//…`"));
+    }
+    Ok(())
+}
+
+fn unescaped_brace(text: &str) -> Option<usize> {
+    let mut chars = text.char_indices();
+    while let Some((at, found)) = chars.next() {
+        match found {
+            '\\' => _ = chars.next(),
+            '{' | '}' => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns what stands before the pattern (parts, each followed by `/`), the pattern, and whether it counts from the
+/// working directory.
+fn anchor<'t>(text: &'t str, anchors: Anchors<'_>) -> Result<(String, &'t str, bool), RuleError> {
+    if let Some(rest) = text.strip_prefix("//") {
+        return Ok((String::new(), rest, false));
+    }
+    if let Some(rest) = text.strip_prefix('/') {
+        return Ok((parts(anchors.base), rest, false));
+    }
+    if text == "~" || text.starts_with("~/") {
+        let Some(home) = anchors.home else {
+            return Err(RuleError::new("no home directory is known for `~`", 0..1));
+        };
+        return Ok((parts(home), text.trim_start_matches("~").trim_start_matches('/'), false));
+    }
+    if text.starts_with('~') {
+        let error = RuleError::new("another user's home cannot be named", 0..text.len());
+        return Err(error.help("count from the root: `//home/…`"));
+    }
+    Ok((String::new(), text.strip_prefix("./").unwrap_or(text), true))
+}
+
+/// Returns a path in the form of subjects: components, each followed by `/`; nothing for the root.
+#[must_use]
+pub fn parts(path: &AbsPath) -> String {
+    match path.as_str() {
+        "/" => String::new(),
+        text => format!("{}/", text.trim_start_matches('/')),
+    }
+}
+
+/// Writes the components of `rest`; says whether there is no wildcard.
+fn components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleError> {
+    let (mut exact, mut at) = (true, 0);
+    let trimmed = rest.trim_end_matches('/');
+    let count = trimmed.split('/').count();
+    for (index, component) in trimmed.split('/').enumerate() {
+        match component {
+            "" | "." => {}
+            "**" if index + 1 == count => {
+                // What lies inside is meant; a rule that holds back holds back the directory itself, too.
+                if effect == Effect::Allow && index > 0 {
+                    glob.some()
+                } else {
+                    glob.any()
+                }
+                return Ok(false);
+            }
+            "**" => {
+                glob.any_parts();
+                exact = false;
+            }
+            name => {
+                exact &= one(name, glob).map_err(|error| error.shifted(at))?;
+                glob.literal(b"/");
+            }
+        }
+        at += component.len() + 1;
+    }
+    glob.any();
+    Ok(exact)
+}
+
+/// Writes one component; says whether there is no wildcard.
+fn one(name: &str, glob: &mut Glob) -> Result<bool, RuleError> {
+    let mut exact = true;
+    let mut chars = name.char_indices();
+    let mut utf8 = [0; 4];
+    while let Some((at, found)) = chars.next() {
+        exact &= !matches!(found, '*' | '?' | '[');
+        match found {
+            '*' => glob.any_in_part(),
+            '?' => glob.one(),
+            '[' => {
+                let (negated, ranges) = class(name, at, &mut chars)?;
+                glob.class(negated, &ranges);
+            }
+            '\\' => match chars.next() {
+                Some((_, escaped)) => glob.literal(escaped.encode_utf8(&mut utf8).as_bytes()),
+                None => return Err(RuleError::new("a lone `\\` ends the component", at..at + 1)),
+            },
+            other => glob.literal(other.encode_utf8(&mut utf8).as_bytes()),
+        }
+    }
+    Ok(exact)
+}
+
+type Class = (bool, Vec<(char, char)>);
+
+/// Reads a class whose `[` stands at `start`; `chars` has just passed it, and will have passed the `]`.
+fn class(
+    name: &str,
+    start: usize,
+    chars: &mut std::str::CharIndices<'_>,
+) -> Result<Class, RuleError> {
+    let broken = || {
+        let error = RuleError::new("this character class is not closed", start..name.len());
+        error.help("close it with `]`, or write `\\[` for the character itself")
+    };
+    let mut next = || chars.next().map(|(_, found)| found).ok_or_else(broken);
+    let mut found = next()?;
+    let negated = matches!(found, '!' | '^');
+    if negated {
+        found = next()?;
+    }
+    let mut members = Vec::new(); // A member, and whether it is a dash that makes a range.
+    while found != ']' || members.is_empty() {
+        if found == '[' && name.get(start..).is_some_and(|class| class.contains("[:")) {
+            let error =
+                RuleError::new("named character classes are not understood", start..name.len());
+            return Err(error.help("write the characters: `[a-z0-9]`"));
+        }
+        members.push(if found == '\\' { (next()?, false) } else { (found, found == '-') });
+        found = next()?;
+    }
+    Ok((negated, ranges(&members)))
+}
+
+/// Returns the ranges of a class's members; a dash at either end stands for itself.
+fn ranges(members: &[(char, bool)]) -> Vec<(char, char)> {
+    let mut ranges = Vec::new();
+    let mut rest = members;
+    while let Some(((first, _), tail)) = rest.split_first() {
+        match tail {
+            [(_, true), (last, _), after @ ..] => {
+                ranges.push((*first, *last));
+                rest = after;
+            }
+            _ => {
+                ranges.push((*first, *first));
+                rest = tail;
+            }
+        }
+    }
+    ranges
+}
+
+/// Writes a path so that [`read`] gives back just this path, from the root.
+#[must_use]
+pub fn quote(path: &AbsPath) -> String {
+    let mut quoted = String::from("/");
+    for found in path.as_str().chars() {
+        if matches!(found, '*' | '?' | '[' | '\\' | '{' | '}') {
+            quoted.push('\\');
+        }
+        quoted.push(found);
+    }
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{glob, rule::Space};
+
+    fn matches(pattern: &str, effect: Effect, path: &str) -> bool {
+        let path = AbsPath::new(path).unwrap();
+        let (home, base, cwd) =
+            (AbsPath::new("/h/u").unwrap(), AbsPath::new("/p").unwrap(), "/p/sub");
+        let found = read(pattern, effect, Anchors { home: Some(&home), base: &base }).unwrap();
+        let subject = if found.here {
+            match path.below(&AbsPath::new(cwd).unwrap()) {
+                Some(rest) => format!("{rest}/"),
+                None => return false,
+            }
+        } else {
+            parts(&path)
+        };
+        glob::matches(&found.read.glob.finish(), subject.as_bytes(), Space::Read.manner(effect))
+    }
+
+    // Rows of gitignore(5) and of the four anchors (seed 004).
+    #[test]
+    fn patterns_follow_gitignore_and_the_four_anchors() {
+        let rows: &[(&str, &[&str], &[&str])] = &[
+            ("//etc/passwd", &["/etc/passwd"], &["/p/etc/passwd", "/etc/passwd2"]),
+            ("~/.ssh/**", &["/h/u/.ssh/id_rsa", "/h/u/.ssh/a/b"], &["/h/u/.sshx", "/h/v/.ssh/x"]),
+            (
+                "/src/**/*.ts",
+                &["/p/src/a.ts", "/p/src/x/y/a.ts"],
+                &["/p/a.ts", "/p/src/a.js", "/p/sub/src/a.ts"],
+            ),
+            ("*.env", &["/p/sub/.env", "/p/sub/a/b/x.env"], &["/p/.env", "/p/sub/.env.x"]),
+            ("src/x", &["/p/sub/src/x", "/p/sub/src/x/y"], &["/p/sub/a/src/x"]),
+            ("./build", &["/p/sub/build", "/p/sub/a/build/x"], &["/p/build"]),
+            ("//**/.git", &["/a/.git", "/.git/hooks/x"], &["/a/.github"]),
+            ("/a?c", &["/p/abc", "/p/aäc"], &["/p/ac", "/p/a/c"]),
+            ("/[a-c]x", &["/p/bx"], &["/p/dx"]),
+            ("/[!a-c]x", &["/p/dx"], &["/p/bx"]),
+            ("/a[]x]b", &["/p/a]b", "/p/axb"], &["/p/ab"]),
+            (r"/a\*b", &["/p/a*b"], &["/p/axb"]),
+            ("secrets/", &["/p/sub/secrets/x"], &["/p/sub/secretsx"]),
+            ("//", &["/", "/x/y"], &[]),
+            ("**", &["/p/sub/x"], &["/p/x"]),
+        ];
+        for (pattern, yes, no) in rows {
+            for effect in [Effect::Allow, Effect::Deny] {
+                for path in *yes {
+                    assert!(matches(pattern, effect, path), "`{pattern}` should match `{path}`");
+                }
+                for path in *no {
+                    assert!(
+                        !matches(pattern, effect, path),
+                        "`{pattern}` should not match `{path}`"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_rules_that_hold_back_match_the_other_case_and_the_directory_itself() {
+        assert!(matches("/.env", Effect::Deny, "/p/.ENV"));
+        assert!(!matches("/.env", Effect::Allow, "/p/.ENV"));
+        assert!(matches("/src/**", Effect::Deny, "/p/src"));
+        assert!(!matches("/src/**", Effect::Allow, "/p/src"));
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_refused_and_pointed_at() {
+        let base = AbsPath::root();
+        let anchors = Anchors { home: None, base: &base };
+        let error = |text| read(text, Effect::Allow, anchors).unwrap_err();
+        assert_eq!(error("!a").at, 0..1);
+        assert_eq!(error("src/{a,b}").at, 4..5);
+        assert_eq!(error("../x").at, 0..2);
+        assert_eq!(error("a/b[c").at, 3..5);
+        assert!(error("~/x").message.contains("home"));
+        assert!(error("~bob/x").help.is_some());
+    }
+
+    #[test]
+    fn a_quoted_path_is_exact() {
+        for text in ["/a b/c*d", "/[x]/{y}", "/p/q\\r"] {
+            let path = AbsPath::new(text).unwrap();
+            let base = AbsPath::root();
+            let anchors = Anchors { home: None, base: &base };
+            let found = read(&quote(&path), Effect::Allow, anchors).unwrap();
+            assert!(found.read.exact);
+            let manner = Space::Read.manner(Effect::Allow);
+            assert!(glob::matches(&found.read.glob.finish(), parts(&path).as_bytes(), manner));
+        }
+    }
+}

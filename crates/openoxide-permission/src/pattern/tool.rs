@@ -1,0 +1,64 @@
+//! Names of tools: `mcp__github__get_*`, `mcp__github`, `TodoWrite`.
+
+use super::Read;
+use crate::{glob::Glob, rule::RuleError};
+
+/// Reads the name of a tool or of a subagent; `*` stands for any characters.
+///
+/// # Errors
+/// An empty name, or characters that no such name has.
+pub fn read(text: &str) -> Result<Read, RuleError> {
+    if text.is_empty() {
+        return Err(RuleError::new("the name is empty", 0..0));
+    }
+    let strange = |c: char| !(c.is_alphanumeric() || "_-.:/*@".contains(c));
+    if let Some((at, found)) = text.char_indices().find(|(_, c)| strange(*c)) {
+        let message = format!("`{}` is no part of a name", found.escape_default());
+        return Err(RuleError::new(message, at..at + found.len_utf8()));
+    }
+    let mut glob = Glob::new();
+    for (index, piece) in text.split('*').enumerate() {
+        if index > 0 {
+            glob.any();
+        }
+        glob.literal(piece.as_bytes());
+    }
+    if !text.ends_with('*') {
+        glob.literal(&[0]);
+    }
+    Ok(Read { glob, exact: !text.contains('*') })
+}
+
+/// Returns the pattern for every tool of a server when `text` is the bare name of one: `mcp__github`.
+#[must_use]
+pub fn of_server(text: &str) -> Option<Read> {
+    let server = text.strip_prefix("mcp__")?;
+    if server.is_empty() || server.contains("__") || server.contains('*') {
+        return None;
+    }
+    read(&format!("{text}__*")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{glob, rule::Space};
+    use openoxide_protocol::Effect;
+
+    fn matches(pattern: &Read, name: &str) -> bool {
+        let subject = format!("{name}\0");
+        let code = pattern.glob.clone().finish();
+        glob::matches(&code, subject.as_bytes(), Space::Tool.manner(Effect::Allow))
+    }
+
+    #[test]
+    fn names_match_whole() {
+        assert!(matches(&read("mcp__github__get_*").unwrap(), "mcp__github__get_issue"));
+        assert!(!matches(&read("mcp__github__get_*").unwrap(), "mcp__github__delete"));
+        assert!(matches(&read("TodoWrite").unwrap(), "TodoWrite"));
+        assert!(!matches(&read("TodoWrite").unwrap(), "TodoWriteX"));
+        assert!(matches(&of_server("mcp__github").unwrap(), "mcp__github__x"));
+        assert!(!matches(&of_server("mcp__github").unwrap(), "mcp__githubx__x"));
+        assert_eq!(of_server("mcp__github__x"), None);
+    }
+}

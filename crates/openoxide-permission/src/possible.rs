@@ -1,0 +1,164 @@
+//! Whether a rule *could* match a command that is only partly known.
+
+use openoxide_protocol::{Effect, Words};
+
+use crate::{
+    glob::{self, Step},
+    index::effect_of,
+    rule::Space,
+    stack::PolicyStack,
+};
+
+/// Marks of [`Words`]: some text within a word, and any number of words.
+const SOME_TEXT: u8 = 0xFF;
+const SOME_WORDS: u8 = 0xFE;
+
+/// Returns the strictest effect among the rules that ask or deny and could match `words`, whatever its unknown parts
+/// are; the built-in rules do not count.
+pub(crate) fn strictest(policy: &PolicyStack, words: &Words) -> Option<Effect> {
+    let subject = words.as_bytes();
+    let unknown = subject.iter().position(|byte| matches!(*byte, SOME_TEXT | SOME_WORDS))?;
+    let known = subject.get(..unknown).unwrap_or_default();
+    policy
+        .index()
+        .holding_back(Space::Exec)
+        .filter(|(code, _)| agrees(first_literal(code), known) && may_match(code, subject))
+        .map(|(_, word)| effect_of(word >> 8))
+        .max()
+}
+
+fn first_literal(code: &[u8]) -> &[u8] {
+    match glob::steps(code).next() {
+        Some(Step::Literal(bytes)) => bytes,
+        _ => &[],
+    }
+}
+
+/// Says whether two texts can begin the same longer text.
+fn agrees(a: &[u8], b: &[u8]) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// One piece of a program, byte by byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Atom {
+    Byte(u8),
+    Any,
+    One,
+}
+
+/// Says whether some choice of the unknown parts is matched: both are walked at once, every pair of places once.
+fn may_match(code: &[u8], subject: &[u8]) -> bool {
+    let atoms = atoms(code);
+    let width = subject.len() + 1;
+    let mut seen = vec![false; (atoms.len() + 1) * width];
+    let mut open = vec![(0, 0)];
+    while let Some((at, place)) = open.pop() {
+        if at == atoms.len() && place == subject.len() {
+            return true;
+        }
+        match seen.get_mut(at * width + place) {
+            Some(seen) if !*seen => *seen = true,
+            _ => continue,
+        }
+        open.extend(successors(atoms.get(at), subject, at, place));
+    }
+    false
+}
+
+fn atoms(code: &[u8]) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    for step in glob::steps(code) {
+        match step {
+            Step::Literal(bytes) => atoms.extend(bytes.iter().copied().map(Atom::Byte)),
+            Step::Any | Step::AnyInPart | Step::AnyParts => atoms.push(Atom::Any),
+            Step::One | Step::Class { .. } => atoms.push(Atom::One),
+            Step::Some => atoms.extend([Atom::One, Atom::Any]),
+        }
+    }
+    atoms
+}
+
+fn successors(
+    atom: Option<&Atom>,
+    subject: &[u8],
+    at: usize,
+    place: usize,
+) -> impl Iterator<Item = (usize, usize)> {
+    let byte = subject.get(place).copied();
+    let mut next = [None; 4];
+    if atom == Some(&Atom::Any) {
+        next[0] = Some((at + 1, place));
+        next[1] = byte.map(|_| (at, place + 1));
+    }
+    match (byte, atom) {
+        (Some(SOME_TEXT), _) => {
+            next[2] = Some((at, place + 1));
+            next[3] = atom.filter(|atom| **atom != Atom::Byte(0)).map(|_| (at + 1, place));
+        }
+        (Some(SOME_WORDS), _) => {
+            // No word at all takes its boundary with it.
+            let after = if subject.get(place + 1) == Some(&0) { place + 2 } else { place + 1 };
+            next[2] = Some((at, after));
+            next[3] = atom.map(|_| (at + 1, place));
+        }
+        (Some(byte), Some(Atom::Byte(wanted))) if byte == *wanted => {
+            next[2] = Some((at + 1, place + 1));
+        }
+        (Some(_), Some(Atom::One)) => next[2] = Some((at + 1, place + 1)),
+        _ => {}
+    }
+    // Some words may also end where the text goes on: the boundary behind them is then matched as it stands.
+    let ended = (byte == Some(SOME_WORDS)).then_some((at, place + 1));
+    next.into_iter().flatten().chain(ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::command;
+
+    fn may(pattern: &str, build: impl Fn(&mut Words)) -> bool {
+        let mut words = Words::new();
+        build(&mut words);
+        may_match(&command::read(pattern).unwrap().glob.finish(), words.as_bytes())
+    }
+
+    #[test]
+    fn unknown_words_can_be_what_a_rule_names() {
+        let rm_unknown = |words: &mut Words| {
+            words.push("rm");
+            words.push_unknown();
+        };
+        assert!(may("rm -rf *", rm_unknown));
+        assert!(may("rm -rf", rm_unknown));
+        assert!(!may("rm a b", rm_unknown), "one word is not two");
+        assert!(!may("git push *", rm_unknown));
+        assert!(may("*--force*", rm_unknown));
+    }
+
+    #[test]
+    fn many_words_can_be_none_and_several() {
+        let rm_many = |words: &mut Words| {
+            words.push("rm");
+            words.push_many();
+            words.push("x");
+        };
+        assert!(may("rm x", rm_many));
+        assert!(may("rm -rf / x", rm_many));
+        assert!(!may("rm y", rm_many));
+        assert!(may("rm * x", rm_many));
+    }
+
+    #[test]
+    fn a_part_that_is_known_still_counts() {
+        let depth = |words: &mut Words| {
+            words.push("git");
+            words.push_piece("--depth=");
+            words.push_unknown_piece();
+            words.end_word();
+        };
+        assert!(may("git --depth=5", depth));
+        assert!(!may("git --force", depth));
+    }
+}

@@ -1,0 +1,263 @@
+//! The safety floor: escalation that no setting lifts (DECISIONS 6; seed 003, command injection override).
+//!
+//! It looks at paths here; what it looks at in commands comes as findings from the shell analysis.
+
+use openoxide_protocol::AbsPath;
+
+/// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.
+#[must_use]
+pub fn is_secret(path: &AbsPath) -> bool {
+    let mut components = path.as_str().split('/').filter(|component| !component.is_empty());
+    let Some(name) = components.next_back() else { return false };
+    if is_example(name) {
+        return false;
+    }
+    secret_name(name)
+        || pairs(path).any(|pair| SECRET_PLACES.iter().any(|place| place.holds(&pair)))
+}
+
+/// Says whether a path steers shells, tools, agents or this program: changing it asks, in every mode.
+#[must_use]
+pub fn is_protected(path: &AbsPath) -> bool {
+    let Some(name) = path.name() else { return true };
+    let named =
+        |names: &[&str], name: &str| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    named(PROTECTED_NAMES, name)
+        || path.as_str().split('/').any(|component| named(PROTECTED_DIRECTORIES, component))
+        || pairs(path).any(|pair| PROTECTED_PLACES.iter().any(|place| place.holds(&pair)))
+}
+
+/// Two neighbouring components of a path, or the last one and nothing.
+type Pair<'a> = (&'a str, Option<&'a str>);
+
+fn pairs(path: &AbsPath) -> impl Iterator<Item = Pair<'_>> {
+    let components = path.as_str().split('/').filter(|component| !component.is_empty());
+    let next = components.clone().skip(1).map(Some).chain([None]);
+    components.zip(next)
+}
+
+/// A directory, and a file or directory in it; anything in it when none is named.
+struct Place(&'static str, Option<&'static str>);
+
+impl Place {
+    fn holds(&self, (directory, next): &Pair<'_>) -> bool {
+        directory.eq_ignore_ascii_case(self.0)
+            && match (self.1, next) {
+                (None, _) => true,
+                (Some(wanted), Some(next)) => next.eq_ignore_ascii_case(wanted),
+                (Some(_), None) => false,
+            }
+    }
+}
+
+/// Files that only look like secrets.
+fn is_example(name: &str) -> bool {
+    const ENDINGS: &[&str] = &[".example", ".sample", ".template", ".dist", ".pub"];
+    ENDINGS.iter().any(|ending| ends(name, ending))
+}
+
+fn ends(name: &str, ending: &str) -> bool {
+    name.len()
+        .checked_sub(ending.len())
+        .and_then(|at| name.get(at..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(ending))
+}
+
+fn begins(name: &str, beginning: &str) -> bool {
+    name.get(..beginning.len()).is_some_and(|head| head.eq_ignore_ascii_case(beginning))
+}
+
+fn secret_name(name: &str) -> bool {
+    SECRET_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+        || SECRET_ENDINGS.iter().any(|ending| ends(name, ending))
+        || begins(name, ".env.")
+        || (begins(name, "id_") && SECRET_KEYS.iter().any(|key| ends(name, key)))
+}
+
+/// OpenSSH's default key files (ssh(1)).
+const SECRET_KEYS: &[&str] =
+    &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"];
+
+const SECRET_NAMES: &[&str] = &[
+    ".bash_history",
+    ".env",
+    ".git-credentials",
+    ".htpasswd",
+    ".mysql_history",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".s3cfg",
+    ".vault-token",
+    ".zsh_history",
+    "_netrc",
+    "gshadow",
+    "master.key",
+    "shadow",
+    "terraform.tfstate",
+];
+
+const SECRET_ENDINGS: &[&str] =
+    &[".env", ".jks", ".kdbx", ".key", ".keychain", ".keystore", ".p12", ".pem", ".pfx", ".ppk"];
+
+const SECRET_PLACES: &[Place] = &[
+    Place(".aws", None),
+    Place(".azure", None),
+    Place(".cargo", Some("credentials")),
+    Place(".cargo", Some("credentials.toml")),
+    Place(".claude", Some(".credentials.json")),
+    Place(".codex", Some("auth.json")),
+    Place(".config", Some("gcloud")),
+    Place(".config", Some("gh")),
+    Place(".config", Some("google-chrome")),
+    Place(".docker", Some("config.json")),
+    Place(".gem", Some("credentials")),
+    Place(".gnupg", None),
+    Place(".kube", None),
+    Place(".mozilla", None),
+    Place(".password-store", None),
+    Place(".ssh", None),
+    Place("keyrings", None),
+    Place("opencode", Some("auth.json")),
+];
+
+/// Start-up files of shells, and files that make tools run something.
+const PROTECTED_NAMES: &[&str] = &[
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".claude.json",
+    ".cshrc",
+    ".envrc",
+    ".gitconfig",
+    ".gitmodules",
+    ".inputrc",
+    ".login",
+    ".mcp.json",
+    ".npmrc",
+    ".pre-commit-config.yaml",
+    ".profile",
+    ".ripgreprc",
+    ".tcshrc",
+    ".vimrc",
+    ".xprofile",
+    ".xsession",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    "authorized_keys",
+    "config.fish",
+    "lefthook.yml",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// Directories in which everything steers something.
+const PROTECTED_DIRECTORIES: &[&str] = &[
+    ".aider",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".devcontainer",
+    ".gemini",
+    ".git",
+    ".gnupg",
+    ".husky",
+    ".idea",
+    ".openoxide",
+    ".opencode",
+    ".ssh",
+    ".vscode",
+];
+
+const PROTECTED_PLACES: &[Place] = &[
+    Place(".cargo", Some("config")),
+    Place(".cargo", Some("config.toml")),
+    Place(".config", Some("autostart")),
+    Place(".config", Some("fish")),
+    Place(".config", Some("git")),
+    Place(".config", Some("opencode")),
+    Place(".config", Some("openoxide")),
+    Place(".config", Some("systemd")),
+    Place("etc", Some("cron.d")),
+    Place("etc", Some("crontab")),
+    Place("etc", Some("ld.so.preload")),
+    Place("etc", Some("openoxide")),
+    Place("etc", Some("passwd")),
+    Place("etc", Some("profile")),
+    Place("etc", Some("shadow")),
+    Place("etc", Some("sudoers")),
+    Place("etc", Some("sudoers.d")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(is: fn(&AbsPath) -> bool, yes: &[&str], no: &[&str]) {
+        for path in yes {
+            assert!(is(&AbsPath::new(path).unwrap()), "{path}");
+        }
+        for path in no {
+            assert!(!is(&AbsPath::new(path).unwrap()), "{path}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_known_wherever_they_lie() {
+        check(
+            is_secret,
+            &[
+                "/p/.env",
+                "/p/.env.production",
+                "/p/.ENV",
+                "/p/prod.env",
+                "/h/.ssh/id_ed25519",
+                "/x/id_rsa",
+                "/h/.aws/credentials",
+                "/p/server.key",
+                "/etc/shadow",
+                "/h/.docker/config.json",
+                "/h/.ssh",
+            ],
+            &[
+                "/p/.env.example",
+                "/p/src/env.rs",
+                "/h/.docker/x",
+                "/p/id_rsa.pub",
+                "/",
+                "/p/keys.md",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_steers_shells_tools_and_agents_is_protected() {
+        check(
+            is_protected,
+            &[
+                "/h/.bashrc",
+                "/h/.zshrc",
+                "/p/.git/hooks/pre-commit",
+                "/p/sub/.GIT/config",
+                "/p/.openoxide/policy.toml",
+                "/p/.claude/settings.json",
+                "/p/.mcp.json",
+                "/h/.config/openoxide/policy.toml",
+                "/etc/sudoers.d/x",
+                "/",
+            ],
+            &["/p/src/main.rs", "/p/.gitignore", "/p/git/x", "/p/.github/workflows/x.yml"],
+        );
+    }
+}
