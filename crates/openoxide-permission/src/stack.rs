@@ -101,7 +101,8 @@ const RULE_SIZE: usize = 32;
 const LAYER_SIZE: usize = 24;
 
 /// Everything in force. It is immutable, and the same question always gets the same answer.
-#[derive(Clone, PartialEq, Eq)]
+/// The default is without any rule, the built-in ones included: it allows only what needs no rule.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct PolicyStack {
     bytes: Vec<u8>, // INVARIANT: laid out by `compile`, or its checksum was found right.
 }

@@ -1,0 +1,148 @@
+//! The compiled policy on disk, so that a hook need not compile ten thousand rules to judge one command.
+//!
+//! The file is the compiled policy, then a signature of what it was made of: this program's version, the home directory,
+//! and for each source its path, device, inode, size and times. Any difference, and it is made anew. It is a cache of what
+//! this user could write anyway: it is only trusted when nobody else can write it.
+
+use std::{
+    fs::{self, Metadata},
+    io::Write as _,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use openoxide_permission::PolicyStack;
+
+use crate::{
+    file::read_regular,
+    locations::{Environment, Source},
+};
+
+const LONGEST: u64 = 1 << 30;
+
+/// A file that changed more recently could change again within the clock's step, unseen.
+pub(crate) const SETTLED: Duration = Duration::from_secs(2);
+
+/// What a compiled policy was made of, and where it is kept.
+#[derive(Debug)]
+pub(crate) struct Key {
+    path: PathBuf,
+    signature: Vec<u8>,
+    settled: bool,
+}
+
+impl Key {
+    /// Returns the key for these sources, if there is a place for a cache.
+    pub(crate) fn of(sources: &[Source], environment: &Environment) -> Option<Self> {
+        let directory = environment.cache.as_ref()?.join("openoxide");
+        let mut signature = Vec::with_capacity(512);
+        let mut name = Name::default();
+        field(&mut signature, env!("CARGO_PKG_VERSION").as_bytes());
+        field(
+            &mut signature,
+            environment.home.as_ref().map_or("", |home| home.as_str()).as_bytes(),
+        );
+        let mut settled = true;
+        for source in sources {
+            let path = source.path.as_os_str().as_encoded_bytes();
+            name.add(path);
+            field(&mut signature, path);
+            field(&mut signature, source.base.as_str().as_bytes());
+            signature.extend([
+                source.kind as u8,
+                u8::from(source.may_loosen),
+                u8::from(source.required),
+            ]);
+            // What cannot be looked at is not there, or cannot be read: either way it is not cached.
+            match fs::metadata(&source.path) {
+                Ok(meta) => {
+                    settled &= is_settled(&meta);
+                    stamp(&mut signature, &meta);
+                }
+                Err(error) => {
+                    settled &= error.kind() == std::io::ErrorKind::NotFound;
+                    signature.push(0);
+                }
+            }
+        }
+        let path = directory.join(format!("policy-{:016x}.bin", name.0));
+        Some(Self { path, signature, settled })
+    }
+
+    /// Returns the policy, if it is there, undamaged, and made of just this.
+    pub(crate) fn fetch(&self) -> Option<PolicyStack> {
+        let meta = fs::metadata(&self.path).ok()?;
+        if meta.mode() & 0o022 != 0
+            || meta.uid() != fs::metadata("/proc/self").map_or(meta.uid(), |of| of.uid())
+        {
+            return None;
+        }
+        let mut bytes = read_regular(&self.path, LONGEST).ok()?;
+        let rest = bytes.len().checked_sub(self.signature.len())?;
+        if bytes.get(rest..)? != self.signature {
+            return None;
+        }
+        bytes.truncate(rest);
+        PolicyStack::from_bytes(bytes).ok()
+    }
+
+    /// Keeps a policy. That it could not be kept costs time and nothing else.
+    pub(crate) fn store(&self, policy: &PolicyStack) {
+        if self.settled {
+            drop(self.try_store(policy));
+        }
+    }
+
+    fn try_store(&self, policy: &PolicyStack) -> std::io::Result<()> {
+        let Some(directory) = self.path.parent() else { return Ok(()) };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        // A file of its own, mode 0600, that takes the place of the old one at once or not at all.
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(policy.as_bytes())?;
+        file.write_all(&self.signature)?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}
+
+fn field(signature: &mut Vec<u8>, bytes: &[u8]) {
+    signature.extend_from_slice(&bytes.len().to_le_bytes());
+    signature.extend_from_slice(bytes);
+}
+
+fn stamp(signature: &mut Vec<u8>, meta: &Metadata) {
+    signature.push(1);
+    for number in [meta.dev(), meta.ino(), meta.size(), u64::from(meta.mode())] {
+        signature.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()] {
+        signature.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn is_settled(meta: &Metadata) -> bool {
+    let Ok(now) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) else { return false };
+    let time = |seconds: i64, nanos: i64| {
+        Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?))
+    };
+    let times = [time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec())];
+    times.iter().all(|time| time.is_some_and(|time| time + SETTLED < now))
+}
+
+/// A file's name out of its sources' paths (FNV-1a): sources that share one only take turns in it.
+struct Name(u64);
+
+impl Default for Name {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Name {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().chain(&[0]) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where policy files lie (DECISIONS 2, 3, 16).
+
+use std::path::{Path, PathBuf};
+
+use openoxide_permission::LayerKind;
+use openoxide_protocol::AbsPath;
+
+/// The managed policy. The path is compiled in, and no variable moves it.
+pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/OpenOxide/managed.toml"
+} else {
+    "/etc/openoxide/managed.toml"
+};
+
+/// What the environment says of this user.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// `HOME`.
+    pub home: Option<AbsPath>,
+    /// `XDG_CONFIG_HOME`, or `~/.config`.
+    pub config: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`, or `~/.cache`.
+    pub cache: Option<PathBuf>,
+}
+
+impl Environment {
+    /// Reads the environment. As the XDG base directory specification wants it, relative paths do not count.
+    #[must_use]
+    pub fn read() -> Self {
+        let absolute = |name: &str| {
+            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        let home = absolute("HOME");
+        let below = |directory: &str| home.as_ref().map(|home| home.join(directory));
+        Self {
+            config: absolute("XDG_CONFIG_HOME").or_else(|| below(".config")),
+            cache: absolute("XDG_CACHE_HOME").or_else(|| below(".cache")),
+            home: home.and_then(|home| AbsPath::new(home.to_str()?).ok()),
+        }
+    }
+}
+
+/// A policy file that counts, if it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The layer that it makes.
+    pub kind: LayerKind,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What `/` stands for in its path patterns.
+    pub base: AbsPath,
+    /// Whether its allows and its mode count: what lies inside a project can only tighten, until the project is trusted.
+    pub may_loosen: bool,
+    /// Whether it must be there: a person named it.
+    pub required: bool,
+}
+
+/// Returns the files that count for a project, the most precedent first.
+#[must_use]
+pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
+    let mut sources = vec![source(LayerKind::Managed, PathBuf::from(MANAGED), true)];
+    let directory = Path::new(project.as_str()).join(".openoxide");
+    for (kind, name) in
+        [(LayerKind::Local, "policy.local.toml"), (LayerKind::Project, "policy.toml")]
+    {
+        let base = project.clone();
+        sources.push(Source { base, ..source(kind, directory.join(name), false) });
+    }
+    if let Some(config) = &environment.config {
+        sources.push(source(LayerKind::User, config.join("openoxide").join("policy.toml"), true));
+    }
+    sources
+}
+
+/// Returns the source of a file that stands for itself.
+fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
+    let base = path.parent().and_then(|parent| AbsPath::new(parent.to_str()?).ok());
+    Source { kind, path, base: base.unwrap_or_else(AbsPath::root), may_loosen, required: false }
+}
+
+impl Source {
+    /// Returns the source of a file that a person named on the command line.
+    #[must_use]
+    pub fn named(path: PathBuf) -> Self {
+        Self { required: true, ..source(LayerKind::Cli, path, true) }
+    }
+}
+
+/// Returns the directory that holds `.git` or `.openoxide`, at or above `cwd`; otherwise `cwd` itself.
+///
+/// Home itself and the root are no projects: a stray `.git` there would make everything the project's own.
+#[must_use]
+pub fn project_root(cwd: &AbsPath, home: Option<&AbsPath>) -> AbsPath {
+    let mut place = Some(cwd.clone());
+    while let Some(directory) = place {
+        if Some(&directory) == home || directory == AbsPath::root() {
+            break;
+        }
+        let path = Path::new(directory.as_str());
+        if path.join(".git").exists() || path.join(".openoxide").is_dir() {
+            return directory;
+        }
+        place = directory.parent();
+    }
+    cwd.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_is_where_its_repository_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        let deep = root.join("a/b");
+        std::fs::create_dir_all(deep.as_str()).unwrap();
+        assert_eq!(project_root(&deep, None), deep);
+        std::fs::create_dir(root.join(".git").as_str()).unwrap();
+        assert_eq!(project_root(&deep, None), root);
+        assert_eq!(project_root(&deep, Some(&root)), deep, "home is no project");
+    }
+
+    #[test]
+    fn what_lies_in_a_project_cannot_loosen() {
+        let project = AbsPath::new("/p").unwrap();
+        let found =
+            sources(&Environment { config: Some("/c".into()), ..Environment::default() }, &project);
+        let kinds: Vec<_> = found.iter().map(|source| (source.kind, source.may_loosen)).collect();
+        let expected = [
+            (LayerKind::Managed, true),
+            (LayerKind::Local, false),
+            (LayerKind::Project, false),
+            (LayerKind::User, true),
+        ];
+        assert_eq!(kinds, expected);
+        assert_eq!(found[2].base, project);
+    }
+}

@@ -1,0 +1,300 @@
+//! The native policy file: TOML to rules, with every error at once.
+
+use std::ops::Range;
+
+use openoxide_permission::{
+    Anchors, Combining, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
+};
+use openoxide_protocol::{Effect, PermissionMode};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// One thing that is wrong with a policy file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong: lower case, the user's words in backticks, no full stop.
+    pub message: String,
+    /// What was probably meant.
+    pub help: Option<String>,
+    /// Where: byte offsets in the file.
+    pub span: Range<usize>,
+    /// Whether a rule that asks or denies may be lost by it.
+    pub loses_restraint: bool,
+}
+
+/// What a policy file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFile {
+    /// Its rules. If there is any problem, the allows are gone.
+    pub layer: Layer,
+    /// Everything that is wrong with it, in the order of the text.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a policy file. What is good is kept; a file with any problem allows nothing (its asks and denies stay).
+#[must_use]
+pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let mut reader = Reader { text, anchors, problems: Vec::new(), rules: Vec::new() };
+    for error in errors {
+        let span = error.span().unwrap_or(0..text.len());
+        reader.problem(error.message().to_owned(), span, None, true);
+    }
+    let settings = reader.file(table.get_ref());
+    reader.rules.sort_by_key(|(at, _)| *at);
+    reader.problems.sort_by_key(|problem| problem.span.start);
+    let broken = !reader.problems.is_empty();
+    let kept = |rule: &Rule| !(broken && rule.effect == Effect::Allow);
+    let rules = reader.rules.into_iter().map(|(_, rule)| rule).filter(kept).collect();
+    let layer = Layer {
+        kind,
+        file: Some(name.to_owned()),
+        combining: settings.combining,
+        rules,
+        mode: settings.mode.filter(|_| !broken),
+    };
+    PolicyFile { layer, problems: reader.problems }
+}
+
+#[derive(Default)]
+struct Settings {
+    combining: Combining,
+    mode: Option<PermissionMode>,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    anchors: Anchors<'a>,
+    problems: Vec<Problem>,
+    /// Each with where it stands.
+    rules: Vec<(usize, Rule)>,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+impl Reader<'_> {
+    fn problem(
+        &mut self,
+        message: impl Into<String>,
+        span: Range<usize>,
+        help: Option<String>,
+        loses_restraint: bool,
+    ) {
+        self.problems.push(Problem { message: message.into(), help, span, loses_restraint });
+    }
+
+    fn file(&mut self, table: &DeTable<'_>) -> Settings {
+        let mut settings = Settings::default();
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "mode" => settings.mode = self.word(value, "mode", PermissionMode::parse, &modes()),
+                "permissions" => match value.get_ref() {
+                    DeValue::Table(table) => self.permissions(table, &mut settings),
+                    _ => self.problem("`permissions` must be a table", value.span(), None, true),
+                },
+                other => self.unknown_key(other, key.span(), &["mode", "permissions"]),
+            }
+        }
+        settings
+    }
+
+    fn permissions(&mut self, table: &DeTable<'_>, settings: &mut Settings) {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "combining" => {
+                    let known = Combining::ALL.map(Combining::as_str).join("`, `");
+                    let found = self.word(value, "combining", Combining::parse, &known);
+                    settings.combining = found.unwrap_or_default();
+                }
+                "deny" => self.list(value, Effect::Deny),
+                "ask" => self.list(value, Effect::Ask),
+                "allow" => self.list(value, Effect::Allow),
+                "rule" => self.long_rules(value),
+                other => {
+                    let known = ["combining", "deny", "ask", "allow", "rule"];
+                    self.unknown_key(other, key.span(), &known);
+                }
+            }
+        }
+    }
+
+    fn unknown_key(&mut self, key: &str, span: Range<usize>, known: &[&str]) {
+        let help = format!("known here are `{}`", known.join("`, `"));
+        self.problem(format!("nothing is called `{key}` here"), span, Some(help), true);
+    }
+
+    fn word<T>(
+        &mut self,
+        value: &Value<'_>,
+        key: &str,
+        parse: impl Fn(&str) -> Option<T>,
+        known: &str,
+    ) -> Option<T> {
+        let found = value.get_ref().as_str().and_then(parse);
+        if found.is_none() {
+            let help = format!("write one of `{known}`");
+            self.problem(format!("this is no `{key}`"), value.span(), Some(help), true);
+        }
+        found
+    }
+
+    fn list(&mut self, value: &Value<'_>, effect: Effect) {
+        let restrains = effect != Effect::Allow;
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = format!("write `{} = [\"Bash(…)\"]`", effect.as_str());
+            return self.problem("rules stand in a list", value.span(), Some(help), restrains);
+        };
+        for item in items.iter() {
+            match item.get_ref().as_str() {
+                Some(text) => {
+                    let rule = parse(text, effect, self.anchors);
+                    self.keep(rule, effect, item.span());
+                }
+                None => self.problem("a rule is a text", item.span(), None, restrains),
+            }
+        }
+    }
+
+    fn keep(&mut self, rule: Result<Rule, RuleError>, effect: Effect, span: Range<usize>) {
+        match rule {
+            Ok(rule) => {
+                let line = self.line(span.start);
+                self.rules.push((span.start, Rule { line, ..rule }));
+            }
+            Err(error) => {
+                let at = self.inside(&span, &error.at);
+                self.problem(error.message, at, error.help, effect != Effect::Allow);
+            }
+        }
+    }
+
+    /// Returns where a part of a string's content stands in the file. Where escapes shift things, the whole string is meant.
+    fn inside(&self, string: &Range<usize>, part: &Range<usize>) -> Range<usize> {
+        let raw = self.text.get(string.clone()).unwrap_or_default();
+        let one_line = raw.len() >= 2 && !raw.starts_with("\"\"\"") && !raw.starts_with("'''");
+        let at = string.start + 1 + part.start..string.start + 1 + part.end;
+        let fits = at.end < string.end && self.text.get(at.clone()).is_some();
+        if one_line && !raw.contains('\\') && fits { at } else { string.clone() }
+    }
+
+    fn line(&self, at: usize) -> u32 {
+        let before = self.text.get(..at).unwrap_or_default();
+        u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX)
+    }
+
+    fn long_rules(&mut self, value: &Value<'_>) {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = "write `[[permissions.rule]]`".to_owned();
+            return self.problem("long rules are tables", value.span(), Some(help), true);
+        };
+        for item in items.iter() {
+            match item.get_ref() {
+                DeValue::Table(table) => self.long_rule(table, item.span()),
+                _ => self.problem("a long rule is a table", item.span(), None, true),
+            }
+        }
+    }
+
+    fn long_rule(&mut self, table: &DeTable<'_>, span: Range<usize>) {
+        const KEYS: &[&str] = &["permission", "pattern", "action", "reason", "match", "not_match"];
+        for (key, _) in table {
+            if !KEYS.contains(&key.get_ref().as_ref()) {
+                self.unknown_key(key.get_ref(), key.span(), KEYS);
+            }
+        }
+        let Some(effect) = self.action(table, &span) else { return };
+        let Some((permission, _)) = self.text_of(table, "permission", &span, effect) else {
+            return;
+        };
+        let Some((pattern, at)) = self.text_of(table, "pattern", &span, effect) else { return };
+        let rule = match parse_long(&permission, &pattern, effect, self.anchors) {
+            Ok(rule) => Rule { reason: self.reason(table), ..rule },
+            Err(error) => return self.keep(Err(error), effect, at),
+        };
+        self.examples(table, &rule);
+        self.keep(Ok(rule), effect, at);
+    }
+
+    fn action(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<Effect> {
+        let effect = |word: &str| {
+            [Effect::Allow, Effect::Ask, Effect::Deny].into_iter().find(|e| e.as_str() == word)
+        };
+        match table.get("action") {
+            Some(value) => self.word(value, "action", effect, "allow`, `ask`, `deny"),
+            None => {
+                self.problem("the rule has no `action`", span.clone(), None, true);
+                None
+            }
+        }
+    }
+
+    fn text_of(
+        &mut self,
+        table: &DeTable<'_>,
+        key: &str,
+        span: &Range<usize>,
+        effect: Effect,
+    ) -> Option<(String, Range<usize>)> {
+        let restrains = effect != Effect::Allow;
+        let Some(value) = table.get(key) else {
+            self.problem(format!("the rule has no `{key}`"), span.clone(), None, restrains);
+            return None;
+        };
+        let Some(text) = value.get_ref().as_str() else {
+            self.problem(format!("`{key}` is a text"), value.span(), None, restrains);
+            return None;
+        };
+        Some((text.to_owned(), value.span()))
+    }
+
+    fn reason(&mut self, table: &DeTable<'_>) -> Option<String> {
+        let value = table.get("reason")?;
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.problem("`reason` is a text", value.span(), None, false);
+        }
+        text
+    }
+
+    /// Checks the examples that a rule brings along, as Codex does.
+    fn examples(&mut self, table: &DeTable<'_>, rule: &Rule) {
+        for (key, wanted) in [("match", true), ("not_match", false)] {
+            let Some(value) = table.get(key) else { continue };
+            let DeValue::Array(items) = value.get_ref() else {
+                self.problem(format!("`{key}` is a list of examples"), value.span(), None, true);
+                continue;
+            };
+            for item in items.iter() {
+                self.example(item, rule, wanted);
+            }
+        }
+    }
+
+    fn example(&mut self, item: &Value<'_>, rule: &Rule, wanted: bool) {
+        let restrains = rule.effect != Effect::Allow;
+        let Some(text) = item.get_ref().as_str() else {
+            return self.problem("an example is a text", item.span(), None, restrains);
+        };
+        match try_example(rule, text, self.anchors) {
+            Ok(found) if found == wanted => {}
+            Ok(_) => {
+                let does = if wanted { "does not match" } else { "matches" };
+                let message = format!("`{}` {does} its example `{text}`", rule.text);
+                self.problem(message, item.span(), None, restrains);
+            }
+            Err(error) => {
+                let at = self.inside(&item.span(), &error.at);
+                self.problem(error.message, at, error.help, restrains);
+            }
+        }
+    }
+}
+
+fn modes() -> String {
+    PermissionMode::ALL.map(PermissionMode::as_str).join("`, `")
+}
+
+#[cfg(test)]
+mod tests;

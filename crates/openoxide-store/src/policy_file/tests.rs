@@ -1,0 +1,127 @@
+use openoxide_protocol::AbsPath;
+
+use super::*;
+
+fn read_text(text: &str) -> PolicyFile {
+    let base = AbsPath::new("/p").unwrap();
+    read(text, LayerKind::User, "policy.toml", Anchors { home: Some(&base), base: &base })
+}
+
+fn rules(file: &PolicyFile) -> Vec<(u32, String)> {
+    let said = |rule: &Rule| (rule.line, format!("{} {}", rule.effect.as_str(), rule.text));
+    file.layer.rules.iter().map(said).collect()
+}
+
+const GOOD: &str = r#"#:schema https://example.invalid/policy
+mode = "accept_edits"
+
+[permissions]
+combining = "last-match"
+deny  = ["Bash(git push --force *)", "Read(~/.ssh/**)"]
+ask   = ["Bash(git push *)"]
+allow = ["Bash(npm run *)",
+         "mcp__github__get_*"]
+
+[[permissions.rule]]
+permission = "bash"
+pattern = "terraform apply *"
+action = "ask"
+reason = "changes production"
+match = ["terraform apply -auto-approve"]
+not_match = ["terraform plan"]
+"#;
+
+#[test]
+fn the_contracts_example_is_read_in_order() {
+    let file = read_text(GOOD);
+    assert_eq!(file.problems, []);
+    let expected = [
+        (6, "deny Bash(git push --force *)"),
+        (6, "deny Read(~/.ssh/**)"),
+        (7, "ask Bash(git push *)"),
+        (8, "allow Bash(npm run *)"),
+        (9, "allow mcp__github__get_*"),
+        (13, "ask bash(terraform apply *)"),
+    ];
+    assert_eq!(rules(&file), expected.map(|(line, text)| (line, text.to_owned())));
+    assert_eq!(file.layer.mode, Some(PermissionMode::AcceptEdits));
+    assert_eq!(file.layer.combining, Combining::LastMatch);
+    assert_eq!(file.layer.rules[5].reason.as_deref(), Some("changes production"));
+}
+
+#[test]
+fn every_error_is_found_at_once_and_points_at_its_text() {
+    let text = r#"mode = "yolo"
+[permissions]
+deny = ["Bash(rm *)", "bsh(ls)"]
+allow = ["Bash(ls *)", "Read(!x)", 7]
+alow = []
+"#;
+    let file = read_text(text);
+    let found: Vec<_> =
+        file.problems.iter().map(|p| (&text[p.span.clone()], p.help.is_some())).collect();
+    let expected = [("\"yolo\"", true), ("bsh", true), ("!", true), ("7", false), ("alow", true)];
+    assert_eq!(found, expected);
+    assert_eq!(
+        rules(&file),
+        [(3, "deny Bash(rm *)".to_owned())],
+        "its allows fall, its denies stay"
+    );
+    assert_eq!(file.layer.mode, None);
+}
+
+#[test]
+fn only_what_may_lose_a_restraint_says_so() {
+    let file = read_text("[permissions]\nallow = [\"Bash(\"]\n");
+    assert!(file.problems.iter().all(|problem| !problem.loses_restraint));
+    for text in
+        ["[permissions]\ndeny = [\"Bash(\"]\n", "[permissions\n", "[permisions]\ndeny = []\n"]
+    {
+        assert!(read_text(text).problems.iter().any(|problem| problem.loses_restraint), "{text}");
+    }
+}
+
+#[test]
+fn broken_toml_keeps_what_can_be_read() {
+    let file =
+        read_text("[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls)\"\nask = ?\n");
+    assert!(!file.problems.is_empty());
+    assert!(file.layer.rules.iter().all(|rule| rule.effect != Effect::Allow));
+}
+
+#[test]
+fn an_example_that_does_not_hold_is_a_problem() {
+    let text = r#"
+[[permissions.rule]]
+permission = "bash"
+pattern = "terraform apply *"
+action = "deny"
+match = ["terraform plan"]
+not_match = ["terraform apply x"]
+"#;
+    let file = read_text(text);
+    let spans: Vec<_> = file.problems.iter().map(|p| &text[p.span.clone()]).collect();
+    assert_eq!(spans, ["\"terraform plan\"", "\"terraform apply x\""]);
+    assert_eq!(file.layer.rules.len(), 1, "the deny stays");
+}
+
+#[test]
+fn a_long_rule_without_its_parts_is_a_problem() {
+    for text in [
+        "[[permissions.rule]]\npattern = \"x\"\naction = \"ask\"\n",
+        "[[permissions.rule]]\npermission = \"bash\"\naction = \"ask\"\n",
+        "[[permissions.rule]]\npermission = \"bash\"\npattern = \"x\"\n",
+        "[[permissions.rule]]\npermission = \"bash\"\npattern = \"x\"\naction = \"perhaps\"\n",
+        "[[permissions.rule]]\npermission = \"frob\"\npattern = \"x\"\naction = \"ask\"\n",
+        "[permissions]\nrule = 1\n",
+    ] {
+        assert_eq!(read_text(text).problems.len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn escapes_do_not_mislead_the_pointer() {
+    let text = "[permissions]\ndeny = [\"Bash(a\\tb\"]\n";
+    let file = read_text(text);
+    assert_eq!(&text[file.problems[0].span.clone()], "\"Bash(a\\tb\"");
+}
