@@ -35,11 +35,17 @@ fn subject(
             Some(words.as_bytes().to_vec())
         }
         Space::Fetch => Some(host::parts(host_of(example)).into_bytes()),
-        Space::Tool | Space::Delegate | Space::DoomLoop => Some(format!("{example}\0").into_bytes()),
+        Space::Tool | Space::Delegate | Space::DoomLoop => {
+            Some(format!("{example}\0").into_bytes())
+        }
         Space::Read | Space::Edit | Space::External => {
             Some(path::parts(&absolute(example, anchors)).into_bytes())
         }
-        Space::ReadHere | Space::EditHere | Space::ExternalHere if example.starts_with(['/', '~']) => None,
+        Space::ReadHere | Space::EditHere | Space::ExternalHere
+            if example.starts_with(['/', '~']) =>
+        {
+            None
+        }
         Space::ReadHere | Space::EditHere | Space::ExternalHere => {
             Some(path::parts(&AbsPath::root().join(example)).into_bytes())
         }

@@ -3,7 +3,8 @@
 //! All rules of all layers lie in one piece of memory that is built once and used where it lies, also when it was read
 //! from disk. A hash table finds *nodes*; a node lists the rules that may match. A subject is looked up
 //!
-//! 1. by each of its leading parts: `git push origin` asks for the nodes ``, `git`, `git push`, `git push origin`;
+//! 1. by each of its leading parts: `git push origin` asks for the nodes ``, `git`, `git push`, `git push origin`, as
+//!    long as there are nodes below;
 //! 2. where a node knows rules that go on inside a part (`npm run te*`), by the beginnings of the next part, of the
 //!    lengths that occur there;
 //! 3. where a node knows rules with a wildcard and a part behind it (`git * main`), by each later part, and by its
@@ -28,7 +29,7 @@ pub(crate) type Ranks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// Grows with every change of the form below.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Where things stand: the header's fields, in bytes.
 pub(crate) mod header {
@@ -43,22 +44,28 @@ pub(crate) mod header {
     pub(crate) const LAYERS: usize = 36;
     pub(crate) const LAYER_COUNT: usize = 40;
     pub(crate) const MODE: usize = 44;
-    /// For each space: how many leading parts any node has (plus one), whether pieces are looked up, and the list of
-    /// rules that hold back.
+    /// For each space: its root (0 if it has no rules), whether pieces are looked up, and the list of rules that hold
+    /// back.
     pub(crate) const SPACES: usize = 48;
     pub(crate) const SPACE_SIZE: usize = 16;
     pub(crate) const SIZE: usize = SPACES + SPACE_SIZE * crate::rule::Space::ALL.len();
 }
 
-/// A node: masks of lengths, then its hits.
+/// A node: masks of lengths, flags, then its hits.
 pub(crate) mod node {
     pub(crate) const BEGINNINGS: usize = 0;
     pub(crate) const LATER_BEGINNINGS: usize = 8;
-    pub(crate) const LATER_PARTS: usize = 16;
+    pub(crate) const FLAGS: usize = 16;
     pub(crate) const COUNT: usize = 20;
     pub(crate) const HITS: usize = 24;
     pub(crate) const HIT_SIZE: usize = 12;
 }
+
+/// A node's flags: whether there are nodes with one more leading part, and whether the beginnings of the next part or
+/// later parts are looked up.
+pub(crate) const HAS_BELOW: u32 = 1;
+pub(crate) const HAS_BEGINNINGS: u32 = 2;
+pub(crate) const HAS_LATER: u32 = 4;
 
 /// What a hit's last word holds beside the layer.
 pub(crate) const OPEN: u32 = 1 << 16;
@@ -110,54 +117,61 @@ impl<'a> Index<'a> {
     #[inline]
     pub(crate) fn look_up(self, subject: Subject<'_>, ranks: &mut Ranks) {
         let info = header::SPACES + header::SPACE_SIZE * subject.space as usize;
-        let depth = self.u32(info);
-        if depth == 0 {
-            return;
+        let root = self.offset(info);
+        if root != 0 {
+            self.by_leading_parts(root, subject, ranks);
         }
-        self.by_leading_parts(subject, depth, ranks);
         if self.u32(info + 4) != 0 {
             self.by_pieces(subject, ranks);
         }
     }
 
     #[inline]
-    fn by_leading_parts(self, subject: Subject<'_>, depth: u32, ranks: &mut Ranks) {
-        let fold = subject.space.is_path();
-        let mut hash = Hash::of_space(subject.space as u8);
-        let mut rest = subject.bytes;
-        for _ in 0..depth {
-            if let Some(node) = self.find(hash) {
-                self.take_hits(node, subject, ranks);
-                self.inside(node, hash, rest, subject, ranks);
+    fn by_leading_parts(self, root: usize, subject: Subject<'_>, ranks: &mut Ranks) {
+        let (separator, fold) = (subject.space.separator(), subject.space.is_path());
+        let (mut node, mut hash, mut start) = (root, Hash::of_space(subject.space as u8), 0);
+        loop {
+            self.take_hits(node, subject, ranks);
+            let flags = self.u32(node + node::FLAGS);
+            if flags == 0 {
+                return;
             }
-            let Some((part, after)) = cut(rest, subject.space.separator()) else { return };
-            hash = hash.with(hash::part(part, fold));
-            rest = after;
+            let next = hash.with_next(subject.bytes, start, separator, fold);
+            let end = next.map_or(subject.bytes.len(), |(_, end)| end);
+            if flags & HAS_BEGINNINGS != 0 {
+                let part = subject.bytes.get(start..end).unwrap_or_default();
+                let mask = self.u64(node + node::BEGINNINGS);
+                self.beginnings(mask, hash.with(BEGINNING), part, subject, ranks);
+            }
+            if flags & HAS_LATER != 0 {
+                self.later(node, hash, start, subject, ranks);
+            }
+            if flags & HAS_BELOW == 0 {
+                return;
+            }
+            let Some((key, end)) = next else { return };
+            let Some(below) = self.find(key) else { return };
+            (node, hash, start) = (below, key, end + 1);
         }
     }
 
-    /// Looks up what a node knows beyond its leading parts.
-    #[inline]
-    fn inside(self, node: usize, hash: Hash, rest: &[u8], subject: Subject<'_>, ranks: &mut Ranks) {
-        let separator = subject.space.separator();
-        let beginnings = self.u64(node + node::BEGINNINGS);
-        if beginnings != 0 {
-            let next = cut(rest, separator).map_or(rest, |(part, _)| part);
-            self.beginnings(beginnings, hash.with(BEGINNING), next, subject, ranks);
-        }
-        let (later, parts) =
-            (self.u64(node + node::LATER_BEGINNINGS), self.u32(node + node::LATER_PARTS));
-        if later == 0 && parts == 0 {
-            return;
-        }
-        let mut rest = rest;
-        while let Some((part, after)) = cut(rest, separator) {
-            if parts != 0 {
-                let key = hash.with(LATER_PART).with(hash::part(part, subject.space.is_path()));
-                self.take(key, subject, ranks);
-            }
-            self.beginnings(later, hash.with(LATER_BEGINNING), part, subject, ranks);
-            rest = after;
+    /// Looks up every part from `start` on, and its beginnings.
+    fn later(
+        self,
+        node: usize,
+        hash: Hash,
+        mut start: usize,
+        subject: Subject<'_>,
+        ranks: &mut Ranks,
+    ) {
+        let (separator, fold) = (subject.space.separator(), subject.space.is_path());
+        let (part, beginning) = (hash.with(LATER_PART), hash.with(LATER_BEGINNING));
+        let mask = self.u64(node + node::LATER_BEGINNINGS);
+        while let Some((key, end)) = part.with_next(subject.bytes, start, separator, fold) {
+            self.take(key, subject, ranks);
+            let text = subject.bytes.get(start..end).unwrap_or_default();
+            self.beginnings(mask, beginning, text, subject, ranks);
+            start = end + 1;
         }
     }
 
@@ -176,7 +190,7 @@ impl<'a> Index<'a> {
             let length = left.trailing_zeros() as usize;
             left &= left - 1;
             let Some(beginning) = part.get(..length) else { return };
-            self.take(hash.with(hash::part(beginning, subject.space.is_path())), subject, ranks);
+            self.take(hash.with_part(beginning, subject.space.is_path()), subject, ranks);
         }
     }
 
@@ -184,7 +198,7 @@ impl<'a> Index<'a> {
         let filter = self.offset(header::PIECES);
         let space = Hash::of_space(subject.space as u8).with(PIECE);
         for piece in subject.bytes.windows(4) {
-            let hash = space.with(hash::part(piece, subject.space.is_path()));
+            let hash = space.with_part(piece, subject.space.is_path());
             let bit = hash.0 as usize % PIECE_BITS;
             if self.bytes.get(filter + bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1) {
                 self.take(hash, subject, ranks);
@@ -200,7 +214,7 @@ impl<'a> Index<'a> {
     }
 
     #[inline]
-    fn find(self, hash: Hash) -> Option<usize> {
+    pub(crate) fn find(self, hash: Hash) -> Option<usize> {
         let (table, mask) =
             (self.offset(header::TABLE), self.offset(header::SLOTS).checked_sub(1)?);
         let print = fingerprint(hash);
@@ -246,13 +260,6 @@ impl<'a> Index<'a> {
             (self.code(self.offset(list + 8 * index)), self.u32(list + 8 * index + 4))
         })
     }
-}
-
-/// Returns the part that `rest` begins with, and what follows its separator.
-#[inline]
-fn cut(rest: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
-    let end = rest.iter().position(|byte| *byte == separator)?;
-    Some((rest.get(..end)?, rest.get(end + 1..)?))
 }
 
 #[inline]

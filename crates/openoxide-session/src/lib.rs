@@ -1,1 +1,20 @@
-//! To come.
+//! One agent session: from a tool call to the facts about it, through the gate, to a reviewer and back.
+//!
+//! This crate wires what the floors below decide and know; it draws nothing, parses no arguments and makes no decision of
+//! its own.
+#![forbid(unsafe_code)]
+#![warn(clippy::wildcard_enum_match_arm)]
+
+mod address;
+mod digest;
+mod dispatcher;
+mod facts;
+mod ids;
+mod present;
+mod resolve;
+
+pub use digest::digest;
+pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
+pub use facts::{Place, facts, facts_of, facts_of_question};
+pub use ids::{new_approval_id, new_session_id};
+pub use present::{present, title};

@@ -16,10 +16,12 @@ use crate::{
 const LONGEST: u64 = 64 << 20;
 
 /// What was loaded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Loaded {
     /// The policy in force.
     pub policy: PolicyStack,
+    /// Its layers, the most precedent first; none when the policy came from the cache.
+    pub layers: Vec<Layer>,
     /// Why nothing may be allowed: rules that ask or deny may be missing.
     pub doubt: Option<String>,
     /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
@@ -47,9 +49,9 @@ pub struct Broken {
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let key = cache::Key::of(sources, environment);
     if let Some(policy) = key.as_ref().and_then(cache::Key::fetch) {
-        return Loaded { policy, doubt: None, closed: None, broken: vec![], notes: vec![] };
+        return Loaded { policy, ..Loaded::default() };
     }
-    let loaded = read_all(sources, environment.home.as_ref());
+    let loaded = load_fresh(sources, environment.home.as_ref());
     let flawless = loaded.broken.is_empty() && loaded.notes.is_empty() && loaded.doubt.is_none();
     if let (Some(key), true) = (&key, flawless && loaded.closed.is_none()) {
         key.store(&loaded.policy);
@@ -66,7 +68,9 @@ struct Reading {
     closed: Option<String>,
 }
 
-fn read_all(sources: &[Source], home: Option<&AbsPath>) -> Loaded {
+/// As [`load`], but from the files themselves, with their layers.
+#[must_use]
+pub fn load_fresh(sources: &[Source], home: Option<&AbsPath>) -> Loaded {
     let mut reading = Reading::default();
     for source in sources {
         reading.source(source, home);
@@ -77,15 +81,14 @@ fn read_all(sources: &[Source], home: Option<&AbsPath>) -> Loaded {
         PolicyStack::compile(&[default_layer()])
     });
     let Ok(policy) = policy else { return nothing() };
-    let Reading { broken, notes, doubt, closed, .. } = reading;
-    Loaded { policy, doubt, closed, broken, notes }
+    let Reading { layers, broken, notes, doubt, closed } = reading;
+    Loaded { policy, layers, doubt, closed, broken, notes }
 }
 
 /// What is left when not even the built-in layer can be compiled: nothing is allowed.
 fn nothing() -> Loaded {
     let closed = Some("the built-in policy cannot be compiled".to_owned());
-    let policy = PolicyStack::default();
-    Loaded { policy, doubt: closed.clone(), closed, broken: vec![], notes: vec![] }
+    Loaded { doubt: closed.clone(), closed, ..Loaded::default() }
 }
 
 impl Reading {

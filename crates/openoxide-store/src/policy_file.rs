@@ -146,7 +146,7 @@ impl Reader<'_> {
             let help = format!("write `{} = [\"Bash(…)\"]`", effect.as_str());
             return self.problem("rules stand in a list", value.span(), Some(help), restrains);
         };
-        for item in items.iter() {
+        for item in items {
             match item.get_ref().as_str() {
                 Some(text) => {
                     let rule = parse(text, effect, self.anchors);
@@ -189,7 +189,7 @@ impl Reader<'_> {
             let help = "write `[[permissions.rule]]`".to_owned();
             return self.problem("long rules are tables", value.span(), Some(help), true);
         };
-        for item in items.iter() {
+        for item in items {
             match item.get_ref() {
                 DeValue::Table(table) => self.long_rule(table, item.span()),
                 _ => self.problem("a long rule is a table", item.span(), None, true),
@@ -266,7 +266,7 @@ impl Reader<'_> {
                 self.problem(format!("`{key}` is a list of examples"), value.span(), None, true);
                 continue;
             };
-            for item in items.iter() {
+            for item in items {
                 self.example(item, rule, wanted);
             }
         }

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use openoxide_protocol::Effect;
 
 use super::{
-    BEGINNING, LATER_BEGINNING, LATER_PART, OPEN, PIECE, PIECE_BITS, fingerprint,
-    hash::{self, Hash},
-    header, node,
+    BEGINNING, HAS_BEGINNINGS, HAS_BELOW, HAS_LATER, Index, LATER_BEGINNING, LATER_PART, OPEN,
+    PIECE, PIECE_BITS, fingerprint, hash::Hash, header, node,
 };
 use crate::{
     glob::{self, Step},
@@ -47,7 +46,7 @@ enum Key {
 struct Node {
     beginnings: u64,
     later_beginnings: u64,
-    later_parts: bool,
+    flags: u32,
     /// By program, layer and manner (what allows matches more narrowly): the best rank.
     hits: BTreeMap<(u32, u8, bool), (u32, Effect, bool)>,
 }
@@ -58,7 +57,6 @@ struct Builder {
     order: Vec<u64>,
     codes: Vec<u8>,
     known: HashMap<Vec<u8>, u32>,
-    depth: [u32; Space::ALL.len()],
     pieces: [bool; Space::ALL.len()],
     filter: Vec<u8>,
     holding_back: [Vec<(Vec<u8>, u32, u32)>; Space::ALL.len()],
@@ -79,16 +77,13 @@ impl Builder {
         let space = entry.pattern.space;
         let (leading, key) = file(entry.pattern, rarity);
         let code = self.code(&entry.pattern.code);
-        let (hash, depth) = self.descend(space, &leading, &key);
+        let hash = self.descend(space, &leading, &key);
         let node = self.node(hash);
         let open = is_open(&entry.pattern.code);
         let key = (code, entry.layer, entry.effect == Effect::Allow);
         let hit = node.hits.entry(key).or_insert((0, entry.effect, open));
         if entry.rank > hit.0 {
             *hit = (entry.rank, entry.effect, open);
-        }
-        if let Some(deepest) = self.depth.get_mut(space as usize) {
-            *deepest = (*deepest).max(depth + 1);
         }
         if entry.holds_back
             && let Some(list) = self.holding_back.get_mut(space as usize)
@@ -106,40 +101,43 @@ impl Builder {
         })
     }
 
-    /// Returns the hash of the node that the key names, noting it in the node above, and the number of leading parts.
-    fn descend(&mut self, space: Space, leading: &[u8], key: &Key) -> (Hash, u32) {
-        let fold = space.is_path();
-        let (mut hash, mut depth) = (Hash::of_space(space as u8), 0);
-        for part in leading.split_inclusive(|byte| *byte == space.separator()) {
-            hash = hash
-                .with(hash::part(part.strip_suffix(&[space.separator()]).unwrap_or(part), fold));
-            depth += 1;
+    /// Returns the hash of the node that the key names, noting it in every node above.
+    fn descend(&mut self, space: Space, leading: &[u8], key: &Key) -> Hash {
+        if let Key::Piece(piece) = key {
+            return self.piece(space, piece);
         }
-        let under = |kind, text: &[u8]| hash.with(kind).with(hash::part(text, fold));
-        let below = match key {
-            Key::Leading => return (hash, depth),
-            Key::Piece(piece) => return (self.piece(space, piece), 0),
+        let fold = space.is_path();
+        let mut hash = Hash::of_space(space as u8);
+        for part in leading.split_inclusive(|byte| *byte == space.separator()) {
+            self.node(hash).flags |= HAS_BELOW;
+            hash = hash.with_part(part.strip_suffix(&[space.separator()]).unwrap_or(part), fold);
+        }
+        let node = self.node(hash);
+        let under = |kind, text: &[u8]| hash.with(kind).with_part(text, fold);
+        match key {
+            Key::Leading | Key::Piece(_) => hash,
             Key::Beginning(text) => {
-                self.node(hash).beginnings |= 1 << text.len();
+                node.flags |= HAS_BEGINNINGS;
+                node.beginnings |= 1 << text.len();
                 under(BEGINNING, text)
             }
             Key::LaterPart(text) => {
-                self.node(hash).later_parts = true;
+                node.flags |= HAS_LATER;
                 under(LATER_PART, text)
             }
             Key::LaterBeginning(text) => {
-                self.node(hash).later_beginnings |= 1 << text.len();
+                node.flags |= HAS_LATER;
+                node.later_beginnings |= 1 << text.len();
                 under(LATER_BEGINNING, text)
             }
-        };
-        (below, depth)
+        }
     }
 
     fn piece(&mut self, space: Space, piece: &[u8]) -> Hash {
         if let Some(used) = self.pieces.get_mut(space as usize) {
             *used = true;
         }
-        let hash = Hash::of_space(space as u8).with(PIECE).with(hash::part(piece, space.is_path()));
+        let hash = Hash::of_space(space as u8).with(PIECE).with_part(piece, space.is_path());
         let bit = hash.0 as usize % PIECE_BITS;
         if let Some(byte) = self.filter.get_mut(bit / 8) {
             *byte |= 1 << (bit % 8);
@@ -191,7 +189,8 @@ impl Builder {
         for space in Space::ALL {
             let index = space as usize;
             let info = header::SPACES + header::SPACE_SIZE * index;
-            put(out, info, self.depth.get(index).copied().unwrap_or(0));
+            let root = Index { bytes: out }.find(Hash::of_space(space as u8));
+            put(out, info, root.and_then(|root| u32::try_from(root).ok()).unwrap_or(0));
             put(out, info + 4, self.pieces.get(index).copied().map_or(0, u32::from));
             let Some(list) = self.holding_back.get_mut(index) else { continue };
             list.sort_unstable();
@@ -207,7 +206,7 @@ impl Node {
     fn write(&self, out: &mut Vec<u8>, codes: u32) {
         out.extend_from_slice(&self.beginnings.to_le_bytes());
         out.extend_from_slice(&self.later_beginnings.to_le_bytes());
-        out.extend_from_slice(&u32::from(self.later_parts).to_le_bytes());
+        out.extend_from_slice(&self.flags.to_le_bytes());
         out.extend_from_slice(&u32::try_from(self.hits.len()).unwrap_or(0).to_le_bytes());
         debug_assert_eq!(node::HITS, 24);
         // The best ranks first: what cannot better them need not be compared.

@@ -22,42 +22,85 @@ impl Hash {
         let wide = ((self.0 ^ value) as u128).wrapping_mul(MIX as u128);
         Self((wide as u64) ^ ((wide >> 64) as u64))
     }
+
+    /// Adds one part, without its separator; ASCII letters count as small ones if `fold`.
+    #[inline]
+    pub(crate) fn with_part(self, part: &[u8], fold: bool) -> Self {
+        let (mut hash, mut at) = (self, 0);
+        loop {
+            hash = hash.with_word(word(part, at), fold);
+            at += 8;
+            if at > part.len() {
+                return hash;
+            }
+        }
+    }
+
+    /// Adds the part that begins at `start`; returns where it ends, too. There is none where no separator follows.
+    #[inline]
+    pub(crate) fn with_next(
+        self,
+        subject: &[u8],
+        start: usize,
+        separator: u8,
+        fold: bool,
+    ) -> Option<(Self, usize)> {
+        let (mut hash, mut at) = (self, start);
+        while at < subject.len() {
+            let word = word(subject, at);
+            let found = first_byte(word, separator);
+            if found < 8 {
+                let end = at + found;
+                let inside = word & !(u64::MAX << (8 * found));
+                return (end < subject.len()).then_some((hash.with_word(inside, fold), end));
+            }
+            hash = hash.with_word(word, fold);
+            at += 8;
+        }
+        None
+    }
+
+    #[inline]
+    const fn with_word(self, word: u64, fold: bool) -> Self {
+        self.with(if fold { lower(word) } else { word })
+    }
 }
 
-/// Returns the hash of one part, without its separator; ASCII letters count as small ones if `fold`.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x80 * ONES;
+
+/// Returns where the first such byte stands; 8 if there is none.
 #[inline]
-pub(crate) fn part(bytes: &[u8], fold: bool) -> u64 {
-    let mut hash = Hash(bytes.len() as u64);
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let value = chunk.try_into().map_or(0, u64::from_le_bytes);
-        hash = hash.with(if fold { lower(value) } else { value });
+const fn first_byte(word: u64, byte: u8) -> usize {
+    let zero_where_found = word ^ (ONES * byte as u64);
+    let marks = zero_where_found.wrapping_sub(ONES) & !zero_where_found & HIGH;
+    marks.trailing_zeros() as usize / 8
+}
+
+/// Returns the eight bytes at a place, filled up with zeros behind the end.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    if let Some(eight) = bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok()) {
+        return u64::from_le_bytes(eight);
     }
-    let tail = tail(chunks.remainder());
-    hash.with(if fold { lower(tail) } else { tail }).0
+    match bytes.last_chunk() {
+        Some(last) => {
+            let beyond = (at + 8).saturating_sub(bytes.len());
+            u64::from_le_bytes(*last).checked_shr(8 * beyond as u32).unwrap_or(0)
+        }
+        None => short(bytes.get(at..).unwrap_or_default()),
+    }
 }
 
 /// Returns fewer than eight bytes as one number.
 #[inline]
-fn tail(bytes: &[u8]) -> u64 {
-    let four =
-        |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
-    let one = |at: usize| bytes.get(at).map_or(0, |byte| u64::from(*byte));
-    match bytes.len() {
-        0 => 0,
-        1..4 => one(0) | one(bytes.len() / 2) << 8 | one(bytes.len() - 1) << 16,
-        length => {
-            let (head, last) = (four(0).unwrap_or(0), four(length - 4).unwrap_or(0));
-            u64::from(head) | u64::from(last) << 32
-        }
-    }
+fn short(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// Makes small letters of the large ASCII letters among eight bytes.
 #[inline]
 const fn lower(value: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * ONES;
     let low = value & !HIGH;
     let at_least_a = low.wrapping_add((0x80 - b'A' as u64) * ONES);
     let above_z = low.wrapping_add((0x7F - b'Z' as u64) * ONES);
@@ -74,7 +117,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
             *lane = lane.with(eight.try_into().map_or(0, u64::from_le_bytes));
         }
     }
-    let start = Hash(part(chunks.remainder(), false)).with(bytes.len() as u64);
+    let start = Hash(0).with_part(chunks.remainder(), false).with(bytes.len() as u64);
     lanes.iter().fold(start, |sum, lane| sum.with(lane.0)).0
 }
 
@@ -84,10 +127,26 @@ mod tests {
 
     use super::*;
 
+    const START: Hash = Hash::of_space(0);
+
+    fn part(bytes: &[u8], fold: bool) -> Hash {
+        START.with_part(bytes, fold)
+    }
+
     proptest! {
         #[test]
         fn folding_is_ascii_lower_case(text in any::<Vec<u8>>()) {
-            prop_assert_eq!(part(&text, true), part(&text.to_ascii_lowercase(), false));
+            let small = text.to_ascii_lowercase();
+            prop_assert_eq!(part(&text, true), part(&small, false));
+        }
+
+        #[test]
+        fn a_part_is_found_where_it_stands(before in "[a-z]{0,20}", text in "[a-zA-Z]{0,20}", after in "[a-z/]{0,20}") {
+            let subject = format!("{before}{text}/{after}");
+            let found = START.with_next(subject.as_bytes(), before.len(), b'/', true);
+            prop_assert_eq!(found, Some((part(text.as_bytes(), true), before.len() + text.len())));
+            let open = format!("{before}{text}");
+            prop_assert_eq!(START.with_next(open.as_bytes(), before.len(), 0, false), None);
         }
 
         #[test]
@@ -104,7 +163,7 @@ mod tests {
             .flat_map(|a| {
                 [vec![a], vec![a, b'x'], vec![b'x', a], vec![a, b'x', b'y'], vec![b'x', b'y', a]]
             })
-            .map(|bytes| part(&bytes, false))
+            .map(|bytes| part(&bytes, false).0)
             .collect();
         all.sort_unstable();
         let before = all.len();

@@ -1,0 +1,251 @@
+//! Claude Code's hooks: one payload in, one answer out (its hook reference; measured on 2.1.330).
+//!
+//! A hook that fails lets the client go on as if there were none. So whatever happens, there is an answer here, and it is
+//! never an allow that nobody decided.
+
+use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The hooks that are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Before a tool runs: the only place that can hold it back in every mode.
+    PreToolUse,
+    /// When a person would be asked.
+    PermissionRequest,
+}
+
+/// One payload, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Which hook was called.
+    pub event: Event,
+    /// The client's own name of the conversation.
+    pub session: String,
+    /// The client's own name of the call; a permission request has none.
+    pub call: String,
+    /// The directory that the session is in.
+    pub cwd: AbsPath,
+    /// The mode that the client is in; nothing when it is one that we do not have.
+    pub mode: Option<PermissionMode>,
+    /// The subagent that asks, if it is one.
+    pub subagent: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+}
+
+/// Why a payload was not understood.
+#[derive(Debug)]
+pub enum PayloadError {
+    /// It is not JSON, or not of this shape.
+    Shape(serde_json::Error),
+    /// It is for a hook that cannot be answered.
+    Event(String),
+    /// It names no directory that a path could count from.
+    Cwd(String),
+}
+
+impl std::fmt::Display for PayloadError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shape(error) => write!(out, "the payload was not understood: {error}"),
+            Self::Event(name) => write!(out, "`{name}` is no hook that decides"),
+            Self::Cwd(cwd) => write!(out, "`{cwd}` is no absolute directory"),
+        }
+    }
+}
+
+impl std::error::Error for PayloadError {}
+
+#[derive(Deserialize)]
+struct Payload {
+    hook_event_name: String,
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    tool_use_id: String,
+    cwd: String,
+    #[serde(default)]
+    permission_mode: Option<String>,
+    #[serde(default)]
+    agent_type: Option<String>,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+}
+
+/// Reads a payload. Fields that are not known are left alone: the client adds some with each version.
+///
+/// # Errors
+/// When it was not understood.
+pub fn read(bytes: &[u8]) -> Result<Call, PayloadError> {
+    let payload: Payload = serde_json::from_slice(bytes).map_err(PayloadError::Shape)?;
+    let event = match payload.hook_event_name.as_str() {
+        "PreToolUse" => Event::PreToolUse,
+        "PermissionRequest" => Event::PermissionRequest,
+        _ => return Err(PayloadError::Event(payload.hook_event_name)),
+    };
+    let Ok(cwd) = AbsPath::new(&payload.cwd) else { return Err(PayloadError::Cwd(payload.cwd)) };
+    Ok(Call {
+        event,
+        session: payload.session_id,
+        call: payload.tool_use_id,
+        cwd,
+        mode: payload.permission_mode.as_deref().and_then(PermissionMode::parse),
+        subagent: payload.agent_type,
+        tool: payload.tool_name,
+        input: payload.tool_input,
+    })
+}
+
+/// Returns the answer to a hook, as one line of JSON, or nothing where the client shall go on as if there were no hook.
+///
+/// A permission request is left to the person who is being asked, unless the policy itself allows or denies.
+#[must_use]
+pub fn answer(event: Event, decision: &Decision) -> Option<String> {
+    let reason = format!("OpenOxide: {}", explained(decision));
+    match (event, decision.effect) {
+        (Event::PreToolUse, effect) => Some(before_tool(effect, &reason)),
+        (Event::PermissionRequest, Effect::Ask) => None,
+        (Event::PermissionRequest, Effect::Allow) => Some(request(&json!({ "behavior": "allow" }))),
+        (Event::PermissionRequest, Effect::Deny) => {
+            Some(request(&json!({ "behavior": "deny", "message": reason })))
+        }
+    }
+}
+
+/// Returns the answer for when nothing could be decided: the person is asked, and where nobody can be, the client denies.
+#[must_use]
+pub fn undecided(why: &str) -> String {
+    before_tool(Effect::Ask, &format!("OpenOxide could not decide: {why}"))
+}
+
+/// Returns the answer for when nothing may be done at all.
+#[must_use]
+pub fn closed(event: Event, why: &str) -> String {
+    let reason = format!("OpenOxide: {why}");
+    match event {
+        Event::PreToolUse => before_tool(Effect::Deny, &reason),
+        Event::PermissionRequest => request(&json!({ "behavior": "deny", "message": reason })),
+    }
+}
+
+fn before_tool(effect: Effect, reason: &str) -> String {
+    json!({
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": effect.as_str(),
+            "permissionDecisionReason": reason,
+        }
+    })
+    .to_string()
+}
+
+fn request(decision: &Value) -> String {
+    json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
+        .to_string()
+}
+
+/// Returns the reason with the rule behind it, so that the model can see what it ran into and a person where it stands.
+fn explained(decision: &Decision) -> String {
+    match &decision.rule {
+        Some(rule) => {
+            let place = match (&rule.file, rule.line) {
+                (Some(file), Some(line)) => format!(", {file}:{line}"),
+                _ => String::new(),
+            };
+            format!("{} (`{}`{place})", decision.reason, rule.text)
+        }
+        None => decision.reason.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::RuleRef;
+
+    use super::*;
+
+    // As the client sent it (2.1.330), with the ids shortened.
+    const PRE: &str = r#"{"session_id":"c6dc","transcript_path":"/h/.claude/projects/-tmp-proj/c6dc.jsonl","cwd":"/tmp/proj","prompt_id":"87e7","permission_mode":"acceptEdits","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","timeout":60000,"description":"Build it"},"tool_use_id":"toolu_e608"}"#;
+    const ASK: &str = r#"{"session_id":"c6dc","cwd":"/tmp/proj","permission_mode":"auto","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"x"},"permission_suggestions":[]}"#;
+
+    #[test]
+    fn real_payloads_are_read() {
+        let call = read(PRE.as_bytes()).unwrap();
+        assert_eq!((call.event, call.tool.as_str()), (Event::PreToolUse, "Bash"));
+        assert_eq!((call.cwd.as_str(), call.call.as_str()), ("/tmp/proj", "toolu_e608"));
+        assert_eq!(call.mode, Some(PermissionMode::AcceptEdits));
+        assert_eq!(call.input["command"], "git status && npm run build");
+        let call = read(ASK.as_bytes()).unwrap();
+        assert_eq!(
+            (call.event, call.call.as_str(), call.mode),
+            (Event::PermissionRequest, "", None)
+        );
+    }
+
+    #[test]
+    fn what_is_no_payload_is_an_error() {
+        for text in [
+            "",
+            "not json",
+            "[]",
+            "{}",
+            "\u{0}",
+            r#"{"hook_event_name":"PreToolUse","cwd":"/p"}"#,
+            r#"{"hook_event_name":"PreToolUse","cwd":"p","tool_name":"Bash"}"#,
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#,
+            r#"{"hook_event_name":"Stop","cwd":"/p","tool_name":"Bash"}"#,
+        ] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(read(&[0xFF, 0xFE]).is_err());
+        let deep = format!("{{\"tool_input\":{}", "[".repeat(100_000));
+        assert!(read(deep.as_bytes()).is_err());
+    }
+
+    fn decision(effect: Effect) -> Decision {
+        let rule = RuleRef {
+            layer: "user".into(),
+            file: Some("/h/policy.toml".into()),
+            line: Some(4),
+            text: "deny Bash(rm *)".into(),
+            reason: None,
+        };
+        Decision {
+            effect,
+            reason: "`rm x` is denied by user policy".into(),
+            rule: Some(rule),
+            parts: vec![],
+            findings: vec![],
+            always: vec![],
+            obligations: vec![],
+        }
+    }
+
+    #[test]
+    fn answers_are_in_the_clients_contract() {
+        let line = answer(Event::PreToolUse, &decision(Effect::Deny)).unwrap();
+        let found: Value = serde_json::from_str(&line).unwrap();
+        let expected = json!({"hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason":
+                "OpenOxide: `rm x` is denied by user policy (`deny Bash(rm *)`, /h/policy.toml:4)",
+        }});
+        assert_eq!(found, expected);
+        assert_eq!(answer(Event::PermissionRequest, &decision(Effect::Ask)), None);
+        let line = answer(Event::PermissionRequest, &decision(Effect::Allow)).unwrap();
+        let found: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(found["hookSpecificOutput"]["decision"], json!({"behavior": "allow"}));
+    }
+
+    #[test]
+    fn without_a_decision_a_person_is_asked() {
+        let found: Value = serde_json::from_str(&undecided("x")).unwrap();
+        assert_eq!(found["hookSpecificOutput"]["permissionDecision"], "ask");
+    }
+}

@@ -1,0 +1,188 @@
+//! Tool calls of every agent: a name and an input, to what is wanted.
+
+use openoxide_protocol::Action;
+use serde_json::Value;
+
+use crate::{patch, quote};
+
+/// Returns what a tool call wants. Names are taken in our spelling and in the agents'; what is not known is a tool of its
+/// own, and an input that does not fit its tool is not understood.
+#[must_use]
+pub fn action(tool: &str, input: &Value) -> Action {
+    match tool {
+        "Bash" | "bash" | "shell" | "local_shell" | "exec" | "exec_command" | "container.exec"
+        | "run_shell_command" => command(input),
+        "Read" | "read" | "read_file" | "view" | "NotebookRead" => {
+            named(tool, input, |paths| Action::Read { paths })
+        }
+        "Edit" | "edit" | "MultiEdit" | "multiedit" | "Write" | "write" | "write_file"
+        | "NotebookEdit" | "replace" | "str_replace_editor" | "create" => {
+            named(tool, input, |paths| Action::Edit { paths })
+        }
+        "apply_patch" | "patch" => patched(input),
+        "Glob" | "glob" | "Grep" | "grep" | "LS" | "ls" | "list" | "list_directory" => {
+            searched(tool, input)
+        }
+        "WebFetch" | "webfetch" | "web_fetch" => match text(input, &["url"]) {
+            Some(url) => Action::Fetch { url: url.to_owned() },
+            None => unfit(tool, "names no address"),
+        },
+        "Task" | "task" | "Agent" | "agent" => match text(input, &["subagent_type", "agent"]) {
+            Some(agent) => Action::Delegate { agent: agent.to_owned() },
+            None => Action::Delegate { agent: "general-purpose".to_owned() },
+        },
+        _ => Action::CallTool,
+    }
+}
+
+fn unfit(tool: &str, why: &str) -> Action {
+    Action::Opaque { text: format!("the input of `{tool}` {why}") }
+}
+
+fn text<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| input.get(key)).and_then(Value::as_str)
+}
+
+/// A script, or words that are run as they are.
+fn command(input: &Value) -> Action {
+    match input.get("command").or_else(|| input.get("cmd")) {
+        Some(Value::String(script)) => Action::Command { script: script.clone() },
+        Some(Value::Array(words)) => {
+            match words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+                Some(words) if !words.is_empty() => Action::Command { script: quote(&words) },
+                _ => unfit("Bash", "holds words that are no texts"),
+            }
+        }
+        _ => unfit("Bash", "names no command"),
+    }
+}
+
+const PATHS: &[&str] = &["file_path", "filePath", "notebook_path", "absolute_path", "path"];
+
+fn named(tool: &str, input: &Value, action: impl Fn(Vec<String>) -> Action) -> Action {
+    match text(input, PATHS) {
+        Some(path) if path.contains('\0') => unfit(tool, "holds a NUL"),
+        Some(path) if !path.is_empty() => action(vec![path.to_owned()]),
+        _ => unfit(tool, "names no file"),
+    }
+}
+
+fn patched(input: &Value) -> Action {
+    let patch = input.as_str().or_else(|| text(input, &["patchText", "patch", "input", "command"]));
+    match patch.and_then(patch::files) {
+        Some(paths) => Action::Edit { paths },
+        None => unfit("apply_patch", "is no patch"),
+    }
+}
+
+/// A search reads the directory it begins in; a pattern can lead out of it.
+fn searched(tool: &str, input: &Value) -> Action {
+    let place = match input.get("path").or_else(|| input.get("dir_path")) {
+        None | Some(Value::Null) => ".",
+        Some(Value::String(path)) if !path.contains('\0') => path,
+        Some(_) => return unfit(tool, "names a place that is no text"),
+    };
+    let mut paths = vec![if place.is_empty() { "." } else { place }.to_owned()];
+    if tool.eq_ignore_ascii_case("glob")
+        && let Some(pattern) = text(input, &["pattern"])
+    {
+        paths.extend(fixed_part(place, pattern));
+    }
+    Action::Read { paths }
+}
+
+/// Returns the directory that a pattern leads to before its first wildcard, if it leads anywhere else.
+fn fixed_part(place: &str, pattern: &str) -> Option<String> {
+    let leads_out = pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..");
+    if !leads_out {
+        return None;
+    }
+    let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    let fixed = pattern.get(..wild).unwrap_or_default();
+    // Dots behind a wildcard can lead anywhere.
+    if pattern.get(wild..).is_some_and(|rest| rest.contains("..")) {
+        return Some("/".to_owned());
+    }
+    let directory = fixed.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let absolute = fixed.starts_with(['/', '~']);
+    Some(match (absolute, directory) {
+        (true, "") => "/".to_owned(),
+        (true, directory) => directory.to_owned(),
+        (false, directory) => format!("{place}/{directory}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(paths: &[&str]) -> Action {
+        Action::Read { paths: paths.iter().map(|path| (*path).to_owned()).collect() }
+    }
+
+    fn edit(paths: &[&str]) -> Action {
+        Action::Edit { paths: paths.iter().map(|path| (*path).to_owned()).collect() }
+    }
+
+    #[test]
+    fn tools_of_every_agent_are_understood() {
+        let rows = [
+            ("Bash", json!({"command": "ls"}), Action::Command { script: "ls".into() }),
+            (
+                "shell",
+                json!({"command": ["bash", "-lc", "ls | wc"]}),
+                Action::Command { script: "bash -lc 'ls | wc'".into() },
+            ),
+            ("Read", json!({"file_path": "/a"}), read(&["/a"])),
+            ("read", json!({"filePath": "/a"}), read(&["/a"])),
+            ("Write", json!({"file_path": "/a", "content": "x"}), edit(&["/a"])),
+            ("NotebookEdit", json!({"notebook_path": "/a"}), edit(&["/a"])),
+            (
+                "apply_patch",
+                json!({"input": "*** Begin Patch\n*** Add File: x\n+y\n*** End Patch"}),
+                edit(&["x"]),
+            ),
+            ("Grep", json!({"pattern": "x"}), read(&["."])),
+            ("Grep", json!({"pattern": "x", "path": "/etc"}), read(&["/etc"])),
+            ("Glob", json!({"pattern": "src/**"}), read(&["."])),
+            ("Glob", json!({"pattern": "/etc/*.conf"}), read(&[".", "/etc"])),
+            ("Glob", json!({"pattern": "../*"}), read(&[".", "./.."])),
+            ("Glob", json!({"pattern": "*/../../x"}), read(&[".", "/"])),
+            (
+                "WebFetch",
+                json!({"url": "https://x.io"}),
+                Action::Fetch { url: "https://x.io".into() },
+            ),
+            (
+                "Agent",
+                json!({"subagent_type": "Explore"}),
+                Action::Delegate { agent: "Explore".into() },
+            ),
+            ("mcp__a__b", json!({}), Action::CallTool),
+            ("Frobnicate", json!(7), Action::CallTool),
+        ];
+        for (tool, input, expected) in rows {
+            assert_eq!(action(tool, &input), expected, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_understood() {
+        for (tool, input) in [
+            ("Bash", json!({})),
+            ("Bash", json!({"command": 7})),
+            ("Bash", json!({"command": []})),
+            ("Bash", json!({"command": ["a", 1]})),
+            ("Read", json!({"file_path": ""})),
+            ("Read", json!([1])),
+            ("Edit", json!({"file_path": "a\0b"})),
+            ("Grep", json!({"path": 1})),
+            ("WebFetch", json!("x")),
+            ("apply_patch", json!({"input": "x"})),
+        ] {
+            assert!(matches!(action(tool, &input), Action::Opaque { .. }), "{tool} {input}");
+        }
+    }
+}

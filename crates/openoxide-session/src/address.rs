@@ -1,0 +1,94 @@
+//! The host of an address, or none when there is any doubt which host a client would reach.
+
+/// Returns the host, in lower case, without user, port and trailing dot.
+///
+/// Clients disagree about odd addresses (backslashes, blanks, several `@`, percent signs in the host); those have no host
+/// here, and are then not understood.
+pub(crate) fn host(url: &str) -> Option<String> {
+    let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\' || !c.is_ascii();
+    if url.contains(odd) {
+        return None;
+    }
+    let (scheme, rest) = url.split_once("://")?;
+    let known = ["http", "https", "ftp", "ws", "wss"];
+    if !known.iter().any(|name| scheme.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = match authority.split_once('@') {
+        Some((_, host)) if host.contains('@') => return None,
+        Some((_, host)) => host,
+        None => authority,
+    };
+    let name = without_port(host)?.trim_end_matches('.').to_ascii_lowercase();
+    is_name(&name).then_some(name)
+}
+
+fn without_port(host: &str) -> Option<&str> {
+    if let Some(rest) = host.strip_prefix('[') {
+        let (_, port) = rest.split_once(']')?;
+        let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_digits);
+        return is_port.then(|| host.strip_suffix(port)).flatten();
+    }
+    match host.split_once(':') {
+        Some((name, port)) => is_digits(port).then_some(name),
+        None => Some(host),
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_name(name: &str) -> bool {
+    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match inner {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            !name.is_empty() && !name.split('.').any(str::is_empty) && name.chars().all(fine)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_addresses_have_a_host() {
+        let rows = [
+            ("https://Example.com/x?y#z", "example.com"),
+            ("http://example.com.:8080", "example.com"),
+            ("https://user:pass@example.com/", "example.com"),
+            ("https://example.com@evil.com/", "evil.com"),
+            ("https://evil.com#example.com", "evil.com"),
+            ("https://evil.com?@example.com", "evil.com"),
+            ("http://[::1]:80/", "[::1]"),
+            ("HTTP://127.0.0.1", "127.0.0.1"),
+        ];
+        for (url, expected) in rows {
+            assert_eq!(host(url).as_deref(), Some(expected), "{url}");
+        }
+    }
+
+    #[test]
+    fn odd_addresses_have_none() {
+        for url in [
+            "example.com",
+            "file:///etc/passwd",
+            "http://a@b@c/",
+            "http://evil.com\\@example.com/",
+            "http://exa%6dple.com/",
+            "http://bücher.de/",
+            "http:// example.com/",
+            "http://example.com:port/",
+            "http://",
+            "http://a..b/",
+            "http://[::1/",
+            "javascript://x",
+        ] {
+            assert_eq!(host(url), None, "{url}");
+        }
+    }
+}

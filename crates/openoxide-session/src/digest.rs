@@ -1,0 +1,51 @@
+//! What an approval is bound to.
+
+use openoxide_protocol::{Digest, Operation};
+use sha2::{Digest as _, Sha256};
+
+/// Returns the SHA-256 of the exact operation: the tool, its input and the directory. Each part is preceded by its length,
+/// so that no part can pass for another; the keys of the input are sorted.
+#[must_use]
+pub fn digest(operation: &Operation) -> Digest {
+    let input = operation.input.to_string();
+    let mut sum = Sha256::new();
+    for part in [operation.tool.as_str(), operation.cwd.as_str(), input.as_str()] {
+        sum.update((part.len() as u64).to_le_bytes());
+        sum.update(part.as_bytes());
+    }
+    Digest(sum.finalize().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::{AbsPath, Action, CallId, Principal};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(tool: &str, input: Value) -> Digest {
+        digest(&Operation {
+            session: crate::new_session_id(),
+            call: CallId(String::new()),
+            principal: Principal::Agent,
+            tool: tool.to_owned(),
+            action: Action::CallTool,
+            input,
+            cwd: AbsPath::root(),
+        })
+    }
+
+    #[test]
+    fn a_digest_is_of_the_operation_and_of_nothing_else() {
+        assert_eq!(of("Bash", json!({"a": 1, "b": 2})), of("Bash", json!({"b": 2, "a": 1})));
+        assert_ne!(of("Bash", json!({"a": 1})), of("Bash", json!({"a": 2})));
+        assert_ne!(of("Bash", json!("x")), of("Bas", json!("x")));
+    }
+
+    #[test]
+    fn a_digest_is_the_sha_256_of_its_parts() {
+        // printf '\1\0\0\0\0\0\0\0T\1\0\0\0\0\0\0\0/\3\0\0\0\0\0\0\0"x"' | sha256sum
+        let expected = "4ca0e7ac2dc21acc0e162117e83e7a226aa051387ebceaaa9563a73a911ed91a";
+        assert_eq!(of("T", json!("x")).to_string(), expected);
+    }
+}

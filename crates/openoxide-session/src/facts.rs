@@ -1,0 +1,130 @@
+//! From a tool call to what it means.
+
+use openoxide_protocol::{AbsPath, Access, Action, Facts, Operation, PathAccess, Span};
+use openoxide_shell::{Setting, analyse};
+
+use crate::{address, resolve::resolve};
+
+/// Where an operation would run.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The working directory.
+    pub cwd: &'a AbsPath,
+    /// The home directory, if it is known.
+    pub home: Option<&'a AbsPath>,
+}
+
+/// Returns what an operation does: each access, with symbolic links followed.
+#[must_use]
+pub fn facts(operation: &Operation, home: Option<&AbsPath>) -> Facts {
+    facts_of(&operation.action, &operation.tool, Place { cwd: &operation.cwd, home })
+}
+
+/// Returns the facts of a bare question, as OpenCode poses it: the name of a permission, and patterns that stand for what is
+/// touched. A permission that is not known is a tool.
+#[must_use]
+pub fn facts_of_question(permission: &str, patterns: &[String], place: Place<'_>) -> Facts {
+    let mut all = Facts::default();
+    for pattern in patterns {
+        let text = pattern.clone();
+        let action = match permission {
+            "bash" => Action::Command { script: text },
+            "read" | "glob" | "grep" | "list" => Action::Read { paths: vec![text] },
+            "edit" | "write" => Action::Edit { paths: vec![text] },
+            "webfetch" => Action::Fetch { url: text },
+            "task" => Action::Delegate { agent: text },
+            "doom_loop" => {
+                all.accesses.push(Access::DoomLoop { tool: text });
+                continue;
+            }
+            "external_directory" => {
+                let mut path = path(&text, place);
+                resolve(&mut path, place.cwd);
+                all.accesses.push(Access::ExternalDirectory(path));
+                continue;
+            }
+            _ => Action::CallTool,
+        };
+        let facts = facts_of(&action, permission, place);
+        all.accesses.extend(facts.accesses);
+        all.findings.extend(facts.findings);
+    }
+    all
+}
+
+/// Returns what an action of a tool does at this place: each access, with symbolic links followed.
+#[must_use]
+pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
+    let mut facts = match action {
+        Action::Command { script } => {
+            analyse(script, &Setting { cwd: place.cwd, home: place.home })
+        }
+        Action::Read { paths } => listed(paths.iter().map(|text| Access::Read(path(text, place)))),
+        Action::Edit { paths } => listed(paths.iter().map(|text| Access::Edit(path(text, place)))),
+        Action::Fetch { url } => listed([fetch(url)]),
+        Action::CallTool => listed([Access::CallTool { tool: tool.to_owned() }]),
+        Action::Delegate { agent } => listed([Access::Delegate { agent: agent.clone() }]),
+        Action::Opaque { text } => listed([opaque(text)]),
+    };
+    for access in &mut facts.accesses {
+        if let Access::Read(path) | Access::Edit(path) = access {
+            resolve(path, place.cwd);
+        }
+    }
+    facts
+}
+
+fn listed(accesses: impl IntoIterator<Item = Access>) -> Facts {
+    Facts { accesses: accesses.into_iter().collect(), findings: Vec::new() }
+}
+
+fn opaque(text: &str) -> Access {
+    Access::Opaque { text: text.to_owned(), span: Span::new(0, text.len()) }
+}
+
+fn fetch(url: &str) -> Access {
+    match address::host(url) {
+        Some(host) => Access::Fetch { host, url: url.to_owned() },
+        None => opaque(url),
+    }
+}
+
+/// Agents write `~` for home, although only shells know it: both readings cannot be told apart, so home is meant.
+fn path(text: &str, place: Place<'_>) -> PathAccess {
+    let written = match (text.strip_prefix("~/"), place.home) {
+        (Some(rest), Some(home)) => format!("{home}/{rest}"),
+        _ => text.to_owned(),
+    };
+    PathAccess { path: place.cwd.join(&written), resolved: None, written, span: Span::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(permission: &str, pattern: &str) -> Vec<Access> {
+        let (cwd, home) = (AbsPath::new("/p").unwrap(), AbsPath::new("/h").unwrap());
+        let place = Place { cwd: &cwd, home: Some(&home) };
+        facts_of_question(permission, &[pattern.to_owned()], place).accesses
+    }
+
+    #[test]
+    fn bare_questions_become_accesses() {
+        let rows = [
+            ("read", "a/b", "read", "/p/a/b"),
+            ("read", "~/x", "read", "/h/x"),
+            ("edit", "/q/../x", "edit", "/x"),
+            ("external_directory", "/q", "external_directory", "/q"),
+            ("webfetch", "https://x.io/a", "webfetch", "https://x.io/a"),
+            ("webfetch", "http://a@b@c", "opaque", "http://a@b@c"),
+            ("task", "explore", "task", "explore"),
+            ("doom_loop", "bash", "doom_loop", "bash"),
+            ("mcp__a__b", "*", "tool", "mcp__a__b"),
+        ];
+        for (permission, pattern, kind, summary) in rows {
+            let found = question(permission, pattern);
+            let found: Vec<_> = found.iter().map(|a| (a.permission(), a.summary())).collect();
+            assert_eq!(found, [(kind, summary)], "{permission} {pattern}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a reviewer is shown of an operation.
+
+use std::collections::BTreeMap;
+
+use openoxide_protocol::{Action, Operation, Presentation, PresentationKind};
+use serde_json::Value;
+
+/// Returns what to show.
+#[must_use]
+pub fn present(operation: &Operation) -> Presentation {
+    let (kind, content, language) = match &operation.action {
+        Action::Command { script } => (PresentationKind::Command, script.clone(), Some("bash")),
+        Action::Edit { paths } => return edit(operation, paths),
+        Action::Read { paths } => (PresentationKind::Text, paths.join("\n"), None),
+        Action::Fetch { url } => (PresentationKind::Text, url.clone(), None),
+        Action::CallTool | Action::Delegate { .. } | Action::Opaque { .. } => {
+            (PresentationKind::Structured, pretty(&operation.input), Some("json"))
+        }
+    };
+    Presentation {
+        kind,
+        content,
+        language: language.map(str::to_owned),
+        metadata: metadata(operation),
+    }
+}
+
+fn edit(operation: &Operation, paths: &[String]) -> Presentation {
+    let text = |key: &str| operation.input.get(key).and_then(Value::as_str);
+    let (kind, content) = match (text("old_string"), text("new_string"), text("content")) {
+        (Some(old), Some(new), _) => {
+            (PresentationKind::Diff, replaced(&paths.join(", "), old, new))
+        }
+        (_, _, Some(content)) => (PresentationKind::FileContent, content.to_owned()),
+        _ => (PresentationKind::Structured, pretty(&operation.input)),
+    };
+    Presentation { kind, content, language: None, metadata: metadata(operation) }
+}
+
+/// Writes a replacement as a diff: every old line goes, every new line comes.
+fn replaced(path: &str, old: &str, new: &str) -> String {
+    let lines = |sign: char, text: &str| {
+        text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>()
+    };
+    format!("--- {path}\n+++ {path}\n{}{}", lines('-', old), lines('+', new))
+}
+
+fn metadata(operation: &Operation) -> BTreeMap<String, Value> {
+    let description = operation.input.get("description").filter(|value| value.is_string());
+    description.map(|text| ("description".to_owned(), text.clone())).into_iter().collect()
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// Returns one line that says what is wanted.
+#[must_use]
+pub fn title(operation: &Operation) -> String {
+    match &operation.action {
+        Action::Command { .. } => "Run a command".to_owned(),
+        Action::Read { paths } => format!("Read {}", paths.join(", ")),
+        Action::Edit { paths } => format!("Change {}", paths.join(", ")),
+        Action::Fetch { url } => format!("Fetch {url}"),
+        Action::CallTool => format!("Call {}", operation.tool),
+        Action::Delegate { agent } => format!("Start a subagent: {agent}"),
+        Action::Opaque { .. } => {
+            format!("Call {} with an input that was not understood", operation.tool)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a path leads once symbolic links are followed.
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, PathAccess};
+
+/// Links that do not exist yet are followed this often.
+const LINKS: usize = 16;
+
+/// Notes where the path leads, if that is not where its letters say. The file need not exist: the directories that do are
+/// followed, and so are links that point to nothing.
+pub(crate) fn resolve(access: &mut PathAccess, cwd: &AbsPath) {
+    // The letters are followed as they were written: behind a symbolic link, `..` leads elsewhere.
+    let written = if access.written.contains("..") {
+        Path::new(cwd.as_str()).join(&access.written)
+    } else {
+        PathBuf::from(access.path.as_str())
+    };
+    let found = follow(&written, LINKS).and_then(|path| AbsPath::new(path.to_str()?).ok());
+    access.resolved = found.filter(|found| *found != access.path);
+}
+
+fn follow(path: &Path, links: usize) -> Option<PathBuf> {
+    match fs::canonicalize(path) {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => follow_missing(path, links),
+        Err(_) => None,
+    }
+}
+
+fn follow_missing(path: &Path, links: usize) -> Option<PathBuf> {
+    let parent = path.parent()?;
+    if let Ok(target) = fs::read_link(path) {
+        return follow(&parent.join(target), links.checked_sub(1)?);
+    }
+    let parent = follow(parent, links)?;
+    match path.components().next_back()? {
+        Component::Normal(name) => Some(parent.join(name)),
+        Component::ParentDir => parent.parent().map(Path::to_path_buf),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => Some(parent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn world() -> (tempfile::TempDir, AbsPath) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("p/sub")).unwrap();
+        fs::create_dir_all(root.join("out/deep")).unwrap();
+        symlink(root.join("out/deep"), root.join("p/link")).unwrap();
+        symlink("nowhere", root.join("p/dangling")).unwrap();
+        symlink("loop", root.join("p/loop")).unwrap();
+        let root = AbsPath::new(root.to_str().unwrap()).unwrap();
+        (dir, root)
+    }
+
+    fn leads(root: &AbsPath, written: &str) -> Option<String> {
+        let cwd = root.join("p");
+        let mut access = PathAccess::new(cwd.join(written));
+        access.written = written.to_owned();
+        resolve(&mut access, &cwd);
+        access.resolved.map(|path| path.below(root).unwrap().to_owned())
+    }
+
+    #[test]
+    fn links_are_followed_also_where_nothing_is_yet() {
+        let (_dir, root) = world();
+        assert_eq!(leads(&root, "sub"), None);
+        assert_eq!(leads(&root, "sub/new/file"), None);
+        assert_eq!(leads(&root, "link").as_deref(), Some("out/deep"));
+        assert_eq!(leads(&root, "link/new/file").as_deref(), Some("out/deep/new/file"));
+        assert_eq!(leads(&root, "dangling").as_deref(), Some("p/nowhere"));
+        assert_eq!(leads(&root, "loop"), None);
+    }
+
+    #[test]
+    fn behind_a_link_dots_lead_elsewhere() {
+        let (_dir, root) = world();
+        assert_eq!(leads(&root, "link/../x").as_deref(), Some("out/x"));
+        assert_eq!(leads(&root, "sub/../x"), None);
+    }
+}

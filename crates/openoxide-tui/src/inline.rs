@@ -1,0 +1,141 @@
+//! The prompt that asks a reviewer in the terminal, between the lines of whatever else is written there.
+
+mod batch;
+mod content;
+mod conversation;
+mod editor;
+mod grounds;
+mod keys;
+mod lines;
+mod options;
+mod render;
+mod terminal;
+
+use std::{
+    fmt, io,
+    io::IsTerminal as _,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+};
+
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
+
+pub use lines::ask_lines;
+pub use render::{Batch, RenderOptions, render};
+
+use crate::Style;
+
+/// Two prompts at once would take each other's keys.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// How to ask.
+#[derive(Clone, Debug, Default)]
+pub struct AskOptions {
+    /// How text is set off. Where [`Self::input`] is lines, nothing is.
+    pub style: Style,
+    /// How the answer is read.
+    pub input: Input,
+    /// Raised by the caller when the question is void: it ran out of time, it was answered elsewhere, the program is
+    /// told to end. The prompt then ends within a quarter of a second, with the terminal as it was before;
+    /// where lines are read, this is noticed before the question only.
+    pub withdrawn: Option<Arc<AtomicBool>>,
+}
+
+/// How the answer is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// One key answers.
+    #[default]
+    Keys,
+    /// A line answers: for a terminal that knows no escape sequences.
+    Lines,
+}
+
+/// Why nobody could be asked. To its caller all of them mean: there is no answer, and so there is no yes.
+#[derive(Debug)]
+pub enum AskError {
+    /// Standard input and standard error are not both terminals.
+    NoTerminal,
+    /// The terminal went away.
+    HungUp,
+    /// The caller withdrew the question.
+    Withdrawn,
+    /// The terminal failed.
+    Io(io::Error),
+}
+
+impl Input {
+    /// Returns what suits the terminal that the variable `TERM` names.
+    #[must_use]
+    pub fn for_term(term: Option<&str>) -> Self {
+        match term {
+            Some("dumb" | "") => Self::Lines,
+            None if cfg!(unix) => Self::Lines,
+            _ => Self::Keys,
+        }
+    }
+}
+
+/// Says whether there is a terminal to ask on. The question goes to standard error, since standard output is data.
+#[must_use]
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks the reviewer at the terminal one question.
+///
+/// Nothing but a key (or a line) that says yes is a yes: the end of the input and Enter alone are none, and neither is
+/// what was typed before the question was there.
+///
+/// # Errors
+/// Nobody could be asked.
+pub fn ask(request: &ApprovalRequest, options: &AskOptions) -> Result<ApprovalResponse, AskError> {
+    let answers = ask_group(std::slice::from_ref(request), options)?;
+    answers.into_iter().next().ok_or(AskError::HungUp)
+}
+
+/// Asks the reviewer at the terminal about `requests`, one by one, and returns an answer to each. Requests of one group
+/// can be answered together.
+///
+/// A rejection or a cancellation stands for the session's other requests too, which are then not asked.
+///
+/// # Errors
+/// Nobody could be asked; answers that were already given are void.
+pub fn ask_group(
+    requests: &[ApprovalRequest],
+    options: &AskOptions,
+) -> Result<Vec<ApprovalResponse>, AskError> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !can_ask() {
+        return Err(AskError::NoTerminal);
+    }
+    match options.input {
+        Input::Keys => conversation::ask_group(requests, options),
+        Input::Lines => lines::ask_terminal(requests, options),
+    }
+}
+
+impl From<io::Error> for AskError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoTerminal => out.write_str("there is no terminal to ask on"),
+            Self::HungUp => out.write_str("the terminal went away before there was an answer"),
+            Self::Withdrawn => out.write_str("the question was withdrawn"),
+            Self::Io(error) => write!(out, "the terminal failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::NoTerminal | Self::HungUp | Self::Withdrawn => None,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Conversations with a terminal that plays a script.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use openoxide_protocol::GrantScope;
+
+use super::*;
+use crate::samples::command;
+
+/// Plays events; nothing stands for a pause. At the end of the script it hangs up.
+struct Script {
+    events: VecDeque<Option<Event>>,
+    width: u16,
+    screen: String,
+}
+
+impl Terminal for Script {
+    fn width(&self) -> u16 {
+        self.width
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), AskError> {
+        self.screen.push_str(text);
+        Ok(())
+    }
+
+    fn event(&mut self, _: Duration) -> Result<Option<Event>, AskError> {
+        let event = self.events.pop_front().ok_or(AskError::HungUp)?;
+        if let Some(Event::Resize(width, _)) = event {
+            self.width = width;
+        }
+        Ok(event)
+    }
+}
+
+fn key(code: KeyCode) -> Option<Event> {
+    Some(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn letter(c: char) -> Option<Event> {
+    key(KeyCode::Char(c))
+}
+
+fn control(c: char) -> Option<Event> {
+    Some(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)))
+}
+
+fn paste(text: &str) -> Option<Event> {
+    Some(Event::Paste(text.to_owned()))
+}
+
+fn play(events: impl IntoIterator<Item = Option<Event>>) -> (Result<Choice, AskError>, String) {
+    let events = events.into_iter().collect();
+    let mut terminal = Script { events, width: 80, screen: String::new() };
+    let request = command("git push");
+    let outcome = Conversation::new(&mut terminal, &request, &AskOptions::default(), None).run();
+    (outcome, terminal.screen)
+}
+
+fn answer(events: impl IntoIterator<Item = Option<Event>>) -> Option<ApprovalResponse> {
+    match play(events).0 {
+        Ok(Choice::This(response)) => Some(response),
+        _ => None,
+    }
+}
+
+const YES: Option<ApprovalResponse> = Some(ApprovalResponse::Approved { scope: GrantScope::Once });
+const NO: Option<ApprovalResponse> = Some(ApprovalResponse::Rejected { message: None });
+const STOP: Option<ApprovalResponse> = Some(ApprovalResponse::Cancelled);
+
+#[test]
+fn what_was_typed_before_the_question_answers_nothing() {
+    let ahead = "yaA\n".chars().map(letter).chain([paste("y\r"), key(KeyCode::Enter)]);
+    assert_eq!(answer(ahead.clone().chain([None, letter('n'), None])), NO);
+    let (outcome, screen) = play(ahead);
+    assert!(matches!(outcome, Err(AskError::HungUp)));
+    assert_eq!(screen, "", "as long as somebody types, nothing is asked");
+}
+
+#[test]
+fn control_c_stops_even_before_the_question() {
+    assert_eq!(answer([letter('x'), control('c')]), STOP);
+}
+
+#[test]
+fn a_single_key_answers_with_or_without_enter() {
+    assert_eq!(answer([None, letter('y'), None]), YES);
+    assert_eq!(answer([None, letter('y'), key(KeyCode::Enter), None]), YES);
+    assert_eq!(answer([None, letter('y'), key(KeyCode::Enter), control('j'), None]), YES);
+    assert_eq!(answer([None, key(KeyCode::Enter), None, letter('n'), None]), NO);
+}
+
+#[test]
+fn several_keys_at_once_answer_nothing() {
+    let bursts = ["yy", "yes", "ny", "y\rls", "\ry", "vy", "my"];
+    for burst in bursts {
+        let keys = burst.chars().map(|c| if c == '\r' { key(KeyCode::Enter) } else { letter(c) });
+        let events = std::iter::once(None).chain(keys).chain([None, letter('n'), None]);
+        assert_eq!(answer(events), NO, "{burst:?}");
+    }
+    let (_, screen) = play([None, letter('y'), letter('y'), None]);
+    assert!(screen.contains("> that came too fast for a key; press one of: y a p n m v Esc"));
+}
+
+#[test]
+fn control_c_stops_from_within_a_burst() {
+    assert_eq!(answer([None, letter('y'), letter('y'), control('c')]), STOP);
+}
+
+#[test]
+fn a_paste_is_ignored_with_a_hint() {
+    let (outcome, screen) = play([None, paste("y\n"), letter('n'), None]);
+    assert!(matches!(outcome, Ok(Choice::This(ApprovalResponse::Rejected { message: None }))));
+    assert!(screen.contains("> a paste is no answer; press one of: y a p n m v Esc"));
+}
+
+#[test]
+fn enter_repeats_the_keys() {
+    let (_, screen) = play([None, key(KeyCode::Enter), None]);
+    assert!(screen.contains("\r\x1b[KEnter alone is no answer. Press one of these keys:\n[y] yes"));
+    assert_eq!(screen.matches("[y] yes, once").count(), 2);
+}
+
+#[test]
+fn a_message_takes_keys_at_any_speed_and_pastes() {
+    let events =
+        [None, letter('m'), None, letter('u'), letter('s'), paste("e\nit"), key(KeyCode::Enter)];
+    let message = Some("use it".to_owned());
+    assert_eq!(answer(events), Some(ApprovalResponse::Rejected { message }));
+}
+
+#[test]
+fn a_new_width_draws_again_and_a_new_height_does_not() {
+    let resize = |width| Some(Event::Resize(width, 24));
+    let (_, screen) = play([None, resize(60), resize(40), None]);
+    assert_eq!(screen.matches("OpenOxide asks").count(), 2);
+    let (_, screen) = play([None, resize(80), None]);
+    assert_eq!(screen.matches("OpenOxide asks").count(), 1);
+}
+
+#[test]
+fn a_resize_between_two_keys_loses_neither() {
+    let resize = Some(Event::Resize(40, 24));
+    assert_eq!(answer([None, resize.clone(), letter('y'), None]), YES);
+    assert_eq!(answer([None, letter('y'), resize, None]), YES);
+}
+
+#[test]
+fn the_screen_keeps_the_answer() {
+    let (_, screen) = play([None, letter('a'), None]);
+    assert!(screen.ends_with("\r\x1b[K> yes, for the session\n"), "{screen}");
+    let (_, screen) = play([None]);
+    assert!(screen.ends_with("> the terminal went away before there was an answer\n"), "{screen}");
+}

@@ -1,0 +1,268 @@
+//! What each key does: a state machine that neither reads nor draws.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use openoxide_protocol::{ApprovalResponse, GrantScope};
+
+use super::{batch::Choice, editor::Editor, options::Offers};
+
+/// One question that waits for its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    offers: Offers,
+    /// The message, while one is written.
+    editor: Option<Editor>,
+}
+
+/// What a key led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The answer.
+    Answer(Choice),
+    /// Nothing; the reviewer is told why.
+    Hint(String),
+    /// Nothing, since Enter alone answers nothing; the keys are shown again.
+    Keys,
+    /// No message after all; the keys are shown again.
+    Back,
+    /// Everything is shown, however long it is.
+    View,
+    /// The line of the message is drawn.
+    Message,
+    /// Nothing at all.
+    Nothing,
+}
+
+impl Prompt {
+    pub(crate) const fn new(offers: Offers) -> Self {
+        Self { offers, editor: None }
+    }
+
+    /// Returns the line that is being written, if one is.
+    pub(crate) const fn editor(&self) -> Option<&Editor> {
+        self.editor.as_ref()
+    }
+
+    /// Takes one key.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Step {
+        match self.editor {
+            _ if key.kind == KeyEventKind::Release => Step::Nothing,
+            _ if is_end(key) => answer(ApprovalResponse::Cancelled),
+            Some(_) => self.edit(key),
+            None => self.choose(key),
+        }
+    }
+
+    /// Takes pasted text, which answers nothing.
+    pub(crate) fn paste(&mut self, text: &str) -> Step {
+        match &mut self.editor {
+            Some(editor) => {
+                editor.paste(text);
+                Step::Message
+            }
+            None => self.hint("a paste is no answer"),
+        }
+    }
+
+    /// Takes several keys that came faster than fingers are: a paste that its terminal did not mark as one.
+    pub(crate) fn burst(&self) -> Step {
+        self.hint("that came too fast for a key")
+    }
+
+    fn choose(&mut self, key: KeyEvent) -> Step {
+        let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Esc => answer(ApprovalResponse::Cancelled),
+            _ if is_enter(key) => Step::Keys,
+            KeyCode::Char('A') if plain && self.offers.all => Step::Answer(Choice::All),
+            // Whoever means all must not get this one for the session instead.
+            KeyCode::Char('A') => self.hint("A answers nothing here"),
+            KeyCode::Char(c) if plain => self.letter(c.to_ascii_lowercase()),
+            _ => self.hint("that key answers nothing"),
+        }
+    }
+
+    fn letter(&mut self, c: char) -> Step {
+        match c {
+            'y' => approved(GrantScope::Once),
+            'n' => answer(ApprovalResponse::Rejected { message: None }),
+            'a' if self.offers.session => approved(GrantScope::Session),
+            'p' if self.offers.always => approved(GrantScope::Project),
+            's' if self.offers.skip => Step::Answer(Choice::Skip),
+            'm' => {
+                self.editor = Some(Editor::default());
+                Step::Message
+            }
+            'v' => Step::View,
+            'a' | 'p' | 's' => self.hint(&format!("{c} answers nothing here")),
+            _ => self.hint("that key answers nothing"),
+        }
+    }
+
+    fn edit(&mut self, key: KeyEvent) -> Step {
+        let Some(editor) = &mut self.editor else { return Step::Nothing };
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => {
+                self.editor = None;
+                return Step::Back;
+            }
+            _ if is_enter(key) => return send(editor),
+            KeyCode::Backspace => editor.backspace(),
+            KeyCode::Char('u') if control => editor.clear(),
+            KeyCode::Char(c) if !control => editor.push(c),
+            _ => return Step::Nothing,
+        }
+        Step::Message
+    }
+
+    fn hint(&self, why: &str) -> Step {
+        Step::Hint(format!("{why}; press one of: {}", self.offers.names()))
+    }
+}
+
+/// Says whether the key ends everything: Ctrl-C, and Ctrl-D, which in raw mode is how the input ends.
+pub(crate) fn is_end(key: KeyEvent) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL)
+        && matches!(key.code, KeyCode::Char('c' | 'C' | 'd' | 'D'))
+}
+
+/// Says whether the key ends a line. A line feed, as scripts send it, is Ctrl-J in raw mode.
+pub(crate) fn is_enter(key: KeyEvent) -> bool {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    key.code == KeyCode::Enter || (control && key.code == KeyCode::Char('j'))
+}
+
+fn send(editor: &Editor) -> Step {
+    match editor.message() {
+        Some(message) => answer(ApprovalResponse::Rejected { message: Some(message) }),
+        None => Step::Message,
+    }
+}
+
+const fn approved(scope: GrantScope) -> Step {
+    answer(ApprovalResponse::Approved { scope })
+}
+
+const fn answer(response: ApprovalResponse) -> Step {
+    Step::Answer(Choice::This(response))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Offers = Offers { session: true, always: true, all: true, skip: true };
+    const FEW: Offers = Offers { session: false, always: false, all: false, skip: false };
+
+    fn key(code: KeyCode) -> KeyEvent {
+        KeyEvent::new(code, KeyModifiers::NONE)
+    }
+
+    fn letter(c: char) -> KeyEvent {
+        let shift = if c.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
+        KeyEvent::new(KeyCode::Char(c), shift)
+    }
+
+    fn control(c: char) -> KeyEvent {
+        KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    fn press(offers: Offers, event: KeyEvent) -> Step {
+        Prompt::new(offers).key(event)
+    }
+
+    #[test]
+    fn each_key_gives_its_answer() {
+        let rejected = answer(ApprovalResponse::Rejected { message: None });
+        let rows = [
+            (letter('y'), approved(GrantScope::Once)),
+            (letter('Y'), approved(GrantScope::Once)),
+            (letter('n'), rejected.clone()),
+            (letter('N'), rejected),
+            (letter('a'), approved(GrantScope::Session)),
+            (letter('p'), approved(GrantScope::Project)),
+            (letter('A'), Step::Answer(Choice::All)),
+            (letter('s'), Step::Answer(Choice::Skip)),
+            (letter('m'), Step::Message),
+            (letter('v'), Step::View),
+            (key(KeyCode::Enter), Step::Keys),
+            (control('j'), Step::Keys),
+            (key(KeyCode::Esc), answer(ApprovalResponse::Cancelled)),
+            (control('c'), answer(ApprovalResponse::Cancelled)),
+            (control('d'), answer(ApprovalResponse::Cancelled)),
+        ];
+        for (event, expected) in rows {
+            assert_eq!(press(ALL, event), expected, "{event:?}");
+        }
+    }
+
+    #[test]
+    fn every_other_key_gives_a_hint() {
+        let letters = ('!'..='~').filter(|c| !"yYnNaApPmMvVsS".contains(*c)).map(letter);
+        let named = [KeyCode::Tab, KeyCode::Up, KeyCode::F(1), KeyCode::Backspace, KeyCode::Delete];
+        let controls = ('a'..='z').filter(|c| !"cdj".contains(*c)).map(control);
+        let alt = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::ALT);
+        for event in letters.chain(named.map(key)).chain(controls).chain([alt, letter(' ')]) {
+            assert!(matches!(press(ALL, event), Step::Hint(_)), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_not_offered_answers_nothing() {
+        for c in ['a', 'A', 'p', 'P', 's', 'S'] {
+            assert!(matches!(press(FEW, letter(c)), Step::Hint(_)), "{c}");
+        }
+    }
+
+    #[test]
+    fn a_capital_a_is_never_yes_for_the_session() {
+        assert!(matches!(press(Offers { all: false, ..ALL }, letter('A')), Step::Hint(_)));
+    }
+
+    #[test]
+    fn letting_go_of_a_key_is_nothing() {
+        let up =
+            KeyEvent::new_with_kind(KeyCode::Char('y'), KeyModifiers::NONE, KeyEventKind::Release);
+        assert_eq!(press(ALL, up), Step::Nothing);
+    }
+
+    #[test]
+    fn a_paste_answers_nothing_whatever_it_holds() {
+        for text in ["y", "y\n", "", "A", "yes\r"] {
+            assert!(matches!(Prompt::new(ALL).paste(text), Step::Hint(_)));
+        }
+        assert!(matches!(Prompt::new(ALL).burst(), Step::Hint(_)));
+    }
+
+    #[test]
+    fn a_message_is_written_mended_and_sent() {
+        let mut prompt = Prompt::new(ALL);
+        prompt.key(letter('m'));
+        assert_eq!(prompt.key(key(KeyCode::Enter)), Step::Message, "no message is not sent");
+        for c in "uss".chars() {
+            prompt.key(letter(c));
+        }
+        prompt.key(key(KeyCode::Backspace));
+        prompt.paste("e\x1b make\n");
+        prompt.key(letter('Y'));
+        let message = Some("use make Y".to_owned());
+        assert_eq!(prompt.key(key(KeyCode::Enter)), answer(ApprovalResponse::Rejected { message }));
+    }
+
+    #[test]
+    fn esc_leaves_the_message_and_a_second_one_stops() {
+        let mut prompt = Prompt::new(ALL);
+        prompt.key(letter('m'));
+        prompt.key(letter('x'));
+        assert_eq!(prompt.key(key(KeyCode::Esc)), Step::Back);
+        assert_eq!(prompt.editor(), None);
+        assert_eq!(prompt.key(key(KeyCode::Esc)), answer(ApprovalResponse::Cancelled));
+    }
+
+    #[test]
+    fn control_c_stops_while_a_message_is_written() {
+        let mut prompt = Prompt::new(ALL);
+        prompt.key(letter('m'));
+        assert_eq!(prompt.key(control('c')), answer(ApprovalResponse::Cancelled));
+    }
+}

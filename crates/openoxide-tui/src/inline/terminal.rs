@@ -1,0 +1,105 @@
+//! The terminal that the prompt speaks to.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use crossterm::{
+    event::{self, DisableBracketedPaste, EnableBracketedPaste, Event},
+    execute,
+    terminal::{disable_raw_mode, enable_raw_mode, window_size},
+};
+
+use super::AskError;
+
+/// Where the width cannot be learned.
+const USUAL_WIDTH: u16 = 80;
+
+/// What the prompt needs of a terminal.
+pub(crate) trait Terminal {
+    /// Returns how many columns it has.
+    fn width(&self) -> u16;
+
+    /// Writes `text`, in which a line feed begins a row.
+    fn write(&mut self, text: &str) -> Result<(), AskError>;
+
+    /// Returns the next event, or nothing if there is none for so long.
+    fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError>;
+}
+
+/// The terminal of this process, in raw mode as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct RawTerminal<'a> {
+    withdrawn: Option<&'a AtomicBool>,
+    _mode: RawMode,
+}
+
+impl<'a> RawTerminal<'a> {
+    /// Opens it; `marks_pastes` has it set pasted text apart from typed keys, by an escape sequence.
+    pub(crate) fn open(withdrawn: Option<&'a AtomicBool>, marks_pastes: bool) -> io::Result<Self> {
+        Ok(Self { withdrawn, _mode: RawMode::enter(marks_pastes)? })
+    }
+
+    fn check_withdrawn(&self) -> Result<(), AskError> {
+        match self.withdrawn {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(AskError::Withdrawn),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Terminal for RawTerminal<'_> {
+    fn width(&self) -> u16 {
+        width()
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), AskError> {
+        // In raw mode a line feed does not go back to the first column.
+        let mut out = io::stderr().lock();
+        out.write_all(text.replace('\n', "\r\n").as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError> {
+        self.check_withdrawn()?;
+        if event::poll(within)? {
+            return Ok(Some(event::read()?));
+        }
+        // A terminal that hung up has no events either, and would have none for ever.
+        if io::stdin().is_terminal() { Ok(None) } else { Err(AskError::HungUp) }
+    }
+}
+
+/// Returns how many columns the terminal of this process has.
+pub(crate) fn width() -> u16 {
+    window_size().ok().map(|size| size.columns).filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
+}
+
+/// Raw mode; it ends with this value, however the prompt ended.
+#[derive(Debug)]
+struct RawMode {
+    marks_pastes: bool,
+}
+
+impl RawMode {
+    fn enter(marks_pastes: bool) -> io::Result<Self> {
+        enable_raw_mode()?;
+        let mode = Self { marks_pastes }; // From here on, leaving by an error restores the terminal.
+        if marks_pastes {
+            execute!(io::stderr(), EnableBracketedPaste)?;
+        }
+        Ok(mode)
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // There is nobody to tell if the terminal is gone.
+        if self.marks_pastes {
+            execute!(io::stderr(), DisableBracketedPaste).ok();
+        }
+        disable_raw_mode().ok();
+    }
+}
