@@ -1,2 +1,106 @@
-//! Chores.
-fn main() {}
+//! The project's chores: one verb each, run as `cargo xtask VERB`.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
+
+mod bench;
+mod e2e;
+mod setup;
+mod steps;
+mod suite;
+mod workspace;
+
+use std::{env, process::ExitCode};
+
+/// A verb: its name, its arguments, what it does, and how.
+struct Verb {
+    name: &'static str,
+    arguments: &'static str,
+    does: &'static str,
+    run: fn(&[String]) -> Result<(), Failure>,
+}
+
+/// Why a verb did not succeed.
+#[derive(Debug)]
+enum Failure {
+    /// The call was wrong: status 2.
+    Usage(String),
+    /// The work failed: status 1.
+    Work(String),
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Work(message)
+    }
+}
+
+const VERBS: [Verb; 3] = [
+    Verb {
+        name: "test",
+        arguments: "[fmt|clippy|test|doc]…",
+        does: "install what is missing, then format, lint, test and document the workspace",
+        run: suite::run,
+    },
+    Verb {
+        name: "e2e",
+        arguments: "[WORD]…",
+        does: "drive the real agents, offline, through the release build (scenarios with WORD)",
+        run: e2e::run,
+    },
+    Verb {
+        name: "bench",
+        arguments: "",
+        does: "run the benchmarks and the start-up floor of the hook",
+        run: bench::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(message)) => {
+            eprint!("error: {message}\n\n{}", usage());
+            ExitCode::from(2)
+        }
+        Err(Failure::Work(message)) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<(), Failure> {
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) if !["help", "--help", "-h"].contains(&name.as_str()) => (name, rest),
+        _ => {
+            print!("{}", usage());
+            return Ok(());
+        }
+    };
+    let verb = VERBS.iter().find(|verb| verb.name == name);
+    let verb = verb.ok_or_else(|| Failure::Usage(format!("there is no verb `{name}`")))?;
+    (verb.run)(rest)
+}
+
+fn usage() -> String {
+    let lines = VERBS.iter().map(|verb| {
+        let call = format!("{} {}", verb.name, verb.arguments);
+        format!("  {call:<28} {}\n", verb.does)
+    });
+    format!("usage: cargo xtask VERB\n\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_has_one_line_for_each_verb() {
+        assert_eq!(usage().lines().count(), VERBS.len() + 2);
+    }
+
+    #[test]
+    fn an_unknown_verb_is_a_usage_failure() {
+        assert!(matches!(dispatch(&["frobnicate".to_owned()]), Err(Failure::Usage(_))));
+    }
+}

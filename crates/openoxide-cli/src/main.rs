@@ -1,2 +1,43 @@
-//! The program.
-fn main() {}
+//! The program: arguments, exit codes, wiring.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the program's own voice")]
+
+mod args;
+mod color;
+mod commands;
+mod exit;
+mod policy;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Verb};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    // A hook is called for each step of an agent: it goes past the parsing of all other arguments.
+    let mut words = std::env::args_os().skip(1);
+    if let (Some(verb), Some(agent), None) = (words.next(), words.next(), words.next())
+        && verb == "hook"
+        && agent == "claude"
+    {
+        return commands::hook::claude().into();
+    }
+    let args = Args::parse();
+    match args.verb {
+        Verb::Run(run) => commands::run::run(run, args.global),
+        Verb::Check(check) => commands::check::check(check, args.global),
+        Verb::Explain(explain) => commands::explain::explain(explain, args.global),
+        Verb::Hook { agent } => commands::hook::of(&agent),
+        Verb::Schema { shape } => commands::schema::schema(shape),
+        Verb::Completions { shell } => commands::generate::completions(shell),
+        Verb::Man { verb } => commands::generate::man(verb.as_deref()),
+    }
+    .unwrap_or_else(|error| {
+        report::failure(&error);
+        Exit::Failure
+    })
+    .into()
+}

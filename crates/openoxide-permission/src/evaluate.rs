@@ -161,17 +161,16 @@ const fn after_mode(effect: Effect, mode: PermissionMode) -> Effect {
 pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> Outcome {
     let outcome = match access {
         Access::Exec(exec) => {
-            let subject = Subject {
-                space: Space::Exec,
-                bytes: exec.argv.as_bytes(),
-                has_many: exec.argv.has_many(),
-            };
+            let bytes = exec.argv.as_bytes();
+            let known = has_no_mark(bytes) || exec.argv.is_known();
+            let has_many = !known && exec.argv.has_many();
+            let subject = Subject { space: Space::Exec, bytes, has_many };
             let default = match exec.class {
                 CommandClass::Harmless => (Effect::Allow, Why::Harmless),
                 CommandClass::Unknown => (Effect::Ask, Why::NoRule),
             };
             let outcome = by_rule_or(ruling(policy, subject), default);
-            if exec.argv.is_known() { outcome } else { held_back(policy, &exec.argv, outcome) }
+            if known { outcome } else { held_back(policy, &exec.argv, outcome) }
         }
         Access::Read(path) => by_path(policy, context, path, Space::Read),
         Access::Edit(path) => by_path(policy, context, path, Space::Edit),
@@ -193,6 +192,23 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
     let outcome = in_mode(policy, context, access, outcome);
     let outcome = above_the_floor(context.mode, access, outcome);
     Outcome { effect: after_mode(outcome.effect, context.mode), ..outcome }
+}
+
+/// Says that nothing in these words is marked as unknown: the marks are the two greatest bytes, eight are looked at at
+/// once, and most commands have none.
+fn has_no_mark(words: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    let marks = |eight: [u8; 8]| {
+        let zero_where_marked = !(u64::from_ne_bytes(eight) | ONES);
+        zero_where_marked.wrapping_sub(ONES) & !zero_where_marked & HIGH
+    };
+    let (eights, rest) = words.as_chunks();
+    let last = words.last_chunk().map_or(u64::MAX, |last| marks(*last));
+    if rest.is_empty() || words.len() >= 8 {
+        return eights.iter().fold(last, |found, eight| found | marks(*eight)) == 0;
+    }
+    rest.iter().all(|byte| *byte < 0xFE)
 }
 
 #[inline]

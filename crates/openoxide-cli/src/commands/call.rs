@@ -1,0 +1,37 @@
+//! One tool call out of the arguments.
+
+use openoxide_adapters::tool;
+use openoxide_protocol::{AbsPath, Action, CallId, Operation, Principal};
+use openoxide_session::new_session_id;
+use serde_json::{Value, json};
+
+use crate::args::CallArgs;
+
+/// Returns the operation that the arguments name.
+pub(crate) fn operation(args: &CallArgs, cwd: &AbsPath) -> Result<Operation, String> {
+    let (tool, input) = match (&args.script, &args.tool) {
+        (Some(script), None) => ("Bash".to_owned(), json!({ "command": script })),
+        (None, Some(tool)) => (tool.clone(), input(args.input.as_deref())?),
+        _ => return Err("say what to judge: -c SCRIPT, or --tool NAME --input JSON".to_owned()),
+    };
+    let action = tool::action(&tool, &input);
+    Ok(of(tool, action, input, cwd))
+}
+
+fn input(text: Option<&str>) -> Result<Value, String> {
+    let text = text.unwrap_or("{}");
+    serde_json::from_str(text).map_err(|error| format!("--input is no JSON: {error}"))
+}
+
+/// Returns the operation of a person's own call.
+pub(crate) fn of(tool: String, action: Action, input: Value, cwd: &AbsPath) -> Operation {
+    Operation {
+        session: new_session_id(),
+        call: CallId::default(),
+        principal: Principal::Person,
+        tool,
+        action,
+        input,
+        cwd: cwd.clone(),
+    }
+}

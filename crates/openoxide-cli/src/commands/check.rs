@@ -1,0 +1,193 @@
+//! `check`: decide only.
+
+use std::io::{BufRead as _, BufWriter, Read as _, Write};
+
+use openoxide_adapters::tool;
+use openoxide_permission::evaluate;
+use openoxide_protocol::{AbsPath, Decision, Effect, Facts, SCHEMA};
+use openoxide_session::{facts, facts_of, facts_of_question};
+use openoxide_tui::{Lines, visible};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    args::{CallArgs, CheckArgs, Global},
+    color,
+    commands::call,
+    exit::Exit,
+    policy::World,
+    report,
+};
+
+/// A line of a batch is cut off here: no call is longer.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// Judges one call, or one on each line.
+pub(crate) fn check(args: CheckArgs, global: Global) -> Result<Exit, String> {
+    let world = World::of(&args.call.policy, false)?;
+    if let Err(exit) = world.sound(global) {
+        return Ok(exit);
+    }
+    if args.batch {
+        return batch(&world).map(|()| Exit::Success);
+    }
+    one(&args.call, &world, global)
+}
+
+fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
+    let operation = call::operation(args, &world.cwd)?;
+    let facts = facts(&operation, world.home.as_ref());
+    let decision = evaluate(&world.loaded.policy, &world.context(&world.cwd), &facts);
+    if args.json {
+        let answer = Answer { schema: SCHEMA, id: None, decision: &decision };
+        println!("{}", serde_json::to_string(&answer).map_err(|error| error.to_string())?);
+    } else {
+        print!("{}", in_words(&decision, args.script.as_deref().unwrap_or_default(), global));
+    }
+    Ok(exit_of(decision.effect))
+}
+
+/// Returns the exit code that says what was decided.
+pub(crate) const fn exit_of(effect: Effect) -> Exit {
+    match effect {
+        Effect::Allow => Exit::Success,
+        Effect::Ask => Exit::Ask,
+        Effect::Deny => Exit::Deny,
+    }
+}
+
+/// Returns a decision for a person.
+pub(crate) fn in_words(decision: &Decision, script: &str, global: Global) -> String {
+    let line = |text: &str| visible(text, Lines::One);
+    let mut text = format!("{}: {}\n", decision.effect.as_str(), line(&decision.reason));
+    for part in &decision.parts {
+        let summary = line(part.access.summary());
+        let kind = part.access.permission();
+        text += &format!("  {:<6}{kind} {summary}\n", part.decision.as_str());
+        if let Some(rule) = &part.rule {
+            text += &format!("        rule `{}`{}\n", line(&rule.text), place(rule));
+        } else {
+            text += &format!("        {}\n", line(&part.reason));
+        }
+    }
+    if !decision.always.is_empty() {
+        text += &format!("  always would add: {}\n", line(&decision.always.join(", ")));
+    }
+    let colored = color::wanted(global.color, &std::io::stdout());
+    text + &report::findings(script, &decision.findings, colored)
+}
+
+/// Returns where a rule stands.
+pub(crate) fn place(rule: &openoxide_protocol::RuleRef) -> String {
+    match (&rule.file, rule.line) {
+        (Some(file), Some(line)) => {
+            format!(" ({}, {}:{line})", rule.layer, visible(file, Lines::One))
+        }
+        _ => format!(" ({})", rule.layer),
+    }
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a Value>,
+    #[serde(flatten)]
+    decision: &'a Decision,
+}
+
+/// One line of a batch: a tool call, or a bare question.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    #[serde(default)]
+    id: Value,
+    tool: Option<String>,
+    #[serde(default)]
+    input: Value,
+    permission: Option<String>,
+    patterns: Option<Vec<String>>,
+    cwd: Option<String>,
+}
+
+fn batch(world: &World) -> Result<(), String> {
+    let mut input = std::io::stdin().lock();
+    let mut output = BufWriter::new(std::io::stdout().lock());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        match read {
+            Ok(0) => break,
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(format!("standard input cannot be read: {error}")),
+        }
+        if let Err(error) = answer_row(world, &line, &mut output) {
+            return broken_pipe(&error);
+        }
+    }
+    output.flush().or_else(|error| broken_pipe(&error))
+}
+
+/// Who closes the pipe has seen enough.
+fn broken_pipe(error: &std::io::Error) -> Result<(), String> {
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(format!("the answer cannot be written: {error}")),
+    }
+}
+
+fn answer_row(world: &World, line: &[u8], output: &mut impl Write) -> std::io::Result<()> {
+    let (id, judged) = judge_row(world, line);
+    match judged {
+        Ok(decision) => {
+            let answer = Answer { schema: SCHEMA, id: Some(&id), decision: &decision };
+            serde_json::to_writer(&mut *output, &answer)?;
+        }
+        Err(error) => {
+            let answer = json!({ "schema": SCHEMA, "id": id, "error": error });
+            serde_json::to_writer(&mut *output, &answer)?;
+        }
+    }
+    output.write_all(b"\n")
+}
+
+fn judge_row(world: &World, line: &[u8]) -> (Value, Result<Decision, String>) {
+    let row: Row = match serde_json::from_slice(line) {
+        Ok(row) => row,
+        Err(error) => return (id_of(line), Err(format!("the line was not understood: {error}"))),
+    };
+    let judged = cwd_of(world, row.cwd.as_deref()).and_then(|cwd| {
+        let facts = facts_of_row(world, &row, &cwd)?;
+        Ok(evaluate(&world.loaded.policy, &world.context(&cwd), &facts))
+    });
+    (row.id, judged)
+}
+
+/// Returns the id of a line that is wrong otherwise.
+fn id_of(line: &[u8]) -> Value {
+    let value: Option<Value> = serde_json::from_slice(line).ok();
+    value.and_then(|mut row| row.get_mut("id").map(Value::take)).unwrap_or_default()
+}
+
+fn cwd_of(world: &World, named: Option<&str>) -> Result<AbsPath, String> {
+    match named {
+        None => Ok(world.cwd.clone()),
+        Some(text) => AbsPath::new(text).map_err(|error| format!("`cwd`: {error}")),
+    }
+}
+
+fn facts_of_row(world: &World, row: &Row, cwd: &AbsPath) -> Result<Facts, String> {
+    let place = world.place(cwd);
+    match (&row.tool, &row.permission, &row.patterns) {
+        (Some(name), None, None) => Ok(facts_of(&tool::action(name, &row.input), name, place)),
+        (None, Some(_), Some(patterns)) if patterns.is_empty() => {
+            Err("`patterns` is empty: nothing is asked".to_owned())
+        }
+        (None, Some(permission), Some(patterns)) => {
+            Ok(facts_of_question(permission, patterns, place))
+        }
+        _ => Err("a line has `tool` and `input`, or `permission` and `patterns`".to_owned()),
+    }
+}

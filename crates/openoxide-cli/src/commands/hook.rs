@@ -1,0 +1,83 @@
+//! `hook`: one tool call of a real agent, in that agent's own contract.
+
+use std::{
+    io::{Read as _, Write as _},
+    path::PathBuf,
+};
+
+use openoxide_adapters::{
+    claude_code::{self, Call},
+    tool,
+};
+use openoxide_permission::{Context, evaluate};
+use openoxide_protocol::{AbsPath, PermissionMode};
+use openoxide_session::{Place, facts_of};
+use openoxide_store::{Environment, load, project_root, sources};
+
+use crate::{exit::Exit, policy::roots};
+
+/// No payload is longer: a script of ten megabytes fits several times.
+const LONGEST: u64 = 64 << 20;
+
+/// Claude Code blocks the call when its hook ends with this.
+const BLOCKED: i32 = 2;
+
+/// Answers a hook of the agent that is named.
+pub(crate) fn of(agent: &str) -> Result<Exit, String> {
+    match agent {
+        "claude" => Ok(claude()),
+        other => Err(format!("no agent is called `{other}` here; known is `claude`")),
+    }
+}
+
+/// Answers one call of Claude Code. Whatever happens, the answer is never an allow that nobody decided: a client whose hook
+/// fails goes on as if there were none.
+pub(crate) fn claude() -> Exit {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("OpenOxide failed, so the call is blocked: {panic}");
+        #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
+        std::process::exit(BLOCKED);
+    }));
+    let answer =
+        read().map_or_else(|error| Some(claude_code::undecided(&error)), |call| decide(&call));
+    let mut output = std::io::stdout().lock();
+    let written = answer.is_none_or(|line| {
+        output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n")).is_ok()
+    });
+    if written && output.flush().is_ok() { Exit::Success } else { Exit::Usage }
+}
+
+fn read() -> Result<Call, String> {
+    let mut bytes = Vec::with_capacity(4096);
+    let read = std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("the payload cannot be read: {error}"))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err("the payload is too long".to_owned());
+    }
+    claude_code::read(&bytes).map_err(|error| error.to_string())
+}
+
+fn decide(call: &Call) -> Option<String> {
+    let environment = Environment::read();
+    let project = project(call, environment.home.as_ref());
+    let loaded = load(&sources(&environment, &project), &environment);
+    if let Some(closed) = &loaded.closed {
+        return Some(claude_code::closed(call.event, closed));
+    }
+    // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
+    let chosen = call.mode.filter(|mode| *mode != PermissionMode::Default);
+    let mode = chosen.or(loaded.policy.mode()).unwrap_or_default();
+    let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
+    let facts = facts_of(&tool::action(&call.tool, &call.input), &call.tool, place);
+    let roots = roots(project);
+    let doubt = loaded.doubt.as_deref();
+    let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
+    claude_code::answer(call.event, &evaluate(&loaded.policy, &context, &facts))
+}
+
+/// The client names its project; the working directory wanders.
+fn project(call: &Call, home: Option<&AbsPath>) -> AbsPath {
+    let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let named = named.and_then(|path| AbsPath::new(path.to_str()?).ok());
+    named.unwrap_or_else(|| project_root(&call.cwd, home))
+}

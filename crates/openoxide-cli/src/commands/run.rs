@@ -1,0 +1,250 @@
+//! `run`: the whole way. Decide, ask in the terminal, run.
+
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    process::{Command, ExitStatus},
+    sync::Arc,
+};
+
+use openoxide_adapters::quote;
+use openoxide_permission::{PermissionGate, Permit, Question, Refusal};
+use openoxide_protocol::{Action, ApprovalRequest, ApprovalResponse, Operation};
+use openoxide_session::{
+    Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
+};
+use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::{
+    args::{Global, RunArgs},
+    color,
+    commands::{call, check},
+    exit::Exit,
+    policy::World,
+    report,
+};
+
+/// Judges a command, asks about it if need be, and runs it.
+pub(crate) fn run(args: RunArgs, global: Global) -> Result<Exit, String> {
+    let world = World::of(&args.policy, false)?;
+    if world.sound(global).is_err() {
+        report::note(&"until the policy is put right, every command is asked about");
+    }
+    let Some(task) = Task::of(&args) else {
+        report::failure(
+            &"say what to run: `openoxide run -c 'SCRIPT'` or `openoxide run -- PROG ARG…`",
+        );
+        return Ok(Exit::Usage);
+    };
+    if let Some(closed) = &world.loaded.closed {
+        report::failure(closed);
+        return Ok(Exit::Refused);
+    }
+    let operation = task.operation(&world);
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+    let asked = runtime.block_on(through_the_gate(world, operation.clone(), global));
+    Ok(match asked {
+        Asked::Granted(permit) => task.run(permit, &operation),
+        Asked::Refused(refusal) => refused(&refusal),
+        Asked::Unanswerable(request) => unanswerable(&request, &args),
+    })
+}
+
+/// What is to be run.
+enum Task {
+    Script(String),
+    Program(Vec<String>),
+}
+
+impl Task {
+    fn of(args: &RunArgs) -> Option<Self> {
+        match (&args.script, args.command.is_empty()) {
+            (Some(script), _) => Some(Self::Script(script.clone())),
+            (None, false) => Some(Self::Program(args.command.clone())),
+            (None, true) => None,
+        }
+    }
+
+    /// A program with its arguments is judged as the line that a shell would read as just these words.
+    fn operation(&self, world: &World) -> Operation {
+        let script = match self {
+            Self::Script(script) => script.clone(),
+            Self::Program(words) => quote(words),
+        };
+        let input = json!({ "command": script });
+        call::of("Bash".to_owned(), Action::Command { script }, input, &world.cwd)
+    }
+
+    /// Runs what was permitted, with nothing in the environment that would make bash run something else first.
+    fn run(&self, permit: Permit, operation: &Operation) -> Exit {
+        let reason = permit.decision().reason.clone();
+        if !permit.redeem(digest(operation)) {
+            report::failure(&"the permit is for another operation");
+            return Exit::RunFailed;
+        }
+        let reason = visible(&reason, Lines::One);
+        eprintln!("openoxide: runs, not confined: it has all your rights ({reason})");
+        let mut command = self.command(operation);
+        match command.status() {
+            Ok(status) => passed_on(status),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                report::failure(&format!("`{}` was not found", command.get_program().display()));
+                Exit::NotFound
+            }
+            Err(error) => {
+                report::failure(&format!(
+                    "`{}` did not start: {error}",
+                    command.get_program().display()
+                ));
+                Exit::RunFailed
+            }
+        }
+    }
+
+    fn command(&self, operation: &Operation) -> Command {
+        let mut command = match self {
+            Self::Script(script) => {
+                let mut bash = Command::new("bash");
+                bash.args(["--norc", "--noprofile", "-c", script]);
+                bash
+            }
+            Self::Program(words) => {
+                let mut program = Command::new(words.first().map_or("", String::as_str));
+                program.args(words.iter().skip(1));
+                program
+            }
+        };
+        command.current_dir(operation.cwd.as_str());
+        for (name, _) in std::env::vars_os() {
+            if steers_bash(name.as_encoded_bytes()) {
+                command.env_remove(&name);
+            }
+        }
+        command
+    }
+}
+
+/// Variables that make bash run or read something else than the script says (bash(1)), and exported functions, which
+/// would stand in for programs.
+fn steers_bash(name: &[u8]) -> bool {
+    const NAMES: &[&[u8]] = &[
+        b"BASH_ENV",
+        b"ENV",
+        b"SHELLOPTS",
+        b"BASHOPTS",
+        b"CDPATH",
+        b"GLOBIGNORE",
+        b"PS4",
+        b"PROMPT_COMMAND",
+    ];
+    NAMES.contains(&name) || name.starts_with(b"BASH_FUNC_")
+}
+
+/// A program that a signal ended has, for shells, the status 128 and its number.
+fn passed_on(status: ExitStatus) -> Exit {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    Exit::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::RunFailed.code()))
+}
+
+async fn through_the_gate(world: World, operation: Operation, global: Global) -> Asked {
+    let question = Question {
+        facts: facts(&operation, world.home.as_ref()),
+        digest: digest(&operation),
+        id: new_approval_id(),
+        presentation: present(&operation),
+        title: title(&operation),
+        group: None,
+        explicit_yes_required: false,
+        operation,
+    };
+    let gate = PermissionGate::new(Arc::new(world.loaded.policy), world.mode, world.roots)
+        .in_doubt(world.loaded.doubt);
+    let (dispatcher, handle, requests) = Dispatcher::new(gate);
+    let answers = answer_all(handle.clone(), requests, global);
+    let check = async move { handle.check(question).await };
+    let (_, _, asked) = tokio::join!(dispatcher.run(), answers, check);
+    asked.unwrap_or(Asked::Refused(Refusal::Cancelled))
+}
+
+/// Asks the person at the terminal, question by question. Without a terminal the questions are dropped, which says that
+/// nobody can be asked.
+async fn answer_all(
+    handle: GateHandle,
+    mut requests: UnboundedReceiver<ApprovalRequest>,
+    global: Global,
+) {
+    if global.no_input || !can_ask() {
+        drop(requests);
+        return;
+    }
+    // One question at most: what runs is one command.
+    if let Some(request) = requests.recv().await {
+        let response = ask(&request, &options(global)).unwrap_or_else(|error| {
+            report::failure(&error);
+            ApprovalResponse::Cancelled
+        });
+        drop(handle.answer(request.id, response).await);
+    }
+}
+
+fn options(global: Global) -> AskOptions {
+    let colored = color::wanted(global.color, &std::io::stderr());
+    AskOptions {
+        style: if colored { Style::Ansi } else { Style::Plain },
+        input: Input::for_term(std::env::var("TERM").ok().as_deref()),
+        withdrawn: None,
+    }
+}
+
+fn refused(refusal: &Refusal) -> Exit {
+    let why = match refusal {
+        Refusal::Denied(decision) => {
+            let place = decision.rule.as_ref().map(check::place).unwrap_or_default();
+            format!("denied: {}{place}", visible(&decision.reason, Lines::One))
+        }
+        Refusal::Rejected => "rejected".to_owned(),
+        Refusal::Corrected { message } => format!("rejected: {}", visible(message, Lines::Many)),
+        Refusal::Cancelled => "cancelled".to_owned(),
+    };
+    eprintln!("openoxide: {why}; nothing was run");
+    Exit::Refused
+}
+
+/// Says what to do where nobody can be asked.
+fn unanswerable(request: &ApprovalRequest, args: &RunArgs) -> Exit {
+    let words = match &args.script {
+        Some(script) => {
+            vec!["openoxide".to_owned(), "run".to_owned(), "-c".to_owned(), script.clone()]
+        }
+        None => [&["openoxide".to_owned(), "run".to_owned(), "--".to_owned()][..], &args.command]
+            .concat(),
+    };
+    eprintln!(
+        "openoxide: a person is needed, and none can be asked here: {}",
+        visible(&request.decision.reason, Lines::One)
+    );
+    eprintln!(
+        "openoxide: nothing was run; in a terminal, answer with: {}",
+        visible(&quote(&words), Lines::One)
+    );
+    if !request.decision.always.is_empty() {
+        let rules = visible(&request.decision.always.join(", "), Lines::One);
+        eprintln!("openoxide: or allow it for good in a policy: {rules}");
+    }
+    Exit::Ask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_bash_is_left_behind() {
+        for name in ["BASH_ENV", "BASH_FUNC_ls%%", "SHELLOPTS"] {
+            assert!(steers_bash(name.as_bytes()), "{name}");
+        }
+        assert!(!steers_bash(b"PATH"));
+    }
+}

@@ -1,0 +1,75 @@
+//! `schema`: the JSON Schema of each shape.
+
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision, Event, SCHEMA};
+use schemars::{Schema, schema_for};
+use serde_json::{Value, json};
+
+use crate::{args::Shape, exit::Exit};
+
+/// Prints the schema of a shape.
+pub(crate) fn schema(shape: Shape) -> Result<Exit, String> {
+    let schema = match shape {
+        Shape::Policy => policy(),
+        Shape::Decision => decision(),
+        Shape::Request => value(schema_for!(ApprovalRequest)),
+        Shape::Response => value(schema_for!(ApprovalResponse)),
+        Shape::Event => value(schema_for!(Event)),
+    };
+    let text = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
+    println!("{text}");
+    Ok(Exit::Success)
+}
+
+fn value(schema: Schema) -> Value {
+    schema.to_value()
+}
+
+/// A decision leaves the program with the version of its shape, and in batches with the id of its line.
+fn decision() -> Value {
+    let mut schema = value(schema_for!(Decision));
+    schema["properties"]["schema"] = json!({ "const": SCHEMA });
+    schema["properties"]["id"] =
+        json!({ "description": "What the line of a batch gave as its id." });
+    schema
+}
+
+/// The policy file is read by hand, so that every error has its place; its shape is written by hand, too.
+fn policy() -> Value {
+    let rules = json!({ "type": "array", "items": { "type": "string", "examples": ["Bash(git push *)", "Read(~/.ssh/**)"] } });
+    let examples = json!({ "type": "array", "items": { "type": "string" } });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "OpenOxide policy",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+            "permissions": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "combining": { "enum": ["strictest", "deny-allow-ask", "last-match"] },
+                    "deny": rules,
+                    "ask": rules,
+                    "allow": rules,
+                    "rule": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": false,
+                            "required": ["permission", "pattern", "action"],
+                            "properties": {
+                                "permission": { "type": "string" },
+                                "pattern": { "type": "string" },
+                                "action": { "enum": ["allow", "ask", "deny"] },
+                                "reason": { "type": "string" },
+                                "match": examples,
+                                "not_match": examples,
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    })
+}

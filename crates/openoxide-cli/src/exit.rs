@@ -1,0 +1,69 @@
+//! Exit codes: a contract, frozen by a test.
+
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Allow, or success.
+    Success,
+    /// OpenOxide failed.
+    Failure,
+    /// The arguments or the configuration are wrong.
+    Usage,
+    /// Deny.
+    Deny,
+    /// A person is needed, and none can be asked.
+    Ask,
+    /// `run` itself failed.
+    RunFailed,
+    /// `run` was refused.
+    Refused,
+    /// `run` found no such program.
+    NotFound,
+    /// The status of the program that was run.
+    Program(u8),
+}
+
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Deny => 3,
+            Self::Ask => 4,
+            Self::RunFailed => 125,
+            Self::Refused => 126,
+            Self::NotFound => 127,
+            Self::Program(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_contract() {
+        let codes = [
+            Exit::Success,
+            Exit::Failure,
+            Exit::Usage,
+            Exit::Deny,
+            Exit::Ask,
+            Exit::RunFailed,
+            Exit::Refused,
+            Exit::NotFound,
+            Exit::Program(7),
+        ];
+        assert_eq!(codes.map(Exit::code), [0, 1, 2, 3, 4, 125, 126, 127, 7]);
+    }
+}

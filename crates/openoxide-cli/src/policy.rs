@@ -1,0 +1,92 @@
+//! From the arguments to the policy in force and the place it holds for.
+
+use std::path::Path;
+
+use openoxide_permission::Context;
+use openoxide_protocol::{AbsPath, PermissionMode};
+use openoxide_session::Place;
+use openoxide_store::{Environment, Loaded, Source, load, load_fresh, project_root, sources};
+
+use crate::{
+    args::{Global, PolicyArgs},
+    exit::Exit,
+    report,
+};
+
+/// What a decision needs beside the call itself.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) loaded: Loaded,
+    pub(crate) mode: PermissionMode,
+    pub(crate) cwd: AbsPath,
+    pub(crate) home: Option<AbsPath>,
+    pub(crate) roots: Vec<AbsPath>,
+}
+
+impl World {
+    /// Loads the policy that the arguments name, or the one that is found. With `fresh`, its layers come along.
+    pub(crate) fn of(args: &PolicyArgs, fresh: bool) -> Result<Self, String> {
+        let environment = Environment::read();
+        let cwd = directory(args.cwd.as_deref())?;
+        let hermetic = !args.policy.is_empty();
+        let project =
+            if hermetic { cwd.clone() } else { project_root(&cwd, environment.home.as_ref()) };
+        let sources = if hermetic { named(args)? } else { sources(&environment, &project) };
+        let loaded = if fresh {
+            load_fresh(&sources, environment.home.as_ref())
+        } else {
+            load(&sources, &environment)
+        };
+        let mode = args.mode.or(loaded.policy.mode()).unwrap_or_default();
+        Ok(Self { loaded, mode, cwd, home: environment.home, roots: roots(project) })
+    }
+
+    /// Returns the context of decisions in this directory.
+    pub(crate) fn context<'a>(&'a self, cwd: &'a AbsPath) -> Context<'a> {
+        let doubt = self.loaded.closed.as_deref().or(self.loaded.doubt.as_deref());
+        Context { mode: self.mode, cwd, roots: &self.roots, doubt }
+    }
+
+    /// Returns the place of calls in this directory.
+    pub(crate) fn place<'a>(&'a self, cwd: &'a AbsPath) -> Place<'a> {
+        Place { cwd, home: self.home.as_ref() }
+    }
+
+    /// Reports everything that is wrong with the policy. Where something is, nothing should be decided on its grounds.
+    pub(crate) fn sound(&self, global: Global) -> Result<(), Exit> {
+        for note in &self.loaded.notes {
+            report::note(note);
+        }
+        for broken in &self.loaded.broken {
+            report::broken(broken, global.color);
+        }
+        let doubt = self.loaded.closed.as_ref().or(self.loaded.doubt.as_ref());
+        if let (Some(doubt), true) = (doubt, self.loaded.broken.is_empty()) {
+            report::failure(doubt);
+        }
+        if self.loaded.broken.is_empty() && doubt.is_none() { Ok(()) } else { Err(Exit::Usage) }
+    }
+}
+
+fn named(args: &PolicyArgs) -> Result<Vec<Source>, String> {
+    let absolute = |path: &std::path::PathBuf| {
+        std::path::absolute(path).map(Source::named).map_err(|error| error.to_string())
+    };
+    args.policy.iter().map(absolute).collect()
+}
+
+/// Returns the project's directories, in both spellings.
+pub(crate) fn roots(project: AbsPath) -> Vec<AbsPath> {
+    let real = std::fs::canonicalize(project.as_str()).ok();
+    let real = real.and_then(|path| AbsPath::new(path.to_str()?).ok());
+    let real = real.filter(|real| *real != project);
+    [Some(project), real].into_iter().flatten().collect()
+}
+
+/// Returns the directory that a person named, or the one that the program was started in.
+fn directory(named: Option<&Path>) -> Result<AbsPath, String> {
+    let path = std::path::absolute(named.unwrap_or(Path::new(".")))
+        .map_err(|error| format!("the working directory is not known: {error}"))?;
+    let text = path.to_str().ok_or_else(|| format!("`{}` is not UTF-8", path.display()))?;
+    AbsPath::new(text).map_err(|error| format!("`{text}`: {error}"))
+}

@@ -1,0 +1,197 @@
+use super::*;
+use crate::options::notation::words;
+
+fn prefix(line: &str) -> u8 {
+    prefix_len(&words(line))
+}
+
+#[test]
+fn tables_are_sorted_by_their_words() {
+    let sorted = |one: &str, other: &str| one.split(' ').lt(other.split(' '));
+    assert!(table::ARITIES.is_sorted_by(|(one, _), (other, _)| sorted(one, other)));
+    assert!(banned::BANNED.is_sorted_by(|(one, _), (other, _)| sorted(one, other)));
+    assert!(table::ARITIES.iter().all(|(key, _)| key.len() < 32));
+    assert!(banned::BANNED.iter().all(|(key, _)| key.len() < 32));
+    let fits = |(_, len): &(&str, u8)| (1..=MOST).contains(&usize::from(*len));
+    assert!(table::ARITIES.iter().all(fits));
+    assert!(
+        banned::BANNED.iter().all(|(key, why)| key.split(' ').count() <= MOST && !why.is_empty())
+    );
+}
+
+#[test]
+fn no_program_is_both_known_and_banned() {
+    let both = |(key, _): &&(&str, u8)| banned::BANNED.iter().any(|(other, _)| key == other);
+    assert_eq!(table::ARITIES.iter().find(both), None);
+}
+
+#[test]
+fn the_longest_entry_counts() {
+    for (line, expected) in [
+        ("ls", 1),
+        ("ls -la src", 1),
+        ("cat a", 1),
+        ("git status", 2),
+        ("git push origin main", 2),
+        ("git config user.name x", 3),
+        ("git remote add origin x", 3),
+        ("npm install", 2),
+        ("npm run build", 3),
+        ("npm run build:prod --x", 3),
+        ("yarn run build", 3),
+        ("docker ps", 2),
+        ("docker compose up -d", 3),
+        ("cargo test --all", 2),
+        ("cargo add serde", 3),
+        ("cargo run --release", 2),
+        ("kubectl rollout status x", 3),
+        ("aws s3 ls", 3),
+        ("uv tool run ruff", 4),
+        ("make test", 2),
+        ("go mod tidy", 3),
+        ("npx eslint .", 2),
+        ("git commit -m $?", 2),
+        ("ls $*", 1),
+    ] {
+        assert_eq!(prefix(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn of_an_unknown_program_a_subcommand_is_kept_and_nothing_wider() {
+    for (line, expected) in [
+        ("frobnicate build x", 2),
+        ("frobnicate build:all", 2),
+        ("frobnicate", 0),
+        ("frobnicate --x", 0),
+        ("frobnicate Build", 0),
+        ("frobnicate a/b", 0),
+        ("frobnicate $?", 0),
+        ("frobnicate a.txt", 0),
+        ("./frobnicate build", 0),
+        ("/bin/frobnicate build", 0),
+        ("frob*nicate build", 0),
+        ("-x build", 0),
+        ("a-program-with-a-name-longer-than-any-key build", 2),
+        ("git a-subcommand-with-a-name-longer-than-any-key x", 2),
+        ("frobnicate a-subcommand-with-a-name-longer-than-any-key x y", 2),
+        ("'frob nicate' build", 0),
+    ] {
+        assert_eq!(prefix(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_prefix_is_never_shorter_than_its_program_needs() {
+    for line in ["git", "npm run", "docker compose", "cargo", "make", "kubectl", "aws s3"] {
+        assert_eq!(prefix(line), 0, "{line}");
+    }
+}
+
+#[test]
+fn no_prefix_with_a_word_that_is_not_plain() {
+    for line in [
+        "",
+        "$?",
+        "$* x",
+        "git -C x status",
+        "git --no-pager log",
+        "git $?",
+        "git s$?",
+        "npm run $?",
+        "npm run --silent build",
+        "npm run ../x",
+        "git 'st;id'",
+        "git 'a b'",
+        "npm run 'a&&b'",
+        "gh api /repos",
+        "make -j4",
+        "/usr/bin/git status",
+        "./ls",
+        "cargo +nightly test",
+        "l$?",
+    ] {
+        assert_eq!(prefix(line), 0, "{line}");
+    }
+}
+
+#[test]
+fn no_prefix_for_what_runs_anything() {
+    for line in [
+        "bash -c x",
+        "sh x",
+        "zsh x",
+        "env ls",
+        "sudo ls",
+        "xargs rm",
+        "find . -name x",
+        "ssh host ls",
+        "docker run x",
+        "docker exec c ls",
+        "docker compose exec web sh",
+        "docker compose run web sh",
+        "node -e x",
+        "node x",
+        "python -c x",
+        "python3 x",
+        "perl x",
+        "ruby x",
+        "awk x",
+        "sed x",
+        "curl x",
+        "wget x",
+        "rm x",
+        "eval ls",
+        "source x",
+        ". x",
+        "timeout 5 ls",
+        "nice ls",
+        "command ls",
+        "exec ls",
+        "export x",
+        "kubectl exec p",
+        "git rebase main",
+        "git submodule foreach x",
+        "git bisect run x",
+        "git clone x",
+        "go run x",
+        "go generate x",
+        "deno run x",
+        "tar xf",
+        "dd x",
+        "tee x",
+        "vim x",
+        "less x",
+        "man x",
+        "tmux new",
+        "screen x",
+        "su root",
+        "doas ls",
+        "parallel x",
+        "watch ls",
+        "psql x",
+        "rsync a",
+        "scp a",
+        "sort a",
+        "rg a",
+        "fd a",
+        "nc x",
+        "poetry run python x",
+        "osascript x",
+        "powershell x",
+        "cmd x",
+        "Rscript x",
+        "julia x",
+        "lua x",
+        "php x",
+    ] {
+        assert_eq!(prefix(line), 0, "{line}");
+    }
+}
+
+#[test]
+fn programs_with_other_words_keep_theirs() {
+    for (line, expected) in [("go build x", 2), ("deno task x", 3), ("docker compose ps", 3)] {
+        assert_eq!(prefix(line), expected, "{line}");
+    }
+}

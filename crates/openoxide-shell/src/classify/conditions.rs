@@ -1,0 +1,63 @@
+//! `test` and `[`: some of their operators compute what they are given, and a subscript can hold a command.
+
+use openoxide_protocol::{Word, Words};
+
+use super::Known;
+
+/// `[ … ]`.
+pub(super) fn bracket(argv: &Words) -> Option<Known> {
+    let words: Vec<Word<'_>> = argv.iter().skip(1).collect();
+    let (last, condition) = words.split_last()?;
+    (*last == Word::Known("]")).then(|| judge(condition))?
+}
+
+/// `test …`.
+pub(super) fn test(argv: &Words) -> Option<Known> {
+    judge(&argv.iter().skip(1).collect::<Vec<_>>())
+}
+
+fn judge(words: &[Word<'_>]) -> Option<Known> {
+    let mut known = Known { lists: true, ..Known::harmless() };
+    // Beyond four words a value such as `(` or `!` moves the operators.
+    let fixed = words.len() <= 4 || words.iter().all(|word| matches!(word, Word::Known(_)));
+    if !fixed || words.contains(&Word::Many) {
+        return None;
+    }
+    if matches!(words, [_, Word::Known("-a" | "-o"), _]) {
+        return Some(known);
+    }
+    for term in words.split(|word| matches!(word, Word::Known("-a" | "-o"))) {
+        read(term, words.len() == term.len(), &mut known)?;
+    }
+    Some(known)
+}
+
+/// Reads one term; a single word is one only if it stands alone or is known.
+fn read(term: &[Word<'_>], alone: bool, known: &mut Known) -> Option<()> {
+    let negations = term.iter().take_while(|word| **word == Word::Known("!")).count();
+    let term = term.get(negations.min(term.len().saturating_sub(1))..)?;
+    match term {
+        [] => alone.then_some(()),
+        [Word::Known(_)] => Some(()),
+        [_] => alone.then_some(()),
+        [Word::Known(operator), operand] => match *operator {
+            "-z" | "-n" | "-t" | "-o" => Some(()),
+            "-e" | "-f" | "-d" | "-r" | "-w" | "-x" | "-s" | "-L" | "-h" | "-b" | "-c" | "-p"
+            | "-S" | "-g" | "-u" | "-k" | "-O" | "-G" | "-N" => known.read_word(*operand),
+            _ => None,
+        },
+        [left, Word::Known(operator), right] => match *operator {
+            "=" | "==" | "!=" | "<" | ">" => Some(()),
+            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
+                let plain = |word: &Word<'_>| !matches!(word, Word::Known(text) if text.contains(['[', '$', '`']));
+                (plain(left) && plain(right)).then_some(())
+            }
+            "-nt" | "-ot" | "-ef" => {
+                known.read_word(*left)?;
+                known.read_word(*right)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}

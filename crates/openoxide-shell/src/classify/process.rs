@@ -1,0 +1,69 @@
+//! `ps`: it shows the environment of processes if asked with an `e`, in either of its two ways to read options.
+
+use openoxide_protocol::{Word, Words};
+
+use super::Known;
+
+/// Judges a whole command.
+///
+/// A command line that fails in the Unix way is read again in the BSD way, and then `-e` means the environment:
+/// `ps -e -u x` shows it if there is no user `x`. So a selection by name and an `e` do not go together.
+pub(super) fn judge(argv: &Words) -> Option<Known> {
+    let mut words = argv.iter().skip(1);
+    let (mut by_name, mut every) = (false, false);
+    while let Some(word) = words.next() {
+        let Word::Known(text) = word else { return None };
+        let value = match text.strip_prefix('-') {
+            Some("aux" | "auxw" | "auxww") => false,
+            Some("p" | "o" | "O") => true,
+            Some("u" | "U" | "C" | "g" | "G" | "t") => {
+                by_name = true;
+                true
+            }
+            Some(option) if option.starts_with('-') => long(option)?,
+            Some(letters) => {
+                every |= letters.contains('e');
+                unix(letters)?
+            }
+            None => bsd(text)?,
+        };
+        if value {
+            let Word::Known(value) = words.next()? else { return None };
+            plain(value)?;
+        }
+    }
+    (!(by_name && every)).then(Known::harmless)
+}
+
+/// Says whether the options take the next word.
+fn unix(letters: &str) -> Option<bool> {
+    let flags = letters.strip_suffix('o').unwrap_or(letters);
+    let known = |each: char| "AadefFHjlLMTwyN".contains(each);
+    (!letters.is_empty() && flags.chars().all(known)).then_some(flags.len() < letters.len())
+}
+
+fn bsd(letters: &str) -> Option<bool> {
+    let flags = letters.strip_suffix(['o', 'p']).unwrap_or(letters);
+    let known = |each: char| "aufjlmvwxhHTr".contains(each);
+    (!letters.is_empty() && flags.chars().all(known)).then_some(flags.len() < letters.len())
+}
+
+fn long(option: &str) -> Option<bool> {
+    match option.split_once('=') {
+        Some(("-sort" | "-pid" | "-ppid" | "-format" | "-cols" | "-width", value)) => {
+            plain(value).map(|()| false)
+        }
+        Some(_) => None,
+        None => match option {
+            "-forest" | "-headers" | "-no-headers" | "-no-heading" | "-version" => Some(false),
+            "-sort" | "-pid" | "-ppid" | "-format" => Some(true),
+            _ => None,
+        },
+    }
+}
+
+/// Checks a list of columns, numbers or names; a column can be the environment.
+fn plain(value: &str) -> Option<()> {
+    let column = |each: char| each.is_ascii_alphanumeric() || "_-+%,=: ".contains(each);
+    (value.chars().all(column) && !value.to_ascii_lowercase().contains("env")).then_some(())
+}

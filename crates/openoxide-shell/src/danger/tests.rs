@@ -1,0 +1,183 @@
+use super::*;
+use crate::options::notation::words;
+
+fn breaks(line: &str) -> bool {
+    let path = |text| AbsPath::new(text).unwrap();
+    let (bases, home) = ([path("/home/u/project")], path("/home/u"));
+    let found = findings(&words(line), &Place { bases: &bases, home: Some(&home) });
+    assert!(
+        found.iter().all(|each| each.kind == FindingKind::CircuitBreaker && each.code == "OX201")
+    );
+    !found.is_empty()
+}
+
+#[test]
+fn what_must_not_get_lost_breaks_the_circuit() {
+    for line in [
+        "rm -rf /",
+        "rm -r -f -- /",
+        "rm -rf /./",
+        "rm -rf //",
+        "rm /",
+        "/bin/rm -rf /",
+        "rm -rf /etc",
+        "rm -rf /*",
+        "rm -rf ~",
+        "rm -rf ~/",
+        "rm -rf ~/*",
+        "rm -rf /home",
+        "rm -rf /home/u",
+        "rm -rf .",
+        "rm -rf ..",
+        "rm -rf ./",
+        "rm -rf src/../..",
+        "rm -rf /home/u/project",
+        "rm -rf /home/u/project/*",
+        "rm -rf ./*",
+        "rm -rf *",
+        "rm -rf a ~",
+        "rm -rf .git",
+        "rm -rf .git/hooks",
+        "rm -rf sub/.git/",
+        "rm .git",
+        "rm --recursive --force /usr",
+        "rm --rec x /usr",
+        "rmdir /opt",
+        "unlink /etc",
+        "shred .git",
+        "mv .git x",
+        "mv ~ x",
+        "mv . x",
+        "mv /etc x",
+        "trash ~",
+        "truncate -s0 /vmlinuz",
+    ] {
+        assert!(breaks(line), "{line}");
+    }
+}
+
+#[test]
+fn a_recursive_removal_of_what_is_not_known_breaks_the_circuit() {
+    for line in ["rm -rf $?", "rm -rf $*", "rm -r a $?", "rm -rf a$?", "rm -fR $*", "rm $? -r"] {
+        assert!(breaks(line), "{line}");
+    }
+    assert!(!breaks("rm $?"));
+    assert!(!breaks("rm -f $*"));
+}
+
+#[test]
+fn find_that_deletes_breaks_the_circuit_unless_it_chooses() {
+    for line in [
+        "find / -delete",
+        "find / -name core -delete",
+        "find . -delete",
+        "find -delete",
+        "find . -type f -delete",
+        "find ~ -name x -delete",
+        "find /etc -name x -delete",
+        "find .. -name x -delete",
+    ] {
+        assert!(breaks(line), "{line}");
+    }
+    for line in [
+        "find . -name '*.pyc' -delete",
+        "find build -delete",
+        "find / -name x",
+        "find -name x -delete",
+    ] {
+        assert!(!breaks(line), "{line}");
+    }
+}
+
+#[test]
+fn devices_and_rights() {
+    for line in [
+        "dd if=/dev/zero of=/dev/sda",
+        "dd of=/dev/nvme0n1",
+        "dd of=/dev/../dev/sda",
+        "mkfs /dev/sda1",
+        "mkfs.ext4 /dev/sda1",
+        "wipefs -a /dev/sda",
+        "fdisk /dev/sda",
+        "shred /dev/sda",
+        "tee /dev/sda",
+        "cp x /dev/sda",
+        "chmod -R 777 /",
+        "chmod -R 777 .",
+        "chown -R me ~",
+        "chown --recursive me /usr",
+    ] {
+        assert!(breaks(line), "{line}");
+    }
+    for line in [
+        "dd if=/dev/sda of=x",
+        "dd of=/dev/null",
+        "fdisk -l /dev/sda",
+        "cp /dev/sda x",
+        "tee /dev/stderr",
+        "chmod 755 .",
+        "chmod -R 755 build",
+        "mkfs.ext4 disk.img",
+        "cp x /dev/shm/x",
+    ] {
+        assert!(!breaks(line), "{line}");
+    }
+}
+
+#[test]
+fn a_forced_push_breaks_the_circuit() {
+    for line in [
+        "git push --force origin main",
+        "git push -f",
+        "git push -uf origin x",
+        "git push origin +main",
+        "git push --mirror",
+        "git push --mir",
+        "git -C x push --force",
+    ] {
+        assert!(breaks(line), "{line}");
+    }
+    for line in [
+        "git push",
+        "git push origin main",
+        "git push --force-with-lease",
+        "git push --follow-tags",
+        "git log -f",
+    ] {
+        assert!(!breaks(line), "{line}");
+    }
+}
+
+#[test]
+fn ordinary_work_does_not() {
+    for line in [
+        "",
+        "ls /",
+        "rm a",
+        "rm -rf build",
+        "rm -rf ./target node_modules",
+        "rm -rf /tmp/x",
+        "rm .git/index.lock",
+        "rm -f a b",
+        "rm -rf .github",
+        "rm -rf x.git",
+        "mv a b",
+        "mv a /tmp",
+        "mv a .",
+        "mv -t /tmp a",
+        "rmdir build",
+        "truncate -s 0 log",
+        "git rm -r x",
+        "$? -rf /",
+        "echo rm -rf /",
+    ] {
+        assert!(!breaks(line), "{line}");
+    }
+}
+
+#[test]
+fn without_a_home_a_tilde_is_a_name() {
+    let bases = [AbsPath::new("/p/q").unwrap()];
+    let place = Place { bases: &bases, home: None };
+    assert!(findings(&words("rm -rf ~"), &place).is_empty());
+}

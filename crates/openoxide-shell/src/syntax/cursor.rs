@@ -1,0 +1,203 @@
+//! The place in the text, and how to move it.
+
+use openoxide_protocol::Span;
+
+use super::{
+    bytes,
+    heredoc::Pending,
+    tree::{List, Piece, Tree},
+};
+
+/// How deep constructs may nest: beyond, nothing that a person could review is lost by asking.
+pub(crate) const MAX_DEPTH: u8 = 48;
+
+/// Where and why the reader gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) at: usize,
+    pub(crate) too_deep: bool,
+}
+
+/// What was read, or why not.
+pub(super) type Parsed<T> = Result<T, Fault>;
+
+/// A reader of one script.
+#[derive(Debug)]
+pub(super) struct Parser<'a> {
+    pub(super) src: &'a str, // INVARIANT: cut and moved at ASCII bytes only, so every slice is a string.
+    pub(super) at: usize,
+    pub(super) depth: u8,
+    pub(super) pending: Vec<Pending<'a>>,
+    pub(super) heredocs: Vec<Vec<Piece<'a>>>,
+    pub(super) in_heredoc: bool,
+    pub(super) in_substitution: bool,
+    pub(super) bashisms: bool,
+    pub(super) retries: u8,
+}
+
+/// Reads `src` as bash 5.2 does. What was read before a fault is kept: bash would have run it.
+pub(crate) fn parse(src: &str, depth: u8) -> (Tree<'_>, Option<Fault>) {
+    let mut parser = Parser::new(src, depth);
+    let mut list = List::new();
+    let fault = parser.script(&mut list).err();
+    let Parser { heredocs, bashisms, .. } = parser;
+    (Tree { list, heredocs, bashisms }, fault)
+}
+
+impl<'a> Parser<'a> {
+    fn new(src: &'a str, depth: u8) -> Self {
+        Self {
+            src,
+            at: 0,
+            depth,
+            pending: Vec::new(),
+            heredocs: Vec::new(),
+            in_heredoc: false,
+            in_substitution: false,
+            bashisms: false,
+            retries: 0,
+        }
+    }
+
+    fn script(&mut self, list: &mut List<'a>) -> Parsed<()> {
+        self.list_into(list)?;
+        if self.at < self.src.len() || !self.pending.is_empty() {
+            return self.fault();
+        }
+        Ok(())
+    }
+
+    /// Returns the byte at the cursor.
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.ahead(0)
+    }
+
+    /// Returns the byte `by` places after the cursor.
+    pub(super) fn ahead(&self, by: usize) -> Option<u8> {
+        self.src.as_bytes().get(self.at + by).copied()
+    }
+
+    /// Says whether the text goes on with `text`.
+    pub(super) fn sees(&self, text: &str) -> bool {
+        self.src.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
+    }
+
+    /// Moves past `text`, if it stands here.
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let seen = self.sees(text);
+        if seen {
+            self.at += text.len();
+        }
+        seen
+    }
+
+    /// Moves past `text`, which must stand here.
+    pub(super) fn expect(&mut self, text: &str) -> Parsed<()> {
+        if self.eat(text) { Ok(()) } else { self.fault() }
+    }
+
+    /// Gives up here.
+    pub(super) fn fault<T>(&self) -> Parsed<T> {
+        Err(Fault { at: self.at, too_deep: false })
+    }
+
+    /// Returns the text between two places.
+    pub(super) fn slice(&self, start: usize, end: usize) -> &'a str {
+        self.src.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the span from `start` to the cursor.
+    pub(super) fn span_from(&self, start: usize) -> Span {
+        Span::new(start, self.at)
+    }
+
+    /// Moves on while `wanted` holds, and returns what was passed.
+    pub(super) fn take_while(&mut self, wanted: impl Fn(u8) -> bool) -> &'a str {
+        let start = self.at;
+        while self.peek().is_some_and(&wanted) {
+            self.at += 1;
+        }
+        self.slice(start, self.at)
+    }
+
+    /// Reads something one level deeper.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Fault { at: self.at, too_deep: true });
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Moves past blanks and line continuations.
+    pub(super) fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t') => self.at += 1,
+                Some(b'\\') if self.ahead(1) == Some(b'\n') => self.at += 2,
+                _ => return,
+            }
+        }
+    }
+
+    /// Moves past blanks, comments and newlines; here-documents are read on the way.
+    pub(super) fn skip_lines(&mut self) -> Parsed<()> {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'#') => self.skip_comment(),
+                Some(b'\n') => self.newline()?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Moves to the end of a comment's line.
+    pub(super) fn skip_comment(&mut self) {
+        self.take_while(|byte| byte != b'\n');
+    }
+
+    /// Moves past a newline, and past the here-documents that begin after it.
+    pub(super) fn newline(&mut self) -> Parsed<()> {
+        self.at += 1;
+        self.read_heredocs()
+    }
+
+    /// Gives up if a line continuation hides one of `bytes`, which would make a longer operator.
+    pub(super) fn no_hidden(&self, bytes: &[u8]) -> Parsed<()> {
+        let mut by = 0;
+        while self.ahead(by) == Some(b'\\') && self.ahead(by + 1) == Some(b'\n') {
+            by += 2;
+        }
+        match self.ahead(by) {
+            Some(next) if by > 0 && bytes.contains(&next) => self.fault(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the unquoted text up to the next metacharacter, without moving.
+    pub(super) fn peek_plain(&self) -> &'a str {
+        let rest = self.src.as_bytes().get(self.at..).unwrap_or_default();
+        let length = rest.iter().position(|byte| !bytes::is_plain(*byte)).unwrap_or(rest.len());
+        match rest.get(length) {
+            Some(byte) if !bytes::is_meta(*byte) => "",
+            _ => self.slice(self.at, self.at + length),
+        }
+    }
+
+    /// Moves past the reserved word `word`, if it stands here alone.
+    pub(super) fn eat_reserved(&mut self, word: &str) -> bool {
+        let seen = self.peek_plain() == word;
+        if seen {
+            self.at += word.len();
+        }
+        seen
+    }
+
+    /// Moves past the reserved word `word`, which must stand here alone.
+    pub(super) fn expect_reserved(&mut self, word: &str) -> Parsed<()> {
+        if self.eat_reserved(word) { Ok(()) } else { self.fault() }
+    }
+}

@@ -1,0 +1,51 @@
+//! The letters of a script: those that show a person something else than what runs.
+
+use openoxide_protocol::{Access, Facts, Finding, Span};
+
+use crate::{
+    MAX_SCRIPT,
+    findings::{self, Code},
+};
+
+/// Returns the facts of a script that is not read at all.
+pub(crate) fn refused(script: &str) -> Option<Facts> {
+    let code = match script {
+        _ if script.len() > MAX_SCRIPT => Code::TooLong,
+        _ if script.as_bytes().contains(&0) => Code::Control,
+        _ => return None,
+    };
+    let span = Span::new(0, script.len());
+    let access = Access::Opaque { text: script.to_owned(), span };
+    Some(Facts { accesses: vec![access], findings: vec![findings::at(code, span)] })
+}
+
+/// Adds a finding for the first letter of each deceptive kind.
+pub(crate) fn look(script: &str, findings: &mut Vec<Finding>) {
+    if script.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return;
+    }
+    for (code, deceives) in
+        [(Code::Control, is_control as fn(char) -> bool), (Code::Blank, is_odd_blank)]
+    {
+        if let Some((at, letter)) = script.char_indices().find(|(_, letter)| deceives(*letter)) {
+            findings.push(findings::at(code, Span::new(at, at + letter.len_utf8())));
+        }
+    }
+}
+
+/// Says whether `letter` is not shown, moves the cursor, or turns the text around.
+fn is_control(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\n' | '\t')
+        || matches!(
+            letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e01ef}'
+        )
+}
+
+/// Says whether `letter` looks like a blank and is none.
+fn is_odd_blank(letter: char) -> bool {
+    letter.is_whitespace() && !matches!(letter, ' ' | '\n' | '\t') && !letter.is_control()
+        || matches!(letter, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
+}

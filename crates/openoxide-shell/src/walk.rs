@@ -1,0 +1,466 @@
+//! The walk: from the tree to what would run and what it touches.
+//!
+//! It goes through every branch once, keeps what is certain of directories and variables at each place, and where
+//! something is not certain says so. Loops and functions run their commands in an order that the text does not show:
+//! a script that has them is walked twice, the second time with what the first has learned of the whole.
+
+mod arithmetic;
+mod assign;
+mod bases;
+mod braces;
+mod builtins;
+mod declare;
+mod environment;
+mod expand;
+mod number;
+mod paths;
+mod program;
+mod redirect;
+mod simple;
+mod state;
+mod test;
+mod visit;
+mod whole;
+
+use openoxide_protocol::{Access, Facts, Span};
+
+use self::{state::State, whole::Whole};
+use crate::{
+    Setting,
+    findings::{self, Code},
+    syntax::{
+        self, MAX_DEPTH,
+        tree::{Command, Compound, Item, Join, List, Piece, Pipeline, Test, Tree},
+    },
+};
+
+/// How much text may be read again, as the argument of `eval` and its like.
+const MOST_NESTED_TEXT: usize = 256 * 1024;
+
+/// Where a tree comes from.
+#[derive(Clone, Copy, Debug)]
+struct Source<'a, 't> {
+    text: &'a str,
+    /// The place in the outermost script, when the text is not a part of it.
+    outer: Option<Span>,
+    heredocs: &'t [Vec<Piece<'a>>],
+}
+
+/// One walk through a script.
+#[derive(Debug)]
+struct Walk<'s> {
+    setting: &'s Setting<'s>,
+    facts: Facts,
+    /// What an earlier walk has learned of the whole script.
+    known: Whole,
+    /// What this walk has learned so far.
+    seen: Whole,
+    state: State,
+    depth: u8,
+    nested_text: usize,
+    /// The functions whose bodies are being walked.
+    inside: Vec<String>,
+    /// How many loops and functions there are around this place, up to the next subshell.
+    repeats: u32,
+    /// Whether this command is one of several in a pipeline, or runs in the background.
+    parallel: bool,
+    /// Whether this command reads what another one writes.
+    piped: bool,
+    braces_used: bool,
+}
+
+/// Returns what `script` means.
+pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
+    let (tree, fault) = syntax::parse(script, 0);
+    let mut walk = Walk::new(setting, Whole::default());
+    walk.tree(script, &tree);
+    if walk.seen.repeats {
+        walk = Walk::new(setting, std::mem::take(&mut walk.seen));
+        walk.tree(script, &tree);
+    }
+    if let Some(fault) = fault {
+        let code = if fault.too_deep { Code::TooLong } else { Code::Syntax };
+        walk.facts.findings.push(findings::at(code, Span::new(fault.at, script.len())));
+        let span = Span::new(0, script.len());
+        walk.facts.accesses.push(Access::Opaque { text: script.to_owned(), span });
+    }
+    walk.finish()
+}
+
+impl<'s> Walk<'s> {
+    fn new(setting: &'s Setting<'s>, known: Whole) -> Self {
+        Self {
+            setting,
+            facts: Facts::default(),
+            known,
+            seen: Whole::default(),
+            state: State::default(),
+            depth: 0,
+            nested_text: 0,
+            inside: Vec::new(),
+            repeats: 0,
+            parallel: false,
+            piped: false,
+            braces_used: false,
+        }
+    }
+
+    fn tree<'a>(&mut self, text: &'a str, tree: &Tree<'a>) {
+        let source = Source { text, outer: None, heredocs: &tree.heredocs };
+        self.list(source, &tree.list);
+    }
+
+    /// Returns the facts. What changes programs, changes those before it as well: it may stand in a loop.
+    fn finish(mut self) -> Facts {
+        if self.seen.reprogrammed {
+            for access in &mut self.facts.accesses {
+                if let Access::Exec(exec) = access {
+                    exec.class = openoxide_protocol::CommandClass::Unknown;
+                }
+            }
+        }
+        self.facts
+    }
+
+    /// Walks a list. Afterwards the state is that of success; the returned one is that of failure, if it is another.
+    fn list<'a>(&mut self, source: Source<'a, '_>, list: &List<'a>) -> Option<State> {
+        let mut failed = None;
+        for item in list {
+            self.settle(failed.take());
+            failed = self.item(source, item);
+        }
+        failed
+    }
+
+    /// Goes on, whether the last command succeeded or not.
+    fn settle(&mut self, failed: Option<State>) {
+        if let Some(failed) = failed {
+            self.state.merge(failed);
+        }
+    }
+
+    fn item<'a>(&mut self, source: Source<'a, '_>, item: &Item<'a>) -> Option<State> {
+        if item.background {
+            let was = std::mem::replace(&mut self.parallel, true);
+            self.apart(|walk| {
+                walk.chain(source, item);
+            });
+            self.parallel = was;
+            return None;
+        }
+        self.chain(source, item)
+    }
+
+    fn chain<'a>(&mut self, source: Source<'a, '_>, item: &Item<'a>) -> Option<State> {
+        let mut failed = self.pipeline(source, &item.first);
+        for (join, pipeline) in &item.rest {
+            failed = match join {
+                Join::And => self.and(source, pipeline, failed),
+                Join::Or => self.or(source, pipeline, failed),
+            };
+        }
+        failed
+    }
+
+    fn and<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        next: &Pipeline<'a>,
+        failed: Option<State>,
+    ) -> Option<State> {
+        let mut all_failed = failed.unwrap_or_else(|| self.state.clone());
+        let failed = self.pipeline(source, next);
+        all_failed.merge(failed.unwrap_or_else(|| self.state.clone()));
+        Some(all_failed)
+    }
+
+    fn or<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        next: &Pipeline<'a>,
+        failed: Option<State>,
+    ) -> Option<State> {
+        let succeeded = self.state.clone();
+        if let Some(failed) = failed {
+            self.state = failed;
+        }
+        let failed = self.pipeline(source, next);
+        let failed = failed.unwrap_or_else(|| self.state.clone());
+        self.state.merge(succeeded);
+        Some(failed)
+    }
+
+    fn pipeline<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        pipeline: &Pipeline<'a>,
+    ) -> Option<State> {
+        if let [command] = pipeline.commands.as_slice() {
+            let failed = self.command(source, command);
+            if !pipeline.negated {
+                return failed;
+            }
+            self.settle(failed);
+            return None;
+        }
+        let was = (self.parallel, self.piped);
+        self.parallel = true;
+        for (index, command) in pipeline.commands.iter().enumerate() {
+            self.piped = index > 0 || was.1;
+            self.apart(|walk| {
+                walk.command(source, command);
+            });
+        }
+        (self.parallel, self.piped) = was;
+        None
+    }
+
+    /// Walks what runs in a process of its own: nothing that it does to the shell comes back.
+    fn apart(&mut self, walk: impl FnOnce(&mut Self)) {
+        let before = self.state.clone();
+        let repeats = std::mem::take(&mut self.repeats);
+        walk(self);
+        self.repeats = repeats;
+        self.state = before;
+    }
+
+    fn command<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        command: &Command<'a>,
+    ) -> Option<State> {
+        match command {
+            Command::Simple(simple) => self.simple(source, simple),
+            Command::Compound(compound, redirects) => {
+                for redirect in redirects {
+                    self.redirect(source, redirect);
+                }
+                self.compound(source, compound)
+            }
+        }
+    }
+
+    fn compound<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        compound: &Compound<'a>,
+    ) -> Option<State> {
+        match compound {
+            Compound::Group(list) => return self.list(source, list),
+            Compound::Subshell(list) => self.apart(|walk| {
+                walk.list(source, list);
+            }),
+            Compound::If { arms, otherwise } => self.conditional(source, arms, otherwise),
+            Compound::While { condition, body, until } => {
+                self.repeated(|walk| walk.round(source, condition, body, *until));
+            }
+            Compound::For { name, words, body, select } => {
+                self.for_words(source, name, words.as_deref());
+                if *select {
+                    self.assign("REPLY", assign::Value::Text);
+                }
+                self.repeated(|walk| {
+                    let failed = walk.list(source, body);
+                    walk.settle(failed);
+                });
+            }
+            Compound::ForArithmetic { parts, body } => {
+                let whole = self.span(source, Span::new(0, source.text.len()));
+                self.repeated(|walk| {
+                    parts.iter().for_each(|part| walk.arithmetic(source, part, whole));
+                    let failed = walk.list(source, body);
+                    walk.settle(failed);
+                });
+            }
+            Compound::Case { word, arms } => {
+                self.visit_word(source, word);
+                self.arms(source, arms);
+            }
+            Compound::Condition(tests) => {
+                tests.iter().for_each(|test| self.condition(source, test));
+            }
+            Compound::Arithmetic(pieces) => {
+                let whole = self.span(source, Span::new(0, source.text.len()));
+                self.arithmetic(source, pieces, whole);
+            }
+            Compound::Function { name, body } => self.function(source, name, body),
+            Compound::Coprocess { name, body } => {
+                self.assign(name, assign::Value::Number);
+                self.assign(&format!("{name}_PID"), assign::Value::Number);
+                self.apart(|walk| {
+                    walk.command(source, body);
+                });
+            }
+        }
+        None
+    }
+
+    fn conditional<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        arms: &[(List<'a>, List<'a>)],
+        otherwise: &List<'a>,
+    ) {
+        let mut ends = Vec::with_capacity(arms.len());
+        for (condition, body) in arms {
+            let failed = self.list(source, condition);
+            let failed = failed.unwrap_or_else(|| self.state.clone());
+            let last = self.list(source, body);
+            self.settle(last);
+            ends.push(std::mem::replace(&mut self.state, failed));
+        }
+        let last = self.list(source, otherwise);
+        self.settle(last);
+        ends.into_iter().for_each(|end| self.state.merge(end));
+    }
+
+    /// Walks what may run never, once, or again and again.
+    fn repeated(&mut self, walk: impl FnOnce(&mut Self)) {
+        self.seen.repeats = true;
+        self.repeats += 1;
+        self.forget_what_changes();
+        let before = self.state.clone();
+        let assignments = self.seen.assignments();
+        walk(self);
+        self.repeats -= 1;
+        self.state.merge(before);
+        // `break` leaves from anywhere: what was assigned inside is not certain after it.
+        if self.seen.assignments() != assignments {
+            self.state.variables.clear();
+        }
+    }
+
+    /// Drops what another round, or another call, may have changed before it comes here.
+    fn forget_what_changes(&mut self) {
+        let known = &self.known;
+        self.state.variables.retain(|name, _| known.assigned_once(name));
+        if self.known.moves {
+            self.state.bases.lose();
+        }
+    }
+
+    fn round<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        condition: &List<'a>,
+        body: &List<'a>,
+        until: bool,
+    ) {
+        let failed = self.list(source, condition);
+        let failed = failed.unwrap_or_else(|| self.state.clone());
+        let (from, leave) = if until {
+            (failed, std::mem::take(&mut self.state))
+        } else {
+            (std::mem::take(&mut self.state), failed)
+        };
+        self.state = from;
+        let last = self.list(source, body);
+        self.settle(last);
+        self.state.merge(leave);
+    }
+
+    fn arms<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        arms: &[(Vec<syntax::tree::Word<'a>>, List<'a>)],
+    ) {
+        // `;&` falls through: an arm may begin where the one before it ends.
+        let mut all = self.state.clone();
+        for (patterns, body) in arms {
+            patterns.iter().for_each(|pattern| self.visit_word(source, pattern));
+            let last = self.list(source, body);
+            self.settle(last);
+            all.merge(self.state.clone());
+            self.state = all.clone();
+        }
+    }
+
+    fn condition<'a>(&mut self, source: Source<'a, '_>, test: &Test<'a>) {
+        match test {
+            Test::One(word) => self.visit_word(source, word),
+            Test::Unary(operator, word) => {
+                self.visit_word(source, word);
+                if matches!(*operator, "-v" | "-R") {
+                    self.variable_word(source, word);
+                }
+            }
+            Test::Binary(left, operator, right) => {
+                self.visit_word(source, left);
+                self.visit_word(source, right);
+                match *operator {
+                    "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
+                        self.arithmetic_word(source, left);
+                        self.arithmetic_word(source, right);
+                    }
+                    "=~" => self.assign("BASH_REMATCH", assign::Value::Text),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn function<'a>(&mut self, source: Source<'a, '_>, name: &str, body: &Command<'a>) {
+        self.seen.define(name);
+        self.inside.push(name.to_owned());
+        self.called_later(|walk| {
+            walk.command(source, body);
+        });
+        self.inside.pop();
+    }
+
+    /// Walks what runs later, from any place: the body of a function, the text of a trap.
+    fn called_later(&mut self, walk: impl FnOnce(&mut Self)) {
+        self.seen.repeats = true;
+        let before = self.state.clone();
+        let (piped, parallel) = (self.piped, std::mem::take(&mut self.parallel));
+        self.piped = true;
+        self.repeats += 1;
+        self.forget_what_changes();
+        if self.known.moved {
+            self.state.bases.lose();
+        }
+        walk(self);
+        self.repeats -= 1;
+        (self.piped, self.parallel) = (piped, parallel);
+        self.state = before;
+    }
+
+    /// Reads and walks text that runs as a script. Says whether it was read to the end.
+    fn script(&mut self, text: &str, span: Span) -> Option<bool> {
+        self.nested_text = self.nested_text.saturating_add(text.len());
+        if self.depth >= MAX_DEPTH || self.nested_text > MOST_NESTED_TEXT {
+            self.opaque(text, span, Code::TooLong);
+            return None;
+        }
+        self.depth += 1;
+        let (tree, fault) = syntax::parse(text, self.depth);
+        let source = Source { text, outer: Some(span), heredocs: &tree.heredocs };
+        let failed = self.list(source, &tree.list);
+        self.settle(failed);
+        self.depth -= 1;
+        if let Some(fault) = fault {
+            self.opaque(text, span, if fault.too_deep { Code::TooLong } else { Code::Syntax });
+            return None;
+        }
+        Some(tree.bashisms)
+    }
+
+    /// Says that something was not understood, and why.
+    fn opaque(&mut self, text: &str, span: Span, code: Code) {
+        self.facts.accesses.push(Access::Opaque { text: text.to_owned(), span });
+        self.facts.findings.push(findings::at(code, span));
+    }
+
+    /// Returns the place of `span` in the outermost script.
+    fn span(&self, source: Source<'_, '_>, span: Span) -> Span {
+        source.outer.unwrap_or(span)
+    }
+}
+
+impl<'a> Source<'a, '_> {
+    /// Returns the text at `span`.
+    fn slice(&self, span: Span) -> &'a str {
+        let at = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+        self.text.get(at(span.start)..at(span.end)).unwrap_or(self.text)
+    }
+}

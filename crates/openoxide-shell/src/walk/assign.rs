@@ -1,0 +1,137 @@
+//! Assignments, and what they change.
+
+use openoxide_protocol::Span;
+
+use super::{Source, Walk, environment, expand::Text, state::Certain};
+use crate::{
+    findings::Code,
+    syntax::tree::{Assignment, Piece, Word},
+};
+
+/// Longer values are not kept: put together again and again, they would grow without end.
+const LONGEST: usize = 2048;
+
+/// What is known of a value that is assigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Known(String),
+    Number,
+    /// Any text.
+    Text,
+}
+
+impl Walk<'_> {
+    /// Notes that `name` is assigned here.
+    pub(super) fn assign(&mut self, name: &str, value: Value) {
+        let text = match &value {
+            Value::Known(text) => !is_number(text),
+            Value::Number => false,
+            Value::Text => true,
+        };
+        self.seen.assign(name, text);
+        if environment::is_shells_own(name) {
+            return;
+        }
+        match value {
+            Value::Known(text) if text.len() <= LONGEST => {
+                self.state.variables.set(name, Certain::Text(text));
+            }
+            Value::Number => self.state.variables.set(name, Certain::Number),
+            Value::Known(_) | Value::Text => self.state.variables.forget(name),
+        }
+    }
+
+    /// Notes that any variable may have changed.
+    pub(super) fn assign_anything(&mut self) {
+        self.seen.wild = true;
+        self.state.variables.clear();
+    }
+
+    /// Walks an assignment that stands alone, or before a command.
+    pub(super) fn assignment<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        assignment: &Assignment<'a>,
+        alone: bool,
+    ) {
+        let span = self.span(source, assignment.span);
+        self.visit_word(source, &assignment.value);
+        if let Some(subscript) = &assignment.subscript {
+            self.arithmetic(source, subscript, span);
+        }
+        let simple = alone && !assignment.append && assignment.subscript.is_none();
+        let value = self.value(&assignment.value);
+        self.check_value(assignment.name, &value, span, source.slice(assignment.span));
+        self.assign(assignment.name, if simple { value } else { Value::Text });
+        if !alone {
+            self.state.variables.forget(assignment.name);
+        }
+    }
+
+    /// Notes what it means that this variable, of all, is assigned.
+    pub(super) fn check_value(&mut self, name: &str, value: &Value, span: Span, text: &str) {
+        if environment::changes_programs(name) {
+            self.seen.reprogrammed = true;
+            self.note(Code::Environment, span);
+        }
+        // bash expands these once more; the other two change how names become programs.
+        let harmless = matches!(value, Value::Known(text) if !text.contains(['$', '`']));
+        let expanded = matches!(name, "PS4" | "PROMPT_COMMAND" | "PS0" | "PS1" | "ENV" | "BASH_ENV");
+        if matches!(name, "BASH_CMDS" | "BASH_ALIASES") || expanded && !harmless {
+            self.opaque(text, span, Code::Code);
+        }
+        // bash reads its options from these, and can begin to read text in another way.
+        if matches!(name, "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASHOPTS" | "SHELLOPTS") {
+            self.opaque(text, span, Code::Environment);
+        }
+        if name == "CDPATH" {
+            self.state.bases.lose();
+            self.seen.moved = true;
+            self.seen.moves |= self.repeats > 0;
+        }
+    }
+
+    /// Returns what is known of the value that `word` assigns.
+    pub(super) fn value(&self, word: &Word<'_>) -> Value {
+        match word.pieces.as_slice() {
+            [] => return Value::Known(String::new()),
+            [Piece::Array(elements)] => {
+                let numbers = elements.iter().all(|word| word.plain().is_some_and(is_number));
+                return if numbers { Value::Number } else { Value::Text };
+            }
+            _ => {}
+        }
+        self.text_value(&self.expand_quoted(word))
+    }
+
+    /// Returns what is known of a value from the text that it was expanded to.
+    pub(super) fn text_value(&self, text: &Text) -> Value {
+        match text.known() {
+            Some(known) => Value::Known(known.to_owned()),
+            None if text.is_numbers() => Value::Number,
+            None => Value::Text,
+        }
+    }
+
+    /// Walks the head of `for name in words`.
+    pub(super) fn for_words<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        name: &str,
+        words: Option<&[Word<'a>]>,
+    ) {
+        let mut numbers = words.is_some();
+        for word in words.unwrap_or_default() {
+            self.visit_word(source, word);
+            numbers &= self.expand_all(word, &mut |text| text.is_numbers());
+        }
+        self.check_value(name, &Value::Text, Span::default(), name);
+        self.assign(name, if numbers { Value::Number } else { Value::Text });
+        self.state.variables.forget(name);
+    }
+}
+
+/// Says whether `text` is a number, or nothing that arithmetic would look up.
+pub(super) fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b" +-.,:%".contains(&byte))
+}

@@ -1,0 +1,63 @@
+//! The directories that may be the working directory.
+
+use openoxide_protocol::AbsPath;
+
+/// More possible directories than this are as good as none.
+const MOST: usize = 4;
+
+/// The directories that may be the working directory at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bases {
+    /// The one that the script starts in.
+    start: bool,
+    others: Vec<AbsPath>,
+    lost: bool,
+}
+
+impl Default for Bases {
+    fn default() -> Self {
+        Self { start: true, others: Vec::new(), lost: false }
+    }
+}
+
+impl Bases {
+    /// Returns the possible directories, or nothing when they are not known.
+    pub(super) fn known<'b>(
+        &'b self,
+        start: &'b AbsPath,
+    ) -> Option<impl Iterator<Item = &'b AbsPath>> {
+        (!self.lost).then(|| self.start.then_some(start).into_iter().chain(&self.others))
+    }
+
+    /// Any directory may be the working directory from here on.
+    pub(super) fn lose(&mut self) {
+        *self = Self { start: false, others: Vec::new(), lost: true };
+    }
+
+    /// The working directory is one of `directories` from here on.
+    pub(super) fn set(&mut self, directories: Vec<AbsPath>) {
+        *self = Self { start: false, others: Vec::new(), lost: false };
+        directories.into_iter().for_each(|directory| self.add(directory));
+    }
+
+    /// Adds the possibilities of another branch.
+    pub(super) fn merge(&mut self, other: Self) {
+        if self.lost || other.lost {
+            self.lose();
+            return;
+        }
+        self.start |= other.start;
+        other.others.into_iter().for_each(|directory| self.add(directory));
+    }
+
+    fn add(&mut self, directory: AbsPath) {
+        if self.lost || self.others.contains(&directory) {
+            return;
+        }
+        if self.others.len() + usize::from(self.start) >= MOST {
+            self.lose();
+            return;
+        }
+        self.others.push(directory);
+    }
+}

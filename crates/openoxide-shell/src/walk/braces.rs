@@ -1,0 +1,140 @@
+//! Brace expansion: `a{b,c}` and `{1..3}`.
+
+use crate::syntax::tree::Piece;
+
+/// A word that makes more words than this is taken for any number of words.
+const MOST: usize = 64;
+
+/// A part of a word: one unquoted letter, or a piece that braces do not look into.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'p, 'a> {
+    Letter(char),
+    Piece(&'p Piece<'a>),
+}
+
+/// Says whether braces in these pieces may expand.
+pub(super) fn may_expand(pieces: &[Piece<'_>]) -> bool {
+    let plain = |mark: &str| {
+        pieces.iter().any(|piece| matches!(piece, Piece::Plain(text) if text.contains(mark)))
+    };
+    plain("{") && plain("}") && (plain(",") || plain(".."))
+}
+
+/// Returns the words that these pieces make, or nothing where that is not certain.
+pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'p, 'a>>>> {
+    let mut parts = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Plain(text) => parts.extend(text.chars().map(Part::Letter)),
+            piece => parts.push(Part::Piece(piece)),
+        }
+    }
+    expand(&parts, 0)
+}
+
+fn expand<'p, 'a>(parts: &[Part<'p, 'a>], depth: u8) -> Option<Vec<Vec<Part<'p, 'a>>>> {
+    let Some(open) = parts.iter().position(|part| is(part, '{')) else {
+        return Some(vec![parts.to_vec()]);
+    };
+    let (before, rest) = parts.split_at_checked(open)?;
+    let inside = rest.get(1..)?;
+    let close = closing(inside)?;
+    let (inside, after) = inside.split_at_checked(close)?;
+    let after = expand(after.get(1..)?, depth)?;
+    let choices = choices(inside, depth)?;
+    if choices.len() * after.len() > MOST {
+        return None;
+    }
+    let mut words = Vec::new();
+    for choice in &choices {
+        for end in &after {
+            words.push([before, choice, end].concat());
+        }
+    }
+    Some(words)
+}
+
+fn choices<'p, 'a>(inside: &[Part<'p, 'a>], depth: u8) -> Option<Vec<Vec<Part<'p, 'a>>>> {
+    if depth > 8 {
+        return None;
+    }
+    let mut choices = Vec::new();
+    let (mut from, mut open) = (0, 0_u32);
+    for (index, part) in inside.iter().enumerate() {
+        match part {
+            Part::Letter('{') => open += 1,
+            Part::Letter('}') => open = open.checked_sub(1)?,
+            Part::Letter(',') if open == 0 => {
+                choices.extend(expand(inside.get(from..index)?, depth + 1)?);
+                from = index + 1;
+            }
+            _ => {}
+        }
+        if choices.len() > MOST {
+            return None;
+        }
+    }
+    if from == 0 {
+        return sequence(inside);
+    }
+    choices.extend(expand(inside.get(from..)?, depth + 1)?);
+    Some(choices)
+}
+
+/// Returns what `1..3` or `a..c` stands for; other forms are left uncertain.
+fn sequence<'p, 'a>(inside: &[Part<'p, 'a>]) -> Option<Vec<Vec<Part<'p, 'a>>>> {
+    let text: Option<String> = inside
+        .iter()
+        .map(|part| match part {
+            Part::Letter(letter) => Some(*letter),
+            Part::Piece(_) => None,
+        })
+        .collect();
+    let text = text?;
+    let (from, to) = text.split_once("..")?;
+    let words: Vec<String> = match (simple_number(from), simple_number(to)) {
+        (Some(from), Some(to)) => between(from, to)?.map(|number| number.to_string()).collect(),
+        _ => {
+            let (from, to) = (letter(from)?, letter(to)?);
+            between(u32::from(from), u32::from(to))?.filter_map(char::from_u32).map(String::from).collect()
+        }
+    };
+    Some(words.iter().map(|word| word.chars().map(Part::Letter).collect()).collect())
+}
+
+fn between(from: u32, to: u32) -> Option<Box<dyn Iterator<Item = u32>>> {
+    if usize::try_from(from.abs_diff(to)).ok()? >= MOST {
+        return None;
+    }
+    Some(if from <= to { Box::new(from..=to) } else { Box::new((to..=from).rev()) })
+}
+
+/// Reads a number without a sign or leading zeros.
+fn simple_number(text: &str) -> Option<u32> {
+    let plain = text == "0" || !text.starts_with('0');
+    (plain && text.len() < 9 && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())?
+}
+
+fn letter(text: &str) -> Option<char> {
+    let mut letters = text.chars();
+    letters.next().filter(|letter| letter.is_ascii_lowercase() && letters.next().is_none())
+}
+
+/// Returns where the brace that opened before `inside` closes.
+fn closing(inside: &[Part<'_, '_>]) -> Option<usize> {
+    let mut open = 0_u32;
+    for (index, part) in inside.iter().enumerate() {
+        match part {
+            Part::Letter('{') => open += 1,
+            Part::Letter('}') if open == 0 => return Some(index),
+            Part::Letter('}') => open -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn is(part: &Part<'_, '_>, wanted: char) -> bool {
+    matches!(part, Part::Letter(letter) if *letter == wanted)
+}

@@ -1,0 +1,336 @@
+//! Builtins of the shell that change what comes after them, or run more than they show.
+
+use openoxide_protocol::{Word, Words};
+
+use super::{Walk, assign::Value, simple::Call, state::State};
+use crate::findings::Code;
+
+/// What a builtin leaves behind when it fails, if that is another state.
+type Failed = Option<State>;
+
+impl Walk<'_> {
+    /// Does what the builtin `name` does to the shell. Returns nothing if `name` is none of these.
+    pub(super) fn builtin(&mut self, call: &Call<'_>, name: &str) -> Option<Failed> {
+        match name {
+            "cd" => return Some(self.cd(&call.argv)),
+            "exec" => self.exec_builtin(call),
+            "command" => return Some(self.command_builtin(call)),
+            "builtin" => return Some(self.run_rest(call, 1)),
+            "eval" => self.eval(call),
+            "." | "source" => self.source(call),
+            "trap" => self.trap(call),
+            "exit" => self.state.ended |= call.argv.len() <= 2,
+            "return" => self.state.ended |= !self.inside.is_empty(),
+            "test" | "[" => {
+                self.test(call);
+                return None;
+            }
+            "declare" | "typeset" | "local" | "export" | "readonly" => self.declare(call),
+            _ => return self.rarer_builtin(call, name),
+        }
+        Some(None)
+    }
+
+    fn rarer_builtin(&mut self, call: &Call<'_>, name: &str) -> Option<Failed> {
+        match name {
+            "pushd" | "popd" => self.move_anywhere(),
+            "set" => self.set(call),
+            "shopt" => self.shopt(call),
+            "alias" | "unalias" | "hash" => self.rename(call),
+            "read" => self.read_builtin(call),
+            "mapfile" | "readarray" => self.mapfile(call),
+            "unset" => self.unset(call),
+            "printf" => {
+                self.printf(call);
+                return None;
+            }
+            "getopts" => {
+                self.named_at(call, 2, Value::Text);
+                self.assign("OPTARG", Value::Text);
+                self.assign("OPTIND", Value::Number);
+            }
+            "wait" => self.wait(call),
+            "let" => self.let_builtin(call),
+            "compgen" => self.compgen(call),
+            "jobs" if call.argv.len() == 1 => {}
+            // They load code, bind code to events, or run again what was typed before.
+            "enable" | "bind" | "complete" | "compopt" | "fc" | "jobs" | "history" => {
+                if call.argv.len() > 1 || name == "fc" {
+                    self.opaque(call.text, call.span, Code::Code);
+                }
+            }
+            _ => return None,
+        }
+        Some(None)
+    }
+
+    /// Runs the words from `index` on as a command that is no function.
+    fn run_rest(&mut self, call: &Call<'_>, index: usize) -> Failed {
+        let rest = Call {
+            text: call.text,
+            span: call.span,
+            input: call.input.clone(),
+            argv: call.argv.tail(index),
+            // The masks belong to the words as they stood before.
+            tainted: super::simple::Mask::all(),
+            numbers: super::simple::Mask::default(),
+            altered: call.altered,
+        };
+        self.run(&rest, false)
+    }
+
+    fn cd(&mut self, argv: &Words) -> Failed {
+        let before = self.state.clone();
+        self.seen.moved = true;
+        self.seen.moves |= self.repeats > 0;
+        let mut operands = argv.iter().skip(1).skip_while(|word| {
+            matches!(word, Word::Known("-L" | "-P" | "-e" | "-Pe" | "-@" | "--"))
+        });
+        let home = self.home().map(str::to_owned);
+        match (operands.next(), operands.next(), home) {
+            (None, _, Some(home)) => self.change_directory(&home),
+            (Some(Word::Known(path)), None, _) if path != "-" => {
+                let path = path.to_owned();
+                self.change_directory(&path);
+            }
+            _ => self.state.bases.lose(),
+        }
+        Some(before)
+    }
+
+    fn move_anywhere(&mut self) {
+        self.seen.moved = true;
+        self.seen.moves |= self.repeats > 0;
+        self.state.bases.lose();
+    }
+
+    fn exec_builtin(&mut self, call: &Call<'_>) {
+        let mut index = 1;
+        loop {
+            match call.argv.iter().nth(index) {
+                None => return,
+                Some(Word::Known("-c" | "-l" | "-cl" | "-lc" | "--")) => index += 1,
+                Some(Word::Known("-a")) => index += 2,
+                Some(Word::Known(text)) if !text.starts_with('-') => break,
+                Some(_) => return self.opaque(call.text, call.span, Code::Program),
+            }
+        }
+        self.run_rest(call, index);
+        self.state.ended = true;
+    }
+
+    fn command_builtin(&mut self, call: &Call<'_>) -> Failed {
+        let mut index = 1;
+        while let Some(option) = call.argv.known(index).filter(|text| text.starts_with('-')) {
+            match option {
+                "-v" | "-V" | "-pv" | "-pV" | "-vp" => return None,
+                "-p" | "--" => index += 1,
+                _ => {
+                    self.opaque(call.text, call.span, Code::Program);
+                    return None;
+                }
+            }
+        }
+        self.run_rest(call, index)
+    }
+
+    fn eval(&mut self, call: &Call<'_>) {
+        if !call.argv.is_known() {
+            self.assign_anything();
+            return self.opaque(call.text, call.span, Code::Code);
+        }
+        let from = if call.argv.known(1) == Some("--") { 2 } else { 1 };
+        let words: Vec<&str> =
+            (from..call.argv.len()).filter_map(|index| call.argv.known(index)).collect();
+        let text = words.join(" ");
+        self.script(&text, call.span);
+    }
+
+    fn source(&mut self, call: &Call<'_>) {
+        if let Some(file) = call.argv.known(1)
+            && let Some(paths) = self.paths(file, call.span)
+        {
+            self.facts.accesses.extend(paths.into_iter().map(openoxide_protocol::Access::Read));
+        }
+        self.assign_anything();
+        self.state.bases.lose();
+        self.opaque(call.text, call.span, Code::Code);
+    }
+
+    fn trap(&mut self, call: &Call<'_>) {
+        let from = if call.argv.known(1) == Some("--") { 2 } else { 1 };
+        let rest = call.argv.tail(from);
+        match rest.iter().next() {
+            None | Some(Word::Known("-p" | "-l" | "-P" | "-" | "")) => {}
+            // One word alone is the name of a signal.
+            Some(Word::Known(_)) if rest.len() == 1 && !rest.has_many() => {}
+            Some(Word::Known(text)) => {
+                let text = text.to_owned();
+                self.called_later(|walk| {
+                    walk.script(&text, call.span);
+                });
+            }
+            Some(_) => self.opaque(call.text, call.span, Code::Code),
+        }
+    }
+
+    fn set(&mut self, call: &Call<'_>) {
+        let mut words = call.argv.iter().skip(1);
+        while let Some(word) = words.next() {
+            let known = match word {
+                Word::Known("--" | "-") => {
+                    self.seen.arguments = true;
+                    return;
+                }
+                Word::Known("-o" | "+o") => words.next().is_none_or(is_plain_option),
+                Word::Known(text) if text.starts_with(['-', '+']) => {
+                    let letters = text.get(1..).unwrap_or_default();
+                    let option = letters.strip_suffix('o');
+                    let named = option.is_none() || words.next().is_none_or(is_plain_option);
+                    named && option.unwrap_or(letters).bytes().all(|byte| b"aefuvxCEThmbt".contains(&byte))
+                }
+                Word::Known(_) => {
+                    self.seen.arguments = true;
+                    return;
+                }
+                Word::Begins(_) | Word::Many => false,
+            };
+            if !known {
+                return self.opaque(call.text, call.span, Code::Code);
+            }
+        }
+    }
+
+    fn shopt(&mut self, call: &Call<'_>) {
+        let harmless = call.argv.iter().skip(1).all(|word| {
+            matches!(
+                word,
+                Word::Known(
+                    "-s" | "-u" | "-q" | "-p" | "nullglob" | "dotglob" | "globstar" | "failglob"
+                        | "nocaseglob" | "nocasematch" | "inherit_errexit" | "checkwinsize"
+                        | "globskipdots" | "xpg_echo"
+                )
+            )
+        });
+        if !harmless {
+            self.opaque(call.text, call.span, Code::Code);
+        }
+    }
+
+    /// `alias`, `hash -p`: another program under a name that rules know.
+    fn rename(&mut self, call: &Call<'_>) {
+        let harmless = call.argv.iter().skip(1).all(|word| match word {
+            Word::Known("-p") => call.argv.known(0) == Some("alias"),
+            Word::Known(text) => matches!(text, "-r" | "-a" | "-l" | "-t") || !text.contains(['=', '-']),
+            Word::Begins(_) | Word::Many => false,
+        });
+        if !harmless {
+            self.seen.reprogrammed = true;
+            self.note(Code::Environment, call.span);
+        }
+    }
+
+    fn read_builtin(&mut self, call: &Call<'_>) {
+        match self.named_options(call, "adinNptu", "a") {
+            Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
+            Some(_) => self.assign("REPLY", Value::Text),
+            None => self.unclear_names(call),
+        }
+    }
+
+    fn mapfile(&mut self, call: &Call<'_>) {
+        let calls_back = call.argv.iter().any(|word| {
+            matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('C'))
+        });
+        if calls_back {
+            return self.opaque(call.text, call.span, Code::Code);
+        }
+        match self.named_options(call, "dnOsuc", "") {
+            Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
+            Some(_) => self.assign("MAPFILE", Value::Text),
+            None => self.unclear_names(call),
+        }
+    }
+
+    fn unset(&mut self, call: &Call<'_>) {
+        match self.named_options(call, "", "") {
+            Some(index) => self.named_from(call, index, &Value::Text),
+            None => self.unclear_names(call),
+        }
+    }
+
+    fn wait(&mut self, call: &Call<'_>) {
+        if self.named_options(call, "p", "p").is_none() && call.argv.has_many() {
+            self.unclear_names(call);
+        }
+    }
+
+    fn printf(&mut self, call: &Call<'_>) {
+        match call.argv.iter().nth(1) {
+            Some(Word::Known("-v")) => self.named_at(call, 2, Value::Text),
+            Some(Word::Known(text)) if text.starts_with("-v") => {
+                let name = text.get(2..).unwrap_or_default().to_owned();
+                self.name(call, &name, Value::Text, 1);
+            }
+            Some(Word::Begins(text))
+                if call.argv.len() > 2 && call.tainted.has(1) && may_be_option(text) =>
+            {
+                self.unclear_names(call);
+            }
+            Some(Word::Many) if call.tainted.has(1) => self.unclear_names(call),
+            _ => {}
+        }
+    }
+
+    fn let_builtin(&mut self, call: &Call<'_>) {
+        for (index, word) in call.argv.iter().enumerate().skip(1) {
+            let harmless = match word {
+                Word::Known(text) => self.is_plain_text(text),
+                Word::Begins(text) => self.is_plain_text(text) && !call.tainted.has(index),
+                Word::Many => false,
+            };
+            if !harmless {
+                return self.opaque(call.text, call.span, Code::Code);
+            }
+            if let Word::Known(text) | Word::Begins(text) = word {
+                let name = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+                name.for_each(|name| self.assign(name, Value::Number));
+            }
+        }
+        self.state.variables.clear();
+    }
+
+    fn compgen(&mut self, call: &Call<'_>) {
+        let lists = call.argv.iter().skip(1).all(|word| match word {
+            Word::Known(text) => match text.strip_prefix('-') {
+                Some(letters) => letters.bytes().all(|letter| b"abcdefgjksuvA".contains(&letter)),
+                None => true,
+            },
+            Word::Begins(_) | Word::Many => false,
+        });
+        if !lists {
+            self.opaque(call.text, call.span, Code::Code);
+        }
+    }
+
+    /// A builtin assigns to variables that are not known.
+    fn unclear_names(&mut self, call: &Call<'_>) {
+        self.assign_anything();
+        self.opaque(call.text, call.span, Code::Code);
+    }
+}
+
+/// Says whether an option of `set -o` leaves alone how the script is read.
+fn is_plain_option(word: Word<'_>) -> bool {
+    matches!(
+        word,
+        Word::Known(
+            "errexit" | "nounset" | "pipefail" | "xtrace" | "verbose" | "noglob" | "noclobber"
+                | "allexport" | "errtrace" | "functrace" | "monitor" | "noexec" | "hashall" | "notify"
+        )
+    )
+}
+
+fn may_be_option(beginning: &str) -> bool {
+    beginning.is_empty() || beginning.starts_with('-')
+}

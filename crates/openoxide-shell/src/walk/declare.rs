@@ -1,0 +1,135 @@
+//! Builtins that are given the names of variables.
+
+use openoxide_protocol::{Word, Words};
+
+use super::{
+    Walk,
+    assign::{Value, is_number},
+    simple::Call,
+};
+use crate::{findings::Code, syntax::is_name};
+
+impl Walk<'_> {
+    /// `declare`, `local`, `export`, `readonly`.
+    pub(super) fn declare(&mut self, call: &Call<'_>) {
+        let mut options = true;
+        for (index, word) in call.argv.iter().enumerate().skip(1) {
+            match word {
+                Word::Known("--") => options = false,
+                Word::Known(text) if options && text.starts_with(['-', '+']) => {
+                    // Integers evaluate what they are given, references stand for other names; both stay.
+                    if !text.bytes().skip(1).all(|letter| b"aAxrgpfFtI".contains(&letter)) {
+                        return self.opaque(call.text, call.span, Code::Code);
+                    }
+                }
+                Word::Known(text) | Word::Begins(text) => {
+                    self.declared(call, index, text, matches!(word, Word::Known(_)));
+                }
+                Word::Many => return self.opaque(call.text, call.span, Code::Code),
+            }
+        }
+    }
+
+    fn declared(&mut self, call: &Call<'_>, index: usize, text: &str, whole: bool) {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None if whole => (text, None),
+            None => return self.opaque(call.text, call.span, Code::Code),
+        };
+        let appends = name.ends_with('+');
+        let name = name.strip_suffix('+').unwrap_or(name);
+        let value = match value {
+            Some(value) if whole && !appends => Value::Known(value.to_owned()),
+            None => Value::Text,
+            _ => Value::Text,
+        };
+        // `export x` alone leaves the value as it is.
+        let named = if text.contains('=') { value } else { Value::Number };
+        self.name(call, name, named, index);
+        if !text.contains('=') {
+            self.state.variables.forget(name);
+        }
+    }
+
+    /// Notes that a builtin assigns to what `name` names, and looks at its subscript.
+    pub(super) fn name(&mut self, call: &Call<'_>, name: &str, value: Value, _index: usize) {
+        if is_name(name) {
+            self.check_value(name, &value, call.span, call.text);
+            return self.assign(name, value);
+        }
+        match name.split_once('[') {
+            Some((array, subscript)) if is_name(array) => {
+                let subscript = subscript.strip_suffix(']').unwrap_or("$");
+                if !(is_number(subscript) || matches!(subscript, "@" | "*")) {
+                    self.opaque(call.text, call.span, Code::Code);
+                }
+                self.check_value(array, &Value::Text, call.span, call.text);
+                self.assign(array, Value::Text);
+            }
+            Some(_) => self.opaque(call.text, call.span, Code::Code),
+            // No name at all: the builtin refuses it.
+            None => {}
+        }
+    }
+
+    /// Notes that a builtin assigns to the variable that the word at `index` names.
+    pub(super) fn named_at(&mut self, call: &Call<'_>, index: usize, value: Value) {
+        match call.argv.iter().nth(index) {
+            Some(Word::Known(name)) => self.name(call, name, value, index),
+            Some(Word::Begins(_) | Word::Many) => {
+                self.assign_anything();
+                self.opaque(call.text, call.span, Code::Code);
+            }
+            None => {}
+        }
+    }
+
+    /// Notes that a builtin assigns to the variables that the words from `index` on name.
+    pub(super) fn named_from(&mut self, call: &Call<'_>, index: usize, value: &Value) {
+        for index in index..call.argv.len() {
+            self.named_at(call, index, value.clone());
+        }
+    }
+
+    /// `read`, `mapfile`, `unset`, `getopts`, `wait`, `printf`: options first, then names. Returns where the operands
+    /// begin; `valued` are the letters that take a value, `naming` those whose value is a name.
+    pub(super) fn named_options(
+        &mut self,
+        call: &Call<'_>,
+        valued: &str,
+        naming: &str,
+    ) -> Option<usize> {
+        let mut index = 1;
+        while let Some(option) = option_at(&call.argv, index)? {
+            index += 1;
+            let Some(at) = option.find(|letter| valued.contains(letter)) else { continue };
+            let letter = option.get(at..at + 1).unwrap_or_default();
+            let attached = option.get(at + 1..).unwrap_or_default();
+            if !naming.contains(letter) {
+                index += usize::from(attached.is_empty());
+            } else if attached.is_empty() {
+                self.named_at(call, index, Value::Text);
+                index += 1;
+            } else {
+                self.name(call, attached, Value::Text, index);
+            }
+        }
+        if call.argv.known(index) == Some("--") {
+            index += 1;
+        }
+        Some(index)
+    }
+}
+
+/// Returns the letters of the option at `index`: none when operands begin there, nothing when that is not known.
+#[expect(clippy::option_option, reason = "not known and not there are two answers")]
+fn option_at(argv: &Words, index: usize) -> Option<Option<String>> {
+    match argv.iter().nth(index) {
+        None | Some(Word::Known("--" | "-")) => Some(None),
+        Some(Word::Known(text)) => {
+            Some(text.strip_prefix('-').filter(|text| text.is_ascii()).map(str::to_owned))
+        }
+        Some(Word::Begins(text)) if !text.is_empty() && !text.starts_with('-') => Some(None),
+        Some(Word::Begins(_) | Word::Many) => None,
+    }
+}

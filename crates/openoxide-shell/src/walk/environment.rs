@@ -1,0 +1,56 @@
+//! The variables that mean something.
+
+/// Says whether assigning `name` changes which programs run, or what they do.
+pub(super) fn changes_programs(name: &str) -> bool {
+    const PREFIXES: &[&str] =
+        &["LD_", "DYLD_", "GIT_", "PYTHON", "PERL5", "RUBY", "BASH_", "NPM_CONFIG_", "npm_config_"];
+    matches!(
+        name,
+        "PATH" | "ENV" | "IFS" | "SHELLOPTS" | "BASHOPTS" | "PS4" | "PS0" | "PROMPT_COMMAND" | "PAGER"
+            | "EDITOR" | "VISUAL" | "BROWSER" | "NODE_OPTIONS" | "NODE_PATH" | "LESSOPEN" | "LESSCLOSE"
+            | "POSIXLY_CORRECT" | "EXECIGNORE" | "GLOBIGNORE" | "CDPATH" | "SHELL" | "TERMINFO"
+            | "TERMCAP" | "LOCPATH" | "NLSPATH" | "GCONV_PATH" | "HOSTALIASES" | "JAVA_TOOL_OPTIONS"
+            | "_JAVA_OPTIONS" | "CLASSPATH" | "RUSTC_WRAPPER" | "RUSTC" | "CARGO_HOME" | "RUSTFLAGS"
+            | "GOFLAGS" | "MAKEFLAGS" | "MAKEFILES" | "CC" | "CXX" | "LESS" | "MANOPT" | "MORE"
+            | "TAR_OPTIONS" | "RIPGREP_CONFIG_PATH" | "FZF_DEFAULT_COMMAND" | "HOME" | "XDG_CONFIG_HOME"
+    ) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || name.ends_with("_PAGER")
+        || name.ends_with("_EDITOR")
+        || name.ends_with("_ASKPASS")
+}
+
+/// Says whether a program does the same with `name` before it as without, as far as rules can tell.
+pub(super) fn is_harmless(name: &str) -> bool {
+    matches!(
+        name,
+        "CI" | "NODE_ENV" | "RUST_LOG" | "RUST_BACKTRACE" | "RUST_TEST_THREADS" | "LANG" | "LANGUAGE"
+            | "LC_ALL" | "LC_CTYPE" | "LC_COLLATE" | "LC_MESSAGES" | "LC_NUMERIC" | "LC_TIME" | "TZ"
+            | "NO_COLOR" | "FORCE_COLOR" | "CLICOLOR" | "CLICOLOR_FORCE" | "TERM" | "COLUMNS" | "LINES"
+            | "DEBIAN_FRONTEND" | "DEBUG" | "VERBOSE" | "CARGO_TERM_COLOR" | "COLORTERM"
+    )
+}
+
+/// Says whether the shell gives `name` values of its own, or a meaning, so that what was assigned is not what is read.
+pub(super) fn is_shells_own(name: &str) -> bool {
+    name.starts_with("BASH")
+        || name.starts_with("COMP_")
+        || name.starts_with("EPOCH")
+        || name.starts_with("HIST")
+        || name.starts_with("OPT")
+        || matches!(
+            name,
+            "RANDOM" | "SRANDOM" | "SECONDS" | "LINENO" | "DIRSTACK" | "FUNCNAME" | "GROUPS"
+                | "PIPESTATUS" | "UID" | "EUID" | "PPID" | "SHELLOPTS" | "PWD" | "OLDPWD" | "IFS" | "_"
+                | "COLUMNS" | "LINES" | "REPLY" | "MAPFILE" | "SHLVL" | "HOSTNAME" | "HOSTTYPE"
+                | "OSTYPE" | "MACHTYPE" | "COPROC" | "HOME" | "PATH" | "TMOUT" | "READLINE_LINE"
+        )
+}
+
+/// Says whether the shell itself keeps a number in `name`.
+pub(super) fn is_shells_number(name: &str) -> bool {
+    matches!(
+        name,
+        "#" | "?" | "$" | "RANDOM" | "SRANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID"
+            | "PPID" | "BASHPID" | "SHLVL"
+    )
+}

@@ -1,0 +1,320 @@
+//! From a word to the words that a program gets.
+
+use openoxide_protocol::Words;
+
+use super::{Walk, braces, environment, number, state::Certain};
+use crate::syntax::tree::{Form, Parameter, Piece, Subscript, Word};
+
+/// What one word, or one of the words that its braces make, expands to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    text: String,
+    /// Where in `text` something unknown stands.
+    gaps: Vec<usize>,
+    /// It may become any number of words.
+    many: bool,
+    /// Something in it may be text that the script does not show.
+    tainted: bool,
+    /// Its gaps hold more than digits.
+    wordy: bool,
+    quoted: bool,
+    /// An unquoted `[` stands in it: a pattern, if a `]` comes later.
+    bracket: bool,
+}
+
+/// What is known of a parameter's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    Known(String),
+    Number,
+    /// It comes from the environment that the script is started in, which no script writes.
+    Environment,
+    /// It may be any text.
+    Tainted,
+}
+
+impl Text {
+    /// Returns the text, if it is wholly known and one word.
+    pub(super) fn known(&self) -> Option<&str> {
+        (self.gaps.is_empty() && !self.many).then_some(self.text.as_str())
+    }
+
+    /// Says whether there is nothing but numbers in it.
+    pub(super) fn is_numbers(&self) -> bool {
+        !self.many && !self.wordy && super::assign::is_number(&self.text)
+    }
+
+    /// Says whether something in it may be text that the script does not show.
+    pub(super) const fn is_tainted(&self) -> bool {
+        self.tainted
+    }
+
+    fn gap(&mut self, wordy: bool) {
+        self.gaps.push(self.text.len());
+        self.wordy |= wordy;
+    }
+
+    /// Adds the word to a command.
+    pub(super) fn push_to(&self, words: &mut Words) -> bool {
+        if self.many {
+            words.push_many();
+            return true;
+        }
+        if self.text.is_empty() && self.gaps.is_empty() && !self.quoted {
+            return false;
+        }
+        let mut from = 0;
+        for gap in &self.gaps {
+            words.push_piece(self.text.get(from..*gap).unwrap_or_default());
+            words.push_unknown_piece();
+            from = *gap;
+        }
+        words.push_piece(self.text.get(from..).unwrap_or_default());
+        words.end_word();
+        true
+    }
+}
+
+impl Walk<'_> {
+    /// Expands a word where bash neither splits it nor looks for files: after `=`, in quotes, after `<<<`.
+    pub(super) fn expand_quoted(&self, word: &Word<'_>) -> Text {
+        let mut text = Text { quoted: true, ..Text::default() };
+        for (index, piece) in word.pieces.iter().enumerate() {
+            match piece {
+                Piece::Plain(plain) => self.plain(plain, index, word.pieces.len(), true, &mut text),
+                piece => self.piece(piece, true, &mut text),
+            }
+        }
+        text
+    }
+
+    /// Expands a word, and shows each word that its braces make. Says whether `show` says yes to all.
+    pub(super) fn expand_all(&self, word: &Word<'_>, show: &mut dyn FnMut(&Text) -> bool) -> bool {
+        if !braces::may_expand(&word.pieces) {
+            return show(&self.expand(&word.pieces));
+        }
+        match braces::expanded(&word.pieces) {
+            None => show(&Text { many: true, tainted: true, wordy: true, ..Text::default() }),
+            Some(words) => words.iter().fold(true, |all, word| show(&self.expand_parts(word)) && all),
+        }
+    }
+
+    fn expand_parts(&self, parts: &[braces::Part<'_, '_>]) -> Text {
+        let mut text = Text::default();
+        let mut run = String::new();
+        let mut index = 0;
+        for part in parts {
+            match part {
+                braces::Part::Letter(letter) => run.push(*letter),
+                braces::Part::Piece(piece) => {
+                    self.plain(&run, index, usize::MAX, false, &mut text);
+                    index += run.len() + 1;
+                    run.clear();
+                    self.piece(piece, false, &mut text);
+                }
+            }
+        }
+        self.plain(&run, index, index + 1, false, &mut text);
+        close_pattern(&mut text);
+        text
+    }
+
+    fn expand(&self, pieces: &[Piece<'_>]) -> Text {
+        let mut text = Text::default();
+        for (index, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Plain(plain) => self.plain(plain, index, pieces.len(), false, &mut text),
+                piece => self.piece(piece, false, &mut text),
+            }
+        }
+        close_pattern(&mut text);
+        text
+    }
+
+    /// Adds unquoted text, the piece `index` of `count`.
+    fn plain(&self, plain: &str, index: usize, count: usize, value: bool, text: &mut Text) {
+        let mut plain = plain;
+        if index == 0 && plain.starts_with('~') {
+            plain = self.tilde(plain, count == 1, text);
+        }
+        if plain.contains('~') && [":~", "=~"].iter().any(|mark| plain.contains(mark)) {
+            text.gap(true);
+        }
+        if !value && plain.contains(['*', '?']) {
+            text.many = true;
+            text.tainted = true;
+            text.wordy = true;
+        }
+        if !value && plain.contains('[') {
+            text.bracket = true;
+        }
+        text.text.push_str(plain);
+    }
+
+    /// Adds what a tilde stands for, and returns what comes after it.
+    fn tilde<'t>(&self, plain: &'t str, whole: bool, text: &mut Text) -> &'t str {
+        let end = plain.find('/').unwrap_or(plain.len());
+        let (user, rest) = plain.split_at_checked(end).unwrap_or((plain, ""));
+        match self.home() {
+            Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
+            _ => text.gap(true),
+        }
+        rest
+    }
+
+    /// Returns the home directory, if it is known and the script leaves it alone.
+    pub(super) fn home(&self) -> Option<&str> {
+        let touched = self.known.assigns("HOME") || self.seen.assigns("HOME");
+        self.setting.home.filter(|_| !touched).map(openoxide_protocol::AbsPath::as_str)
+    }
+
+    fn piece(&self, piece: &Piece<'_>, quoted: bool, text: &mut Text) {
+        match piece {
+            Piece::Plain(plain) => text.text.push_str(plain),
+            Piece::Fixed(fixed) => {
+                text.quoted = true;
+                text.text.push_str(fixed);
+            }
+            Piece::Quoted(pieces) => {
+                text.quoted = true;
+                pieces.iter().for_each(|piece| self.piece(piece, true, text));
+            }
+            Piece::Parameter(parameter) => self.parameter(parameter, quoted, text),
+            Piece::Command(list) => {
+                let numeric = number::prints_number(list) && !self.reprogrammed();
+                self.unknown(quoted || numeric, !numeric, text);
+            }
+            Piece::Backquote(..) => self.unknown(quoted, true, text),
+            Piece::Arithmetic(_) => text.gap(false),
+            Piece::Process(_) => text.gap(true),
+            Piece::Array(_) | Piece::Translated(_) => self.unknown(true, true, text),
+        }
+    }
+
+    fn reprogrammed(&self) -> bool {
+        self.seen.reprogrammed || self.known.reprogrammed || self.seen.defines_any() || self.known.defines_any()
+    }
+
+    /// Adds text that the script does not show.
+    fn unknown(&self, one_word: bool, tainted: bool, text: &mut Text) {
+        text.gap(tainted);
+        text.tainted |= tainted;
+        text.many |= !one_word || !text.quoted && self.blanks_changed();
+    }
+
+    fn parameter(&self, parameter: &Parameter<'_>, quoted: bool, text: &mut Text) {
+        match self.lookup(parameter) {
+            Lookup::Known(value) => {
+                let splits = !quoted && (self.blanks_changed() || !value.bytes().all(stays_whole));
+                text.many |= splits || !quoted && value.is_empty();
+                text.text.push_str(&value);
+            }
+            Lookup::Number => {
+                text.gap(false);
+                text.many |= !quoted && self.blanks_changed();
+            }
+            lookup => {
+                text.gap(true);
+                text.many |= !quoted || is_several(parameter);
+                text.tainted |= lookup == Lookup::Tainted;
+            }
+        }
+    }
+
+    fn blanks_changed(&self) -> bool {
+        self.seen.assigns("IFS") || self.known.assigns("IFS")
+    }
+
+    /// Returns what is known of the value of a parameter expansion.
+    pub(super) fn lookup(&self, parameter: &Parameter<'_>) -> Lookup {
+        match parameter.form {
+            Form::Length => Lookup::Number,
+            Form::Value if parameter.subscript.is_none() => self.lookup_name(parameter.name),
+            Form::Value => self.unknown_name(parameter.name),
+            Form::Other | Form::Assign | Form::Substring => {
+                match self.unknown_name(parameter.name) {
+                    Lookup::Environment if self.all_numbers(&parameter.operand) => {
+                        Lookup::Environment
+                    }
+                    _ => Lookup::Tainted,
+                }
+            }
+            _ => Lookup::Tainted,
+        }
+    }
+
+    fn all_numbers(&self, pieces: &[Piece<'_>]) -> bool {
+        pieces.iter().all(|piece| match piece {
+            Piece::Plain(text) => super::assign::is_number(text),
+            Piece::Fixed(text) => super::assign::is_number(text),
+            Piece::Parameter(parameter) => self.lookup(parameter) != Lookup::Tainted,
+            _ => false,
+        })
+    }
+
+    /// Returns what is known of the value of a variable or special parameter.
+    pub(super) fn lookup_name(&self, name: &str) -> Lookup {
+        match self.state.variables.get(name) {
+            Some(Certain::Text(text)) => return Lookup::Known(text.clone()),
+            Some(Certain::Number) => return Lookup::Number,
+            None => {}
+        }
+        let assigned = self.seen.assigns(name) || self.known.assigns(name);
+        match name {
+            _ if environment::is_shells_number(name) && !assigned => Lookup::Number,
+            "HOME" => self.home().map_or(Lookup::Environment, |home| Lookup::Known(home.to_owned())),
+            "PWD" if !assigned => self.working_directory(),
+            _ => self.unknown_name(name),
+        }
+    }
+
+    fn working_directory(&self) -> Lookup {
+        let Some(mut bases) = self.state.bases.known(self.setting.cwd) else {
+            return Lookup::Environment;
+        };
+        match (bases.next(), bases.next()) {
+            (Some(base), None) => Lookup::Known(base.to_string()),
+            _ => Lookup::Environment,
+        }
+    }
+
+    fn unknown_name(&self, name: &str) -> Lookup {
+        let argument = matches!(name, "@" | "*") || name.bytes().all(|byte| byte.is_ascii_digit());
+        let arguments =
+            !self.inside.is_empty() || self.seen.arguments || self.known.arguments || self.depth > 0;
+        let tainted = self.seen.taints(name) || self.known.taints(name) || argument && arguments;
+        if tainted { Lookup::Tainted } else { Lookup::Environment }
+    }
+}
+
+/// Decides whether the brackets that were noted are a pattern.
+fn close_pattern(text: &mut Text) {
+    if text.bracket && (text.text.contains(']') || !text.gaps.is_empty()) {
+        text.many = true;
+        text.tainted = true;
+        text.wordy = true;
+    }
+}
+
+/// Says whether `$@` or its like stands in these pieces.
+fn holds_several(pieces: &[Piece<'_>]) -> bool {
+    pieces.iter().any(|piece| match piece {
+        Piece::Parameter(parameter) => is_several(parameter),
+        Piece::Quoted(pieces) => holds_several(pieces),
+        _ => false,
+    })
+}
+
+fn is_several(parameter: &Parameter<'_>) -> bool {
+    matches!(parameter.name, "@" | "*")
+        || matches!(parameter.subscript, Some(Subscript::All))
+        // The variable that is named may be `$@`.
+        || matches!(parameter.form, Form::Names | Form::Indirect)
+        || holds_several(&parameter.operand)
+}
+
+/// Says whether an unquoted value with this byte stays one word.
+const fn stays_whole(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' | b'=' | b'-')
+}

@@ -1,0 +1,107 @@
+//! What redirections read, write and reach.
+
+use openoxide_protocol::{Access, Span};
+
+use super::{Source, Walk, assign::Value, expand::Text};
+use crate::{
+    syntax::tree::{Redirect, Target, Word},
+};
+
+impl Walk<'_> {
+    /// Walks a redirection.
+    pub(super) fn redirect<'a>(&mut self, source: Source<'a, '_>, redirect: &Redirect<'a>) {
+        let span = self.span(source, redirect.span);
+        let text = source.slice(redirect.span);
+        if let Some(name) = redirect.variable {
+            self.assign(name, Value::Number);
+            self.check_value(name, &Value::Text, span, text);
+        }
+        match &redirect.target {
+            Target::Read(word) => {
+                self.visit_word(source, word);
+                self.open(word, text, span, false);
+            }
+            Target::Write(word) => {
+                self.visit_word(source, word);
+                self.open(word, text, span, true);
+            }
+            Target::Duplicate { word, may_open } => {
+                self.visit_word(source, word);
+                self.duplicate(word, *may_open, text, span);
+            }
+            Target::Heredoc(index) => {
+                if let Some(body) = source.heredocs.get(*index) {
+                    self.visit(source, body, span);
+                }
+            }
+            Target::HereString(word) => self.visit_word(source, word),
+        }
+    }
+
+    fn duplicate(&mut self, word: &Word<'_>, may_open: bool, text: &str, span: Span) {
+        let target = self.target(word);
+        match target.as_deref() {
+            Some(target) if is_descriptor(target) => {}
+            Some(target) if may_open => self.touch(target, text, span, true),
+            _ => self.opaque_redirect(text, span),
+        }
+    }
+
+    fn open(&mut self, word: &Word<'_>, text: &str, span: Span, write: bool) {
+        match self.target(word) {
+            Some(target) => self.touch(&target, text, span, write),
+            None => self.opaque_redirect(text, span),
+        }
+    }
+
+    /// Returns the one path that a word of a redirection names.
+    fn target(&self, word: &Word<'_>) -> Option<String> {
+        if let [crate::syntax::tree::Piece::Process(_)] = word.pieces.as_slice() {
+            return Some("/dev/fd/63".to_owned());
+        }
+        let mut target = None;
+        let mut count = 0;
+        self.expand_all(word, &mut |text: &Text| {
+            count += 1;
+            target = text.known().map(str::to_owned);
+            true
+        });
+        target.filter(|target| count == 1 && !target.is_empty())
+    }
+
+    fn touch(&mut self, target: &str, text: &str, span: Span, write: bool) {
+        if let Some(host) = network_host(target) {
+            let access = Access::Fetch { host, url: target.to_owned() };
+            self.facts.accesses.push(access);
+            return;
+        }
+        let Some(paths) = self.paths(target, span) else {
+            return self.opaque_redirect(text, span);
+        };
+        let paths = paths.into_iter().filter(|access| !is_device(access.path.as_str()));
+        self.facts.accesses.extend(paths.map(if write { Access::Edit } else { Access::Read }));
+    }
+
+    fn opaque_redirect(&mut self, text: &str, span: Span) {
+        self.facts.accesses.push(Access::Opaque { text: text.to_owned(), span });
+    }
+}
+
+/// Says whether `text` is a descriptor, or the wish to close one.
+fn is_descriptor(text: &str) -> bool {
+    let digits = text.strip_suffix('-').unwrap_or(text);
+    digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the host of bash's own `/dev/tcp/host/port`.
+fn network_host(target: &str) -> Option<String> {
+    let rest = target.strip_prefix("/dev/tcp/").or_else(|| target.strip_prefix("/dev/udp/"))?;
+    let host = rest.split('/').next().unwrap_or_default();
+    Some(host.trim_end_matches('.').to_ascii_lowercase())
+}
+
+/// Says whether nothing is read or changed by opening `path`.
+fn is_device(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+        || path.strip_prefix("/dev/fd/").is_some_and(|fd| fd.bytes().all(|byte| byte.is_ascii_digit()))
+}

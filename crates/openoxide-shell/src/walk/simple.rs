@@ -1,0 +1,184 @@
+//! Simple commands: words are expanded, redirections opened, and something runs.
+
+use openoxide_protocol::{Span, Words};
+
+use super::{Source, Walk, environment, state::State};
+use crate::syntax::{
+    is_name,
+    tree::{Piece, Redirect, Simple, Target, Word},
+};
+
+/// A command about to run.
+#[derive(Debug)]
+pub(super) struct Call<'c> {
+    pub(super) text: &'c str,
+    pub(super) span: Span,
+    /// What it reads from standard input, if the script says so.
+    pub(super) input: Input,
+    pub(super) argv: Words,
+    /// Which words may hold text that the script does not show.
+    pub(super) tainted: Mask,
+    /// Which words are numbers, though not known ones.
+    pub(super) numbers: Mask,
+    /// Variables are assigned for this command that may change what it does.
+    pub(super) altered: bool,
+}
+
+/// What a command reads from standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// What the script does.
+    Inherited,
+    /// A file, or text that is not known.
+    Redirected,
+    /// This text.
+    Text(String),
+}
+
+/// A set of the first words of a command; beyond those, every word is in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mask(u64);
+
+impl Mask {
+    /// Returns the set of all words.
+    pub(super) const fn all() -> Self {
+        Self(u64::MAX)
+    }
+
+    pub(super) fn has(self, index: usize) -> bool {
+        index >= 64 || self.0 >> index & 1 == 1
+    }
+
+    fn set(&mut self, index: usize, value: bool) {
+        if index < 64 && value {
+            self.0 |= 1 << index;
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Walks a simple command.
+    pub(super) fn simple<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        simple: &Simple<'a>,
+    ) -> Option<State> {
+        simple.words.iter().for_each(|word| self.visit_word(source, word));
+        simple.redirects.iter().for_each(|redirect| self.redirect(source, redirect));
+        if simple.words.is_empty() {
+            for assignment in &simple.assignments {
+                self.assignment(source, assignment, true);
+            }
+            return None;
+        }
+        let span = words_span(simple);
+        let mut call = Call {
+            text: source.slice(span),
+            span: self.span(source, span),
+            input: self.input(source, &simple.redirects),
+            argv: Words::new(),
+            tainted: Mask::default(),
+            numbers: Mask::default(),
+            altered: false,
+        };
+        self.arguments(&simple.words, &mut call);
+        for assignment in &simple.assignments {
+            self.assignment(source, assignment, false);
+            call.altered |= !environment::is_harmless(assignment.name);
+        }
+        if !simple.assignments.is_empty() {
+            self.run_altered(&call)
+        } else {
+            self.run(&call, true)
+        }
+    }
+
+    /// Runs a command with variables of its own. What it changes of them is gone afterwards, or not.
+    fn run_altered(&mut self, call: &Call<'_>) -> Option<State> {
+        let failed = self.run(call, true);
+        self.settle(failed);
+        None
+    }
+
+    fn arguments(&mut self, words: &[Word<'_>], call: &mut Call<'_>) {
+        let declares = words.first().and_then(Word::plain).is_some_and(is_declaration);
+        for word in words {
+            if let Some(text) = word.plain()
+                && text.bytes().all(is_simple)
+            {
+                call.argv.push(text);
+                continue;
+            }
+            if declares && assigns(word) {
+                let text = self.expand_quoted(word);
+                add(&text, call);
+                continue;
+            }
+            self.braces_used |= super::braces::may_expand(&word.pieces);
+            self.expand_all(word, &mut |text| {
+                add(text, call);
+                true
+            });
+        }
+    }
+
+    fn input<'a>(&self, source: Source<'a, '_>, redirects: &[Redirect<'a>]) -> Input {
+        let Some(last) = redirects.iter().rfind(|redirect| redirect.input) else {
+            return Input::Inherited;
+        };
+        let (pieces, end) = match &last.target {
+            Target::Heredoc(index) => match source.heredocs.get(*index) {
+                Some(body) => (body.as_slice(), ""),
+                None => return Input::Redirected,
+            },
+            Target::HereString(word) => (word.pieces.as_slice(), "\n"),
+            _ => return Input::Redirected,
+        };
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Fixed(fixed) => text.push_str(fixed),
+                Piece::Plain(plain) if plain.bytes().all(is_simple) => text.push_str(plain),
+                _ => return Input::Redirected,
+            }
+        }
+        text.push_str(end);
+        Input::Text(text)
+    }
+}
+
+fn add(text: &super::expand::Text, call: &mut Call<'_>) {
+    let index = call.argv.len();
+    if text.push_to(&mut call.argv) {
+        call.tainted.set(index, text.is_tainted());
+        call.numbers.set(index, text.is_numbers());
+    }
+}
+
+/// Returns the place of assignments and words, and of the redirections between them.
+fn words_span(simple: &Simple<'_>) -> Span {
+    let words = simple.words.iter().map(|word| word.span);
+    let mut all = simple.assignments.iter().map(|assignment| assignment.span).chain(words);
+    let first = all.next().unwrap_or(simple.span);
+    Span { start: first.start, end: all.last().unwrap_or(first).end }
+}
+
+/// Says whether the builtin `name` takes assignments as arguments.
+pub(super) fn is_declaration(name: &str) -> bool {
+    matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
+}
+
+/// Says whether a word is written as an assignment.
+fn assigns(word: &Word<'_>) -> bool {
+    match word.pieces.first() {
+        Some(Piece::Plain(text)) => text
+            .split_once('=')
+            .is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name))),
+        _ => false,
+    }
+}
+
+/// Says whether an unquoted byte stands for itself in every word.
+const fn is_simple(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b',' | b'@' | b'%' | b'+' | b'-')
+}

@@ -1,0 +1,63 @@
+//! What is certain at one place of the script.
+
+use super::bases::Bases;
+
+/// What is certain at one place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) bases: Bases,
+    pub(super) variables: Variables,
+    /// The shell has left: nothing comes after this place.
+    pub(super) ended: bool,
+}
+
+/// The variables whose values are certain.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Variables(Vec<(String, Certain)>);
+
+/// What is certain of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Certain {
+    /// It is this text.
+    Text(String),
+    /// It is a number.
+    Number,
+}
+
+impl State {
+    /// Keeps what is certain both here and there.
+    pub(super) fn merge(&mut self, other: Self) {
+        if other.ended {
+            return;
+        }
+        if self.ended {
+            *self = other;
+            return;
+        }
+        self.bases.merge(other.bases);
+        self.variables.retain(|name, value| other.variables.get(name) == Some(value));
+    }
+}
+
+impl Variables {
+    pub(super) fn get(&self, name: &str) -> Option<&Certain> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Certain) {
+        self.forget(name);
+        self.0.push((name.to_owned(), value));
+    }
+
+    pub(super) fn forget(&mut self, name: &str) {
+        self.0.retain(|(key, _)| key != name);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn retain(&mut self, keep: impl Fn(&str, &Certain) -> bool) {
+        self.0.retain(|(name, value)| keep(name, value));
+    }
+}

@@ -1,0 +1,55 @@
+//! `test` and `[`: `-v` expands the subscript of the array that it is given.
+
+use openoxide_protocol::Word;
+
+use super::{Source, Walk, simple::Call};
+use crate::{findings::Code, syntax};
+
+impl Walk<'_> {
+    /// Looks at the words of `test` or `[`.
+    pub(super) fn test(&mut self, call: &Call<'_>) {
+        let words: Vec<Word<'_>> = call.argv.iter().collect();
+        let risky = words.iter().enumerate().skip(1).any(|(index, word)| {
+            is_operator(*word, call, index)
+                && words.get(index + 1).is_some_and(|next| is_subscripted(*next, call, index + 1))
+                || matches!(word, Word::Many) && call.tainted.has(index)
+        });
+        if risky {
+            self.opaque(call.text, call.span, Code::Code);
+        }
+    }
+
+    /// Looks at a word of `[[ ]]` that names a variable.
+    pub(super) fn variable_word(
+        &mut self,
+        source: Source<'_, '_>,
+        word: &syntax::tree::Word<'_>,
+    ) {
+        let text = self.expand_quoted(word);
+        let harmless = match text.known() {
+            Some(name) => !name.contains('[') || self.is_plain_text(name),
+            None => !text.is_tainted(),
+        };
+        if !harmless {
+            let span = self.span(source, word.span);
+            self.opaque(source.slice(word.span), span, Code::Code);
+        }
+    }
+}
+
+/// Says whether a word may be an operator that takes the name of a variable.
+fn is_operator(word: Word<'_>, call: &Call<'_>, index: usize) -> bool {
+    match word {
+        Word::Known(text) => matches!(text, "-v" | "-R"),
+        Word::Begins(text) => call.tainted.has(index) && "-v".starts_with(text),
+        Word::Many => call.tainted.has(index),
+    }
+}
+
+/// Says whether a word may be the name of an array with a subscript.
+fn is_subscripted(word: Word<'_>, call: &Call<'_>, index: usize) -> bool {
+    match word {
+        Word::Known(text) => text.contains('['),
+        Word::Begins(_) | Word::Many => call.tainted.has(index),
+    }
+}

@@ -1,0 +1,113 @@
+//! What runs while a word is expanded.
+
+use openoxide_protocol::Span;
+
+use super::{Source, Walk, assign::Value, expand::Lookup};
+use crate::{
+    findings::Code,
+    syntax::{
+        is_name,
+        tree::{Form, Parameter, Piece, Subscript, Word},
+    },
+};
+
+impl Walk<'_> {
+    /// Walks what `word` runs while it is expanded.
+    pub(super) fn visit_word<'a>(&mut self, source: Source<'a, '_>, word: &Word<'a>) {
+        if word.plain().is_none() {
+            let span = self.span(source, word.span);
+            self.visit(source, &word.pieces, span);
+        }
+    }
+
+    /// Walks what these pieces run while they are expanded.
+    pub(super) fn visit<'a>(&mut self, source: Source<'a, '_>, pieces: &[Piece<'a>], span: Span) {
+        for piece in pieces {
+            match piece {
+                Piece::Plain(_) | Piece::Fixed(_) => {}
+                Piece::Quoted(pieces) | Piece::Translated(pieces) => {
+                    self.visit(source, pieces, span);
+                }
+                Piece::Parameter(parameter) => self.visit_parameter(source, parameter),
+                Piece::Command(list) | Piece::Process(list) => {
+                    let was = std::mem::replace(&mut self.piped, matches!(piece, Piece::Process(_)));
+                    self.apart(|walk| {
+                        walk.list(source, list);
+                    });
+                    self.piped = was;
+                }
+                Piece::Backquote(text, inner) => {
+                    let inner = self.span(source, *inner);
+                    self.apart(|walk| {
+                        walk.script(text, inner);
+                    });
+                }
+                Piece::Arithmetic(pieces) => self.arithmetic(source, pieces, span),
+                Piece::Array(elements) => self.visit_elements(source, elements),
+            }
+        }
+    }
+
+    fn visit_elements<'a>(&mut self, source: Source<'a, '_>, elements: &[Word<'a>]) {
+        for element in elements {
+            self.visit_word(source, element);
+            if let Some(Piece::Plain(text)) = element.pieces.first()
+                && text.starts_with('[')
+            {
+                self.element_subscript(source, element);
+            }
+        }
+    }
+
+    /// Looks at `[subscript]=value` in an array: the subscript is arithmetic, and where it ends is not read exactly.
+    fn element_subscript(&mut self, source: Source<'_, '_>, element: &Word<'_>) {
+        let plain = match element.pieces.first() {
+            Some(Piece::Plain(text)) => text.split_once(']').map(|(subscript, _)| subscript),
+            _ => None,
+        };
+        let harmless = match plain {
+            Some(subscript) => self.is_plain_text(subscript.trim_start_matches('[')),
+            None => self.is_plain_arithmetic(&element.pieces),
+        };
+        if !harmless {
+            let span = self.span(source, element.span);
+            self.opaque(source.slice(element.span), span, Code::Code);
+        }
+    }
+
+    fn visit_parameter<'a>(&mut self, source: Source<'a, '_>, parameter: &Parameter<'a>) {
+        let span = self.span(source, parameter.span);
+        if let Some(Subscript::Text(pieces)) = &parameter.subscript {
+            self.arithmetic(source, pieces, span);
+        }
+        match parameter.form {
+            Form::Substring => self.arithmetic(source, &parameter.operand, span),
+            Form::Assign => {
+                self.visit(source, &parameter.operand, span);
+                let text = source.slice(parameter.span);
+                self.check_value(parameter.name, &Value::Text, span, text);
+                self.assign(parameter.name, Value::Text);
+            }
+            Form::Prompt => self.opaque(source.slice(parameter.span), span, Code::Code),
+            Form::Indirect => {
+                self.visit(source, &parameter.operand, span);
+                if !self.names_a_variable(parameter) {
+                    self.opaque(source.slice(parameter.span), span, Code::Code);
+                }
+            }
+            _ => self.visit(source, &parameter.operand, span),
+        }
+    }
+
+    /// Says whether the value of a parameter is a name, and not an array's element with a subscript to expand.
+    fn names_a_variable(&self, parameter: &Parameter<'_>) -> bool {
+        if parameter.subscript.is_some() {
+            return false;
+        }
+        match self.lookup_name(parameter.name) {
+            Lookup::Known(name) => is_name(&name),
+            Lookup::Number | Lookup::Environment => true,
+            Lookup::Tainted => false,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What is learned of the script as a whole, whatever the order in which its commands run.
+
+/// More names than this are not told apart: searching them would take too long.
+const MOST_NAMES: usize = 256;
+
+/// What is learned of the script as a whole.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Whole {
+    functions: Vec<String>,
+    names: Vec<Assigned>,
+    /// Any variable may have any value.
+    pub(super) wild: bool,
+    /// Arguments of functions, or of `set --`, may have any value.
+    pub(super) arguments: bool,
+    /// The working directory changes inside a loop or function.
+    pub(super) moves: bool,
+    /// The working directory changes.
+    pub(super) moved: bool,
+    /// Some commands run more than once, or later than they stand.
+    pub(super) repeats: bool,
+    /// Something changes which programs run, or what they do.
+    pub(super) reprogrammed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Assigned {
+    name: String,
+    times: u32,
+    /// It may hold text that is dangerous where arithmetic reads it.
+    text: bool,
+}
+
+impl Whole {
+    pub(super) fn define(&mut self, function: &str) {
+        if !self.defines(function) {
+            self.functions.push(function.to_owned());
+        }
+    }
+
+    pub(super) fn defines(&self, function: &str) -> bool {
+        self.functions.len() >= MOST_NAMES || self.functions.iter().any(|name| name == function)
+    }
+
+    pub(super) fn defines_any(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
+    pub(super) fn assign(&mut self, name: &str, text: bool) {
+        let full = self.names.len() >= MOST_NAMES;
+        match self.names.iter_mut().find(|assigned| assigned.name == name) {
+            Some(assigned) => {
+                assigned.times += 1;
+                assigned.text |= text;
+            }
+            None if full => self.wild = true,
+            None => self.names.push(Assigned { name: name.to_owned(), times: 1, text }),
+        }
+    }
+
+    /// Returns how many assignments there were.
+    pub(super) fn assignments(&self) -> u32 {
+        self.names.iter().map(|assigned| assigned.times).sum::<u32>() + u32::from(self.wild)
+    }
+
+    pub(super) fn assigns(&self, name: &str) -> bool {
+        self.wild || self.names.iter().any(|assigned| assigned.name == name)
+    }
+
+    pub(super) fn assigned_once(&self, name: &str) -> bool {
+        !self.wild
+            && self.names.iter().find(|assigned| assigned.name == name).is_none_or(|assigned| assigned.times == 1)
+    }
+
+    /// Says whether the script may put text into `name` that is dangerous in arithmetic.
+    pub(super) fn taints(&self, name: &str) -> bool {
+        self.wild || self.names.iter().any(|assigned| assigned.name == name && assigned.text)
+    }
+}

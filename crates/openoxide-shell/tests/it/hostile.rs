@@ -1,0 +1,1 @@
+//! Scripts made to break the reader.

@@ -1,0 +1,14 @@
+//! The analysis as a whole: by tables, by chance, and with bash itself as the referee.
+
+#[cfg(test)]
+mod bash;
+#[cfg(test)]
+mod chance;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod referee;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tables;

@@ -1,0 +1,61 @@
+//! What the tests share.
+
+use openoxide_protocol::{AbsPath, Access, Facts, Word, Words};
+use openoxide_shell::{Setting, analyse};
+
+/// The scripts that chance starts from: every construct of the language, and commands hidden in all of them.
+pub(crate) fn seeds() -> Vec<&'static str> {
+    include_str!("seeds.txt").trim_end_matches('\n').split("\n%%\n").collect()
+}
+
+/// Returns what `script` means in a project of somebody's home.
+pub(crate) fn facts(script: &str) -> Facts {
+    let cwd = AbsPath::new("/home/me/project").unwrap();
+    let home = AbsPath::new("/home/me").unwrap();
+    analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
+}
+
+pub(crate) fn is_opaque(facts: &Facts) -> bool {
+    facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
+}
+
+/// Returns the names of the programs that would run.
+pub(crate) fn programs(facts: &Facts) -> Vec<&str> {
+    facts
+        .accesses
+        .iter()
+        .filter_map(|access| match access {
+            Access::Exec(exec) => exec.argv.known(0),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Returns one line for each access: its kind and what it touches.
+pub(crate) fn lines(facts: &Facts) -> Vec<String> {
+    facts.accesses.iter().map(line).collect()
+}
+
+fn line(access: &Access) -> String {
+    match access {
+        Access::Exec(exec) => format!("exec {}", shown(&exec.argv)),
+        Access::Read(path) => format!("read {}", path.path),
+        Access::Edit(path) => format!("edit {}", path.path),
+        Access::Fetch { host, .. } => format!("fetch {host}"),
+        Access::Opaque { text, .. } => format!("opaque {text}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn shown(words: &Words) -> String {
+    let words = words.iter().map(|word| match word {
+        Word::Known(text) => text.to_owned(),
+        Word::Begins(text) => format!("{text}<?>"),
+        Word::Many => "<*>".to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn codes(facts: &Facts) -> Vec<&str> {
+    facts.findings.iter().map(|finding| finding.code.as_ref()).collect()
+}

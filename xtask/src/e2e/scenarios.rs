@@ -1,0 +1,101 @@
+//! The scenarios: each a function whose name is the sentence that it proves.
+
+mod broken_policy;
+mod calls;
+mod dead_hook;
+
+use serde_json::{Value, json};
+
+use super::{
+    mock_model::{Call, DELEGATED, Script},
+    stage::Agent,
+    world::World,
+};
+
+/// One scenario.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    name: &'static str,
+    play: fn(&Agent) -> Verdict,
+}
+
+/// Whether the sentence held, and else what was seen.
+type Verdict = Result<(), String>;
+
+impl Scenario {
+    /// Returns the sentence that this scenario proves.
+    pub(crate) fn sentence(&self) -> String {
+        self.name.replace('_', " ")
+    }
+
+    /// Returns whether one of `words` selects this scenario, as no words at all do.
+    pub(crate) fn is_named_by(&self, words: &[String]) -> bool {
+        let sentence = self.sentence();
+        let holds = |word: &String| sentence.contains(word) || self.name.contains(word);
+        words.is_empty() || words.iter().any(holds)
+    }
+
+    /// Plays it with the programs of `agent`.
+    pub(crate) fn play(&self, agent: &Agent) -> Verdict {
+        (self.play)(agent)
+    }
+}
+
+/// Makes the list of a file's scenarios of their functions.
+macro_rules! scenarios {
+    ($($play:ident,)*) => {
+        pub(super) const ALL: &[super::Scenario] =
+            &[$(super::Scenario { name: stringify!($play), play: $play },)*];
+    };
+}
+use scenarios;
+
+/// Returns all scenarios in their order.
+pub(crate) fn all() -> impl Iterator<Item = &'static Scenario> {
+    [calls::ALL, broken_policy::ALL, dead_hook::ALL].into_iter().flatten()
+}
+
+/// Returns a call that runs `command` in a shell.
+fn bash(command: &str) -> Call {
+    let input = json!({ "command": command, "description": "a step of the scenario" });
+    Call { tool: "Bash", input }
+}
+
+/// Returns a script in which a subagent makes `calls`; the first call of all is the one for it.
+fn in_a_subagent(calls: Vec<Call>) -> Script {
+    let input = json!({
+        "description": "a part of the scenario",
+        "prompt": DELEGATED,
+        "subagent_type": "general-purpose",
+    });
+    Script { calls: vec![Call { tool: "Agent", input }], delegated: calls }
+}
+
+/// Returns a call of a file tool on `name` in the project; the client wants absolute paths.
+fn file_call(world: &World<'_>, tool: &'static str, name: &str, rest: &[(&str, &str)]) -> Call {
+    let path = world.path("project").join(name).display().to_string();
+    let fields = [("file_path", path.as_str())].into_iter().chain(rest.iter().copied());
+    Call { tool, input: fields.map(|(key, value)| (key, Value::from(value))).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scenario_has_a_sentence_of_its_own() {
+        let mut sentences: Vec<_> = all().map(Scenario::sentence).collect();
+        sentences.sort_unstable();
+        let count = sentences.len();
+        sentences.dedup();
+        assert_eq!(sentences.len(), count);
+    }
+
+    #[test]
+    fn words_select_scenarios_by_their_sentence() {
+        let chosen = |word: &str| all().filter(|s| s.is_named_by(&[word.to_owned()])).count();
+        assert_eq!(chosen("the model reads why"), 1);
+        assert_eq!(chosen("no such sentence"), 0);
+        assert_eq!(all().filter(|s| s.is_named_by(&[])).count(), all().count());
+    }
+}

@@ -1,0 +1,85 @@
+//! Wiring: what stands in the user's Claude Code settings, in the forms that the scenarios compare.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// The product's time limit as a hook, in seconds: its own deadline is far below.
+const PATIENCE: u32 = 20;
+
+/// The program that the client calls before each tool call.
+#[derive(Debug, Clone)]
+pub(crate) struct Hook {
+    program: String,
+    arguments: Vec<&'static str>,
+    timeout: u32,
+}
+
+impl Hook {
+    /// Returns the product's own hook.
+    pub(crate) fn product(openoxide: &Path) -> Self {
+        let program = openoxide.display().to_string();
+        Self { program, arguments: vec!["hook", "claude"], timeout: PATIENCE }
+    }
+
+    /// Returns a stand-in: another program, given `timeout` seconds.
+    pub(crate) fn stand_in(program: &Path, timeout: u32) -> Self {
+        Self { program: program.display().to_string(), arguments: Vec::new(), timeout }
+    }
+
+    /// Returns the settings that wire this hook beside the client's own `permissions`.
+    ///
+    /// With `args` the client starts the program itself; without, a shell would stand between.
+    pub(crate) fn settings(&self, permissions: &Value) -> Value {
+        let hook = json!({
+            "type": "command",
+            "command": self.program,
+            "args": self.arguments,
+            "timeout": self.timeout,
+        });
+        let everything = json!([{ "matcher": "*", "hooks": [hook] }]);
+        json!({
+            "permissions": permissions,
+            "hooks": { "PreToolUse": everything, "PermissionRequest": everything },
+        })
+    }
+}
+
+/// Returns the permissions of the recommended wiring: the client asks about every tool, so that
+/// only a living hook, which answers that question, lets anything run.
+///
+/// An ask rule outranks the client's allow rules, its modes and its own list of harmless commands.
+pub(crate) fn recommended() -> Value {
+    json!({ "ask": ["*"] })
+}
+
+/// Returns the recommended permissions in settings whose other rules let `touch` run unasked.
+pub(crate) fn recommended_over_careless() -> Value {
+    json!({ "ask": ["*"], "allow": ["Bash(touch *)"] })
+}
+
+/// Returns permissions under which the client asks only where it has no rule of its own.
+pub(crate) fn bare() -> Value {
+    json!({})
+}
+
+/// Returns permissions under which the client itself lets `touch` run unasked.
+pub(crate) fn careless() -> Value {
+    json!({ "allow": ["Bash(touch *)"] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hook_is_wired_for_both_events_without_a_shell() {
+        let settings = Hook::product(Path::new("/abs/openoxide")).settings(&recommended());
+        for event in ["PreToolUse", "PermissionRequest"] {
+            let hook = &settings["hooks"][event][0]["hooks"][0];
+            assert_eq!(hook["command"], "/abs/openoxide");
+            assert_eq!(hook["args"], json!(["hook", "claude"]));
+        }
+        assert_eq!(settings["permissions"]["ask"], json!(["*"]));
+    }
+}

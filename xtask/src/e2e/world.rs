@@ -1,0 +1,214 @@
+//! A throw-away world: one project, one home and one set of settings, in which one client runs.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{
+    mock_model::{MockModel, Script},
+    session::Session,
+    stage::Agent,
+    wiring::{Hook, bare},
+};
+use crate::steps::succeed;
+
+/// A session takes about a second; one that takes this long hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Where the client and git find programs: the system's, whatever the caller has of its own.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// One world, to be furnished by a scenario before its client runs.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    agent: &'a Agent,
+    folder: TempDir,
+    hook: Hook,
+    permissions: Value,
+    mode: Option<&'static str>,
+}
+
+impl<'a> World<'a> {
+    /// Makes a project under git in a home where the product's hook is wired and no policy stands.
+    pub(crate) fn new(agent: &'a Agent) -> Result<Self, String> {
+        let folder = tempfile::tempdir_in(&agent.worlds);
+        let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
+        let hook = Hook::product(&agent.openoxide);
+        let world = Self { agent, folder, hook, permissions: bare(), mode: None };
+        for part in ["home/.claude", "project", "config/openoxide", "tmp"] {
+            make_folder(&world.path(part))?;
+        }
+        world.trust_project()?;
+        Ok(world)
+    }
+
+    /// Sets the client's own permissions in the user's settings.
+    pub(crate) fn client_permissions(mut self, permissions: Value) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Starts the client in a mode of the caller's; else its settings, the project's too, choose.
+    pub(crate) fn mode(mut self, mode: &'static str) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// Writes the user's policy.
+    pub(crate) fn policy(self, text: &str) -> Result<Self, String> {
+        self.file("config/openoxide/policy.toml", text)
+    }
+
+    /// Writes the file at `name` in this world.
+    pub(crate) fn file(self, name: &str, text: &str) -> Result<Self, String> {
+        let path = self.path(name);
+        if let Some(parent) = path.parent() {
+            make_folder(parent)?;
+        }
+        fs::write(&path, text).map_err(|error| format!("cannot write {name}: {error}"))?;
+        Ok(self)
+    }
+
+    /// Puts the shell script `body` in the product's place as the hook, given `timeout` seconds.
+    pub(crate) fn hook_script(self, body: &str, timeout: u32) -> Result<Self, String> {
+        let mut world = self.file("hook", &format!("#!/bin/sh\n{body}\n"))?;
+        let path = world.path("hook");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+            .map_err(|error| format!("cannot make {} a program: {error}", path.display()))?;
+        world.hook = Hook::stand_in(&path, timeout);
+        Ok(world)
+    }
+
+    /// Wires the program at `name` in this world, which may be missing, as the hook.
+    pub(crate) fn hook_program(mut self, name: &str) -> Self {
+        self.hook = Hook::stand_in(&self.path(name), 2);
+        self
+    }
+
+    /// Returns where `name` lies in this world.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Returns the product's program.
+    pub(crate) fn openoxide(&self) -> &Path {
+        &self.agent.openoxide
+    }
+
+    /// Lets the client run until a model that plays `script` is done.
+    ///
+    /// Fails unless the model read an outcome of every call: where nothing was tried, nothing is
+    /// proved.
+    pub(crate) fn run(self, script: impl Into<Script>) -> Result<Session, String> {
+        let script = script.into();
+        let steps = script.calls.len() + script.delegated.len();
+        let settings = self.hook.settings(&self.permissions).to_string();
+        let world = self.file("home/.claude/settings.json", &settings)?;
+        let start = |error: io::Error| format!("cannot start the session: {error}");
+        let model = MockModel::start(script).map_err(start)?;
+        let child = world.client(&model.url()).and_then(|mut client| client.spawn());
+        let ended = wait(child.map_err(start)?, LIMIT);
+        let session = Session::new(world.folder, model);
+        ended.map_err(|why| session.fault(&why))?;
+        match (0..steps).find(|step| session.outcome(*step).is_none()) {
+            Some(step) => Err(session.fault(&format!("the model read no outcome of call {step}"))),
+            None => Ok(session),
+        }
+    }
+
+    /// Without this the client ignores what the project's own settings allow.
+    fn trust_project(&self) -> Result<(), String> {
+        let project = self.path("project");
+        let mut git = Command::new("git");
+        git.args(["init", "--quiet"]).arg(&project).stdin(Stdio::null());
+        git.env_clear().env("PATH", PATH).env("HOME", self.path("home"));
+        succeed(&mut git)?;
+        let trusted = json!({ "hasTrustDialogAccepted": true });
+        let projects = json!({ project.display().to_string(): trusted });
+        let state = json!({ "hasCompletedOnboarding": true, "projects": projects });
+        fs::write(self.path("home/.claude.json"), state.to_string())
+            .map_err(|error| format!("cannot write the client's state: {error}"))
+    }
+
+    /// Returns the client, set up to speak to the model at `url` and to nobody else.
+    fn client(&self, url: &str) -> io::Result<Command> {
+        let mut client = Command::new(&self.agent.claude);
+        client.args(["--print", "go on", "--output-format", "stream-json", "--verbose"]);
+        client.args(["--model", "claude-sonnet-4-5"]);
+        client.args(self.mode.iter().flat_map(|mode| ["--permission-mode", mode]));
+        client.current_dir(self.path("project")).env_clear();
+        for (name, folder) in [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("TMPDIR", "tmp")] {
+            client.env(name, self.path(folder));
+        }
+        client.envs([
+            ("PATH", PATH),
+            ("SHELL", "/bin/bash"),
+            ("LANG", "C.UTF-8"),
+            ("TERM", "dumb"),
+            ("USER", "tester"),
+            ("ANTHROPIC_BASE_URL", url),
+            ("ANTHROPIC_API_KEY", "dummy"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_ERROR_REPORTING", "1"),
+        ]);
+        // Files, not pipes: a grandchild that holds a pipe open would keep us waiting.
+        client.stdin(Stdio::null());
+        client.stdout(File::create(self.path("stdout"))?);
+        client.stderr(File::create(self.path("stderr"))?);
+        client.process_group(0);
+        Ok(client)
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), String> {
+    fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
+}
+
+/// Waits for the client; past the limit it is killed with everything in its process group.
+fn wait(mut client: Child, limit: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + limit;
+    let unknown = |error| format!("cannot wait for the client: {error}");
+    while client.try_wait().map_err(unknown)?.is_none() {
+        if Instant::now() > deadline {
+            let kill = format!("kill -s KILL -- -{}", client.id());
+            succeed(Command::new("sh").args(["-c", &kill]))?;
+            client.wait().map_err(unknown)?;
+            return Err(format!("the client did not end within {} s", limit.as_secs()));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Child {
+        Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_client_that_hangs_is_killed_with_its_children() {
+        let start = Instant::now();
+        let why = wait(shell("sleep 60; true"), Duration::from_millis(50)).unwrap_err();
+        assert!(why.contains("did not end"), "{why}");
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_client_that_ends_is_waited_for() {
+        assert_eq!(wait(shell("exit 3"), LIMIT), Ok(()));
+    }
+}

@@ -1,0 +1,148 @@
+//! Set-up: finds the programs that the chores need and installs what a Debian package brings.
+
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use crate::{steps::succeed, workspace::cargo};
+
+/// A program on the search path, and the Debian package that brings it.
+pub(crate) type Need = (&'static str, &'static str);
+
+/// What building and testing need. `cc` is here for a target folder that came from elsewhere:
+/// without a linker this program could not have been built.
+pub(crate) const TESTS: &[Need] =
+    &[("cc", "gcc libc6-dev"), ("bash", "bash"), ("git", "git"), ("strace", "strace")];
+
+/// What driving the real agents needs beyond that.
+pub(crate) const AGENTS: &[Need] = &[
+    ("bash", "bash"),
+    ("git", "git"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("ip", "iproute2"),
+    ("unshare", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("prlimit", "util-linux"),
+];
+
+/// Makes sure that every program of `needs` can be started, installing packages where that is
+/// possible without a question.
+pub(crate) fn programs(needs: &[Need]) -> Result<(), String> {
+    let packages = missing(needs, |program| find(program).is_some());
+    if packages.is_empty() {
+        return Ok(());
+    }
+    install(&packages)?;
+    let still = missing(needs, |program| find(program).is_some());
+    if still.is_empty() { Ok(()) } else { Err(by_hand("installed in vain", &still)) }
+}
+
+/// Makes sure that cargo has its formatter and its linter.
+pub(crate) fn components() -> Result<(), String> {
+    for component in ["fmt", "clippy"] {
+        let answers = quiet(cargo().args([component, "--version"]));
+        if !answers {
+            let name = if component == "fmt" { "rustfmt" } else { component };
+            return Err(format!(
+                "`cargo {component}` is missing: run `rustup component add {name}`"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether this process acts as root.
+pub(crate) fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Returns where `program` lies on the search path; the system's own folders always count.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let folders = env::split_paths(&path).chain(system);
+    folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn missing(needs: &[Need], present: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let absent = needs.iter().filter(|(program, _)| !present(program));
+    let mut packages: Vec<_> = absent.flat_map(|(_, package)| package.split(' ')).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
+fn install(packages: &[&str]) -> Result<(), String> {
+    if find("apt-get").is_none() {
+        return Err(by_hand("missing, and there is no apt-get", packages));
+    }
+    let prefix: &[&str] = if is_root() {
+        &[]
+    } else if quiet(Command::new("sudo").args(["-n", "true"])) {
+        &["sudo", "-n"]
+    } else {
+        return Err(by_hand("missing, and installing needs root", packages));
+    };
+    println!("==> setup: installing {}", packages.join(" "));
+    let mut attempt = apt(prefix, &["install", "--no-install-recommends"], packages);
+    if succeed(&mut attempt).is_err() {
+        // A fresh machine has no package lists yet.
+        succeed(&mut apt(prefix, &["update"], &[]))?;
+        succeed(&mut apt(prefix, &["install", "--no-install-recommends"], packages))?;
+    }
+    Ok(())
+}
+
+fn apt(prefix: &[&str], verb: &[&str], packages: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    let words = ["DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet"];
+    if let Some((program, rest)) = prefix.split_first() {
+        command = Command::new(program);
+        command.args(rest).arg("env");
+    }
+    command.args(words).args(verb).args(packages).stdin(Stdio::null());
+    command
+}
+
+fn by_hand(why: &str, packages: &[&str]) -> String {
+    let names = packages.join(" ");
+    format!("{why}: {names}\nhint: install them with `apt-get install {names}` or their like")
+}
+
+fn quiet(command: &mut Command) -> bool {
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_missing_package_is_named_once() {
+        let present = |program: &str| program == "git" || program == "bash";
+        assert_eq!(missing(AGENTS, present), ["iproute2", "nodejs", "npm", "util-linux"]);
+        assert_eq!(missing(TESTS, |_| false), ["bash", "gcc", "git", "libc6-dev", "strace"]);
+    }
+
+    #[test]
+    fn nothing_is_missing_where_everything_is_present() {
+        assert!(missing(TESTS, |_| true).is_empty());
+    }
+
+    #[test]
+    fn without_apt_the_message_says_what_to_install() {
+        let message = by_hand("missing", &["git", "strace"]);
+        assert!(message.contains("apt-get install git strace"));
+    }
+
+    #[test]
+    fn apt_goes_through_sudo_where_there_is_no_root() {
+        let shown = crate::steps::show(&apt(&["sudo", "-n"], &["install"], &["git"]));
+        assert!(shown.starts_with("sudo -n env DEBIAN_FRONTEND=noninteractive apt-get"), "{shown}");
+    }
+}

@@ -1,0 +1,69 @@
+//! The test suite: format, lints, tests and documentation of the whole workspace.
+
+use std::process::Command;
+
+use crate::{
+    Failure, setup,
+    steps::{Step, run_all},
+    workspace::cargo,
+};
+
+/// The steps in their order, cheapest first: name and arguments of cargo.
+const STEPS: [(&str, &[&str]); 4] = [
+    ("fmt", &["fmt", "--all", "--check"]),
+    ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ("test", &["test", "--workspace"]),
+    ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
+];
+
+/// Installs what is missing and runs the steps that `names` select, or all of them.
+pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
+    let steps = select(names)?;
+    setup::programs(setup::TESTS)?;
+    setup::components()?;
+    Ok(run_all(steps)?)
+}
+
+fn select(names: &[String]) -> Result<Vec<Step>, Failure> {
+    let known = |name: &String| STEPS.iter().any(|(step, _)| step == name);
+    if let Some(stranger) = names.iter().find(|name| !known(name)) {
+        return Err(Failure::Usage(format!("`cargo xtask test` has no step `{stranger}`")));
+    }
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
+    let chosen = STEPS.into_iter().filter(|(name, _)| wanted(name));
+    Ok(chosen.map(|(name, arguments)| Step { name, command: command(name, arguments) }).collect())
+}
+
+fn command(name: &str, arguments: &[&str]) -> Command {
+    let mut command = cargo();
+    command.args(arguments);
+    if name == "doc" {
+        command.env("RUSTDOCFLAGS", "-D warnings");
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Result<Vec<&'static str>, Failure> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        select(&words).map(|steps| steps.iter().map(|step| step.name).collect())
+    }
+
+    #[test]
+    fn without_names_every_step_runs_in_order() {
+        assert_eq!(names(&[]).unwrap(), ["fmt", "clippy", "test", "doc"]);
+    }
+
+    #[test]
+    fn named_steps_run_in_the_order_of_the_suite() {
+        assert_eq!(names(&["doc", "fmt"]).unwrap(), ["fmt", "doc"]);
+    }
+
+    #[test]
+    fn a_stranger_is_a_usage_failure() {
+        assert!(matches!(names(&["lint"]), Err(Failure::Usage(_))));
+    }
+}

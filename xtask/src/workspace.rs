@@ -1,0 +1,71 @@
+//! The workspace: where it lies, its cargo, and where cargo put a program.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// Returns the root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// Returns the cargo that runs this chore, started in the root of the workspace.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// Builds the release program of `package` and returns where cargo put it.
+///
+/// Cargo itself is asked: the target folder and the triple in its path are the user's to choose.
+pub(crate) fn release_program(package: &str) -> Result<PathBuf, String> {
+    let mut build = cargo();
+    build.args(["build", "--release", "--package", package]);
+    build.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    println!("==> build: {}", crate::steps::show(&build));
+    let output = build.output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the release build of `{package}` failed"));
+    }
+    executable(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| format!("the release build of `{package}` made no program"))
+}
+
+/// Returns the last executable that cargo's JSON `messages` tell of.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
+    let mut programs = messages.filter_map(|message: Value| {
+        message.get("executable").and_then(Value::as_str).map(PathBuf::from)
+    });
+    programs.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_holds_the_workspace_manifest() {
+        let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("[workspace]"));
+    }
+
+    #[test]
+    fn the_program_is_found_among_cargo_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","executable":null}"#,
+            "\nnoise\n",
+            r#"{"reason":"compiler-artifact","executable":"/t/host/release/openoxide"}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        assert_eq!(executable(messages), Some(PathBuf::from("/t/host/release/openoxide")));
+        assert_eq!(executable(""), None);
+    }
+}
