@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
     .unwrap_or_else(|error| {
         report::failure(&error);
-        Exit::Failure
+        Exit::Usage
     })
     .into()
 }

@@ -5,6 +5,7 @@ use openoxide_protocol::{Access, Effect, Exec, Words};
 use crate::{
     evaluate::{Outcome, Why},
     pattern::{command, path},
+    safety_floor::is_secret,
 };
 
 /// Returns one rule for each access that is asked about; none at all when one of them cannot be remembered, because then
@@ -38,6 +39,8 @@ fn rule(access: &Access, why: Why) -> Option<String> {
     }
     match access {
         Access::Exec(exec) => prefix(exec),
+        // A secret is worth a question each time, unless a person writes the rule down.
+        Access::Read(place) if place.spellings().any(is_secret) => None,
         Access::Read(place) => Some(format!("Read({})", path::quote(&place.path))),
         Access::Edit(place) => Some(format!("Edit({})", path::quote(&place.path))),
         Access::ExternalDirectory(place) => {

@@ -14,6 +14,8 @@ const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Ask, "Read(//**/*.env)", "it usually holds secrets"),
     (Effect::Ask, "Read(//**/*.env.*)", "it usually holds secrets"),
     (Effect::Allow, "Read(//**/*.env.example)", "it is an example without secrets"),
+    (Effect::Allow, "Read(//**/*.env.sample)", "it is an example without secrets"),
+    (Effect::Allow, "Read(//**/*.env.template)", "it is an example without secrets"),
     // Tools that only read or only talk to the person: they touch no file, host or process of their own.
     (Effect::Allow, "AskUserQuestion", "it asks the person"),
     (Effect::Allow, "BashOutput", "it only reads"),

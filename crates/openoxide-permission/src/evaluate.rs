@@ -38,7 +38,7 @@ pub enum Why {
     Possible(Effect),
     /// No rule spoke.
     NoRule,
-    /// It only reads.
+    /// It changes nothing by itself; what it reads or runs is listed beside it.
     Harmless,
     /// It lies inside the project.
     Inside,
@@ -133,7 +133,10 @@ fn in_doubt(decision: Decision, context: &Context<'_>) -> Decision {
             always: Vec::new(),
             ..decision
         },
-        Some(_) => Decision { always: Vec::new(), ..decision },
+        Some(doubt) => {
+            let reason = format!("{}; {doubt}", decision.reason);
+            Decision { reason, always: Vec::new(), ..decision }
+        }
         None => decision,
     }
 }
@@ -191,7 +194,10 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
     };
     let outcome = in_mode(policy, context, access, outcome);
     let outcome = above_the_floor(context.mode, access, outcome);
-    Outcome { effect: after_mode(outcome.effect, context.mode), ..outcome }
+    match after_mode(outcome.effect, context.mode) {
+        effect if effect == outcome.effect => outcome,
+        effect => Outcome { effect, why: Why::Mode(context.mode), ..outcome },
+    }
 }
 
 /// Says that nothing in these words is marked as unknown: the marks are the two greatest bytes, eight are looked at at
@@ -250,7 +256,7 @@ fn by_path(
     let inside = is_inside(context.roots, path);
     let one = |spelling: &AbsPath| {
         let default = match (space, inside) {
-            (Space::Read, true) => (Effect::Allow, Why::Inside),
+            (Space::Read | Space::External, true) => (Effect::Allow, Why::Inside),
             (Space::Read, false) => outside(policy, spelling, context),
             _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
         };
@@ -399,7 +405,7 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
                 effect.as_str()
             )
         }
-        (Why::Harmless, _) => format!("`{what}` only reads"),
+        (Why::Harmless, _) => format!("`{what}` changes nothing by itself"),
         (Why::Inside, _) => format!("`{what}` lies inside the project"),
         (Why::Outside, _) => format!("`{what}` lies outside the project"),
         (Why::Opaque, _) => format!("`{what}` was not understood"),

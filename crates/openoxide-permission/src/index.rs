@@ -29,7 +29,7 @@ pub(crate) type Ranks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// Grows with every change of the form below.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// Where things stand: the header's fields, in bytes.
 pub(crate) mod header {
@@ -38,15 +38,16 @@ pub(crate) mod header {
     pub(crate) const CHECKSUM: usize = 8;
     pub(crate) const TABLE: usize = 16;
     pub(crate) const SLOTS: usize = 20;
-    pub(crate) const PIECES: usize = 24;
+    pub(crate) const FILTER: usize = 24;
     pub(crate) const RULES: usize = 28;
     pub(crate) const RULE_COUNT: usize = 32;
     pub(crate) const LAYERS: usize = 36;
     pub(crate) const LAYER_COUNT: usize = 40;
     pub(crate) const MODE: usize = 44;
+    pub(crate) const FILTER_BITS: usize = 48;
     /// For each space: its root (0 if it has no rules), whether pieces are looked up, and the list of rules that hold
     /// back.
-    pub(crate) const SPACES: usize = 48;
+    pub(crate) const SPACES: usize = 52;
     pub(crate) const SPACE_SIZE: usize = 16;
     pub(crate) const SIZE: usize = SPACES + SPACE_SIZE * crate::rule::Space::ALL.len();
 }
@@ -75,8 +76,6 @@ pub(crate) const BEGINNING: u64 = 0xB1;
 pub(crate) const LATER_PART: u64 = 0xB2;
 pub(crate) const LATER_BEGINNING: u64 = 0xB3;
 pub(crate) const PIECE: u64 = 0xB4;
-/// The number of bits that say which pieces may be in the table.
-pub(crate) const PIECE_BITS: usize = 1 << 16;
 
 /// Something to look up.
 #[derive(Clone, Copy, Debug)]
@@ -166,9 +165,11 @@ impl<'a> Index<'a> {
     ) {
         let (separator, fold) = (subject.space.separator(), subject.space.is_path());
         let (part, beginning) = (hash.with(LATER_PART), hash.with(LATER_BEGINNING));
-        let mask = self.u64(node + node::LATER_BEGINNINGS);
+        let (filter, mask) = (self.filter(), self.u64(node + node::LATER_BEGINNINGS));
         while let Some((key, end)) = part.with_next(subject.bytes, start, separator, fold) {
-            self.take(key, subject, ranks);
+            if filter.may_have(key) {
+                self.take(key, subject, ranks);
+            }
             let text = subject.bytes.get(start..end).unwrap_or_default();
             self.beginnings(mask, beginning, text, subject, ranks);
             start = end + 1;
@@ -185,28 +186,37 @@ impl<'a> Index<'a> {
         subject: Subject<'_>,
         ranks: &mut Ranks,
     ) {
+        let (filter, fold) = (self.filter(), subject.space.is_path());
         let mut left = mask;
         while left != 0 {
             let length = left.trailing_zeros() as usize;
             left &= left - 1;
             let Some(beginning) = part.get(..length) else { return };
-            self.take(hash.with_part(beginning, subject.space.is_path()), subject, ranks);
+            let key = hash.with_part(beginning, fold);
+            if filter.may_have(key) {
+                self.take(key, subject, ranks);
+            }
         }
     }
 
     fn by_pieces(self, subject: Subject<'_>, ranks: &mut Ranks) {
-        let filter = self.offset(header::PIECES);
+        let (filter, fold) = (self.filter(), subject.space.is_path());
         let space = Hash::of_space(subject.space as u8).with(PIECE);
-        for piece in subject.bytes.windows(4) {
-            let hash = space.with_part(piece, subject.space.is_path());
-            let bit = hash.0 as usize % PIECE_BITS;
-            if self.bytes.get(filter + bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1) {
+        for piece in subject.bytes.array_windows() {
+            let hash = space.with_piece(*piece, fold);
+            if filter.may_have(hash) {
                 self.take(hash, subject, ranks);
             }
         }
     }
 
     #[inline]
+    fn filter(self) -> Filter<'a> {
+        let (at, bits) = (self.offset(header::FILTER), self.offset(header::FILTER_BITS));
+        let bytes = self.bytes.get(at..at + bits / 8).unwrap_or_default();
+        Filter { bytes, mask: bits.wrapping_sub(1) }
+    }
+
     fn take(self, hash: Hash, subject: Subject<'_>, ranks: &mut Ranks) {
         if let Some(node) = self.find(hash) {
             self.take_hits(node, subject, ranks);
@@ -260,6 +270,28 @@ impl<'a> Index<'a> {
             (self.code(self.offset(list + 8 * index)), self.u32(list + 8 * index + 4))
         })
     }
+}
+
+/// Says quickly of most nodes which are not there that they are not. Nodes of leading parts are not asked for here.
+#[derive(Clone, Copy, Debug)]
+struct Filter<'a> {
+    bytes: &'a [u8],
+    mask: usize,
+}
+
+impl Filter<'_> {
+    #[inline]
+    fn may_have(self, hash: Hash) -> bool {
+        let (byte, bit) = filter_place(hash, self.mask);
+        self.bytes.get(byte).is_some_and(|byte| byte & bit != 0)
+    }
+}
+
+/// Returns the byte and the bit of the filter that stand for a node.
+#[inline]
+pub(crate) const fn filter_place(hash: Hash, mask: usize) -> (usize, u8) {
+    let place = (hash.0 >> 8) as usize & mask;
+    (place / 8, 1 << (place % 8))
 }
 
 #[inline]

@@ -67,7 +67,7 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Opaque { text } => listed([opaque(text)]),
     };
     for access in &mut facts.accesses {
-        if let Access::Read(path) | Access::Edit(path) = access {
+        if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access {
             resolve(path, place.cwd);
         }
     }

@@ -55,8 +55,14 @@ fn removal(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
     if let Some(message) = lost(operands(argv), place, recursive) {
         return Some(message);
     }
-    let unknown = |word| !matches!(word, Word::Known(_));
-    (recursive && argv.iter().any(unknown)).then_some("what it would remove is not known")
+    // Where no directory is known, a relative path is not known either.
+    let unplaced = place.bases.is_empty();
+    let unknown = |word| match word {
+        Word::Known(text) => unplaced && !text.starts_with(['/', '-', '~']),
+        Word::Begins(_) | Word::Many => true,
+    };
+    let any = recursive && argv.iter().skip(1).any(unknown);
+    any.then_some("what it would remove is not known")
 }
 
 fn lost<'a>(

@@ -10,8 +10,9 @@ pub(crate) enum Code {
     Syntax,
     Program,
     Environment,
-    Code,
+    Evaluated,
     Piped,
+    #[expect(dead_code, reason = "`danger` makes its findings itself")]
     Removal,
     ForkBomb,
     Control,
@@ -53,10 +54,25 @@ pub const REGISTRY: &[Entry] = &[
     ),
     Entry {
         kind: FindingKind::CircuitBreaker,
-        ..entry("OX201", "the root, the home or the whole project would be removed", "rm -rf /", "rm -rf build")
+        ..entry(
+            "OX201",
+            "the root, the home or the whole project would be removed",
+            "rm -rf /",
+            "rm -rf build",
+        )
     },
-    entry("OX202", "a function starts itself again and again", ":(){ :|:& };:", "f(){ ls | wc -l; }; f"),
-    entry("OX301", "invisible characters can show another script than the one that runs", "ls \u{202e}", "ls ä"),
+    entry(
+        "OX202",
+        "a function starts itself again and again",
+        ":(){ :|:& };:",
+        "f(){ ls | wc -l; }; f",
+    ),
+    entry(
+        "OX301",
+        "invisible characters can show another script than the one that runs",
+        "ls \u{202e}",
+        "ls ä",
+    ),
     entry("OX302", "some blanks are none for the shell", "ls\u{a0}-l", "ls -l"),
     entry("OX303", "the script is too long or too deep to be understood", DEEP, "((1))"),
 ];
@@ -81,5 +97,67 @@ pub(crate) fn at(code: Code, span: Span) -> Finding {
         kind: entry.kind,
         message: Cow::Borrowed(entry.message),
         span,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::AbsPath;
+
+    use super::*;
+    use crate::{Setting, analyse};
+
+    fn finds(script: &str, code: &str) -> bool {
+        let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
+        let facts = analyse(script, &Setting { cwd: &cwd, home: Some(&home) });
+        facts.findings.iter().any(|finding| finding.code == code)
+    }
+
+    #[test]
+    fn each_code_is_found_in_its_example_and_not_in_what_looks_alike() {
+        for entry in REGISTRY {
+            assert!(finds(entry.found_in, entry.code), "{}: {}", entry.code, entry.found_in);
+            assert!(!finds(entry.not_in, entry.code), "{}: {}", entry.code, entry.not_in);
+        }
+    }
+
+    #[test]
+    fn every_code_is_in_the_registry_once_and_in_order() {
+        let codes: Vec<_> = REGISTRY.iter().map(|entry| entry.code).collect();
+        assert!(codes.is_sorted());
+        let code = |code| at(code, Span::default()).code;
+        assert_eq!(code(Code::Syntax), "OX101");
+        assert_eq!(code(Code::Program), "OX102");
+        assert_eq!(code(Code::Environment), "OX103");
+        assert_eq!(code(Code::Evaluated), "OX104");
+        assert_eq!(code(Code::Piped), "OX105");
+        assert_eq!(code(Code::ForkBomb), "OX202");
+        assert_eq!(code(Code::Control), "OX301");
+        assert_eq!(code(Code::Blank), "OX302");
+        assert_eq!(code(Code::TooLong), "OX303");
+    }
+
+    #[test]
+    fn every_code_has_a_page() {
+        let pages = [
+            include_str!("../../../docs/findings/OX101.md"),
+            include_str!("../../../docs/findings/OX102.md"),
+            include_str!("../../../docs/findings/OX103.md"),
+            include_str!("../../../docs/findings/OX104.md"),
+            include_str!("../../../docs/findings/OX105.md"),
+            include_str!("../../../docs/findings/OX201.md"),
+            include_str!("../../../docs/findings/OX202.md"),
+            include_str!("../../../docs/findings/OX301.md"),
+            include_str!("../../../docs/findings/OX302.md"),
+            include_str!("../../../docs/findings/OX303.md"),
+        ];
+        assert_eq!(pages.len(), REGISTRY.len());
+        for (page, entry) in pages.iter().zip(REGISTRY) {
+            assert!(
+                page.starts_with(&format!("# {}: {}\n", entry.code, entry.message)),
+                "{}",
+                entry.code
+            );
+        }
     }
 }

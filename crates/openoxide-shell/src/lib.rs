@@ -32,6 +32,9 @@ use openoxide_protocol::{AbsPath, Facts};
 /// Longer scripts are not read.
 pub const MAX_SCRIPT: usize = 64 * 1024;
 
+/// Longer scripts are seldom one plain command.
+const PLAIN: usize = 4096;
+
 /// Where a script would run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
@@ -47,10 +50,55 @@ pub struct Setting<'a> {
 /// them is opaque. A script without commands has no accesses.
 #[must_use]
 pub fn analyse(script: &str, setting: &Setting<'_>) -> Facts {
+    if script.len() < PLAIN
+        && let Some(facts) = walk::plain_facts(script, setting)
+    {
+        return facts;
+    }
+    analyse_fully(script, setting)
+}
+
+/// As [`analyse`], without the short way for plain scripts.
+fn analyse_fully(script: &str, setting: &Setting<'_>) -> Facts {
     if let Some(facts) = text::refused(script) {
         return facts;
     }
     let mut facts = walk::facts(script, setting);
     text::look(script, &mut facts.findings);
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &[&str] = &[
+        "git", "cd", "..", "exit", "eval", "ls", "-la", "export", "a=b", "PATH=/x", "x+=1",
+        "command", "builtin", "set", "-e", "-x", "env", "sudo", "rm", "-rf", "/", ".", "trap",
+        "EXIT", "read", "test", "-v", "printf", "exec", "hash", "shopt", "-s", "let", "1", "unset",
+        "source", "bash", "-c", "-", "--", "%1", "@", "a:b", "time", "if", "true", "xargs", "find",
+        "-delete", "declare", "-i", "./run.sh", "a,b", "return", ":", "pushd",
+    ];
+
+    #[test]
+    fn the_short_way_leads_to_the_same_facts() {
+        let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
+        let setting = Setting { cwd: &cwd, home: Some(&home) };
+        let mut state = 1_u64;
+        let mut short = 0;
+        for _ in 0..20_000 {
+            let mut script = String::new();
+            for _ in 0..=state % 5 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                let word = usize::try_from(state >> 33).unwrap() % WORDS.len();
+                script.push_str(if script.is_empty() { "" } else { " " });
+                script.push_str(WORDS[word]);
+            }
+            short += usize::from(walk::plain_facts(&script, &setting).is_some());
+            assert_eq!(analyse(&script, &setting), analyse_fully(&script, &setting), "{script}");
+        }
+        assert!(short > 15_000, "{short}");
+    }
 }

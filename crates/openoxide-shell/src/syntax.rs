@@ -12,6 +12,7 @@ mod condition;
 mod cursor;
 mod dollar;
 mod heredoc;
+mod plain;
 mod quote;
 mod redirect;
 mod simple;
@@ -20,3 +21,4 @@ mod word;
 
 pub(crate) use bytes::is_name;
 pub(crate) use cursor::{MAX_DEPTH, parse};
+pub(crate) use plain::plain_words;

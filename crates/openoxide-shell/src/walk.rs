@@ -9,6 +9,7 @@ mod assign;
 mod bases;
 mod braces;
 mod builtins;
+mod compound;
 mod declare;
 mod environment;
 mod expand;
@@ -24,13 +25,13 @@ mod whole;
 
 use openoxide_protocol::{Access, Facts, Span};
 
-use self::{state::State, whole::Whole};
+use self::{simple::Call, state::State, whole::Whole};
 use crate::{
     Setting,
     findings::{self, Code},
     syntax::{
         self, MAX_DEPTH,
-        tree::{Command, Compound, Item, Join, List, Piece, Pipeline, Test, Tree},
+        tree::{Command, Item, Join, List, Piece, Pipeline, Tree},
     },
 };
 
@@ -67,6 +68,14 @@ struct Walk<'s> {
     /// Whether this command reads what another one writes.
     piped: bool,
     braces_used: bool,
+}
+
+/// Returns what `script` means, if it is nothing but a few words that stand for themselves.
+pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<Facts> {
+    let argv = syntax::plain_words(script)?;
+    let mut walk = Walk::new(setting, Whole::default());
+    walk.run(&Call::plain(script, argv), true);
+    Some(walk.finish())
 }
 
 /// Returns what `script` means.
@@ -190,11 +199,7 @@ impl<'s> Walk<'s> {
         Some(failed)
     }
 
-    fn pipeline<'a>(
-        &mut self,
-        source: Source<'a, '_>,
-        pipeline: &Pipeline<'a>,
-    ) -> Option<State> {
+    fn pipeline<'a>(&mut self, source: Source<'a, '_>, pipeline: &Pipeline<'a>) -> Option<State> {
         if let [command] = pipeline.commands.as_slice() {
             let failed = self.command(source, command);
             if !pipeline.negated {
@@ -224,11 +229,7 @@ impl<'s> Walk<'s> {
         self.state = before;
     }
 
-    fn command<'a>(
-        &mut self,
-        source: Source<'a, '_>,
-        command: &Command<'a>,
-    ) -> Option<State> {
+    fn command<'a>(&mut self, source: Source<'a, '_>, command: &Command<'a>) -> Option<State> {
         match command {
             Command::Simple(simple) => self.simple(source, simple),
             Command::Compound(compound, redirects) => {
@@ -238,191 +239,6 @@ impl<'s> Walk<'s> {
                 self.compound(source, compound)
             }
         }
-    }
-
-    fn compound<'a>(
-        &mut self,
-        source: Source<'a, '_>,
-        compound: &Compound<'a>,
-    ) -> Option<State> {
-        match compound {
-            Compound::Group(list) => return self.list(source, list),
-            Compound::Subshell(list) => self.apart(|walk| {
-                walk.list(source, list);
-            }),
-            Compound::If { arms, otherwise } => self.conditional(source, arms, otherwise),
-            Compound::While { condition, body, until } => {
-                self.repeated(|walk| walk.round(source, condition, body, *until));
-            }
-            Compound::For { name, words, body, select } => {
-                self.for_words(source, name, words.as_deref());
-                if *select {
-                    self.assign("REPLY", assign::Value::Text);
-                }
-                self.repeated(|walk| {
-                    let failed = walk.list(source, body);
-                    walk.settle(failed);
-                });
-            }
-            Compound::ForArithmetic { parts, body } => {
-                let whole = self.span(source, Span::new(0, source.text.len()));
-                self.repeated(|walk| {
-                    parts.iter().for_each(|part| walk.arithmetic(source, part, whole));
-                    let failed = walk.list(source, body);
-                    walk.settle(failed);
-                });
-            }
-            Compound::Case { word, arms } => {
-                self.visit_word(source, word);
-                self.arms(source, arms);
-            }
-            Compound::Condition(tests) => {
-                tests.iter().for_each(|test| self.condition(source, test));
-            }
-            Compound::Arithmetic(pieces) => {
-                let whole = self.span(source, Span::new(0, source.text.len()));
-                self.arithmetic(source, pieces, whole);
-            }
-            Compound::Function { name, body } => self.function(source, name, body),
-            Compound::Coprocess { name, body } => {
-                self.assign(name, assign::Value::Number);
-                self.assign(&format!("{name}_PID"), assign::Value::Number);
-                self.apart(|walk| {
-                    walk.command(source, body);
-                });
-            }
-        }
-        None
-    }
-
-    fn conditional<'a>(
-        &mut self,
-        source: Source<'a, '_>,
-        arms: &[(List<'a>, List<'a>)],
-        otherwise: &List<'a>,
-    ) {
-        let mut ends = Vec::with_capacity(arms.len());
-        for (condition, body) in arms {
-            let failed = self.list(source, condition);
-            let failed = failed.unwrap_or_else(|| self.state.clone());
-            let last = self.list(source, body);
-            self.settle(last);
-            ends.push(std::mem::replace(&mut self.state, failed));
-        }
-        let last = self.list(source, otherwise);
-        self.settle(last);
-        ends.into_iter().for_each(|end| self.state.merge(end));
-    }
-
-    /// Walks what may run never, once, or again and again.
-    fn repeated(&mut self, walk: impl FnOnce(&mut Self)) {
-        self.seen.repeats = true;
-        self.repeats += 1;
-        self.forget_what_changes();
-        let before = self.state.clone();
-        let assignments = self.seen.assignments();
-        walk(self);
-        self.repeats -= 1;
-        self.state.merge(before);
-        // `break` leaves from anywhere: what was assigned inside is not certain after it.
-        if self.seen.assignments() != assignments {
-            self.state.variables.clear();
-        }
-    }
-
-    /// Drops what another round, or another call, may have changed before it comes here.
-    fn forget_what_changes(&mut self) {
-        let known = &self.known;
-        self.state.variables.retain(|name, _| known.assigned_once(name));
-        if self.known.moves {
-            self.state.bases.lose();
-        }
-    }
-
-    fn round<'a>(
-        &mut self,
-        source: Source<'a, '_>,
-        condition: &List<'a>,
-        body: &List<'a>,
-        until: bool,
-    ) {
-        let failed = self.list(source, condition);
-        let failed = failed.unwrap_or_else(|| self.state.clone());
-        let (from, leave) = if until {
-            (failed, std::mem::take(&mut self.state))
-        } else {
-            (std::mem::take(&mut self.state), failed)
-        };
-        self.state = from;
-        let last = self.list(source, body);
-        self.settle(last);
-        self.state.merge(leave);
-    }
-
-    fn arms<'a>(
-        &mut self,
-        source: Source<'a, '_>,
-        arms: &[(Vec<syntax::tree::Word<'a>>, List<'a>)],
-    ) {
-        // `;&` falls through: an arm may begin where the one before it ends.
-        let mut all = self.state.clone();
-        for (patterns, body) in arms {
-            patterns.iter().for_each(|pattern| self.visit_word(source, pattern));
-            let last = self.list(source, body);
-            self.settle(last);
-            all.merge(self.state.clone());
-            self.state = all.clone();
-        }
-    }
-
-    fn condition<'a>(&mut self, source: Source<'a, '_>, test: &Test<'a>) {
-        match test {
-            Test::One(word) => self.visit_word(source, word),
-            Test::Unary(operator, word) => {
-                self.visit_word(source, word);
-                if matches!(*operator, "-v" | "-R") {
-                    self.variable_word(source, word);
-                }
-            }
-            Test::Binary(left, operator, right) => {
-                self.visit_word(source, left);
-                self.visit_word(source, right);
-                match *operator {
-                    "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
-                        self.arithmetic_word(source, left);
-                        self.arithmetic_word(source, right);
-                    }
-                    "=~" => self.assign("BASH_REMATCH", assign::Value::Text),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn function<'a>(&mut self, source: Source<'a, '_>, name: &str, body: &Command<'a>) {
-        self.seen.define(name);
-        self.inside.push(name.to_owned());
-        self.called_later(|walk| {
-            walk.command(source, body);
-        });
-        self.inside.pop();
-    }
-
-    /// Walks what runs later, from any place: the body of a function, the text of a trap.
-    fn called_later(&mut self, walk: impl FnOnce(&mut Self)) {
-        self.seen.repeats = true;
-        let before = self.state.clone();
-        let (piped, parallel) = (self.piped, std::mem::take(&mut self.parallel));
-        self.piped = true;
-        self.repeats += 1;
-        self.forget_what_changes();
-        if self.known.moved {
-            self.state.bases.lose();
-        }
-        walk(self);
-        self.repeats -= 1;
-        (self.piped, self.parallel) = (piped, parallel);
-        self.state = before;
     }
 
     /// Reads and walks text that runs as a script. Says whether it was read to the end.

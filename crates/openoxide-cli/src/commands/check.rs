@@ -29,7 +29,13 @@ pub(crate) fn check(args: CheckArgs, global: Global) -> Result<Exit, String> {
         return Ok(exit);
     }
     if args.batch {
-        return batch(&world).map(|()| Exit::Success);
+        return Ok(batch(&world).map_or_else(
+            |error| {
+                report::failure(&error);
+                Exit::Failure
+            },
+            |()| Exit::Success,
+        ));
     }
     one(&args.call, &world, global)
 }

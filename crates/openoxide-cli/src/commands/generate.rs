@@ -30,8 +30,8 @@ pub(crate) fn man(verb: Option<&str>) -> Result<Exit, String> {
 }
 
 fn write(bytes: &[u8]) -> Result<Exit, String> {
-    match std::io::stdout().lock().write_all(bytes) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.to_string()),
-        _ => Ok(Exit::Success),
-    }
+    Ok(match std::io::stdout().lock().write_all(bytes) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Exit::Failure,
+        _ => Exit::Success,
+    })
 }

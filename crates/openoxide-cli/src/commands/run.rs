@@ -8,7 +8,7 @@ use std::{
 
 use openoxide_adapters::quote;
 use openoxide_permission::{PermissionGate, Permit, Question, Refusal};
-use openoxide_protocol::{Action, ApprovalRequest, ApprovalResponse, Operation};
+use openoxide_protocol::{Action, ApprovalRequest, ApprovalResponse, Effect, Operation};
 use openoxide_session::{
     Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
 };
@@ -79,13 +79,15 @@ impl Task {
 
     /// Runs what was permitted, with nothing in the environment that would make bash run something else first.
     fn run(&self, permit: Permit, operation: &Operation) -> Exit {
-        let reason = permit.decision().reason.clone();
+        let why = match permit.decision().effect {
+            Effect::Allow => visible(&permit.decision().reason, Lines::One),
+            Effect::Ask | Effect::Deny => "you said yes".to_owned(),
+        };
         if !permit.redeem(digest(operation)) {
             report::failure(&"the permit is for another operation");
             return Exit::RunFailed;
         }
-        let reason = visible(&reason, Lines::One);
-        eprintln!("openoxide: runs, not confined: it has all your rights ({reason})");
+        eprintln!("openoxide: {why}; it runs not confined, with all your rights");
         let mut command = self.command(operation);
         match command.status() {
             Ok(status) => passed_on(status),

@@ -6,7 +6,7 @@ use openoxide_protocol::Effect;
 
 use super::{
     BEGINNING, HAS_BEGINNINGS, HAS_BELOW, HAS_LATER, Index, LATER_BEGINNING, LATER_PART, OPEN,
-    PIECE, PIECE_BITS, fingerprint, hash::Hash, header, node,
+    PIECE, filter_place, fingerprint, hash::Hash, header, node,
 };
 use crate::{
     glob::{self, Step},
@@ -39,7 +39,7 @@ enum Key {
     /// Under the beginning of a later part.
     LaterBeginning(Vec<u8>),
     /// Under a four-byte piece.
-    Piece(Vec<u8>),
+    Piece([u8; 4]),
 }
 
 #[derive(Default)]
@@ -58,13 +58,14 @@ struct Builder {
     codes: Vec<u8>,
     known: HashMap<Vec<u8>, u32>,
     pieces: [bool; Space::ALL.len()],
-    filter: Vec<u8>,
+    /// The nodes that the filter knows: all but those of leading parts.
+    filtered: Vec<Hash>,
     holding_back: [Vec<(Vec<u8>, u32, u32)>; Space::ALL.len()],
 }
 
 /// Appends table, nodes, programs and lists to `out`, which holds the header, and fills the header in.
 pub(crate) fn lay_out(entries: &[Entry<'_>], out: &mut Vec<u8>) {
-    let mut builder = Builder { filter: vec![0; PIECE_BITS / 8], ..Builder::default() };
+    let mut builder = Builder::default();
     let rarity = pieces(entries);
     for entry in entries {
         builder.add(entry, &rarity);
@@ -104,7 +105,7 @@ impl Builder {
     /// Returns the hash of the node that the key names, noting it in every node above.
     fn descend(&mut self, space: Space, leading: &[u8], key: &Key) -> Hash {
         if let Key::Piece(piece) = key {
-            return self.piece(space, piece);
+            return self.piece(space, *piece);
         }
         let fold = space.is_path();
         let mut hash = Hash::of_space(space as u8);
@@ -114,8 +115,8 @@ impl Builder {
         }
         let node = self.node(hash);
         let under = |kind, text: &[u8]| hash.with(kind).with_part(text, fold);
-        match key {
-            Key::Leading | Key::Piece(_) => hash,
+        let below = match key {
+            Key::Leading | Key::Piece(_) => return hash,
             Key::Beginning(text) => {
                 node.flags |= HAS_BEGINNINGS;
                 node.beginnings |= 1 << text.len();
@@ -130,18 +131,17 @@ impl Builder {
                 node.later_beginnings |= 1 << text.len();
                 under(LATER_BEGINNING, text)
             }
-        }
+        };
+        self.filtered.push(below);
+        below
     }
 
-    fn piece(&mut self, space: Space, piece: &[u8]) -> Hash {
+    fn piece(&mut self, space: Space, piece: [u8; 4]) -> Hash {
         if let Some(used) = self.pieces.get_mut(space as usize) {
             *used = true;
         }
-        let hash = Hash::of_space(space as u8).with(PIECE).with_part(piece, space.is_path());
-        let bit = hash.0 as usize % PIECE_BITS;
-        if let Some(byte) = self.filter.get_mut(bit / 8) {
-            *byte |= 1 << (bit % 8);
-        }
+        let hash = Hash::of_space(space as u8).with(PIECE).with_piece(piece, space.is_path());
+        self.filtered.push(hash);
         hash
     }
 
@@ -157,13 +157,28 @@ impl Builder {
 
     fn write(mut self, out: &mut Vec<u8>) {
         let codes = append(out, &self.codes);
-        let filter = append(out, &self.filter);
-        put(out, header::PIECES, filter);
+        self.filter(out);
         let table = self.nodes(out, codes);
         let at = append(out, &table.iter().flat_map(|slot| slot.to_le_bytes()).collect::<Vec<_>>());
         put(out, header::TABLE, at);
         put(out, header::SLOTS, u32::try_from(table.len()).unwrap_or(0));
         self.spaces(out, codes);
+    }
+
+    /// Writes sixteen bits for each node that is probably not there when it is looked up.
+    fn filter(&self, out: &mut Vec<u8>) {
+        let bits = (self.filtered.len() * 16).next_power_of_two().max(8);
+        let bits = u32::try_from(bits).unwrap_or(1 << 31);
+        let mut filter = vec![0; bits as usize / 8];
+        for hash in &self.filtered {
+            let (byte, bit) = filter_place(*hash, bits as usize - 1);
+            if let Some(byte) = filter.get_mut(byte) {
+                *byte |= bit;
+            }
+        }
+        let at = append(out, &filter);
+        put(out, header::FILTER, at);
+        put(out, header::FILTER_BITS, bits);
     }
 
     /// Writes the nodes; returns the table that finds them.
@@ -271,7 +286,7 @@ fn file(pattern: &Pattern, rarity: &HashMap<[u8; 4], u32>) -> (Vec<u8>, Key) {
         return (leading, Key::LaterBeginning(text.to_vec()));
     }
     match windows(&later).min_by_key(|piece| (rarity.get(*piece).copied().unwrap_or(0), *piece)) {
-        Some(piece) => (Vec::new(), Key::Piece(piece.to_vec())),
+        Some(piece) => (Vec::new(), Key::Piece(*piece)),
         None => (leading, Key::Leading),
     }
 }

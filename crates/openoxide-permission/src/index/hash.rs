@@ -60,6 +60,12 @@ impl Hash {
         None
     }
 
+    /// Adds four bytes: the same as the part that they are.
+    #[inline]
+    pub(crate) const fn with_piece(self, piece: [u8; 4], fold: bool) -> Self {
+        self.with_word(u32::from_le_bytes(piece) as u64, fold)
+    }
+
     #[inline]
     const fn with_word(self, word: u64, fold: bool) -> Self {
         self.with(if fold { lower(word) } else { word })

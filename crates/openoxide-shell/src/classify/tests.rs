@@ -346,6 +346,7 @@ fn git_that_does_more_is_not_known() {
         ("git clone 'ext::sh -c x'", "runs a command"),
         ("git archive --remote=. --exec=x HEAD", "runs a command"),
         ("git commit -m x", "changes the repository"),
+        ("git describe --broken", "refreshes the index with another program"),
         ("git blame --contents /etc/passwd a", "reads another file"),
         ("git status -v", "shows contents"),
         ("git stat", "an alias"),

@@ -181,3 +181,11 @@ fn without_a_home_a_tilde_is_a_name() {
     let place = Place { bases: &bases, home: None };
     assert!(findings(&words("rm -rf ~"), &place).is_empty());
 }
+
+#[test]
+fn where_no_directory_is_known_no_relative_path_is() {
+    let place = Place { bases: &[], home: None };
+    assert!(!findings(&words("rm -rf build"), &place).is_empty());
+    assert!(findings(&words("rm -rf /srv/x/build"), &place).is_empty());
+    assert!(findings(&words("rm build"), &place).is_empty());
+}

@@ -30,8 +30,26 @@ pub(crate) fn is_name(text: &str) -> bool {
 pub(super) fn is_reserved(text: &str) -> bool {
     matches!(
         text,
-        "if" | "then" | "elif" | "else" | "fi" | "for" | "while" | "until" | "do" | "done" | "case"
-            | "esac" | "select" | "function" | "{" | "}" | "!" | "[[" | "]]" | "time" | "in"
+        "if" | "then"
+            | "elif"
+            | "else"
+            | "fi"
+            | "for"
+            | "while"
+            | "until"
+            | "do"
+            | "done"
+            | "case"
+            | "esac"
+            | "select"
+            | "function"
+            | "{"
+            | "}"
+            | "!"
+            | "[["
+            | "]]"
+            | "time"
+            | "in"
             | "coproc"
     )
 }

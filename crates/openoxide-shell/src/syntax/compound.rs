@@ -42,8 +42,7 @@ impl<'a> Parser<'a> {
             if self.eat_reserved("elif") {
                 continue;
             }
-            let otherwise =
-                if self.eat_reserved("else") { self.list()? } else { List::new() };
+            let otherwise = if self.eat_reserved("else") { self.list()? } else { List::new() };
             self.expect_reserved("fi")?;
             return Ok(Compound::If { arms, otherwise });
         }
@@ -178,10 +177,7 @@ impl<'a> Parser<'a> {
     fn begins_compound(&self) -> bool {
         let word = self.peek_plain();
         self.peek() == Some(b'(')
-            || matches!(
-                word,
-                "{" | "if" | "for" | "while" | "until" | "case" | "select" | "[["
-            )
+            || matches!(word, "{" | "if" | "for" | "while" | "until" | "case" | "select" | "[[")
     }
 
     fn coprocess(&mut self) -> Parsed<Command<'a>> {
@@ -200,6 +196,11 @@ impl<'a> Parser<'a> {
             }
         }
         if is_reserved(self.peek_plain()) && !self.begins_compound() {
+            return self.fault();
+        }
+        // bash 5.2 writes substitutions out and reads them again, and what it writes for a simple coprocess is another
+        // command.
+        if self.in_substitution && name == "COPROC" {
             return self.fault();
         }
         let body = Box::new(self.command(true)?);

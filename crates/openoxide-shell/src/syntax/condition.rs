@@ -88,7 +88,19 @@ fn is_unary(text: &str) -> bool {
 fn is_binary(text: &str) -> bool {
     matches!(
         text,
-        "==" | "=" | "!=" | "=~" | "<" | ">" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"
-            | "-nt" | "-ot" | "-ef"
+        "==" | "="
+            | "!="
+            | "=~"
+            | "<"
+            | ">"
+            | "-eq"
+            | "-ne"
+            | "-lt"
+            | "-le"
+            | "-gt"
+            | "-ge"
+            | "-nt"
+            | "-ot"
+            | "-ef"
     )
 }

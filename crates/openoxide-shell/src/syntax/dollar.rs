@@ -213,9 +213,11 @@ impl<'a> Parser<'a> {
         *form = match (*form, self.peek(), self.ahead(1)) {
             (Form::Indirect, _, Some(b'}')) => Form::Names,
             (Form::Value, Some(b'@'), Some(b'P')) => Form::Prompt,
-            (Form::Value, Some(b'@'), Some(b'Q' | b'E' | b'A' | b'K' | b'a' | b'k' | b'U' | b'u' | b'L')) => {
-                Form::Other
-            }
+            (
+                Form::Value,
+                Some(b'@'),
+                Some(b'Q' | b'E' | b'A' | b'K' | b'a' | b'k' | b'U' | b'u' | b'L'),
+            ) => Form::Other,
             _ => return self.fault(),
         };
         self.at += if *form == Form::Names { 1 } else { 2 };

@@ -104,7 +104,12 @@ impl<'a> Parser<'a> {
         if early || split { self.fault() } else { Ok(()) }
     }
 
-    fn document(&mut self, pending: &Pending<'_>, start: usize, end: usize) -> Parsed<Vec<Piece<'a>>> {
+    fn document(
+        &mut self,
+        pending: &Pending<'_>,
+        start: usize,
+        end: usize,
+    ) -> Parsed<Vec<Piece<'a>>> {
         let text = self.slice(start, end);
         if pending.quoted {
             let text = if pending.tabs { untabbed(text) } else { Cow::Borrowed(text) };

@@ -178,17 +178,11 @@ fn escape(rest: &mut std::str::Chars<'_>) -> Option<String> {
         'c' => return None,
         other => return Some(format!("\\{other}")),
     };
-    // Numbers of bytes beyond ASCII need not make text; a NUL ends the word.
-    let plain = (1..128).contains(&code) || matches!(letter, 'u' | 'U') && code >= 128;
-    char::from_u32(code).filter(|_| plain).map(String::from)
+    // Beyond ASCII it depends on the locale what comes out; a NUL ends the word.
+    char::from_u32(code).filter(|_| (1..128).contains(&code)).map(String::from)
 }
 
-fn number(
-    rest: &mut std::str::Chars<'_>,
-    radix: u32,
-    most: usize,
-    first: &str,
-) -> Option<u32> {
+fn number(rest: &mut std::str::Chars<'_>, radix: u32, most: usize, first: &str) -> Option<u32> {
     let mut digits = first.to_owned();
     for _ in 0..most {
         match rest.as_str().chars().next() {

@@ -17,7 +17,7 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         let digits = self.take_while(|byte| byte.is_ascii_digit());
-        let variable = if digits.is_empty() { self.descriptor_variable() } else { None };
+        let variable = if digits.is_empty() { self.descriptor_variable()? } else { None };
         let named = !digits.is_empty() || variable.is_some();
         let begins = match (self.peek(), self.ahead(1)) {
             (Some(b'<' | b'>'), Some(b'(')) => false,
@@ -50,17 +50,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn descriptor_variable(&mut self) -> Option<&'a str> {
+    fn descriptor_variable(&mut self) -> Parsed<Option<&'a str>> {
         let start = self.at;
         if !self.eat("{") {
-            return None;
+            return Ok(None);
         }
         let name = self.take_while(super::bytes::continues_name);
         if is_name(name) && self.eat("}") && matches!(self.peek(), Some(b'<' | b'>')) {
-            return Some(name);
+            return Ok(Some(name));
+        }
+        // `{array[subscript]}>file` is a descriptor as well.
+        if is_name(name) && self.peek() == Some(b'[') {
+            return self.fault();
         }
         self.at = start;
-        None
+        Ok(None)
     }
 
     fn target(&mut self, standard_output: bool) -> Parsed<Target<'a>> {

@@ -57,12 +57,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads what is not plain; says whether the word goes on.
-    fn special(
-        &mut self,
-        byte: u8,
-        until: Until,
-        pieces: &mut Vec<Piece<'a>>,
-    ) -> Parsed<bool> {
+    fn special(&mut self, byte: u8, until: Until, pieces: &mut Vec<Piece<'a>>) -> Parsed<bool> {
         let piece = match byte {
             b'\\' if self.ahead(1) == Some(b'\n') => return self.continuation(until),
             b'\\' => self.escaped()?,
@@ -78,12 +73,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads an operator or blank that may be text here; says whether the word goes on.
-    fn operator(
-        &mut self,
-        byte: u8,
-        until: Until,
-        pieces: &mut Vec<Piece<'a>>,
-    ) -> Parsed<bool> {
+    fn operator(&mut self, byte: u8, until: Until, pieces: &mut Vec<Piece<'a>>) -> Parsed<bool> {
         match (until, byte) {
             (Until::Brace, b'}') | (Until::Group, b')') => return Ok(false),
             (Until::Regex | Until::Pattern | Until::Group, b'(') => {

@@ -23,7 +23,7 @@ impl Walk<'_> {
     ) {
         self.visit(source, pieces, span);
         if !self.is_plain_arithmetic(pieces) {
-            self.opaque(source.slice(span), span, Code::Code);
+            self.opaque(source.slice(span), span, Code::Evaluated);
         }
         self.arithmetic_assignments(pieces);
     }
@@ -32,7 +32,7 @@ impl Walk<'_> {
     pub(super) fn arithmetic_word(&mut self, source: Source<'_, '_>, word: &Word<'_>) {
         if !self.is_plain_arithmetic(&word.pieces) {
             let span = self.span(source, word.span);
-            self.opaque(source.slice(word.span), span, Code::Code);
+            self.opaque(source.slice(word.span), span, Code::Evaluated);
         }
         self.arithmetic_assignments(&word.pieces);
     }
@@ -49,9 +49,7 @@ impl Walk<'_> {
                 Lookup::Tainted => false,
             },
             Piece::Command(list) => {
-                number::prints_number(list)
-                    && !self.seen.defines_any()
-                    && !self.known.defines_any()
+                number::prints_number(list) && !self.seen.defines_any() && !self.known.defines_any()
             }
             _ => false,
         })
@@ -60,7 +58,8 @@ impl Walk<'_> {
     /// Says whether the names in a text of arithmetic have harmless values.
     pub(super) fn is_plain_text(&self, text: &str) -> bool {
         !text.contains(['$', '`', '\\'])
-            && names(text).all(|name| self.lookup_name(name) != Lookup::Tainted && self.is_deep(name))
+            && names(text)
+                .all(|name| self.lookup_name(name) != Lookup::Tainted && self.is_deep(name))
     }
 
     /// Says whether a known value is itself harmless as arithmetic. One step is enough: a text that the script assigns
@@ -89,9 +88,8 @@ impl Walk<'_> {
         }
         // `x$i=1` and `++$x` assign to a name that is put together.
         let expands = pieces.iter().any(|piece| !matches!(piece, Piece::Fixed(_)));
-        let changes = pieces.iter().any(|piece| {
-            matches!(piece, Piece::Fixed(text) if is_changing(text))
-        });
+        let changes =
+            pieces.iter().any(|piece| matches!(piece, Piece::Fixed(text) if is_changing(text)));
         if expands && changes {
             self.state.variables.clear();
         }

@@ -59,6 +59,8 @@ impl Walk<'_> {
         if let Some(subscript) = &assignment.subscript {
             self.arithmetic(source, subscript, span);
         }
+        self.seen.arrays |= assignment.subscript.is_some()
+            || matches!(assignment.value.pieces.first(), Some(Piece::Array(_)));
         let simple = alone && !assignment.append && assignment.subscript.is_none();
         let value = self.value(&assignment.value);
         self.check_value(assignment.name, &value, span, source.slice(assignment.span));
@@ -76,12 +78,15 @@ impl Walk<'_> {
         }
         // bash expands these once more; the other two change how names become programs.
         let harmless = matches!(value, Value::Known(text) if !text.contains(['$', '`']));
-        let expanded = matches!(name, "PS4" | "PROMPT_COMMAND" | "PS0" | "PS1" | "ENV" | "BASH_ENV");
+        let expanded = matches!(name, "PS4" | "PROMPT_COMMAND" | "PS0" | "PS1");
         if matches!(name, "BASH_CMDS" | "BASH_ALIASES") || expanded && !harmless {
-            self.opaque(text, span, Code::Code);
+            self.opaque(text, span, Code::Evaluated);
         }
-        // bash reads its options from these, and can begin to read text in another way.
-        if matches!(name, "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASHOPTS" | "SHELLOPTS") {
+        // bash reads its options from these, and can begin to read text in another way; or it runs the file first.
+        if matches!(
+            name,
+            "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASHOPTS" | "SHELLOPTS" | "ENV" | "BASH_ENV"
+        ) {
             self.opaque(text, span, Code::Environment);
         }
         if name == "CDPATH" {

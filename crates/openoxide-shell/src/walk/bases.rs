@@ -1,5 +1,7 @@
 //! The directories that may be the working directory.
 
+use std::borrow::Cow;
+
 use openoxide_protocol::AbsPath;
 
 /// More possible directories than this are as good as none.
@@ -27,6 +29,15 @@ impl Bases {
         start: &'b AbsPath,
     ) -> Option<impl Iterator<Item = &'b AbsPath>> {
         (!self.lost).then(|| self.start.then_some(start).into_iter().chain(&self.others))
+    }
+
+    /// Returns the possible directories in a row; none when they are not known.
+    pub(super) fn all<'b>(&'b self, start: &'b AbsPath) -> Cow<'b, [AbsPath]> {
+        match (self.start, self.others.as_slice()) {
+            (true, []) => Cow::Borrowed(std::slice::from_ref(start)),
+            (false, others) => Cow::Borrowed(others),
+            (true, others) => Cow::Owned([std::slice::from_ref(start), others].concat()),
+        }
     }
 
     /// Any directory may be the working directory from here on.

@@ -4,6 +4,7 @@ use crate::syntax::tree::Piece;
 
 /// A word that makes more words than this is taken for any number of words.
 const MOST: usize = 64;
+const MOST_GROUPS: usize = 16;
 
 /// A part of a word: one unquoted letter, or a piece that braces do not look into.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,9 @@ pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'
             piece => parts.push(Part::Piece(piece)),
         }
     }
-    expand(&parts, 0)
+    // Each group is one level of recursion, and doubles the words at least.
+    let groups = parts.iter().filter(|part| is(part, '{')).count();
+    if groups > MOST_GROUPS { None } else { expand(&parts, 0) }
 }
 
 fn expand<'p, 'a>(parts: &[Part<'p, 'a>], depth: u8) -> Option<Vec<Vec<Part<'p, 'a>>>> {
@@ -96,7 +99,10 @@ fn sequence<'p, 'a>(inside: &[Part<'p, 'a>]) -> Option<Vec<Vec<Part<'p, 'a>>>> {
         (Some(from), Some(to)) => between(from, to)?.map(|number| number.to_string()).collect(),
         _ => {
             let (from, to) = (letter(from)?, letter(to)?);
-            between(u32::from(from), u32::from(to))?.filter_map(char::from_u32).map(String::from).collect()
+            between(u32::from(from), u32::from(to))?
+                .filter_map(char::from_u32)
+                .map(String::from)
+                .collect()
         }
     };
     Some(words.iter().map(|word| word.chars().map(Part::Letter).collect()).collect())

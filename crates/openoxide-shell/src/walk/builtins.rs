@@ -56,7 +56,7 @@ impl Walk<'_> {
             // They load code, bind code to events, or run again what was typed before.
             "enable" | "bind" | "complete" | "compopt" | "fc" | "jobs" | "history" => {
                 if call.argv.len() > 1 || name == "fc" {
-                    self.opaque(call.text, call.span, Code::Code);
+                    self.opaque(call.text, call.span, Code::Evaluated);
                 }
             }
             _ => return None,
@@ -137,11 +137,10 @@ impl Walk<'_> {
     fn eval(&mut self, call: &Call<'_>) {
         if !call.argv.is_known() {
             self.assign_anything();
-            return self.opaque(call.text, call.span, Code::Code);
+            return self.opaque(call.text, call.span, Code::Evaluated);
         }
         let from = if call.argv.known(1) == Some("--") { 2 } else { 1 };
-        let words: Vec<&str> =
-            (from..call.argv.len()).filter_map(|index| call.argv.known(index)).collect();
+        let words: Vec<&str> = call.argv.iter().skip(from).filter_map(known).collect();
         let text = words.join(" ");
         self.script(&text, call.span);
     }
@@ -154,7 +153,7 @@ impl Walk<'_> {
         }
         self.assign_anything();
         self.state.bases.lose();
-        self.opaque(call.text, call.span, Code::Code);
+        self.opaque(call.text, call.span, Code::Evaluated);
     }
 
     fn trap(&mut self, call: &Call<'_>) {
@@ -170,7 +169,7 @@ impl Walk<'_> {
                     walk.script(&text, call.span);
                 });
             }
-            Some(_) => self.opaque(call.text, call.span, Code::Code),
+            Some(_) => self.opaque(call.text, call.span, Code::Evaluated),
         }
     }
 
@@ -187,7 +186,11 @@ impl Walk<'_> {
                     let letters = text.get(1..).unwrap_or_default();
                     let option = letters.strip_suffix('o');
                     let named = option.is_none() || words.next().is_none_or(is_plain_option);
-                    named && option.unwrap_or(letters).bytes().all(|byte| b"aefuvxCEThmbt".contains(&byte))
+                    named
+                        && option
+                            .unwrap_or(letters)
+                            .bytes()
+                            .all(|byte| b"aefuvxCEThmbt".contains(&byte))
                 }
                 Word::Known(_) => {
                     self.seen.arguments = true;
@@ -196,7 +199,7 @@ impl Walk<'_> {
                 Word::Begins(_) | Word::Many => false,
             };
             if !known {
-                return self.opaque(call.text, call.span, Code::Code);
+                return self.opaque(call.text, call.span, Code::Evaluated);
             }
         }
     }
@@ -206,14 +209,24 @@ impl Walk<'_> {
             matches!(
                 word,
                 Word::Known(
-                    "-s" | "-u" | "-q" | "-p" | "nullglob" | "dotglob" | "globstar" | "failglob"
-                        | "nocaseglob" | "nocasematch" | "inherit_errexit" | "checkwinsize"
-                        | "globskipdots" | "xpg_echo"
+                    "-s" | "-u"
+                        | "-q"
+                        | "-p"
+                        | "nullglob"
+                        | "dotglob"
+                        | "globstar"
+                        | "failglob"
+                        | "nocaseglob"
+                        | "nocasematch"
+                        | "inherit_errexit"
+                        | "checkwinsize"
+                        | "globskipdots"
+                        | "xpg_echo"
                 )
             )
         });
         if !harmless {
-            self.opaque(call.text, call.span, Code::Code);
+            self.opaque(call.text, call.span, Code::Evaluated);
         }
     }
 
@@ -221,7 +234,9 @@ impl Walk<'_> {
     fn rename(&mut self, call: &Call<'_>) {
         let harmless = call.argv.iter().skip(1).all(|word| match word {
             Word::Known("-p") => call.argv.known(0) == Some("alias"),
-            Word::Known(text) => matches!(text, "-r" | "-a" | "-l" | "-t") || !text.contains(['=', '-']),
+            Word::Known(text) => {
+                matches!(text, "-r" | "-a" | "-l" | "-t") || !text.contains(['=', '-'])
+            }
             Word::Begins(_) | Word::Many => false,
         });
         if !harmless {
@@ -231,6 +246,9 @@ impl Walk<'_> {
     }
 
     fn read_builtin(&mut self, call: &Call<'_>) {
+        self.seen.arrays |= call.argv.iter().any(
+            |word| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('a')),
+        );
         match self.named_options(call, "adinNptu", "a") {
             Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
             Some(_) => self.assign("REPLY", Value::Text),
@@ -239,12 +257,13 @@ impl Walk<'_> {
     }
 
     fn mapfile(&mut self, call: &Call<'_>) {
-        let calls_back = call.argv.iter().any(|word| {
-            matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('C'))
-        });
+        let calls_back = call.argv.iter().any(
+            |word| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('C')),
+        );
         if calls_back {
-            return self.opaque(call.text, call.span, Code::Code);
+            return self.opaque(call.text, call.span, Code::Evaluated);
         }
+        self.seen.arrays = true;
         match self.named_options(call, "dnOsuc", "") {
             Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
             Some(_) => self.assign("MAPFILE", Value::Text),
@@ -260,7 +279,8 @@ impl Walk<'_> {
     }
 
     fn wait(&mut self, call: &Call<'_>) {
-        if self.named_options(call, "p", "p").is_none() && call.argv.has_many() {
+        let tainted = (1..call.argv.len()).any(|index| call.tainted.has(index));
+        if tainted || call.argv.is_known() && self.named_options(call, "p", "p").is_none() {
             self.unclear_names(call);
         }
     }
@@ -270,7 +290,7 @@ impl Walk<'_> {
             Some(Word::Known("-v")) => self.named_at(call, 2, Value::Text),
             Some(Word::Known(text)) if text.starts_with("-v") => {
                 let name = text.get(2..).unwrap_or_default().to_owned();
-                self.name(call, &name, Value::Text, 1);
+                self.name(call, &name, Value::Text);
             }
             Some(Word::Begins(text))
                 if call.argv.len() > 2 && call.tainted.has(1) && may_be_option(text) =>
@@ -290,7 +310,7 @@ impl Walk<'_> {
                 Word::Many => false,
             };
             if !harmless {
-                return self.opaque(call.text, call.span, Code::Code);
+                return self.opaque(call.text, call.span, Code::Evaluated);
             }
             if let Word::Known(text) | Word::Begins(text) = word {
                 let name = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
@@ -309,14 +329,21 @@ impl Walk<'_> {
             Word::Begins(_) | Word::Many => false,
         });
         if !lists {
-            self.opaque(call.text, call.span, Code::Code);
+            self.opaque(call.text, call.span, Code::Evaluated);
         }
     }
 
     /// A builtin assigns to variables that are not known.
     fn unclear_names(&mut self, call: &Call<'_>) {
         self.assign_anything();
-        self.opaque(call.text, call.span, Code::Code);
+        self.opaque(call.text, call.span, Code::Evaluated);
+    }
+}
+
+fn known(word: Word<'_>) -> Option<&str> {
+    match word {
+        Word::Known(text) => Some(text),
+        Word::Begins(_) | Word::Many => None,
     }
 }
 
@@ -325,8 +352,20 @@ fn is_plain_option(word: Word<'_>) -> bool {
     matches!(
         word,
         Word::Known(
-            "errexit" | "nounset" | "pipefail" | "xtrace" | "verbose" | "noglob" | "noclobber"
-                | "allexport" | "errtrace" | "functrace" | "monitor" | "noexec" | "hashall" | "notify"
+            "errexit"
+                | "nounset"
+                | "pipefail"
+                | "xtrace"
+                | "verbose"
+                | "noglob"
+                | "noclobber"
+                | "allexport"
+                | "errtrace"
+                | "functrace"
+                | "monitor"
+                | "noexec"
+                | "hashall"
+                | "notify"
         )
     )
 }

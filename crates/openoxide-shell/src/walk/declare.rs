@@ -19,13 +19,14 @@ impl Walk<'_> {
                 Word::Known(text) if options && text.starts_with(['-', '+']) => {
                     // Integers evaluate what they are given, references stand for other names; both stay.
                     if !text.bytes().skip(1).all(|letter| b"aAxrgpfFtI".contains(&letter)) {
-                        return self.opaque(call.text, call.span, Code::Code);
+                        return self.opaque(call.text, call.span, Code::Evaluated);
                     }
+                    self.seen.arrays |= text.contains(['a', 'A']);
                 }
                 Word::Known(text) | Word::Begins(text) => {
                     self.declared(call, index, text, matches!(word, Word::Known(_)));
                 }
-                Word::Many => return self.opaque(call.text, call.span, Code::Code),
+                Word::Many => return self.opaque(call.text, call.span, Code::Evaluated),
             }
         }
     }
@@ -34,25 +35,38 @@ impl Walk<'_> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None if whole => (text, None),
-            None => return self.opaque(call.text, call.span, Code::Code),
+            None => return self.opaque(call.text, call.span, Code::Evaluated),
         };
+        if value.is_some_and(|value| self.is_expanded_again(value, whole, call.tainted.has(index)))
+        {
+            self.opaque(call.text, call.span, Code::Evaluated);
+        }
         let appends = name.ends_with('+');
         let name = name.strip_suffix('+').unwrap_or(name);
         let value = match value {
             Some(value) if whole && !appends => Value::Known(value.to_owned()),
-            None => Value::Text,
+            Some(_) if call.numbers.has(index) && index < 64 => Value::Number,
             _ => Value::Text,
         };
         // `export x` alone leaves the value as it is.
         let named = if text.contains('=') { value } else { Value::Number };
-        self.name(call, name, named, index);
+        self.name(call, name, named);
         if !text.contains('=') {
             self.state.variables.forget(name);
         }
     }
 
+    /// Says whether a value may be `(…)`: given to an array by a builtin, its words are expanded once more.
+    fn is_expanded_again(&self, value: &str, whole: bool, tainted: bool) -> bool {
+        if value.starts_with('(') {
+            return !whole || value.contains(['$', '`', '<', '>']);
+        }
+        let arrays = self.seen.arrays || self.known.arrays;
+        !whole && value.is_empty() && tainted && arrays
+    }
+
     /// Notes that a builtin assigns to what `name` names, and looks at its subscript.
-    pub(super) fn name(&mut self, call: &Call<'_>, name: &str, value: Value, _index: usize) {
+    pub(super) fn name(&mut self, call: &Call<'_>, name: &str, value: Value) {
         if is_name(name) {
             self.check_value(name, &value, call.span, call.text);
             return self.assign(name, value);
@@ -61,12 +75,13 @@ impl Walk<'_> {
             Some((array, subscript)) if is_name(array) => {
                 let subscript = subscript.strip_suffix(']').unwrap_or("$");
                 if !(is_number(subscript) || matches!(subscript, "@" | "*")) {
-                    self.opaque(call.text, call.span, Code::Code);
+                    self.opaque(call.text, call.span, Code::Evaluated);
                 }
+                self.seen.arrays = true;
                 self.check_value(array, &Value::Text, call.span, call.text);
                 self.assign(array, Value::Text);
             }
-            Some(_) => self.opaque(call.text, call.span, Code::Code),
+            Some(_) => self.opaque(call.text, call.span, Code::Evaluated),
             // No name at all: the builtin refuses it.
             None => {}
         }
@@ -74,20 +89,23 @@ impl Walk<'_> {
 
     /// Notes that a builtin assigns to the variable that the word at `index` names.
     pub(super) fn named_at(&mut self, call: &Call<'_>, index: usize, value: Value) {
-        match call.argv.iter().nth(index) {
-            Some(Word::Known(name)) => self.name(call, name, value, index),
-            Some(Word::Begins(_) | Word::Many) => {
-                self.assign_anything();
-                self.opaque(call.text, call.span, Code::Code);
-            }
-            None => {}
+        if let Some(word) = call.argv.iter().nth(index) {
+            self.named(call, word, value);
         }
     }
 
     /// Notes that a builtin assigns to the variables that the words from `index` on name.
     pub(super) fn named_from(&mut self, call: &Call<'_>, index: usize, value: &Value) {
-        for index in index..call.argv.len() {
-            self.named_at(call, index, value.clone());
+        call.argv.iter().skip(index).for_each(|word| self.named(call, word, value.clone()));
+    }
+
+    fn named(&mut self, call: &Call<'_>, word: Word<'_>, value: Value) {
+        match word {
+            Word::Known(name) => self.name(call, name, value),
+            Word::Begins(_) | Word::Many => {
+                self.assign_anything();
+                self.opaque(call.text, call.span, Code::Evaluated);
+            }
         }
     }
 
@@ -111,7 +129,7 @@ impl Walk<'_> {
                 self.named_at(call, index, Value::Text);
                 index += 1;
             } else {
-                self.name(call, attached, Value::Text, index);
+                self.name(call, attached, Value::Text);
             }
         }
         if call.argv.known(index) == Some("--") {

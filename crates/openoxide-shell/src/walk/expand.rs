@@ -7,6 +7,7 @@ use crate::syntax::tree::{Form, Parameter, Piece, Subscript, Word};
 
 /// What one word, or one of the words that its braces make, expands to.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Text {
     text: String,
     /// Where in `text` something unknown stands.
@@ -42,6 +43,12 @@ impl Text {
     /// Says whether there is nothing but numbers in it.
     pub(super) fn is_numbers(&self) -> bool {
         !self.many && !self.wordy && super::assign::is_number(&self.text)
+    }
+
+    /// Says whether it is `name=` and a number.
+    pub(super) fn is_number_assigned(&self) -> bool {
+        let value = self.text.split_once('=').map(|(_, value)| value);
+        !self.many && !self.wordy && value.is_some_and(super::assign::is_number)
     }
 
     /// Says whether something in it may be text that the script does not show.
@@ -95,7 +102,7 @@ impl Walk<'_> {
         }
         match braces::expanded(&word.pieces) {
             None => show(&Text { many: true, tainted: true, wordy: true, ..Text::default() }),
-            Some(words) => words.iter().fold(true, |all, word| show(&self.expand_parts(word)) && all),
+            Some(words) => words.iter().filter(|word| !show(&self.expand_parts(word))).count() == 0,
         }
     }
 
@@ -187,12 +194,17 @@ impl Walk<'_> {
             Piece::Backquote(..) => self.unknown(quoted, true, text),
             Piece::Arithmetic(_) => text.gap(false),
             Piece::Process(_) => text.gap(true),
-            Piece::Array(_) | Piece::Translated(_) => self.unknown(true, true, text),
+            // Its elements were expanded where they stand; no text of theirs is read again.
+            Piece::Array(_) => text.gap(true),
+            Piece::Translated(_) => self.unknown(true, true, text),
         }
     }
 
     fn reprogrammed(&self) -> bool {
-        self.seen.reprogrammed || self.known.reprogrammed || self.seen.defines_any() || self.known.defines_any()
+        self.seen.reprogrammed
+            || self.known.reprogrammed
+            || self.seen.defines_any()
+            || self.known.defines_any()
     }
 
     /// Adds text that the script does not show.
@@ -261,8 +273,11 @@ impl Walk<'_> {
         }
         let assigned = self.seen.assigns(name) || self.known.assigns(name);
         match name {
+            "#" | "?" | "$" => Lookup::Number,
             _ if environment::is_shells_number(name) && !assigned => Lookup::Number,
-            "HOME" => self.home().map_or(Lookup::Environment, |home| Lookup::Known(home.to_owned())),
+            "HOME" => {
+                self.home().map_or(Lookup::Environment, |home| Lookup::Known(home.to_owned()))
+            }
             "PWD" if !assigned => self.working_directory(),
             _ => self.unknown_name(name),
         }
@@ -280,8 +295,10 @@ impl Walk<'_> {
 
     fn unknown_name(&self, name: &str) -> Lookup {
         let argument = matches!(name, "@" | "*") || name.bytes().all(|byte| byte.is_ascii_digit());
-        let arguments =
-            !self.inside.is_empty() || self.seen.arguments || self.known.arguments || self.depth > 0;
+        let arguments = !self.inside.is_empty()
+            || self.seen.arguments
+            || self.known.arguments
+            || self.depth > 0;
         let tainted = self.seen.taints(name) || self.known.taints(name) || argument && arguments;
         if tainted { Lookup::Tainted } else { Lookup::Environment }
     }

@@ -28,8 +28,13 @@ impl Walk<'_> {
         };
         self.exec(call, &call.argv, call.text.to_owned());
         if functions && self.defines(name) {
-            self.call_function(call, name);
+            return self.call_function(call, name);
         }
+        self.run_named(call, name)
+    }
+
+    /// Runs a builtin or a program.
+    fn run_named(&mut self, call: &Call<'_>, name: &str) -> Option<State> {
         match self.builtin(call, name) {
             Some(failed) => failed,
             None => {
@@ -43,7 +48,8 @@ impl Walk<'_> {
         self.seen.defines(name) || self.known.defines(name)
     }
 
-    fn call_function(&mut self, call: &Call<'_>, name: &str) {
+    /// Runs what may be a function, or the builtin or program of the same name: it is not certain which.
+    fn call_function(&mut self, call: &Call<'_>, name: &str) -> Option<State> {
         if self.parallel && self.inside.iter().any(|function| function == name) {
             self.note(Code::ForkBomb, call.span);
         }
@@ -51,6 +57,11 @@ impl Walk<'_> {
         if self.known.moves || self.seen.moves {
             self.state.bases.lose();
         }
+        let before = self.state.clone();
+        let failed = self.run_named(call, name);
+        self.settle(failed);
+        self.state.merge(before);
+        None
     }
 
     /// Adds a finding without an access of its own.
@@ -63,15 +74,23 @@ impl Walk<'_> {
         let name = argv.known(0).unwrap_or_default();
         let known = classify::classify(argv);
         let harmless = known.class == CommandClass::Harmless || is_harmless_builtin(name);
-        let trusted = harmless && !call.altered && !self.defines(name);
+        let misled = name == "git" && self.is_elsewhere();
+        let trusted = harmless && !call.altered && !misled && !self.defines(name);
         let class = if trusted { CommandClass::Harmless } else { CommandClass::Unknown };
         let arity = arity::prefix_len(argv);
         let exec = Exec { argv: argv.clone(), text, class, span: call.span, arity };
         self.facts.accesses.push(Access::Exec(exec));
-        if trusted {
+        // The directory that `cd` enters is only entered.
+        if trusted && name != "cd" {
             known.reads.iter().for_each(|file| self.read(call, file));
         }
         self.dangers(call, argv);
+    }
+
+    /// Says whether the working directory may be another than the one that the script started in. A repository there
+    /// can tell `git` to run programs.
+    fn is_elsewhere(&self) -> bool {
+        self.state.bases.all(self.setting.cwd).as_ref() != std::slice::from_ref(self.setting.cwd)
     }
 
     fn read(&mut self, call: &Call<'_>, file: &str) {
@@ -85,10 +104,7 @@ impl Walk<'_> {
     }
 
     fn dangers(&mut self, call: &Call<'_>, argv: &Words) {
-        let bases: Vec<_> = match self.state.bases.known(self.setting.cwd) {
-            Some(bases) => bases.cloned().collect(),
-            None => Vec::new(),
-        };
+        let bases = self.state.bases.all(self.setting.cwd);
         let place = danger::Place { bases: &bases, home: self.setting.home };
         for mut finding in danger::findings(argv, &place) {
             finding.span = call.span;
@@ -116,7 +132,7 @@ impl Walk<'_> {
                 all.iter().for_each(|inner| self.inner(call, inner, altered, level));
             }
             Inside::Script(script) => self.shell(name, &script, call.span),
-            Inside::Unknown(_) => self.opaque(call.text, call.span, Code::Code),
+            Inside::Unknown(_) => self.opaque(call.text, call.span, Code::Evaluated),
         }
     }
 
@@ -165,7 +181,8 @@ impl Walk<'_> {
             let bashisms = walk.script(script, span);
             // What bash and a plain shell read in two ways, must not be judged by one of them.
             let differs = bashisms == Some(true) || walk.braces_used;
-            let other = matches!(name, "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "nu" | "pwsh");
+            let other =
+                matches!(name, "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "nu" | "pwsh");
             if name != "bash" && differs || other {
                 walk.opaque(script, span, Code::Syntax);
             }
@@ -195,7 +212,10 @@ fn reads_code(name: &str, argv: &Words) -> bool {
     let shell = matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh" | "fish");
     let interpreter = shell
         || name.starts_with("python")
-        || matches!(name, "perl" | "ruby" | "node" | "php" | "lua" | "Rscript" | "pwsh" | "deno" | "bun");
+        || matches!(
+            name,
+            "perl" | "ruby" | "node" | "php" | "lua" | "Rscript" | "pwsh" | "deno" | "bun"
+        );
     let second = argv.iter().nth(1);
     interpreter
         && match second {
@@ -211,9 +231,28 @@ fn reads_code(name: &str, argv: &Words) -> bool {
 fn is_harmless_builtin(name: &str) -> bool {
     matches!(
         name,
-        "cd" | "exit" | "return" | "break" | "continue" | "shift" | ":" | "true" | "false" | "wait"
-            | "local" | "declare" | "typeset" | "readonly" | "unset" | "read" | "set" | "getopts"
-            | "let" | "umask" | "times" | "trap" | "eval"
+        "cd" | "exit"
+            | "return"
+            | "break"
+            | "continue"
+            | "shift"
+            | ":"
+            | "true"
+            | "false"
+            | "wait"
+            | "local"
+            | "declare"
+            | "typeset"
+            | "readonly"
+            | "unset"
+            | "read"
+            | "set"
+            | "getopts"
+            | "let"
+            | "umask"
+            | "times"
+            | "trap"
+            | "eval"
     )
 }
 
@@ -226,7 +265,9 @@ fn render(argv: &Words) -> String {
         }
         match word {
             Word::Known(word) if is_bare(word) => text.push_str(word),
-            Word::Known(word) => text.push_str(&format!("'{}'", word.replace('\'', "'\\''"))),
+            Word::Known(word) => {
+                text.extend(["'", &word.replace('\'', "'\\''"), "'"]);
+            }
             Word::Begins(word) => text.extend([word, "…"]),
             Word::Many => text.push('…'),
         }

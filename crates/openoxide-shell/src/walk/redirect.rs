@@ -3,9 +3,7 @@
 use openoxide_protocol::{Access, Span};
 
 use super::{Source, Walk, assign::Value, expand::Text};
-use crate::{
-    syntax::tree::{Redirect, Target, Word},
-};
+use crate::syntax::tree::{Redirect, Target, Word};
 
 impl Walk<'_> {
     /// Walks a redirection.
@@ -103,5 +101,7 @@ fn network_host(target: &str) -> Option<String> {
 /// Says whether nothing is read or changed by opening `path`.
 fn is_device(path: &str) -> bool {
     matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
-        || path.strip_prefix("/dev/fd/").is_some_and(|fd| fd.bytes().all(|byte| byte.is_ascii_digit()))
+        || path
+            .strip_prefix("/dev/fd/")
+            .is_some_and(|fd| fd.bytes().all(|byte| byte.is_ascii_digit()))
 }

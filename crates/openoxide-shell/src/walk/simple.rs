@@ -18,10 +18,25 @@ pub(super) struct Call<'c> {
     pub(super) argv: Words,
     /// Which words may hold text that the script does not show.
     pub(super) tainted: Mask,
-    /// Which words are numbers, though not known ones.
+    /// Which words are assignments of numbers, though not of known ones.
     pub(super) numbers: Mask,
     /// Variables are assigned for this command that may change what it does.
     pub(super) altered: bool,
+}
+
+impl<'c> Call<'c> {
+    /// Returns the call of known words, which are the whole script.
+    pub(super) fn plain(text: &'c str, argv: Words) -> Self {
+        Self {
+            text,
+            span: Span::new(0, text.len()),
+            input: Input::Inherited,
+            argv,
+            tainted: Mask::default(),
+            numbers: Mask::default(),
+            altered: false,
+        }
+    }
 }
 
 /// What a command reads from standard input.
@@ -64,13 +79,11 @@ impl Walk<'_> {
         simple: &Simple<'a>,
     ) -> Option<State> {
         simple.words.iter().for_each(|word| self.visit_word(source, word));
-        simple.redirects.iter().for_each(|redirect| self.redirect(source, redirect));
         if simple.words.is_empty() {
-            for assignment in &simple.assignments {
-                self.assignment(source, assignment, true);
-            }
+            self.assignments_alone(source, simple);
             return None;
         }
+        simple.redirects.iter().for_each(|redirect| self.redirect(source, redirect));
         let span = words_span(simple);
         let mut call = Call {
             text: source.slice(span),
@@ -86,11 +99,16 @@ impl Walk<'_> {
             self.assignment(source, assignment, false);
             call.altered |= !environment::is_harmless(assignment.name);
         }
-        if !simple.assignments.is_empty() {
-            self.run_altered(&call)
-        } else {
-            self.run(&call, true)
+        if !simple.assignments.is_empty() { self.run_altered(&call) } else { self.run(&call, true) }
+    }
+
+    fn assignments_alone<'a>(&mut self, source: Source<'a, '_>, simple: &Simple<'a>) {
+        // Before or after the redirections: what they see of it must not matter.
+        let alone = simple.redirects.is_empty();
+        for assignment in &simple.assignments {
+            self.assignment(source, assignment, alone);
         }
+        simple.redirects.iter().for_each(|redirect| self.redirect(source, redirect));
     }
 
     /// Runs a command with variables of its own. What it changes of them is gone afterwards, or not.
@@ -102,21 +120,24 @@ impl Walk<'_> {
 
     fn arguments(&mut self, words: &[Word<'_>], call: &mut Call<'_>) {
         let declares = words.first().and_then(Word::plain).is_some_and(is_declaration);
+        let mut count = 0;
         for word in words {
             if let Some(text) = word.plain()
                 && text.bytes().all(is_simple)
             {
                 call.argv.push(text);
+                count += 1;
                 continue;
             }
             if declares && assigns(word) {
                 let text = self.expand_quoted(word);
-                add(&text, call);
+                call.numbers.set(count, text.is_number_assigned());
+                add(&text, &mut count, call);
                 continue;
             }
             self.braces_used |= super::braces::may_expand(&word.pieces);
             self.expand_all(word, &mut |text| {
-                add(text, call);
+                add(text, &mut count, call);
                 true
             });
         }
@@ -147,11 +168,11 @@ impl Walk<'_> {
     }
 }
 
-fn add(text: &super::expand::Text, call: &mut Call<'_>) {
-    let index = call.argv.len();
+/// Adds a word to a command that has `count` words.
+fn add(text: &super::expand::Text, count: &mut usize, call: &mut Call<'_>) {
     if text.push_to(&mut call.argv) {
-        call.tainted.set(index, text.is_tainted());
-        call.numbers.set(index, text.is_numbers());
+        call.tainted.set(*count, text.is_tainted());
+        *count += 1;
     }
 }
 
@@ -180,5 +201,6 @@ fn assigns(word: &Word<'_>) -> bool {
 
 /// Says whether an unquoted byte stands for itself in every word.
 const fn is_simple(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b',' | b'@' | b'%' | b'+' | b'-')
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b',' | b'@' | b'%' | b'+' | b'-')
 }

@@ -15,16 +15,12 @@ impl Walk<'_> {
                 || matches!(word, Word::Many) && call.tainted.has(index)
         });
         if risky {
-            self.opaque(call.text, call.span, Code::Code);
+            self.opaque(call.text, call.span, Code::Evaluated);
         }
     }
 
     /// Looks at a word of `[[ ]]` that names a variable.
-    pub(super) fn variable_word(
-        &mut self,
-        source: Source<'_, '_>,
-        word: &syntax::tree::Word<'_>,
-    ) {
+    pub(super) fn variable_word(&mut self, source: Source<'_, '_>, word: &syntax::tree::Word<'_>) {
         let text = self.expand_quoted(word);
         let harmless = match text.known() {
             Some(name) => !name.contains('[') || self.is_plain_text(name),
@@ -32,7 +28,7 @@ impl Walk<'_> {
         };
         if !harmless {
             let span = self.span(source, word.span);
-            self.opaque(source.slice(word.span), span, Code::Code);
+            self.opaque(source.slice(word.span), span, Code::Evaluated);
         }
     }
 }

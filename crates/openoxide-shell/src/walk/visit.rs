@@ -30,7 +30,8 @@ impl Walk<'_> {
                 }
                 Piece::Parameter(parameter) => self.visit_parameter(source, parameter),
                 Piece::Command(list) | Piece::Process(list) => {
-                    let was = std::mem::replace(&mut self.piped, matches!(piece, Piece::Process(_)));
+                    let was =
+                        std::mem::replace(&mut self.piped, matches!(piece, Piece::Process(_)));
                     self.apart(|walk| {
                         walk.list(source, list);
                     });
@@ -71,7 +72,7 @@ impl Walk<'_> {
         };
         if !harmless {
             let span = self.span(source, element.span);
-            self.opaque(source.slice(element.span), span, Code::Code);
+            self.opaque(source.slice(element.span), span, Code::Evaluated);
         }
     }
 
@@ -88,11 +89,11 @@ impl Walk<'_> {
                 self.check_value(parameter.name, &Value::Text, span, text);
                 self.assign(parameter.name, Value::Text);
             }
-            Form::Prompt => self.opaque(source.slice(parameter.span), span, Code::Code),
+            Form::Prompt => self.opaque(source.slice(parameter.span), span, Code::Evaluated),
             Form::Indirect => {
                 self.visit(source, &parameter.operand, span);
                 if !self.names_a_variable(parameter) {
-                    self.opaque(source.slice(parameter.span), span, Code::Code);
+                    self.opaque(source.slice(parameter.span), span, Code::Evaluated);
                 }
             }
             _ => self.visit(source, &parameter.operand, span),

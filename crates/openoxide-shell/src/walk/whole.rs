@@ -5,6 +5,7 @@ const MOST_NAMES: usize = 256;
 
 /// What is learned of the script as a whole.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Whole {
     functions: Vec<String>,
     names: Vec<Assigned>,
@@ -12,6 +13,8 @@ pub(super) struct Whole {
     pub(super) wild: bool,
     /// Arguments of functions, or of `set --`, may have any value.
     pub(super) arguments: bool,
+    /// Some variables are arrays.
+    pub(super) arrays: bool,
     /// The working directory changes inside a loop or function.
     pub(super) moves: bool,
     /// The working directory changes.
@@ -68,7 +71,11 @@ impl Whole {
 
     pub(super) fn assigned_once(&self, name: &str) -> bool {
         !self.wild
-            && self.names.iter().find(|assigned| assigned.name == name).is_none_or(|assigned| assigned.times == 1)
+            && self
+                .names
+                .iter()
+                .find(|assigned| assigned.name == name)
+                .is_none_or(|assigned| assigned.times == 1)
     }
 
     /// Says whether the script may put text into `name` that is dangerous in arithmetic.

@@ -1,4 +1,5 @@
 //! The referee: bash itself, with nothing to run and nowhere to go.
+#![expect(clippy::disallowed_methods, reason = "the referee runs; the crate itself stays pure")]
 
 use std::{
     fs,
@@ -16,8 +17,8 @@ use std::{
 const NOBODY: u32 = 65_534;
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// Limits for the shell that runs the script: processor time, size of files, memory.
-const START: &str =
-    "ulimit -t 1 -f 16 -v 1000000 -c 0; exec \"$BASH\" --norc --noprofile -c \"$0\"";
+const START: &str = "ulimit -t 1 -f 16 -v 1000000 -c 0; [ $EUID = 65534 ] && ulimit -u 400
+exec \"$BASH\" --norc --noprofile -c \"$0\"";
 
 /// A directory in which scripts are run, one after the other.
 #[derive(Debug)]
@@ -30,8 +31,8 @@ pub(crate) struct Yard {
 /// What bash did.
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
-    /// The programs that it looked for.
-    pub(crate) programs: Vec<String>,
+    /// The programs that it looked for, with their arguments.
+    pub(crate) programs: Vec<Vec<String>>,
     /// The files that it made, below the working directory.
     pub(crate) files: Vec<String>,
 }
@@ -56,7 +57,8 @@ impl Yard {
     /// Says whether a script may be run here: a mistake in this test must not hurt.
     pub(crate) fn accepts(&self, script: &str) -> bool {
         const NEVER: &[&str] = &[
-            "kill", "bin/", "/proc", "/sys", "/dev/s", "/dev/t", "/dev/u", "ulimit", "suspend", "disown",
+            "kill", "bin/", "/proc", "/sys", "/dev/s", "/dev/t", "/dev/u", "ulimit", "suspend",
+            "disown",
         ];
         let slashes = script.replace("/dev/null", "");
         !NEVER.iter().any(|word| script.contains(word))
@@ -70,7 +72,7 @@ impl Yard {
         let mut child = self.start(script, status, &record);
         wait(&mut child);
         let text = fs::read(&record).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let programs = text.unwrap_or_default().split_terminator('\0').map(str::to_owned).collect();
+        let programs = commands(&text.unwrap_or_default());
         let mut files = Vec::new();
         list(&self.work(), "", &mut files);
         Deeds { programs, files }
@@ -94,7 +96,7 @@ impl Yard {
 
     fn start(&self, script: &str, status: u8, record: &Path) -> Child {
         let handler = format!(
-            "() {{ builtin printf '%s\\0' \"$1\" >>{}; builtin return {status}; }}",
+            "() {{ builtin printf '%s\\0' $# \"$@\" >>{}; builtin return {status}; }}",
             record.display()
         );
         let mut command = Command::new(&self.bash);
@@ -115,6 +117,16 @@ impl Yard {
         }
         command.spawn().unwrap()
     }
+}
+
+/// Reads the record: for each command the number of its words, and these.
+fn commands(record: &str) -> Vec<Vec<String>> {
+    let mut words = record.split_terminator('\0');
+    let mut commands = Vec::new();
+    while let Some(count) = words.next().and_then(|count| count.parse().ok()) {
+        commands.push(words.by_ref().take(count).map(str::to_owned).collect());
+    }
+    commands
 }
 
 /// Returns where bash is: it is looked for before the search path is taken away.

@@ -1,4 +1,8 @@
 //! Whatever bash does, the analysis has said before.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the test is told how long to go on; the crate itself stays pure"
+)]
 
 use std::{thread, time::Instant};
 
@@ -53,7 +57,7 @@ fn referee(cases: usize, seed: u64) -> Score {
     let mut score = Score::default();
     for case in 0..cases {
         let script = match seeds.get(case) {
-            Some(script) if seed < 4 => (*script).to_owned(),
+            Some(script) => (*script).to_owned(),
             _ => chance.script(&seeds),
         };
         if yard.accepts(&script) && script.len() < 3000 {
@@ -77,8 +81,7 @@ fn judge(yard: &Yard, script: &str, status: u8, score: &mut Score) {
         score.opaque += 1;
         return;
     }
-    let programs = support::programs(&facts);
-    let program = deeds.programs.iter().find(|name| !programs.contains(&name.as_str()));
+    let program = deeds.programs.iter().find(|words| !support::lists(&facts, words));
     let file = deeds.files.iter().find(|file| !edits(&facts, &cwd.join(file)));
     if program.is_some() || file.is_some() {
         let listed = support::lines(&facts);

@@ -31,6 +31,31 @@ pub(crate) fn programs(facts: &Facts) -> Vec<&str> {
         .collect()
 }
 
+/// Says whether a program with these very words is among those that would run.
+pub(crate) fn lists(facts: &Facts, words: &[String]) -> bool {
+    facts.accesses.iter().any(|access| match access {
+        Access::Exec(exec) => matches(&exec.argv.iter().collect::<Vec<_>>(), words),
+        _ => false,
+    })
+}
+
+fn matches(expected: &[Word<'_>], words: &[String]) -> bool {
+    match (expected.split_first(), words.split_first()) {
+        (None, None) => true,
+        (Some((Word::Many, rest)), None) => matches(rest, words),
+        (Some((Word::Many, rest)), Some((_, others))) => {
+            matches(rest, words) || matches(expected, others)
+        }
+        (Some((Word::Known(text), rest)), Some((word, others))) => {
+            word == text && matches(rest, others)
+        }
+        (Some((Word::Begins(text), rest)), Some((word, others))) => {
+            word.starts_with(text) && matches(rest, others)
+        }
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
 /// Returns one line for each access: its kind and what it touches.
 pub(crate) fn lines(facts: &Facts) -> Vec<String> {
     facts.accesses.iter().map(line).collect()

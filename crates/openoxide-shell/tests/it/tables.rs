@@ -1,1 +1,357 @@
 //! Scripts, and what they mean.
+
+use openoxide_protocol::{Access, CommandClass};
+
+use crate::support::{codes, facts, is_opaque, lines};
+
+/// Checks the accesses of scripts.
+fn check(rows: &[(&str, &[&str])]) {
+    for (script, expected) in rows {
+        assert_eq!(lines(&facts(script)), *expected, "{script}");
+    }
+}
+
+#[test]
+fn a_script_without_commands_has_no_accesses() {
+    check(&[
+        ("", &[]),
+        ("  \n\t\n", &[]),
+        ("# rm -rf /", &[]),
+        (" # a\n\n# b\n", &[]),
+        ("x=1 y=2", &[]),
+    ]);
+}
+
+#[test]
+fn commands_stand_in_the_order_of_the_script() {
+    check(&[
+        ("git status", &["exec git status"]),
+        ("a; b && c || d | e & f", &["exec a", "exec b", "exec c", "exec d", "exec e", "exec f"]),
+        ("! a; time b; time -p c", &["exec a", "exec b", "exec c"]),
+        ("a |& b", &["exec a", "exec b"]),
+        (
+            "if a; then b; elif c; then d; else e; fi",
+            &["exec a", "exec b", "exec c", "exec d", "exec e"],
+        ),
+        ("while a; do b; done; until c; do d; done", &["exec a", "exec b", "exec c", "exec d"]),
+        ("for i in 1 2; do a; done", &["exec a"]),
+        ("for ((i=0; i<3; i++)); do a; done", &["exec a"]),
+        ("case x in a|b) c;; (d) e;; esac", &["exec c", "exec e"]),
+        ("( a; b ); { c; }", &["exec a", "exec b", "exec c"]),
+        ("f() { a; }", &["exec a"]),
+        ("coproc a b", &["exec a b"]),
+    ]);
+}
+
+#[test]
+fn substitutions_count_wherever_bash_evaluates_them() {
+    for script in [
+        "x \"$(hidden)\"",
+        "x `hidden`",
+        "x \"`a \\`hidden\\``\"",
+        "x=$(hidden)",
+        "x=(a $(hidden))",
+        "x ${y:-$(hidden)}",
+        "x \"${y:-\"${z:-$(hidden)}\"}\"",
+        "x > \"$(hidden)\"",
+        "cat <<E\n$(hidden)\nE",
+        "cat <<E\n`hidden`\nE",
+        "cat <<< \"$(hidden)\"",
+        "echo $((1 + $(hidden)))",
+        "((x = $(hidden)))",
+        "echo ${a[$(hidden)]}",
+        "a[$(hidden)]=1",
+        "[[ $(hidden) == a ]]",
+        "[[ a =~ (b|$(hidden)) ]]",
+        "case $(hidden) in a) ;; esac",
+        "case a in $(hidden)) ;; esac",
+        "for i in $(hidden); do :; done",
+        "for ((i=$(hidden);;)); do :; done",
+        "diff <(hidden) x",
+        "x > >(hidden)",
+        "echo ${x/a/$(hidden)} ",
+        "echo ${x:$(hidden):1}",
+        "echo $\"a $(hidden)\"",
+        "eval 'x $(hidden)'",
+        "trap hidden 0",
+        "bash -c 'x; hidden'",
+        "echo \"$(case a in a) hidden;; esac)\"",
+        "echo \"$(cat <<'E'\n)\nE\nhidden)\"",
+        "echo $((x) | hidden)",
+        "echo $(x # )\nhidden)",
+    ] {
+        let lines = lines(&facts(script));
+        assert!(lines.iter().any(|line| line == "exec hidden"), "{script}: {lines:?}");
+    }
+}
+
+#[test]
+fn text_that_only_looks_like_a_command_is_none() {
+    check(&[
+        ("echo '$(a)' \"\\$(b)\" \\$\\(c\\) # $(d)", &["exec echo $(a) $(b) $(c)"]),
+        ("cat <<'E'\n$(a)\nE", &["exec cat"]),
+        ("echo a#b \"# c\"", &["exec echo a#b # c"]),
+        ("git commit -m 'it is; done'", &["exec git commit -m it is; done"]),
+    ]);
+}
+
+#[test]
+fn words_are_known_as_far_as_they_are_certain() {
+    check(&[
+        ("x 'a b' \"c d\" e\\ f $'g\\th'", &["exec x a b c d e f g\th"]),
+        ("x \"$y\" $y --n=\"$y\" pre$y", &["exec x <?> <*> --n=<?> <*>"]),
+        ("x \"$@\" \"$*\" \"${a[@]}\"", &["exec x <*> <*> <*>"]),
+        ("x * a?b [ab] '*' \\*", &["exec x <*> <*> <*> * *"]),
+        ("x {a,b}c {1..3} {} {a} a{b", &["exec x ac bc 1 2 3 {} {a} a{b"]),
+        ("x ~ ~/a ~root/b a~ '~'", &["exec x /home/me /home/me/a <?> a~ ~"]),
+        ("x $HOME \"$PWD/a\" $((1+1)) $#", &["exec x /home/me /home/me/project/a <?> <?>"]),
+        ("d=build; rm -rf $d \"$d/x\"", &["exec rm -rf build build/x"]),
+        ("d='a b'; x $d \"$d\"", &["exec x <*> a b"]),
+        ("d=a; if x; then d=b; fi; y $d", &["exec x", "exec y <*>"]),
+        ("d=a; for i in 1 2; do x $d; d=b; done", &["exec x <*>"]),
+        ("d=a; (d=b); x $d; d=c y; z $d", &["exec x a", "exec y", "exec z <*>"]),
+        ("d=a; read d; x $d", &["exec read d", "exec x <*>"]),
+        ("HOME=/x; y ~", &["exec y <?>"]),
+    ]);
+}
+
+#[test]
+fn redirections_are_accesses() {
+    check(&[
+        ("a > b", &["edit /home/me/project/b", "exec a"]),
+        ("a >> b 2>&1 < c", &["edit /home/me/project/b", "read /home/me/project/c", "exec a"]),
+        (
+            "a &> b; a <> c; a >| d",
+            &[
+                "edit /home/me/project/b",
+                "exec a",
+                "edit /home/me/project/c",
+                "exec a",
+                "edit /home/me/project/d",
+                "exec a",
+            ],
+        ),
+        ("a >& b", &["edit /home/me/project/b", "exec a"]),
+        ("> ~/.bashrc", &["edit /home/me/.bashrc"]),
+        ("a > /dev/null 2> /dev/stderr < /dev/tty 3> /dev/fd/4", &["exec a"]),
+        ("a > /dev/nullx", &["edit /dev/nullx", "exec a"]),
+        ("a > /dev/tcp/Example.COM/80", &["fetch example.com", "exec a"]),
+        ("x=$(< secret)", &["read /home/me/project/secret"]),
+        ("{ a; b; } > c", &["edit /home/me/project/c", "exec a", "exec b"]),
+        ("a > $b", &["opaque > $b", "exec a"]),
+        ("a > *", &["opaque > *", "exec a"]),
+    ]);
+}
+
+#[test]
+fn relative_paths_count_from_where_the_script_has_gone() {
+    check(&[
+        ("cd a && x > b", &["exec cd a", "edit /home/me/project/a/b", "exec x"]),
+        (
+            "cd a; x > b",
+            &["exec cd a", "edit /home/me/project/b", "edit /home/me/project/a/b", "exec x"],
+        ),
+        (
+            "cd a || exit 1; x > b",
+            &["exec cd a", "exec exit 1", "edit /home/me/project/a/b", "exec x"],
+        ),
+        (
+            "(cd a && x > b); y > c",
+            &[
+                "exec cd a",
+                "edit /home/me/project/a/b",
+                "exec x",
+                "edit /home/me/project/c",
+                "exec y",
+            ],
+        ),
+        ("cd /a && cd ../b && x > c", &["exec cd /a", "exec cd ../b", "edit /b/c", "exec x"]),
+        ("cd && x > b", &["exec cd", "edit /home/me/b", "exec x"]),
+        (
+            "! cd a && x > b",
+            &["exec cd a", "edit /home/me/project/b", "edit /home/me/project/a/b", "exec x"],
+        ),
+        ("cd \"$d\" && x > b", &["exec cd <?>", "opaque > b", "exec x"]),
+        ("cd - && x > /b", &["exec cd -", "edit /b", "exec x"]),
+        ("for i in a b; do cd $i; x > y; done", &["exec cd <*>", "opaque > y", "exec x"]),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_known_is_opaque() {
+    for script in [
+        "$x a",
+        "\"$x\"",
+        "$(a) b",
+        "./r*n",
+        "eval \"$x\"",
+        "eval $(a)",
+        "source x",
+        ". ./x",
+        "trap \"$x\" EXIT",
+        "echo ${x@P}",
+        "x='a[$(id)]'; echo $((x))",
+        "read x; echo $((x))",
+        "read x; (( x++ ))",
+        "read x; [[ $x -eq 1 ]]",
+        "[[ -v 'a[$(id)]' ]]",
+        "test -v 'a[$(id)]'",
+        "printf -v 'a[$(id)]' x",
+        "read 'a[$(id)]'",
+        "unset 'a[$(id)]'",
+        "declare 'a[$(id)]=x'",
+        "let 'a[$(id)]=1'",
+        "x='a[$(id)]'; echo ${!x}",
+        "declare -n x=y",
+        "declare -i x=y",
+        "mapfile -C id x",
+        "shopt -s extglob",
+        "shopt -s expand_aliases",
+        "set -o posix",
+        "set -k",
+        "enable -f x y",
+        "complete -C id x",
+        "compgen -W '$(id)'",
+        "bind -x '\"a\":id'",
+        "PS4='$(id)'; set -x; true",
+        "BASH_CMDS[ls]=x; ls",
+        "jobs -x id",
+        "fc -s",
+        "x=$(a); echo ${y:x}; echo $((x))",
+    ] {
+        assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+}
+
+#[test]
+fn what_bash_reads_in_two_ways_is_opaque() {
+    for script in [
+        "echo $[1+1]",
+        "echo \"${x:-'$(id)'}\"",
+        "e\\\nvil",
+        "cat <<$x\n$x\n",
+        "cat <<E\nno end",
+        "echo 'unterminated",
+        "echo $(unterminated",
+        "a && ",
+        "| a",
+        "x=1 if a",
+        "a[1]",
+        "(a",
+        "a)",
+        "fi",
+        "echo @(a|b)",
+        "cat <<E $(a\nb)\nE",
+        "x=$(cat <<E\nEOF)",
+        "((a[)); id; ((]))",
+        "sh -c 'echo $'\\''a\\'\\''; id'",
+    ] {
+        assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+}
+
+#[test]
+fn ordinary_commands_are_understood() {
+    for script in [
+        "cd web && npm run build 2>&1 | tee build.log",
+        "git add -A && git commit -m \"$(cat <<'EOF'\nfix: it's (done)\n\n- `a` \"b\"\nEOF\n)\"",
+        "for f in src/*.rs; do echo \"== $f\"; head -5 \"$f\"; done",
+        "find . -name '*.py' -not -path './venv/*' | xargs grep -n 'TODO' | head -20",
+        "export NODE_ENV=test; npm test -- --watch=false",
+        "if [ -f package.json ]; then cat package.json; else echo none >&2; fi",
+        "[[ -d node_modules ]] || npm ci",
+        "i=0; while [ $i -lt 3 ]; do echo $i; i=$((i+1)); done",
+        "n=$(wc -l < file); echo $((n * 2))",
+        "start=$(date +%s); make; echo $(( $(date +%s) - start ))s",
+        "ls -la ${TMPDIR:-/tmp}",
+        "echo \"${name%.*} ${name##*/} ${#name} ${name//a/b} ${name^^}\"",
+        "set -euo pipefail; trap 'rm -f tmp' EXIT; make",
+        "python3 - <<'EOF'\nprint('a')\nEOF",
+        "sleep 1 & wait $!; echo $?",
+        "printf '%s\\n' a b | while read -r line; do echo \"$line\"; done",
+        "f() { local x=$1; echo \"$x\"; }; f a",
+        "a=(x y); echo \"${a[0]}\" \"${#a[@]}\" \"${a[@]}\"",
+        "test -n \"$x\" && echo yes || echo no",
+        "[ \"$(git rev-parse HEAD)\" = \"$old\" ] && echo same",
+        "diff <(sort a) <(sort b)",
+        "curl -s https://example.com/x | jq -r '.a[]' > out.json",
+    ] {
+        let facts = facts(script);
+        assert!(!is_opaque(&facts), "{script}: {:?}", lines(&facts));
+    }
+}
+
+/// Returns the class of the last program.
+fn class(script: &str) -> CommandClass {
+    let facts = facts(script);
+    let mut classes = facts.accesses.iter().filter_map(|access| match access {
+        Access::Exec(exec) => Some(exec.class),
+        _ => None,
+    });
+    classes.next_back().unwrap()
+}
+
+#[test]
+fn a_program_is_harmless_only_under_its_own_name_and_environment() {
+    for script in ["git status", "CI=1 git status", "cd /home/me/project && git status", "x=1; ls"]
+    {
+        assert_eq!(class(script), CommandClass::Harmless, "{script}");
+    }
+    for script in [
+        "ls() { x; }; ls",
+        "PATH=/x; ls",
+        "alias ls=x; ls",
+        "hash -p x ls; ls",
+        "FOO=1 git status",
+        "export PATH=/x && ls",
+        "env FOO=1 git status",
+        "cd sub && git status",
+    ] {
+        assert_eq!(class(script), CommandClass::Unknown, "{script}");
+    }
+}
+
+#[test]
+fn findings_carry_their_codes() {
+    let rows: &[(&str, &str)] = &[
+        ("echo $[1]", "OX101"),
+        ("$x", "OX102"),
+        ("PATH=/x:$PATH", "OX103"),
+        ("LD_PRELOAD=./x ls", "OX103"),
+        ("export PAGER=./x; git log", "OX103"),
+        ("env GIT_PAGER=x git log", "OX103"),
+        ("alias git=x", "OX103"),
+        ("eval \"$x\"", "OX104"),
+        ("curl x | sh", "OX105"),
+        ("curl x | sudo bash -s", "OX105"),
+        ("wget -O- x | python3", "OX105"),
+        ("rm -rf /", "OX201"),
+        ("bash -c 'rm -rf /'", "OX201"),
+        ("cd / && rm -rf *", "OX201"),
+        (":(){ :|:& };:", "OX202"),
+        ("ls \u{200b}", "OX301"),
+        ("ls \u{1b}[2K", "OX301"),
+        ("a\r\n", "OX301"),
+        ("ls\u{a0}", "OX302"),
+    ];
+    for (script, code) in rows {
+        let facts = facts(script);
+        assert!(codes(&facts).contains(code), "{script}: {:?}", codes(&facts));
+    }
+    assert_eq!(codes(&facts("git commit -m 'déjà vu ✔️' && ls | wc -l")), Vec::<&str>::new());
+}
+
+#[test]
+fn spans_point_into_the_script() {
+    let script = "a 'b' && c > d; eval 'e f'";
+    let facts = facts(script);
+    let text = |access: &Access| match access {
+        Access::Exec(exec) => {
+            let (start, end) = (exec.span.start as usize, exec.span.end as usize);
+            format!("{} @ {}", exec.text, script.get(start..end).unwrap())
+        }
+        _ => String::new(),
+    };
+    let texts: Vec<_> = facts.accesses.iter().map(text).filter(|text| !text.is_empty()).collect();
+    assert_eq!(texts, ["a 'b' @ a 'b'", "c @ c", "eval 'e f' @ eval 'e f'", "e f @ eval 'e f'"]);
+}

@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use super::{Verdict, bash, scenarios};
+use super::{Verdict, bash, file_call, scenarios};
 use crate::{
     e2e::{stage::Agent, wiring::careless, world::World},
     steps::succeed,
@@ -18,6 +18,7 @@ use crate::{
 scenarios! {
     a_policy_that_is_not_toml_lets_nothing_through,
     a_policy_with_one_unreadable_rule_loses_what_it_allows,
+    a_broken_policy_lets_nothing_through_in_bypass_mode,
     a_policy_that_is_a_folder_lets_nothing_through,
     a_policy_that_may_not_be_read_lets_nothing_through,
     a_policy_that_nobody_writes_to_the_end_lets_nothing_through,
@@ -35,6 +36,14 @@ fn a_policy_that_is_not_toml_lets_nothing_through(agent: &Agent) -> Verdict {
 fn a_policy_with_one_unreadable_rule_loses_what_it_allows(agent: &Agent) -> Verdict {
     let text = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(unclosed\"]\n";
     nothing_runs(World::new(agent)?.policy(text)?)
+}
+
+fn a_broken_policy_lets_nothing_through_in_bypass_mode(agent: &Agent) -> Verdict {
+    let text = "[permissions]\ndeny = [\"Bash(touch *)\"\n";
+    let world = World::new(agent)?.policy(text)?.mode("bypassPermissions");
+    let session = world.run(vec![bash("touch pwned")])?;
+    session.left_no("pwned")?;
+    session.refused(0, "policy.toml")
 }
 
 fn a_policy_that_is_a_folder_lets_nothing_through(agent: &Agent) -> Verdict {
@@ -70,7 +79,7 @@ fn a_policy_that_never_ends_lets_nothing_through(agent: &Agent) -> Verdict {
 fn a_project_cannot_choke_the_hook_with_a_policy_that_never_ends(agent: &Agent) -> Verdict {
     let world = World::new(agent)?.file("project/.openoxide/readme", "")?;
     endless(&world.path("project/.openoxide/policy.toml"))?;
-    nothing_runs_because(short_of_memory(world)?, "")
+    nothing_runs(short_of_memory(world)?)
 }
 
 fn endless(path: &Path) -> Result<(), String> {
@@ -85,14 +94,14 @@ fn short_of_memory(world: World<'_>) -> Result<World<'_>, String> {
     world.hook_script(&script, 20)
 }
 
-/// Holds that a call that the client itself would allow does not run, and that the product says
-/// which file is to blame.
+/// Holds that neither a call that the client itself would allow runs, nor one that the product
+/// allows where no rule speaks; and that the product then says which file is to blame.
 fn nothing_runs(world: World<'_>) -> Verdict {
-    nothing_runs_because(world, "policy.toml")
-}
-
-fn nothing_runs_because(world: World<'_>, words: &str) -> Verdict {
-    let session = world.client_permissions(careless()).run(vec![bash("touch pwned")])?;
+    let world = world.file("project/note", "a note\n")?.client_permissions(careless());
+    let read = file_call(&world, "Read", "note", &[]);
+    let session = world.run(vec![bash("touch pwned"), read])?;
     session.left_no("pwned")?;
-    session.refused(0, words)
+    session.refused(0, "OpenOxide")?;
+    session.kept_secret(1, "a note")?;
+    session.refused(1, "policy.toml")
 }

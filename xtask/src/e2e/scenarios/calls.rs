@@ -17,6 +17,7 @@ scenarios! {
     a_write_to_a_denied_path_is_blocked,
     an_edit_of_a_denied_path_is_blocked,
     a_read_of_a_secret_is_asked_for_and_so_not_read,
+    a_removal_of_the_home_is_asked_for_whatever_the_policy_allows,
     a_denial_holds_in_bypass_mode,
     a_denial_holds_in_a_subagent,
     a_project_may_tighten_the_policy,
@@ -112,6 +113,18 @@ fn a_read_of_a_secret_is_asked_for_and_so_not_read(agent: &Agent) -> Verdict {
         session.refused(step, "")?;
     }
     Ok(())
+}
+
+/// A yes of the product to the client's question would also lift the client's own safety net.
+fn a_removal_of_the_home_is_asked_for_whatever_the_policy_allows(agent: &Agent) -> Verdict {
+    let world = World::new(agent)?.client_permissions(recommended()).file("home/keep", "")?;
+    let world = world.policy("[permissions]\nallow = [\"Bash(rm *)\"]\n")?;
+    let world = world.file("project/scrap", "")?;
+    let session = world.run(vec![bash("rm scrap"), bash("rm -rf ~")])?;
+    session.left_no("scrap")?;
+    session.made("../home/keep")?;
+    // The client's own warning takes the place of the product's reason here.
+    session.refused(1, "")
 }
 
 fn a_denial_holds_in_bypass_mode(agent: &Agent) -> Verdict {

@@ -1,0 +1,95 @@
+//! `check --batch`: one answer a line, whatever the line.
+
+use serde_json::{Value, json};
+
+use crate::support::{World, code, stdout};
+
+fn batch(input: &str) -> Vec<Value> {
+    let world = World::new()
+        .policy("[permissions]\nallow = [\"Bash(npm run *)\"]\ndeny = [\"Read(//etc/**)\"]\n");
+    let output = world.run(&["check", "--batch"], input.as_bytes());
+    assert_eq!(code(&output), 0);
+    stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_bad_line_gets_an_error_and_the_rest_goes_on() {
+    let input = concat!(
+        "{\"id\":1,\"tool\":\"Bash\",\"input\":{\"command\":\"npm run x\"}}\n",
+        "not json\n",
+        "\n",
+        "{\"id\":{\"a\":[2]},\"tool\":\"Read\",\"input\":{\"file_path\":\"/etc/passwd\"},\"cwd\":\"/p\"}\n",
+        "{\"id\":3,\"tool\":\"Bash\",\"input\":{\"command\":\"ls\"},\"colour\":1}\n",
+        "{\"id\":4,\"tool\":\"Bash\",\"input\":{\"command\":\"ls\"},\"cwd\":\"relative\"}\n",
+        "{\"id\":5}\n",
+        "{\"id\":6,\"permission\":\"bash\",\"patterns\":[\"npm run a\",\"make\"],\"cwd\":\"/p\"}\n",
+        "{\"id\":7,\"permission\":\"bash\",\"patterns\":[]}\n",
+        "{\"id\":8,\"tool\":\"Bash\",\"input\":{\"command\":7}}",
+    );
+    let answers = batch(input);
+    let short = |answer: &Value| {
+        let said = answer.get("decision").map_or_else(|| json!("error"), Value::clone);
+        assert_eq!(answer["schema"], 1);
+        (answer["id"].clone(), said)
+    };
+    let expected = [
+        (json!(1), json!("allow")),
+        (Value::Null, json!("error")),
+        (json!({"a": [2]}), json!("deny")),
+        (json!(3), json!("error")),
+        (json!(4), json!("error")),
+        (json!(5), json!("error")),
+        (json!(6), json!("ask")),
+        (json!(7), json!("error")),
+        (json!(8), json!("ask")),
+    ];
+    assert_eq!(answers.iter().map(short).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn answers_have_the_shape_of_the_contract() {
+    let row = json!({"id": 7, "cwd": "/p", "tool": "Bash", "input": {"command": "timeout 5 rm $X > out.log"}});
+    let answer = batch(&format!("{row}\n")).remove(0);
+    assert_eq!(answer["id"], 7);
+    let parts = answer["parts"].as_array().unwrap();
+    let exec =
+        |argv: Value| parts.iter().any(|part| part["access"] == "exec" && part["argv"] == argv);
+    assert!(exec(json!(["timeout", "5", "rm", null])), "{answer}");
+    assert!(exec(json!(["rm", null])), "{answer}");
+    assert!(parts.iter().any(|part| part["access"] == "edit" && part["path"] == "/p/out.log"));
+    for part in parts {
+        assert!(part["decision"].is_string() && part.get("rule").is_some(), "{part}");
+    }
+    for key in ["schema", "decision", "reason", "rule", "findings", "always"] {
+        assert!(answer.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn what_is_printed_fits_the_schema_that_is_printed() {
+    let world = World::new();
+    for shape in ["policy", "decision", "request", "response", "event"] {
+        let output = world.run(&["schema", shape], b"");
+        assert_eq!(code(&output), 0);
+        let schema: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert!(schema["$schema"].is_string(), "{shape}");
+    }
+    let schema: Value =
+        serde_json::from_str(&stdout(&world.run(&["schema", "decision"], b""))).unwrap();
+    let answer = batch("{\"tool\":\"Bash\",\"input\":{\"command\":\"ls\"}}\n").remove(0);
+    for key in answer.as_object().unwrap().keys() {
+        assert!(schema["properties"].get(key).is_some(), "`{key}` is not in the schema");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_verb() {
+    let world = World::new();
+    let page = stdout(&world.run(&["man"], b""));
+    let script = stdout(&world.run(&["completions", "bash"], b""));
+    for verb in ["run", "check", "explain", "hook", "schema", "completions", "man"] {
+        assert!(page.contains(verb), "{verb}");
+        assert!(script.contains(verb), "{verb}");
+    }
+    assert!(stdout(&world.run(&["man", "check"], b"")).contains("batch"));
+}

@@ -1,0 +1,11 @@
+//! What a person types and sees: transcripts that are run.
+
+#[test]
+fn transcripts_are_true() {
+    // `/h/u` and `/p` are not there: nothing of this machine shows in a transcript.
+    trycmd::TestCases::new()
+        .env("HOME", "/h/u")
+        .env("XDG_CONFIG_HOME", "/h/u/.config")
+        .env("NO_COLOR", "1")
+        .case("tests/cmd/*.md");
+}

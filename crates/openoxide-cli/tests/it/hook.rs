@@ -1,0 +1,228 @@
+//! `hook claude` with good, bad and hostile input: it always answers, and never with an allow that nobody decided.
+
+use std::{fs, process::Command, time::Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, code, stderr, stdout};
+
+fn payload(world: &World, tool: &str, input: Value) -> Vec<u8> {
+    json!({
+        "session_id": "c6dc", "transcript_path": "/x.jsonl", "cwd": world.project(),
+        "permission_mode": "default", "hook_event_name": "PreToolUse",
+        "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_1",
+    })
+    .to_string()
+    .into_bytes()
+}
+
+/// Returns what the client would read: the decision and its reason.
+fn answer(world: &World, input: &[u8]) -> (String, String) {
+    let output = world.run(&["hook", "claude"], input);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let said = &found["hookSpecificOutput"];
+    assert_eq!(said["hookEventName"], "PreToolUse");
+    let text = |key: &str| said[key].as_str().unwrap().to_owned();
+    (text("permissionDecision"), text("permissionDecisionReason"))
+}
+
+fn decision(world: &World, command: &str) -> String {
+    answer(world, &payload(world, "Bash", json!({ "command": command }))).0
+}
+
+const POLICY: &str =
+    "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
+
+#[test]
+fn real_calls_get_real_answers() {
+    let world = World::new().policy(POLICY);
+    for (command, expected) in [
+        ("touch a", "allow"),
+        ("touch denied", "deny"),
+        ("touch a && touch denied", "deny"),
+        ("git status", "allow"),
+        ("npm publish", "ask"),
+        ("eval \"$X\"", "ask"),
+    ] {
+        assert_eq!(decision(&world, command), expected, "{command}");
+    }
+    let (found, reason) =
+        answer(&world, &payload(&world, "Bash", json!({ "command": "touch denied" })));
+    assert_eq!(found, "deny");
+    assert!(reason.contains("deny Bash(touch denied*)"), "{reason}");
+    assert!(reason.contains("policy.toml:3"), "{reason}");
+}
+
+#[test]
+fn a_cached_policy_answers_as_a_fresh_one() {
+    let world = World::new().policy(POLICY);
+    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    for _ in 0..3 {
+        assert_eq!(decision(&world, "touch a"), "allow");
+        assert_eq!(decision(&world, "touch denied"), "deny");
+    }
+    assert_eq!(fs::read_dir(world.root().join("cache/openoxide")).unwrap().count(), 1);
+    fs::write(world.user_policy(), "[permissions]\n").unwrap();
+    assert_eq!(decision(&world, "touch a"), "ask", "a changed policy counts at once");
+}
+
+#[test]
+fn what_is_no_payload_asks() {
+    let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
+    let deep = format!("{{\"hook_event_name\":\"PreToolUse\",\"x\":{}", "[".repeat(200_000));
+    let hostile: [&[u8]; 7] =
+        [b"", b"not json", b"{}", b"[]", b"\0\0", b"\xFF\xFE{\"a\":1}", deep.as_bytes()];
+    for input in hostile {
+        assert_eq!(answer(&world, input).0, "ask", "{:?}", &input[..input.len().min(20)]);
+    }
+}
+
+#[test]
+fn hostile_scripts_are_never_allowed() {
+    let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
+    let scripts = [
+        "echo ".to_owned() + &"x".repeat(10 << 20),
+        "$(".repeat(10_000),
+        "(".repeat(10_000),
+        "\"${x:-".repeat(10_000),
+        "ls \0; rm x".to_owned(),
+        "ls \u{202e}txt".to_owned(),
+        "ls \x1b[2J".to_owned(),
+        "ls\u{a0}x".to_owned(),
+    ];
+    for script in scripts {
+        assert_eq!(
+            decision(&world, &script),
+            "ask",
+            "{}",
+            script.chars().take(30).collect::<String>()
+        );
+    }
+}
+
+#[test]
+fn inputs_that_do_not_fit_their_tool_ask() {
+    let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
+    for (tool, input) in [
+        ("Bash", json!({})),
+        ("Bash", json!({ "command": ["ls", 7] })),
+        ("Read", json!({ "file_path": 7 })),
+        ("Edit", Value::Null),
+        ("WebFetch", json!({ "url": "http://a@b@c/" })),
+    ] {
+        assert_eq!(
+            answer(&world, &payload(&world, tool, input.clone())).0,
+            "ask",
+            "{tool} {input}"
+        );
+    }
+    let world = World::new();
+    assert_eq!(
+        answer(&world, &payload(&world, "Frobnicate", json!({}))).0,
+        "ask",
+        "an unknown tool"
+    );
+}
+
+#[test]
+fn a_directory_that_is_not_there_or_not_absolute_asks() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash(ls *)\"]\n");
+    let with_cwd = |cwd: &str| {
+        let mut call: Value =
+            serde_json::from_slice(&payload(&world, "Bash", json!({ "command": "touch x" })))
+                .unwrap();
+        call["cwd"] = json!(cwd);
+        answer(&world, call.to_string().as_bytes()).0
+    };
+    assert_eq!(with_cwd("relative"), "ask");
+    assert_eq!(with_cwd("/nowhere/at/all"), "ask");
+    assert_eq!(with_cwd(""), "ask");
+}
+
+#[test]
+fn a_policy_that_cannot_be_relied_on_allows_nothing() {
+    let wrong = [
+        "[permissions\n",
+        "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(rm\"]\n",
+        "[permissions]\nallow = [\"Bash(touch *)\"]\nalow = []\n",
+        "\u{0}",
+    ];
+    for text in wrong {
+        let world = World::new().policy(text);
+        assert_eq!(decision(&world, "touch a"), "ask", "{text}");
+        assert_eq!(decision(&world, "git status"), "ask", "{text}");
+    }
+    let world = World::new();
+    fs::create_dir(world.user_policy()).unwrap();
+    assert_eq!(decision(&world, "git status"), "ask", "a directory in the policy's place");
+}
+
+#[test]
+fn a_pipe_in_the_policys_place_does_not_hang_the_hook() {
+    let world = World::new();
+    assert!(Command::new("mkfifo").arg(world.user_policy()).status().unwrap().success());
+    let start = Instant::now();
+    assert_eq!(decision(&world, "git status"), "ask");
+    assert!(start.elapsed().as_secs() < 30, "it hung");
+}
+
+#[test]
+fn a_project_cannot_allow_itself_anything() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".openoxide")).unwrap();
+    for name in ["policy.toml", "policy.local.toml"] {
+        let text = "mode = \"bypass_permissions\"\n[permissions]\nallow = [\"*\"]\ndeny = [\"Bash(git *)\"]\n";
+        fs::write(world.project().join(".openoxide").join(name), text).unwrap();
+    }
+    assert_eq!(decision(&world, "touch x"), "ask");
+    assert_eq!(decision(&world, "git status"), "deny", "its denies count");
+}
+
+#[test]
+fn a_permission_request_is_left_to_the_person_unless_the_policy_decides() {
+    let world = World::new().policy(POLICY);
+    let ask = |command: &str| {
+        let mut call: Value =
+            serde_json::from_slice(&payload(&world, "Bash", json!({ "command": command })))
+                .unwrap();
+        call["hook_event_name"] = json!("PermissionRequest");
+        let output = world.run(&["hook", "claude"], call.to_string().as_bytes());
+        assert_eq!(code(&output), 0);
+        stdout(&output)
+    };
+    assert_eq!(ask("npm publish"), "");
+    assert!(ask("touch a").contains(r#""behavior":"allow""#));
+    assert!(ask("touch denied").contains(r#""behavior":"deny""#));
+}
+
+#[test]
+fn the_clients_mode_counts() {
+    let world = World::new();
+    let edit = |mode: &str| {
+        let input = json!({ "file_path": world.project().join("a.txt"), "content": "x" });
+        let mut call: Value = serde_json::from_slice(&payload(&world, "Write", input)).unwrap();
+        call["permission_mode"] = json!(mode);
+        answer(&world, call.to_string().as_bytes()).0
+    };
+    let rows = [
+        ("default", "ask"),
+        ("acceptEdits", "allow"),
+        ("plan", "deny"),
+        ("dontAsk", "deny"),
+        ("bypassPermissions", "allow"),
+        ("auto", "ask"),
+        ("whatever", "ask"),
+    ];
+    for (mode, expected) in rows {
+        assert_eq!(edit(mode), expected, "{mode}");
+    }
+}
+
+#[test]
+fn an_unknown_agent_is_an_error() {
+    let world = World::new();
+    let output = world.run(&["hook", "frobnicator"], b"");
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("frobnicator"));
+}

@@ -1,0 +1,164 @@
+//! The house itself: who may import whom, and what its documents promise.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+use crate::support::workspace;
+
+/// Every crate, and the crates of this workspace that it may import.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("protocol", &[]),
+    ("permission", &["protocol"]),
+    ("shell", &["protocol"]),
+    ("tui", &["protocol"]),
+    ("adapters", &["permission", "protocol"]),
+    ("store", &["permission", "protocol"]),
+    ("session", &["permission", "protocol", "sandbox", "shell", "store"]),
+    (
+        "cli",
+        &[
+            "adapters",
+            "permission",
+            "protocol",
+            "sandbox",
+            "server",
+            "session",
+            "shell",
+            "store",
+            "tui",
+        ],
+    ),
+];
+
+/// Crates from outside that only some may import.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("tokio", &["session", "server", "cli"]),
+    ("crossterm", &["tui"]),
+    ("ratatui", &["tui"]),
+    ("axum", &["server"]),
+    ("clap", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
+    ("annotate-snippets", &["cli"]),
+    ("landlock", &["sandbox"]),
+    ("libc", &["sandbox"]),
+    ("seccompiler", &["sandbox"]),
+    ("toml", &["store"]),
+    ("toml_edit", &["store"]),
+    ("sha2", &["session"]),
+    ("rable", &["shell"]),
+    ("tree-sitter", &["shell"]),
+];
+
+/// Returns each crate of the workspace with what it imports when it is not under test.
+fn imports() -> BTreeMap<String, Vec<String>> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut command = Command::new(cargo);
+    command.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let output = command.current_dir(workspace()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let package = |package: &Value| {
+        let normal = |of: &&Value| of["kind"].is_null() || of["kind"] == "build";
+        let name = |of: &Value| of["name"].as_str().unwrap().to_owned();
+        let imports = package["dependencies"].as_array().unwrap().iter().filter(normal).map(name);
+        (name(package), imports.collect())
+    };
+    metadata["packages"].as_array().unwrap().iter().map(package).collect()
+}
+
+fn short(name: &str) -> Option<&str> {
+    name.strip_prefix("openoxide-")
+}
+
+#[test]
+fn each_crate_imports_only_from_the_floors_below() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for (name, imports) in imports() {
+        let Some(name) = short(&name) else { continue };
+        let allowed = MAY_IMPORT.iter().find(|(of, _)| *of == name);
+        let allowed = allowed.unwrap_or_else(|| panic!("`{name}` stands on no floor")).1;
+        let upward = imports.iter().filter_map(|import| short(import));
+        wrong.extend(
+            upward
+                .filter(|import| !allowed.contains(import))
+                .map(|import| format!("`{name}` must not import `{import}`")),
+        );
+        seen += 1;
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(seen, MAY_IMPORT.len(), "the table names a crate that is not there");
+}
+
+#[test]
+fn outside_crates_stay_in_their_rooms() {
+    let mut wrong = Vec::new();
+    for (name, imports) in imports() {
+        let Some(name) = short(&name) else { continue };
+        for (outsider, rooms) in ONLY_IN {
+            if imports.iter().any(|import| import == outsider) && !rooms.contains(&name) {
+                wrong.push(format!("`{name}` must not import `{outsider}`"));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Returns every file of this name ending below the crates and the chores.
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut open = vec![workspace().join("crates"), workspace().join("xtask")];
+    let mut found = Vec::new();
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_module_says_in_its_first_line_what_it_is_for() {
+    let silent: Vec<_> = sources()
+        .into_iter()
+        .filter(|(path, text)| !text.starts_with("//!") && !path.ends_with("tests.rs"))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(silent, Vec::<PathBuf>::new());
+}
+
+#[test]
+fn only_the_sandbox_may_be_unsafe() {
+    for (path, text) in sources() {
+        if path.ends_with("src/lib.rs") || path.ends_with("openoxide-cli/src/main.rs") {
+            let sandbox = path.to_string_lossy().contains("openoxide-sandbox");
+            assert!(sandbox || text.contains("#![forbid(unsafe_code)]"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_invariant_names_a_test_that_exists() {
+    let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).unwrap();
+    let invariants: Vec<_> = text.split("**Architecture invariant:**").skip(1).collect();
+    assert!(invariants.len() >= 6, "{}", invariants.len());
+    let sources = sources();
+    for invariant in invariants {
+        let end = invariant.find("\n\n").unwrap_or(invariant.len());
+        let (said, guards) = invariant[..end].split_once("*guarded by*").expect(invariant);
+        let tests: Vec<_> = guards.split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "{said}");
+        for test in tests {
+            let function = format!("fn {test}(");
+            let there = sources.iter().any(|(_, text)| text.contains(&function));
+            assert!(there, "`{test}` guards no more:{said}");
+        }
+    }
+}

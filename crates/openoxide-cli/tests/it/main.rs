@@ -1,0 +1,16 @@
+//! The program from outside, and the house that it is built in.
+
+#[cfg(test)]
+mod batch;
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod hook;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod prompt;
+#[cfg(test)]
+mod support;

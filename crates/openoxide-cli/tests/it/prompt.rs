@@ -1,0 +1,177 @@
+//! `run` in a pseudo-terminal: the person's keys, and what becomes of the command.
+
+use std::{
+    io::{Read as _, Write},
+    num::NonZeroU16,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+use crate::support::{OPENOXIDE, World, code, stderr};
+
+fn size(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
+}
+
+/// A program in a terminal of its own.
+struct Terminal {
+    keys: Box<dyn Write + Send>,
+    screen: Arc<Mutex<vt100::Parser>>,
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+}
+
+impl Terminal {
+    fn run(world: &World, args: &[&str]) -> Self {
+        let window = PtySize { rows: 40, cols: 100, ..PtySize::default() };
+        let pair = native_pty_system().openpty(window).unwrap();
+        let mut command = CommandBuilder::new(OPENOXIDE);
+        command.args(args);
+        command.cwd(world.project());
+        command.env_clear();
+        for (name, value) in [("PATH", "/usr/bin:/bin"), ("TERM", "xterm-256color")] {
+            command.env(name, value);
+        }
+        command.env("HOME", world.root());
+        command.env("XDG_CONFIG_HOME", world.root().join("config"));
+        command.env("XDG_CACHE_HOME", world.root().join("cache"));
+        let child = pair.slave.spawn_command(command).unwrap();
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(size(40), size(100), 0)));
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let keys = pair.master.take_writer().unwrap();
+        let shown = Arc::clone(&screen);
+        std::thread::spawn(move || {
+            let _master = pair.master; // It stays open as long as there is something to read.
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = reader.read(&mut bytes) {
+                shown.lock().unwrap().process(&bytes[..read]);
+            }
+        });
+        Self { keys, screen, child }
+    }
+
+    fn text(&self) -> String {
+        self.screen.lock().unwrap().screen().contents()
+    }
+
+    fn wait_for(&self, wanted: &str) {
+        let start = Instant::now();
+        while !self.text().contains(wanted) {
+            assert!(
+                start.elapsed() < Duration::from_secs(30),
+                "no `{wanted}` in:\n{}",
+                self.text()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// Waits for the end, and returns the exit code and what stands on the screen.
+    fn end(mut self) -> (u32, String) {
+        let code = self.child.wait().unwrap().exit_code();
+        std::thread::sleep(Duration::from_millis(100));
+        (code, self.text())
+    }
+}
+
+fn touch(keys: &str) -> (u32, String, bool) {
+    let world = World::new();
+    let mut terminal = Terminal::run(&world, &["run", "-c", "git --version && touch notes.txt"]);
+    terminal.wait_for("touch notes.txt");
+    terminal.wait_for("[y]");
+    terminal.press(keys);
+    let (code, text) = terminal.end();
+    (code, text, world.project().join("notes.txt").exists())
+}
+
+#[test]
+fn yes_runs_the_command() {
+    let (code, text, there) = touch("y");
+    assert_eq!((code, there), (0, true), "{text}");
+    assert!(text.contains("git version"), "{text}");
+    assert!(text.contains("not confined"), "{text}");
+}
+
+#[test]
+fn always_and_prefix_run_it_too() {
+    for key in ["a", "p"] {
+        let (code, text, there) = touch(key);
+        assert_eq!((code, there), (0, true), "{key}: {text}");
+    }
+}
+
+#[test]
+fn no_escape_and_interrupt_run_nothing() {
+    for key in ["n", "\x1b", "\x03"] {
+        let (code, text, there) = touch(key);
+        assert_eq!((code, there), (126, false), "{key:?}: {text}");
+        assert!(text.contains("nothing was run"), "{text}");
+    }
+}
+
+#[test]
+fn a_message_comes_back() {
+    let world = World::new();
+    let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
+    terminal.wait_for("[y]");
+    terminal.press("m");
+    std::thread::sleep(Duration::from_millis(300));
+    terminal.press("use src instead");
+    std::thread::sleep(Duration::from_millis(300));
+    terminal.press("\r");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 126, "{text}");
+    assert!(text.contains("rejected: use src instead"), "{text}");
+}
+
+#[test]
+fn what_is_allowed_runs_without_a_question_and_passes_its_status_on() {
+    let world =
+        World::new().policy("[permissions]\nallow = [\"Bash(bash -c *)\", \"Bash(exit *)\"]\n");
+    let output = world.run(&["run", "-c", "exit 7"], b"");
+    assert_eq!(code(&output), 7, "{}", stderr(&output));
+    assert!(stderr(&output).contains("not confined"));
+}
+
+#[test]
+fn without_a_terminal_nothing_runs_and_the_command_to_answer_is_shown() {
+    let world = World::new();
+    let output = world.run(&["run", "-c", "touch notes.txt"], b"y\n");
+    assert_eq!(code(&output), 4);
+    assert!(stderr(&output).contains("openoxide run -c 'touch notes.txt'"), "{}", stderr(&output));
+    assert!(!world.project().join("notes.txt").exists());
+}
+
+#[test]
+fn what_is_denied_is_refused_with_its_rule() {
+    let world = World::new().policy("[permissions]\ndeny = [\"Bash(touch *)\"]\n");
+    let output = world.run(&["run", "--", "touch", "notes.txt"], b"");
+    assert_eq!(code(&output), 126);
+    assert!(stderr(&output).contains("policy.toml:2"), "{}", stderr(&output));
+    assert!(!world.project().join("notes.txt").exists());
+}
+
+#[test]
+fn a_program_is_run_as_it_is_and_may_be_missing() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash\"]\n");
+    let output = world.run(&["run", "--", "printf", "%s", "a  b;$(x)"], b"");
+    assert_eq!((code(&output), output.stdout.as_slice()), (0, &b"a  b;$(x)"[..]));
+    let output = world.run(&["run", "--", "no-such-program-here"], b"");
+    assert_eq!(code(&output), 127, "{}", stderr(&output));
+}
+
+#[test]
+fn exported_functions_and_bash_env_do_not_stand_in_for_programs() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash(git *)\"]\n");
+    let mut command = world.command(&["run", "-c", "git --version"]);
+    command.env("BASH_FUNC_git%%", "() { touch pwned; }").env("BASH_ENV", "/dev/stdin");
+    let output = command.output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("git version"), "{}", stderr(&output));
+    assert!(!world.project().join("pwned").exists());
+}

@@ -1,0 +1,44 @@
+//! The short way: scripts that are one command of plain words, as most are.
+
+use openoxide_protocol::Words;
+
+use super::bytes::is_reserved;
+
+/// Returns the words of `script`, if all of it is plain words with single blanks between them, the first of which is
+/// neither an assignment nor reserved. What is returned is what the long way returns.
+pub(crate) fn plain_words(script: &str) -> Option<Words> {
+    let mut after_blank = true;
+    for byte in script.bytes() {
+        let blank = byte == b' ';
+        if !is_plain(byte) && (!blank || after_blank) {
+            return None;
+        }
+        after_blank = blank;
+    }
+    let first = script.split(' ').next()?;
+    if after_blank || first.contains('=') || is_reserved(first) {
+        return None;
+    }
+    Some(script.split(' ').collect())
+}
+
+/// Says whether `byte` stands for itself wherever it stands in a word.
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' | b'=' | b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_words_go_the_short_way() {
+        assert_eq!(plain_words("git status").unwrap().len(), 2);
+        for script in
+            ["", " a", "a ", "a  b", "a=b c", "if a", "time a", "a;b", "a ~", "a\tb", "a {b}", "ä"]
+        {
+            assert_eq!(plain_words(script), None, "{script}");
+        }
+    }
+}
