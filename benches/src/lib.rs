@@ -6,4 +6,5 @@ pub mod peers;
 pub mod policy;
 pub mod process;
 pub mod rules;
+pub mod scripts;
 pub mod table;

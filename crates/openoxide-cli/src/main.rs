@@ -27,9 +27,9 @@ fn main() -> ExitCode {
     }
     let args = Args::parse();
     match args.verb {
-        Verb::Run(run) => commands::run::run(run, args.global),
-        Verb::Check(check) => commands::check::check(check, args.global),
-        Verb::Explain(explain) => commands::explain::explain(explain, args.global),
+        Verb::Run(run) => commands::run::run(&run, args.global),
+        Verb::Check(check) => commands::check::check(&check, args.global),
+        Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
         Verb::Hook { agent } => commands::hook::of(&agent),
         Verb::Schema { shape } => commands::schema::schema(shape),
         Verb::Completions { shell } => commands::generate::completions(shell),

@@ -23,7 +23,7 @@ use crate::{
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// Judges one call, or one on each line.
-pub(crate) fn check(args: CheckArgs, global: Global) -> Result<Exit, String> {
+pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
     let world = World::of(&args.call.policy, false)?;
     if let Err(exit) = world.sound(global) {
         return Ok(exit);
@@ -65,22 +65,21 @@ pub(crate) const fn exit_of(effect: Effect) -> Exit {
 /// Returns a decision for a person.
 pub(crate) fn in_words(decision: &Decision, script: &str, global: Global) -> String {
     let line = |text: &str| visible(text, Lines::One);
-    let mut text = format!("{}: {}\n", decision.effect.as_str(), line(&decision.reason));
+    let mut lines = vec![format!("{}: {}", decision.effect.as_str(), line(&decision.reason))];
     for part in &decision.parts {
-        let summary = line(part.access.summary());
-        let kind = part.access.permission();
-        text += &format!("  {:<6}{kind} {summary}\n", part.decision.as_str());
-        if let Some(rule) = &part.rule {
-            text += &format!("        rule `{}`{}\n", line(&rule.text), place(rule));
-        } else {
-            text += &format!("        {}\n", line(&part.reason));
-        }
+        let (kind, effect) = (part.access.permission(), part.decision.as_str());
+        lines.push(format!("  {effect:<6}{kind} {}", line(part.access.summary())));
+        lines.push(match &part.rule {
+            Some(rule) => format!("        rule `{}`{}", line(&rule.text), place(rule)),
+            None => format!("        {}", line(&part.reason)),
+        });
     }
     if !decision.always.is_empty() {
-        text += &format!("  always would add: {}\n", line(&decision.always.join(", ")));
+        lines.push(format!("  always would add: {}", line(&decision.always.join(", "))));
     }
     let colored = color::wanted(global.color, &std::io::stdout());
-    text + &report::findings(script, &decision.findings, colored)
+    lines.push(report::findings(script, &decision.findings, colored));
+    lines.join("\n")
 }
 
 /// Returns where a rule stands.

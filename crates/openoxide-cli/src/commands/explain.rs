@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// Judges one call, and says why.
-pub(crate) fn explain(args: CallArgs, global: Global) -> Result<Exit, String> {
+pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
     let world = World::of(&args.policy, true)?;
     if let Err(exit) = world.sound(global) {
         return Ok(exit);
     }
-    let operation = call::operation(&args, &world.cwd)?;
+    let operation = call::operation(args, &world.cwd)?;
     let facts = facts(&operation, world.home.as_ref());
     let context = world.context(&world.cwd);
     let decision = evaluate(&world.loaded.policy, &context, &facts);
@@ -33,19 +33,25 @@ pub(crate) fn explain(args: CallArgs, global: Global) -> Result<Exit, String> {
     if args.json {
         println!("{}", in_json(&decision, &considered)?);
     } else {
-        print!("{}", in_words(&decision, &considered, &args, &world, global));
+        print!("{}", in_words(&decision, &considered, args, &world, global));
     }
     Ok(check::exit_of(decision.effect))
 }
 
 fn in_json(decision: &Decision, considered: &[Vec<Match<'_>>]) -> Result<Value, String> {
     let mut answer = serde_json::to_value(decision).map_err(|error| error.to_string())?;
-    answer["schema"] = json!(SCHEMA);
     let parts = answer.get_mut("parts").and_then(Value::as_array_mut);
     for (part, matches) in parts.into_iter().flatten().zip(considered) {
-        part["considered"] = matches.iter().map(rule_in_json).collect();
+        add(part, "considered", matches.iter().map(rule_in_json).collect());
     }
+    add(&mut answer, "schema", json!(SCHEMA));
     Ok(answer)
+}
+
+fn add(object: &mut Value, key: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(key.to_owned(), value);
+    }
 }
 
 fn rule_in_json(found: &Match<'_>) -> Value {
@@ -65,40 +71,35 @@ fn in_words(
     world: &World,
     global: Global,
 ) -> String {
-    let mut text =
-        format!("{}: {}\n", decision.effect.as_str(), visible(&decision.reason, Lines::One));
-    text +=
-        &format!("mode {}, in {}\n", world.mode.as_str(), visible(world.cwd.as_str(), Lines::One));
+    let line = |text: &str| visible(text, Lines::One);
+    let mut lines = vec![
+        format!("{}: {}", decision.effect.as_str(), line(&decision.reason)),
+        format!("mode {}, in {}", world.mode.as_str(), line(world.cwd.as_str())),
+    ];
     for (part, matches) in decision.parts.iter().zip(considered) {
-        text += &part_in_words(part, matches);
+        lines.extend(part_in_words(part, matches));
     }
     if !decision.always.is_empty() {
-        text +=
-            &format!("\nalways would add: {}\n", visible(&decision.always.join(", "), Lines::One));
+        lines.push(format!("\nalways would add: {}", line(&decision.always.join(", "))));
     }
-    if !decision.findings.is_empty() {
-        let script = args.script.as_deref().unwrap_or_default();
-        let colored = color::wanted(global.color, &std::io::stdout());
-        text += &format!("\n{}", report::findings(script, &decision.findings, colored));
-    }
-    text
+    let script = args.script.as_deref().unwrap_or_default();
+    let colored = color::wanted(global.color, &std::io::stdout());
+    let findings = report::findings(script, &decision.findings, colored);
+    lines.push(if findings.is_empty() { findings } else { format!("\n{findings}") });
+    lines.join("\n")
 }
 
-fn part_in_words(part: &Part, matches: &[Match<'_>]) -> String {
-    let summary = visible(part.access.summary(), Lines::One);
-    let effect = part.decision.as_str();
-    let mut text = format!(
-        "\n{} {summary}\n  {effect}: {}\n",
-        part.access.permission(),
-        visible(&part.reason, Lines::One)
-    );
+fn part_in_words(part: &Part, matches: &[Match<'_>]) -> Vec<String> {
+    let line = |text: &str| visible(text, Lines::One);
+    let mut lines = vec![
+        format!("\n{} {}", part.access.permission(), line(part.access.summary())),
+        format!("  {}: {}", part.decision.as_str(), line(&part.reason)),
+    ];
     if matches.is_empty() {
-        text += "  no rule of any layer matches\n";
+        lines.push("  no rule of any layer matches".to_owned());
     }
-    for found in matches {
-        text += &rule_in_words(found);
-    }
-    text
+    lines.extend(matches.iter().map(rule_in_words));
+    lines
 }
 
 fn rule_in_words(found: &Match<'_>) -> String {
@@ -108,5 +109,5 @@ fn rule_in_words(found: &Match<'_>) -> String {
         None => "built in".to_owned(),
     };
     let fate = found.lost.unwrap_or("it decides among the rules");
-    format!("  {} `{}` ({place}): {fate}\n", found.layer_name(), visible(&rule, Lines::One))
+    format!("  {} `{}` ({place}): {fate}", found.layer_name(), visible(&rule, Lines::One))
 }

@@ -26,12 +26,12 @@ use crate::{
 };
 
 /// Judges a command, asks about it if need be, and runs it.
-pub(crate) fn run(args: RunArgs, global: Global) -> Result<Exit, String> {
+pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     let world = World::of(&args.policy, false)?;
     if world.sound(global).is_err() {
         report::note(&"until the policy is put right, every command is asked about");
     }
-    let Some(task) = Task::of(&args) else {
+    let Some(task) = Task::of(args) else {
         report::failure(
             &"say what to run: `openoxide run -c 'SCRIPT'` or `openoxide run -- PROG ARG…`",
         );
@@ -48,7 +48,7 @@ pub(crate) fn run(args: RunArgs, global: Global) -> Result<Exit, String> {
     Ok(match asked {
         Asked::Granted(permit) => task.run(permit, &operation),
         Asked::Refused(refusal) => refused(&refusal),
-        Asked::Unanswerable(request) => unanswerable(&request, &args),
+        Asked::Unanswerable(request) => unanswerable(&request, args),
     })
 }
 

@@ -27,9 +27,11 @@ fn value(schema: Schema) -> Value {
 /// A decision leaves the program with the version of its shape, and in batches with the id of its line.
 fn decision() -> Value {
     let mut schema = value(schema_for!(Decision));
-    schema["properties"]["schema"] = json!({ "const": SCHEMA });
-    schema["properties"]["id"] =
-        json!({ "description": "What the line of a batch gave as its id." });
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let id = json!({ "description": "What the line of a batch gave as its id." });
+        properties.insert("schema".to_owned(), json!({ "const": SCHEMA }));
+        properties.insert("id".to_owned(), id);
+    }
     schema
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::{World, code, stderr, stdout};
 
-fn payload(world: &World, tool: &str, input: Value) -> Vec<u8> {
+fn payload(world: &World, tool: &str, input: impl Into<Value>) -> Vec<u8> {
+    let input = input.into();
     json!({
         "session_id": "c6dc", "transcript_path": "/x.jsonl", "cwd": world.project(),
         "permission_mode": "default", "hook_event_name": "PreToolUse",

@@ -144,11 +144,8 @@ fn components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleE
             "" | "." => {}
             "**" if index + 1 == count => {
                 // What lies inside is meant; a rule that holds back holds back the directory itself, too.
-                if effect == Effect::Allow && index > 0 {
-                    glob.some()
-                } else {
-                    glob.any()
-                }
+                let strictly_inside = effect == Effect::Allow && index > 0;
+                glob_rest(glob, strictly_inside);
                 return Ok(false);
             }
             "**" => {
@@ -164,6 +161,15 @@ fn components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleE
     }
     glob.any();
     Ok(exact)
+}
+
+/// Writes what lies below a directory; `strictly` leaves the directory itself out.
+fn glob_rest(glob: &mut Glob, strictly: bool) {
+    if strictly {
+        glob.some();
+    } else {
+        glob.any();
+    }
 }
 
 /// Writes one component; says whether there is no wildcard.

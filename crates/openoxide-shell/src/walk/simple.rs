@@ -95,11 +95,22 @@ impl Walk<'_> {
             altered: false,
         };
         self.arguments(&simple.words, &mut call);
+        let reads = self.splits_input(simple);
         for assignment in &simple.assignments {
+            if reads && assignment.name == "IFS" && assignment.subscript.is_none() {
+                self.visit_word(source, &assignment.value);
+                continue;
+            }
             self.assignment(source, assignment, false);
             call.altered |= !environment::is_harmless(assignment.name);
         }
         if !simple.assignments.is_empty() { self.run_altered(&call) } else { self.run(&call, true) }
+    }
+
+    /// Says whether `IFS` before this command says how it splits what it reads, and nothing else: `IFS= read -r line`.
+    fn splits_input(&self, simple: &Simple<'_>) -> bool {
+        let name = simple.words.first().and_then(Word::plain).unwrap_or_default();
+        matches!(name, "read" | "mapfile" | "readarray") && !self.defines(name)
     }
 
     fn assignments_alone<'a>(&mut self, source: Source<'a, '_>, simple: &Simple<'a>) {

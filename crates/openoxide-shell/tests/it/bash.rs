@@ -15,9 +15,9 @@ use std::{
 
 /// Nobody, on every Linux that matters.
 const NOBODY: u32 = 65_534;
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_millis(800);
 /// Limits for the shell that runs the script: processor time, size of files, memory.
-const START: &str = "ulimit -t 1 -f 16 -v 1000000 -c 0; [ $EUID = 65534 ] && ulimit -u 400
+const START: &str = "ulimit -t 1 -f 4 -v 1000000 -c 0; [ $EUID = 65534 ] && ulimit -u 400
 exec \"$BASH\" --norc --noprofile -c \"$0\"";
 
 /// A directory in which scripts are run, one after the other.
