@@ -106,7 +106,8 @@ fn main() {
     let names: Vec<_> = scripts().into_iter().map(|(name, _)| name).collect();
     table::head(&[&["engine"], names.as_slice()].concat());
     for (index, first) in columns[0].iter().enumerate() {
-        let cells = columns.iter().map(|column| table::both(column[index].median, column[index].min));
+        let cells =
+            columns.iter().map(|column| table::both(column[index].median, column[index].min));
         table::row([first.name.clone()].into_iter().chain(cells));
     }
 }

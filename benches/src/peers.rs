@@ -5,8 +5,6 @@
 mod codex;
 mod globs;
 mod linear;
-#[cfg(feature = "heavy")]
-pub mod policy_languages;
 mod regexes;
 
 use openoxide_protocol::Effect;

@@ -21,7 +21,11 @@ pub fn time(nanos: f64) -> String {
         n if n < 1e9 => (n / 1e6, "ms"),
         n => (n / 1e9, "s"),
     };
-    if value < 10.0 && unit != "ns" { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+    if value < 10.0 && unit != "ns" {
+        format!("{value:.1} {unit}")
+    } else {
+        format!("{value:.0} {unit}")
+    }
 }
 
 /// Returns `median (min)`.

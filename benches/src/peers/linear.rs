@@ -60,7 +60,9 @@ pub fn naive(rules: &[BenchRule], query: &Query) -> Option<Effect> {
 fn by_definition(glob: &[u8], text: &[u8]) -> bool {
     match (glob.split_first(), text.split_first()) {
         (None, _) => text.is_empty(),
-        (Some((b'*', rest)), _) => (0..=text.len()).any(|eaten| by_definition(rest, &text[eaten..])),
+        (Some((b'*', rest)), _) => {
+            (0..=text.len()).any(|eaten| by_definition(rest, &text[eaten..]))
+        }
         (Some((b'?', rest)), Some((_, tail))) => by_definition(rest, tail),
         (Some((wanted, rest)), Some((found, tail))) => wanted == found && by_definition(rest, tail),
         (Some(_), None) => false,

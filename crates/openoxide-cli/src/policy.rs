@@ -21,6 +21,7 @@ pub(crate) struct World {
     pub(crate) cwd: AbsPath,
     pub(crate) home: Option<AbsPath>,
     pub(crate) roots: Vec<AbsPath>,
+    hermetic: bool,
 }
 
 impl World {
@@ -38,13 +39,29 @@ impl World {
             load(&sources, &environment)
         };
         let mode = args.mode.or(loaded.policy.mode()).unwrap_or_default();
-        Ok(Self { loaded, mode, cwd, home: environment.home, roots: roots(project) })
+        Ok(Self { loaded, mode, cwd, home: environment.home, roots: roots(project), hermetic })
     }
 
-    /// Returns the context of decisions in this directory.
-    pub(crate) fn context<'a>(&'a self, cwd: &'a AbsPath) -> Context<'a> {
+    /// Returns the context of decisions in the directory of the arguments.
+    pub(crate) fn context(&self) -> Context<'_> {
+        self.context_in(&self.cwd, &self.roots)
+    }
+
+    /// Returns the context of decisions in another directory, with the project that it belongs to.
+    pub(crate) fn context_in<'a>(&'a self, cwd: &'a AbsPath, roots: &'a [AbsPath]) -> Context<'a> {
         let doubt = self.loaded.closed.as_deref().or(self.loaded.doubt.as_deref());
-        Context { mode: self.mode, cwd, roots: &self.roots, doubt }
+        Context { mode: self.mode, cwd, roots, doubt }
+    }
+
+    /// Returns the directories of the project that `cwd` belongs to.
+    pub(crate) fn roots_of(&self, cwd: &AbsPath) -> Vec<AbsPath> {
+        if cwd == &self.cwd {
+            self.roots.clone()
+        } else if self.hermetic {
+            roots(cwd.clone())
+        } else {
+            roots(project_root(cwd, self.home.as_ref()))
+        }
     }
 
     /// Returns the place of calls in this directory.

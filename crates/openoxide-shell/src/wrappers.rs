@@ -2,10 +2,13 @@
 
 pub(crate) mod find;
 mod own;
+mod plain;
 mod shells;
 mod table;
 
 use openoxide_protocol::{Word, Words};
+
+pub use plain::adds_nothing;
 
 use crate::options::{Grammar, Item, options};
 

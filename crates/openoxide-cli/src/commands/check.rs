@@ -43,7 +43,7 @@ pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
 fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
     let operation = call::operation(args, &world.cwd)?;
     let facts = facts(&operation, world.home.as_ref());
-    let decision = evaluate(&world.loaded.policy, &world.context(&world.cwd), &facts);
+    let decision = evaluate(&world.loaded.policy, &world.context(), &facts);
     if args.json {
         let answer = Answer { schema: SCHEMA, id: None, decision: &decision };
         println!("{}", serde_json::to_string(&answer).map_err(|error| error.to_string())?);
@@ -119,6 +119,7 @@ fn batch(world: &World) -> Result<(), String> {
     let mut input = std::io::stdin().lock();
     let mut output = BufWriter::new(std::io::stdout().lock());
     let mut line = Vec::new();
+    let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
     loop {
         line.clear();
         let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut line);
@@ -128,7 +129,7 @@ fn batch(world: &World) -> Result<(), String> {
             Ok(_) => {}
             Err(error) => return Err(format!("standard input cannot be read: {error}")),
         }
-        if let Err(error) = answer_row(world, &line, &mut output) {
+        if let Err(error) = answer_row(world, &mut place, &line, &mut output) {
             return broken_pipe(&error);
         }
     }
@@ -143,8 +144,19 @@ fn broken_pipe(error: &std::io::Error) -> Result<(), String> {
     }
 }
 
-fn answer_row(world: &World, line: &[u8], output: &mut impl Write) -> std::io::Result<()> {
-    let (id, judged) = judge_row(world, line);
+/// The directory of the last line: most batches stay in one, and its project need not be looked for again.
+struct InProject {
+    cwd: AbsPath,
+    roots: Vec<AbsPath>,
+}
+
+fn answer_row(
+    world: &World,
+    place: &mut InProject,
+    line: &[u8],
+    output: &mut impl Write,
+) -> std::io::Result<()> {
+    let (id, judged) = judge_row(world, place, line);
     match judged {
         Ok(decision) => {
             let answer = Answer { schema: SCHEMA, id: Some(&id), decision: &decision };
@@ -158,14 +170,22 @@ fn answer_row(world: &World, line: &[u8], output: &mut impl Write) -> std::io::R
     output.write_all(b"\n")
 }
 
-fn judge_row(world: &World, line: &[u8]) -> (Value, Result<Decision, String>) {
+fn judge_row(
+    world: &World,
+    place: &mut InProject,
+    line: &[u8],
+) -> (Value, Result<Decision, String>) {
     let row: Row = match serde_json::from_slice(line) {
         Ok(row) => row,
         Err(error) => return (id_of(line), Err(format!("the line was not understood: {error}"))),
     };
     let judged = cwd_of(world, row.cwd.as_deref()).and_then(|cwd| {
-        let facts = facts_of_row(world, &row, &cwd)?;
-        Ok(evaluate(&world.loaded.policy, &world.context(&cwd), &facts))
+        if cwd != place.cwd {
+            *place = InProject { roots: world.roots_of(&cwd), cwd };
+        }
+        let facts = facts_of_row(world, &row, &place.cwd)?;
+        let context = world.context_in(&place.cwd, &place.roots);
+        Ok(evaluate(&world.loaded.policy, &context, &facts))
     });
     (row.id, judged)
 }

@@ -23,7 +23,7 @@ pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
     }
     let operation = call::operation(args, &world.cwd)?;
     let facts = facts(&operation, world.home.as_ref());
-    let context = world.context(&world.cwd);
+    let context = world.context();
     let decision = evaluate(&world.loaded.policy, &context, &facts);
     let considered: Vec<_> = decision
         .parts

@@ -47,6 +47,9 @@ struct Case {
     permission: Option<String>,
     patterns: Option<Vec<String>>,
     cwd: String,
+    /// Files, directories (`x/`) and links (`x -> y`) beside the project's directory, which is `p`.
+    #[serde(default)]
+    disk: Vec<String>,
     decision: Effect,
     rule: Option<String>,
     always: Option<Vec<String>>,
@@ -54,18 +57,44 @@ struct Case {
 }
 
 impl Case {
+    /// Returns the case with its files on disk, and `%%P` replaced.
+    fn on_disk(&self, world: &World) -> Self {
+        if self.disk.is_empty() {
+            return self.clone();
+        }
+        let root = format!("disk-{}", self.id);
+        let project = world.make(&format!("{root}/p"));
+        for entry in &self.disk {
+            let (name, target) = entry.split_once(" -> ").unwrap_or((entry, ""));
+            let path = world.path(&format!("{root}/{name}"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match target {
+                "" if name.ends_with('/') => fs::create_dir_all(&path).unwrap(),
+                "" => fs::write(&path, "").unwrap(),
+                target => symlink(world.path(&format!("{root}/{target}")), &path).unwrap(),
+            }
+        }
+        self.with(PROJECT_DIR, &project)
+    }
+
     /// Returns the case with `%%D` replaced.
     fn below(&self, directory: &Path) -> Self {
+        self.with(POLICY_DIR, directory)
+    }
+
+    fn with(&self, name: &str, directory: &Path) -> Self {
         let directory = directory.to_str().unwrap();
-        let text = |text: &String| text.replace(POLICY_DIR, directory);
+        let text = |text: &String| text.replace(name, directory);
         let value = |value: &Value| {
-            serde_json::from_str(&value.to_string().replace(POLICY_DIR, directory)).unwrap()
+            serde_json::from_str(&value.to_string().replace(name, directory)).unwrap()
         };
         Self {
+            policy: self.policy.iter().map(text).collect(),
             command: self.command.as_ref().map(text),
             input: self.input.as_ref().map(value),
             patterns: self.patterns.as_ref().map(|all| all.iter().map(text).collect()),
             cwd: text(&self.cwd),
+            rule: self.rule.as_ref().map(text),
             parts: self.parts.as_ref().map(|all| all.iter().map(value).collect()),
             ..self.clone()
         }
@@ -287,7 +316,7 @@ fn ids_are_unique_and_every_case_says_where_it_comes_from() {
 #[test]
 fn decisions_hold_in_the_library() {
     let world = World::new();
-    let cases = cases();
+    let cases: Vec<_> = cases().iter().map(|case| case.on_disk(&world)).collect();
     let mut wrong = Vec::new();
     for case in &cases {
         let policies = world.policies(&case.id, &case.policy);
@@ -323,7 +352,7 @@ fn judge(case: &Case, policies: &[PathBuf]) -> Value {
 #[test]
 fn decisions_hold_in_check() {
     let world = World::new();
-    let cases = cases();
+    let cases: Vec<_> = cases().iter().map(|case| case.on_disk(&world)).collect();
     let mut groups: BTreeMap<_, Vec<&Case>> = BTreeMap::new();
     for case in &cases {
         groups.entry((&case.policy, &case.mode)).or_default().push(case);
@@ -374,7 +403,8 @@ fn decisions_hold_in_the_hook_of_claude() {
     let fits = |case: &Case| {
         case.policy.len() <= 1 && case.call().is_some_and(|(tool, _)| is_of_claude(tool))
     };
-    let cases: Vec<_> = cases().into_iter().filter(fits).collect();
+    let cases: Vec<_> =
+        cases().iter().filter(|case| fits(case)).map(|case| case.on_disk(&world)).collect();
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = cases.len().div_ceil(workers);
     let wrong: Vec<_> = thread::scope(|scope| {

@@ -13,6 +13,9 @@ use crate::{
     rule::{Pattern, Space},
 };
 
+/// When more patterns than this would be filed in one place, what they differ in is looked for.
+const CROWD: u32 = 8;
+
 /// The longest beginning of a part that is looked up by its length.
 const LONGEST: usize = 63;
 
@@ -28,7 +31,7 @@ pub(crate) struct Entry<'a> {
 }
 
 /// Where a pattern is filed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     /// Under its leading parts alone.
     Leading,
@@ -66,17 +69,17 @@ struct Builder {
 /// Appends table, nodes, programs and lists to `out`, which holds the header, and fills the header in.
 pub(crate) fn lay_out(entries: &[Entry<'_>], out: &mut Vec<u8>) {
     let mut builder = Builder::default();
-    let rarity = pieces(entries);
+    let crowds = Crowds::of(entries);
     for entry in entries {
-        builder.add(entry, &rarity);
+        builder.add(entry, &crowds);
     }
     builder.write(out);
 }
 
 impl Builder {
-    fn add(&mut self, entry: &Entry<'_>, rarity: &HashMap<[u8; 4], u32>) {
+    fn add(&mut self, entry: &Entry<'_>, crowds: &Crowds) {
         let space = entry.pattern.space;
-        let (leading, key) = file(entry.pattern, rarity);
+        let (leading, key) = crowds.file(entry.pattern);
         let code = self.code(&entry.pattern.code);
         let hash = self.descend(space, &leading, &key);
         let node = self.node(hash);
@@ -264,8 +267,45 @@ fn is_open(code: &[u8]) -> bool {
     matches!((steps.next(), steps.next()), (Some(Step::Any), None))
 }
 
-/// Chooses where a pattern is filed: its leading parts, and the most telling thing behind them.
-fn file(pattern: &Pattern, rarity: &HashMap<[u8; 4], u32>) -> (Vec<u8>, Key) {
+/// A pattern's leading parts, and the most telling thing behind them.
+type Place = (Vec<u8>, Key);
+
+/// How many patterns share a place, and in how many each four-byte piece stands.
+struct Crowds {
+    places: HashMap<(Space, Place), u32>,
+    pieces: HashMap<[u8; 4], u32>,
+}
+
+impl Crowds {
+    fn of(entries: &[Entry<'_>]) -> Self {
+        let (mut places, mut pieces) = (HashMap::new(), HashMap::new());
+        for Entry { pattern, .. } in entries {
+            *places.entry((pattern.space, place(pattern))).or_insert(0) += 1;
+            for piece in windows(&later_parts(&pattern.code, pattern.space.separator())) {
+                *pieces.entry(*piece).or_insert(0) += 1;
+            }
+        }
+        Self { places, pieces }
+    }
+
+    /// Chooses where a pattern is filed: in its own place, but under its rarest piece where that place is crowded.
+    fn file(&self, pattern: &Pattern) -> Place {
+        let own = (pattern.space, place(pattern));
+        let telling = own.1 != (Vec::new(), Key::Leading);
+        let crowd = self.places.get(&own).copied().unwrap_or(0);
+        if telling && crowd <= CROWD {
+            return own.1;
+        }
+        let later = later_parts(&pattern.code, pattern.space.separator());
+        let rarity = |piece: &[u8; 4]| self.pieces.get(piece).copied().unwrap_or(0);
+        match windows(&later).min_by_key(|piece| (rarity(piece), **piece)) {
+            Some(piece) if !telling || rarity(piece) < crowd => (Vec::new(), Key::Piece(*piece)),
+            _ => own.1,
+        }
+    }
+}
+
+fn place(pattern: &Pattern) -> Place {
     let separator = pattern.space.separator();
     let first = first_literal(&pattern.code);
     let cut = first.iter().rposition(|byte| *byte == separator).map_or(0, |at| at + 1);
@@ -285,10 +325,7 @@ fn file(pattern: &Pattern, rarity: &HashMap<[u8; 4], u32>) -> (Vec<u8>, Key) {
         let text = part.text.get(..part.text.len().min(LONGEST)).unwrap_or_default();
         return (leading, Key::LaterBeginning(text.to_vec()));
     }
-    match windows(&later).min_by_key(|piece| (rarity.get(*piece).copied().unwrap_or(0), *piece)) {
-        Some(piece) => (Vec::new(), Key::Piece(*piece)),
-        None => (leading, Key::Leading),
-    }
+    (leading, Key::Leading)
 }
 
 /// A piece of text behind the first wildcard, without separators.
@@ -323,16 +360,4 @@ fn later_parts(code: &[u8], separator: u8) -> Vec<Later<'_>> {
 
 fn windows<'a>(parts: &'a [Later<'a>]) -> impl Iterator<Item = &'a [u8; 4]> {
     parts.iter().flat_map(|part| part.text.windows(4)).filter_map(|piece| piece.try_into().ok())
-}
-
-/// Counts in how many patterns each four-byte piece stands.
-fn pieces(entries: &[Entry<'_>]) -> HashMap<[u8; 4], u32> {
-    let mut counts = HashMap::new();
-    for entry in entries {
-        let later = later_parts(&entry.pattern.code, entry.pattern.space.separator());
-        for piece in windows(&later) {
-            *counts.entry(*piece).or_insert(0) += 1;
-        }
-    }
-    counts
 }

@@ -262,6 +262,7 @@ fn written(layers: &[Layer]) -> String {
 
 /// A million cases by default; `OPENOXIDE_REFERENCE_POLICIES` multiplies them by hundreds.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test may be told how long to run")]
 fn the_index_agrees_with_the_naive_evaluator() {
     let policies = std::env::var("OPENOXIDE_REFERENCE_POLICIES").ok().and_then(|n| n.parse().ok());
     let mut dice = Dice(0x0BAD_5EED_0BAD_5EED);

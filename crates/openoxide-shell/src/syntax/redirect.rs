@@ -3,7 +3,7 @@
 use super::{
     bytes::is_name,
     cursor::{Parsed, Parser},
-    tree::{Redirect, Target},
+    tree::{Piece, Redirect, Target, Word},
 };
 
 /// More digits than any descriptor has: bash takes longer ones for words.
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
             return self.announce_heredoc(false).map(Target::Heredoc);
         }
         if self.eat("<&") || self.eat(">&") {
-            let word = self.target_word()?;
+            let word = if self.sees("-") { self.closing() } else { self.target_word()? };
             return Ok(Target::Duplicate { word, may_open: standard_output });
         }
         if self.eat("<>") || self.eat(">>") || self.eat(">|") {
@@ -96,14 +96,19 @@ impl<'a> Parser<'a> {
         self.file(if read { Target::Read } else { Target::Write })
     }
 
-    fn file(
-        &mut self,
-        target: impl FnOnce(super::tree::Word<'a>) -> Target<'a>,
-    ) -> Parsed<Target<'a>> {
+    /// Reads the `-` that is a part of the operator: what follows it is another word.
+    fn closing(&mut self) -> Word<'a> {
+        let start = self.at;
+        self.at += 1;
+        let pieces = vec![Piece::Plain(self.slice(start, self.at))];
+        Word { pieces, span: self.span_from(start) }
+    }
+
+    fn file(&mut self, target: impl FnOnce(Word<'a>) -> Target<'a>) -> Parsed<Target<'a>> {
         self.target_word().map(target)
     }
 
-    fn target_word(&mut self) -> Parsed<super::tree::Word<'a>> {
+    fn target_word(&mut self) -> Parsed<Word<'a>> {
         self.no_hidden(b"<>&|-(")?;
         self.skip_blanks();
         self.word()

@@ -25,7 +25,7 @@ impl Walk<'_> {
         if !self.is_plain_arithmetic(pieces) {
             self.opaque(source.slice(span), span, Code::Evaluated);
         }
-        self.arithmetic_assignments(pieces);
+        self.arithmetic_assignments(pieces, span);
     }
 
     /// Walks a word that is read as arithmetic, its substitutions walked before.
@@ -34,11 +34,16 @@ impl Walk<'_> {
             let span = self.span(source, word.span);
             self.opaque(source.slice(word.span), span, Code::Evaluated);
         }
-        self.arithmetic_assignments(&word.pieces);
+        let span = self.span(source, word.span);
+        self.arithmetic_assignments(&word.pieces, span);
     }
 
     /// Says whether nothing but what is visible can run when these pieces are read as arithmetic.
     pub(super) fn is_plain_arithmetic(&self, pieces: &[Piece<'_>]) -> bool {
+        let any_text = self.seen.taints_any() || self.known.taints_any();
+        if any_text && pieces.len() > 1 && has_partial_names(&joined(pieces)) {
+            return false;
+        }
         pieces.iter().all(|piece| match piece {
             Piece::Fixed(text) => self.is_plain_text(text),
             Piece::Plain(text) => self.is_plain_text(text),
@@ -71,33 +76,77 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes the variables that arithmetic may assign: its results are numbers.
-    fn arithmetic_assignments(&mut self, pieces: &[Piece<'_>]) {
-        for piece in pieces {
-            let text: &str = match piece {
-                Piece::Fixed(text) => text,
-                Piece::Plain(text) => text,
-                _ => continue,
-            };
-            if text.contains('=') || text.contains("++") || text.contains("--") {
-                names(text).for_each(|name| {
-                    self.assign(name, Value::Number);
-                    self.state.variables.forget(name);
-                });
-            }
+    /// Notes that the names in a text of arithmetic may be assigned.
+    pub(super) fn number_assignments(&mut self, text: &str, span: Span) {
+        for name in names(text) {
+            self.check_value(name, &Value::Digits, span, text);
+            self.assign(name, Value::Digits);
         }
-        // `x$i=1` and `++$x` assign to a name that is put together.
-        let expands = pieces.iter().any(|piece| !matches!(piece, Piece::Fixed(_)));
-        let changes =
-            pieces.iter().any(|piece| matches!(piece, Piece::Fixed(text) if is_changing(text)));
-        if expands && changes {
+    }
+
+    /// Notes the variables that arithmetic may assign: its results are numbers.
+    fn arithmetic_assignments(&mut self, pieces: &[Piece<'_>], span: Span) {
+        let text = joined(pieces);
+        if !is_changing(&text) {
+            return;
+        }
+        self.number_assignments(&text, span);
+        // `x$i=1` and `++$x` assign to a name that is put together: to any.
+        if names_are_made(&text) {
             self.state.variables.clear();
+            self.seen.reprogrammed = true;
         }
     }
 }
 
+/// Stands for what is expanded in a text of arithmetic.
+const GAP: char = '\0';
+
+/// Returns a text of arithmetic without its blanks, and with gaps where something is expanded.
+fn joined(pieces: &[Piece<'_>]) -> String {
+    let mut text = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Fixed(fixed) => text.push_str(fixed),
+            Piece::Plain(plain) => text.push_str(plain),
+            _ => text.push(GAP),
+        }
+    }
+    text.retain(|letter| !letter.is_ascii_whitespace());
+    text
+}
+
+/// Says whether a text of arithmetic assigns: it has `++`, `--`, or a `=` that compares nothing.
 fn is_changing(text: &str) -> bool {
-    text.contains('=') || text.contains("++") || text.contains("--")
+    let shifts = text.contains("<<=") || text.contains(">>=");
+    let compared = ["==", "!=", "<=", ">="]
+        .iter()
+        .fold(text.to_owned(), |text, operator| text.replace(operator, ""));
+    shifts || compared.contains('=') || text.contains("++") || text.contains("--")
+}
+
+/// Says whether an expansion may be a part of a name.
+fn has_partial_names(text: &str) -> bool {
+    let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    text.match_indices(GAP).any(|(at, _)| {
+        let (before, after) = text.split_at_checked(at).unwrap_or_default();
+        before.ends_with(in_name) || after.trim_start_matches(GAP).starts_with(in_name)
+    })
+}
+
+/// Says whether an expansion may be a name that is assigned, or a part of one.
+fn names_are_made(text: &str) -> bool {
+    has_partial_names(text)
+        || text.match_indices(GAP).any(|(at, _)| {
+            let (before, after) = text.split_at_checked(at).unwrap_or_default();
+            let after = after.trim_start_matches(GAP);
+            let operator: String =
+                after.chars().take_while(|letter| "+-*/%&|^<>=!".contains(*letter)).collect();
+            before.ends_with("++")
+                || before.ends_with("--")
+                || after.starts_with('[')
+                || is_changing(&operator)
+        })
 }
 
 /// Returns the names in a text of arithmetic.

@@ -16,6 +16,8 @@ const LONGEST: usize = 2048;
 pub(super) enum Value {
     Known(String),
     Number,
+    /// Digits and blanks, or nothing at all.
+    Digits,
     /// Any text.
     Text,
 }
@@ -25,7 +27,7 @@ impl Walk<'_> {
     pub(super) fn assign(&mut self, name: &str, value: Value) {
         let text = match &value {
             Value::Known(text) => !is_number(text),
-            Value::Number => false,
+            Value::Number | Value::Digits => false,
             Value::Text => true,
         };
         self.seen.assign(name, text);
@@ -37,7 +39,7 @@ impl Walk<'_> {
                 self.state.variables.set(name, Certain::Text(text));
             }
             Value::Number => self.state.variables.set(name, Certain::Number),
-            Value::Known(_) | Value::Text => self.state.variables.forget(name),
+            Value::Known(_) | Value::Digits | Value::Text => self.state.variables.forget(name),
         }
     }
 
@@ -82,11 +84,7 @@ impl Walk<'_> {
         if matches!(name, "BASH_CMDS" | "BASH_ALIASES") || expanded && !harmless {
             self.opaque(text, span, Code::Evaluated);
         }
-        // bash reads its options from these, and can begin to read text in another way; or it runs the file first.
-        if matches!(
-            name,
-            "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASHOPTS" | "SHELLOPTS" | "ENV" | "BASH_ENV"
-        ) {
+        if environment::runs_code(name) {
             self.opaque(text, span, Code::Environment);
         }
         if name == "CDPATH" {
@@ -113,6 +111,7 @@ impl Walk<'_> {
     pub(super) fn text_value(&self, text: &Text) -> Value {
         match text.known() {
             Some(known) => Value::Known(known.to_owned()),
+            None if text.is_numbers() && text.may_be_empty() => Value::Digits,
             None if text.is_numbers() => Value::Number,
             None => Value::Text,
         }
@@ -125,14 +124,21 @@ impl Walk<'_> {
         name: &str,
         words: Option<&[Word<'a>]>,
     ) {
-        let mut numbers = words.is_some();
+        let (mut numbers, mut full) = (words.is_some(), true);
         for word in words.unwrap_or_default() {
             self.visit_word(source, word);
             numbers &= self.expand_all(word, &mut |text| text.is_numbers());
+            full &= self.expand_all(word, &mut |text| !text.may_be_empty());
         }
         self.check_value(name, &Value::Text, Span::default(), name);
-        self.assign(name, if numbers { Value::Number } else { Value::Text });
-        self.state.variables.forget(name);
+        self.assign(
+            name,
+            match (numbers, full) {
+                (true, true) => Value::Number,
+                (true, false) => Value::Digits,
+                (false, _) => Value::Text,
+            },
+        );
     }
 }
 

@@ -27,12 +27,25 @@ pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'
     for piece in pieces {
         match piece {
             Piece::Plain(text) => parts.extend(text.chars().map(Part::Letter)),
+            piece if grows(piece) => return None,
             piece => parts.push(Part::Piece(piece)),
         }
     }
     // Each group is one level of recursion, and doubles the words at least.
     let groups = parts.iter().filter(|part| is(part, '{')).count();
     if groups > MOST_GROUPS { None } else { expand(&parts, 0) }
+}
+
+/// Says whether a piece may become another one by what braces put behind it: `$x{1,2}` is `$x1 $x2`.
+fn grows(piece: &Piece<'_>) -> bool {
+    match piece {
+        Piece::Fixed(text) => text == "$",
+        Piece::Parameter(parameter) => {
+            let length = parameter.span.end.saturating_sub(parameter.span.start);
+            usize::try_from(length).is_ok_and(|length| length == parameter.name.len() + 1)
+        }
+        _ => false,
+    }
 }
 
 fn expand<'p, 'a>(parts: &[Part<'p, 'a>], depth: u8) -> Option<Vec<Vec<Part<'p, 'a>>>> {

@@ -313,8 +313,8 @@ impl Walk<'_> {
                 return self.opaque(call.text, call.span, Code::Evaluated);
             }
             if let Word::Known(text) | Word::Begins(text) = word {
-                let name = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
-                name.for_each(|name| self.assign(name, Value::Number));
+                let text = text.to_owned();
+                self.number_assignments(&text, call.span);
             }
         }
         self.state.variables.clear();

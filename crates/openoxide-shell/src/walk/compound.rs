@@ -30,6 +30,7 @@ impl Walk<'_> {
                     let failed = walk.list(source, body);
                     walk.settle(failed);
                 });
+                self.state.variables.forget(name);
             }
             Compound::ForArithmetic { parts, body } => {
                 let whole = self.span(source, Span::new(0, source.text.len()));
@@ -52,8 +53,8 @@ impl Walk<'_> {
             }
             Compound::Function { name, body } => self.function(source, name, body),
             Compound::Coprocess { name, body } => {
-                self.assign(name, Value::Number);
-                self.assign(&format!("{name}_PID"), Value::Number);
+                self.assign(name, Value::Digits);
+                self.assign(&format!("{name}_PID"), Value::Digits);
                 self.apart(|walk| {
                     walk.command(source, body);
                 });

@@ -59,6 +59,14 @@ pub(super) fn changes_programs(name: &str) -> bool {
         || name.ends_with("_ASKPASS")
 }
 
+/// Says whether a shell that starts with `name` set runs code of its value's choice, or reads scripts in another way.
+pub(super) fn runs_code(name: &str) -> bool {
+    matches!(
+        name,
+        "BASH_ENV" | "ENV" | "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASHOPTS" | "SHELLOPTS"
+    ) || name.starts_with("BASH_FUNC_")
+}
+
 /// Says whether a program does the same with `name` before it as without, as far as rules can tell.
 pub(super) fn is_harmless(name: &str) -> bool {
     matches!(

@@ -16,6 +16,8 @@ pub(super) struct Text {
     many: bool,
     /// Something in it may be text that the script does not show.
     tainted: bool,
+    /// A gap may be empty, or hold blanks.
+    hollow: bool,
     /// Its gaps hold more than digits.
     wordy: bool,
     quoted: bool,
@@ -42,7 +44,12 @@ impl Text {
 
     /// Says whether there is nothing but numbers in it.
     pub(super) fn is_numbers(&self) -> bool {
-        !self.many && !self.wordy && super::assign::is_number(&self.text)
+        !self.wordy && super::assign::is_number(&self.text)
+    }
+
+    /// Says whether it may be empty, or several words.
+    pub(super) const fn may_be_empty(&self) -> bool {
+        self.hollow || self.many
     }
 
     /// Says whether it is `name=` and a number.
@@ -189,7 +196,8 @@ impl Walk<'_> {
             Piece::Parameter(parameter) => self.parameter(parameter, quoted, text),
             Piece::Command(list) => {
                 let numeric = number::prints_number(list) && !self.reprogrammed();
-                self.unknown(quoted || numeric, !numeric, text);
+                text.hollow = true;
+                self.unknown(quoted, !numeric, text);
             }
             Piece::Backquote(..) => self.unknown(quoted, true, text),
             Piece::Arithmetic(_) => text.gap(false),

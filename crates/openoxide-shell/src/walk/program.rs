@@ -168,6 +168,9 @@ impl Walk<'_> {
             if environment::changes_programs(variable) {
                 self.note(Code::Environment, call.span);
             }
+            if environment::runs_code(variable) {
+                self.opaque(call.text, call.span, Code::Environment);
+            }
             altered |= !environment::is_harmless(variable);
         }
         altered

@@ -11,7 +11,7 @@ impl Walk<'_> {
         let span = self.span(source, redirect.span);
         let text = source.slice(redirect.span);
         if let Some(name) = redirect.variable {
-            self.assign(name, Value::Number);
+            self.assign(name, Value::Digits);
             self.check_value(name, &Value::Text, span, text);
         }
         match &redirect.target {

@@ -78,6 +78,11 @@ impl Whole {
                 .is_none_or(|assigned| assigned.times == 1)
     }
 
+    /// Says whether the script may put such text into any variable.
+    pub(super) fn taints_any(&self) -> bool {
+        self.wild || self.names.iter().any(|assigned| assigned.text)
+    }
+
     /// Says whether the script may put text into `name` that is dangerous in arithmetic.
     pub(super) fn taints(&self, name: &str) -> bool {
         self.wild || self.names.iter().any(|assigned| assigned.name == name && assigned.text)

@@ -20,6 +20,10 @@ const PATIENCE: Duration = Duration::from_millis(800);
 const START: &str = "ulimit -t 1 -f 4 -v 1000000 -c 0; [ $EUID = 65534 ] && ulimit -u 400
 exec \"$BASH\" --norc --noprofile -c \"$0\"";
 
+/// What programs print: numbers, where the analysis says so.
+const PRINT: &str =
+    "case $1 in wc|seq|date|nproc|id|grep) builtin echo '1 2' ;; *) builtin echo 'q 7' ;; esac";
+
 /// A directory in which scripts are run, one after the other.
 #[derive(Debug)]
 pub(crate) struct Yard {
@@ -96,7 +100,7 @@ impl Yard {
 
     fn start(&self, script: &str, status: u8, record: &Path) -> Child {
         let handler = format!(
-            "() {{ builtin printf '%s\\0' $# \"$@\" >>{}; builtin return {status}; }}",
+            "() {{ builtin printf '%s\\0' $# \"$@\" >>{}; {PRINT}; builtin return {status}; }}",
             record.display()
         );
         let mut command = Command::new(&self.bash);
@@ -121,10 +125,15 @@ impl Yard {
 
 /// Reads the record: for each command the number of its words, and these.
 fn commands(record: &str) -> Vec<Vec<String>> {
-    let mut words = record.split_terminator('\0');
+    // The limits may have cut the last word.
+    let whole = record.rfind('\0').map_or("", |end| record.get(..end).unwrap());
+    let mut words = whole.split('\0');
     let mut commands = Vec::new();
-    while let Some(count) = words.next().and_then(|count| count.parse().ok()) {
-        commands.push(words.by_ref().take(count).map(str::to_owned).collect());
+    while let Some(count) = words.next().and_then(|count| count.parse::<usize>().ok()) {
+        let command: Vec<_> = words.by_ref().take(count).map(str::to_owned).collect();
+        if command.len() == count {
+            commands.push(command);
+        }
     }
     commands
 }

@@ -103,6 +103,7 @@ fn words_are_known_as_far_as_they_are_certain() {
         ("x \"$@\" \"$*\" \"${a[@]}\"", &["exec x <*> <*> <*>"]),
         ("x * a?b [ab] '*' \\*", &["exec x <*> <*> <*> * *"]),
         ("x {a,b}c {1..3} {} {a} a{b", &["exec x ac bc 1 2 3 {} {a} a{b"]),
+        ("y=1; x $y{a,b} ${y}{a,b} {a,$y}c {a,$}c", &["exec x <*> 1a 1b <*> <*>"]),
         ("x ~ ~/a ~root/b a~ '~'", &["exec x /home/me /home/me/a <?> a~ ~"]),
         ("x $HOME \"$PWD/a\" $((1+1)) $#", &["exec x /home/me /home/me/project/a <?> <?>"]),
         ("d=build; rm -rf $d \"$d/x\"", &["exec rm -rf build build/x"]),
@@ -111,6 +112,17 @@ fn words_are_known_as_far_as_they_are_certain() {
         ("d=a; for i in 1 2; do x $d; d=b; done", &["exec x <*>"]),
         ("d=a; (d=b); x $d; d=c y; z $d", &["exec x a", "exec y", "exec z <*>"]),
         ("d=a; read d; x $d", &["exec read d", "exec x <*>"]),
+        ("for i in 1 2; do x a$i; done; y $i", &["exec x a<?>", "exec y <*>"]),
+        ("for i in $(seq 3); do x $i; done", &["exec seq 3", "exec x <*>"]),
+        (
+            "n=$(wc -l < f); x $n $(seq 3)",
+            &["read /home/me/project/f", "exec wc -l", "exec seq 3", "exec x <*> <*>"],
+        ),
+        ("a=5; ((a[0]=6)); x $a", &["exec x <*>"]),
+        (
+            "a=5; b=6; (( $c == 5 )); x $a; ((b+=1)); y $a $b; (($c=1)); z $a",
+            &["exec x 5", "exec y 5 <*>", "exec z <*>"],
+        ),
         ("HOME=/x; y ~", &["exec y <?>"]),
     ]);
 }
@@ -202,6 +214,9 @@ fn what_cannot_be_known_is_opaque() {
         "declare 'a[$(id)]=x'",
         "let 'a[$(id)]=1'",
         "x='a[$(id)]'; echo ${!x}",
+        "read x1; i=1; (( x$i ))",
+        "env BASH_ENV=./x bash -c ls",
+        "declare -a x='($(id))'",
         "declare -n x=y",
         "declare -i x=y",
         "mapfile -C id x",
