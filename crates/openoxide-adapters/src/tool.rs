@@ -40,12 +40,20 @@ fn unfit(tool: &str, why: &str) -> Action {
 }
 
 fn text<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
-    keys.iter().find_map(|key| input.get(key)).and_then(Value::as_str)
+    only(input, keys).and_then(Value::as_str)
+}
+
+/// Returns the value under the first of these keys. Where two of them say different things, each agent reads its own, and
+/// none may be judged in the place of another.
+fn only<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a Value> {
+    let mut found = keys.iter().filter_map(|key| input.get(key));
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
 }
 
 /// A script, or words that are run as they are.
 fn command(input: &Value) -> Action {
-    match input.get("command").or_else(|| input.get("cmd")) {
+    match only(input, &["command", "cmd"]) {
         Some(Value::String(script)) => Action::Command { script: script.clone() },
         Some(Value::Array(words)) => {
             match words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
@@ -87,6 +95,12 @@ fn searched(tool: &str, input: &Value) -> Action {
         && let Some(pattern) = text(input, &["pattern"])
     {
         paths.extend(fixed_part(place, pattern));
+    }
+    // What a search is narrowed down to is what it shows.
+    if tool.eq_ignore_ascii_case("grep")
+        && let Some(pattern) = text(input, &["glob", "include"])
+    {
+        paths.push(format!("{place}/{pattern}"));
     }
     Action::Read { paths }
 }

@@ -173,7 +173,8 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
                 CommandClass::Unknown => (Effect::Ask, Why::NoRule),
             };
             let outcome = by_rule_or(ruling(policy, subject), default);
-            if known { outcome } else { held_back(policy, &exec.argv, outcome) }
+            let outcome = by_base_name(policy, subject, outcome);
+            if known { outcome } else { held_back(policy, subject.bytes, outcome) }
         }
         Access::Read(path) => by_path(policy, context, path, Space::Read),
         Access::Edit(path) => by_path(policy, context, path, Space::Edit),
@@ -231,19 +232,41 @@ fn by_rule_or(ruling: Option<Ruling>, default: (Effect, Why)) -> Outcome {
     }
 }
 
+/// A rule that holds a program back holds it back in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
+/// does not: `./ls` is not `ls`.
+#[inline]
+fn by_base_name(policy: &PolicyStack, subject: Subject<'_>, outcome: Outcome) -> Outcome {
+    let Some(bytes) = base_name(subject.bytes) else { return outcome };
+    match ruling(policy, Subject { bytes, ..subject }) {
+        Some(found) if found.effect > Effect::Allow && found.effect >= outcome.effect => {
+            Outcome { effect: found.effect, ruling: Some(found), why: Why::Rule }
+        }
+        _ => outcome,
+    }
+}
+
 fn by_name(policy: &PolicyStack, space: Space, bytes: &[u8]) -> Outcome {
     let subject = Subject { space, bytes, has_many: false };
     by_rule_or(ruling(policy, subject), (Effect::Ask, Why::NoRule))
 }
 
 /// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant.
-fn held_back(policy: &PolicyStack, argv: &openoxide_protocol::Words, outcome: Outcome) -> Outcome {
-    match possible::strictest(policy, argv) {
+fn held_back(policy: &PolicyStack, argv: &[u8], outcome: Outcome) -> Outcome {
+    let possible = possible::strictest(policy, argv)
+        .max(base_name(argv).and_then(|argv| possible::strictest(policy, argv)));
+    match possible {
         Some(effect) if outcome.effect == Effect::Allow => {
             Outcome { effect: Effect::Ask, ruling: outcome.ruling, why: Why::Possible(effect) }
         }
         _ => outcome,
     }
+}
+
+/// Returns a command with its program's name alone, where it is given with a directory.
+fn base_name(argv: &[u8]) -> Option<&[u8]> {
+    let name = argv.split(|byte| *byte == 0).next()?;
+    let slash = name.iter().rposition(|byte| *byte == b'/')?;
+    argv.get(slash + 1..)
 }
 
 /// Judges every spelling of a path; the strictest counts.
@@ -265,6 +288,8 @@ fn by_path(
     let written = one(&path.path);
     match path.resolved.as_ref().map(one) {
         Some(resolved) if resolved.effect > written.effect => resolved,
+        // Between two that ask, the one that a person wants to ask counts: a mode does not answer it.
+        Some(resolved) if resolved.effect == written.effect && spoken(&resolved) => resolved,
         _ => written,
     }
 }
@@ -370,7 +395,7 @@ fn above_the_floor(mode: PermissionMode, access: &Access, outcome: Outcome) -> O
         }
         Access::Read(path)
             if mode != PermissionMode::BypassPermissions
-                && !matches!(outcome.ruling, Some(ruling) if ruling.exact)
+                && !(path.resolved.is_none() && matches!(outcome.ruling, Some(ruling) if ruling.exact))
                 && path.spellings().any(safety_floor::is_secret) =>
         {
             ask(Why::Secret)

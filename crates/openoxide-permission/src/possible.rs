@@ -1,6 +1,6 @@
 //! Whether a rule *could* match a command that is only partly known.
 
-use openoxide_protocol::{Effect, Words};
+use openoxide_protocol::Effect;
 
 use crate::{
     glob::{self, Step},
@@ -13,10 +13,9 @@ use crate::{
 const SOME_TEXT: u8 = 0xFF;
 const SOME_WORDS: u8 = 0xFE;
 
-/// Returns the strictest effect among the rules that ask or deny and could match `words`, whatever its unknown parts
+/// Returns the strictest effect among the rules that ask or deny and could match a command, whatever its unknown parts
 /// are; the built-in rules do not count.
-pub(crate) fn strictest(policy: &PolicyStack, words: &Words) -> Option<Effect> {
-    let subject = words.as_bytes();
+pub(crate) fn strictest(policy: &PolicyStack, subject: &[u8]) -> Option<Effect> {
     let unknown = subject.iter().position(|byte| matches!(*byte, SOME_TEXT | SOME_WORDS))?;
     let known = subject.get(..unknown).unwrap_or_default();
     policy
@@ -115,6 +114,8 @@ fn successors(
 
 #[cfg(test)]
 mod tests {
+    use openoxide_protocol::Words;
+
     use super::*;
     use crate::pattern::command;
 

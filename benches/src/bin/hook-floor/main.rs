@@ -19,7 +19,7 @@ use openoxide_benches::{clock::median, process, table};
 use rows::Row;
 
 /// The call that every hook is asked about.
-const PAYLOAD: &str = r#"{"session_id":"5b0c","transcript_path":"/w/t.jsonl","cwd":"/w/project","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","description":"Build"},"tool_use_id":"toolu_01"}"#;
+const PAYLOAD: &str = r#"{"session_id":"5b0c","transcript_path":"/tmp/t.jsonl","cwd":"PROJECT","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","description":"Build"},"tool_use_id":"toolu_01"}"#;
 
 /// What is slower than this many `/bin/true` runs in fewer rounds.
 const SLOW: f64 = 20.0;
@@ -44,7 +44,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn all(arguments: &Arguments, place: &Path) -> Result<(), Box<dyn Error>> {
     let payload = place.join("payload.json");
-    fs::write(&payload, PAYLOAD)?;
+    let project = place.join("project");
+    fs::create_dir_all(project.join(".git"))?;
+    fs::write(&payload, PAYLOAD.replace("PROJECT", &project.to_string_lossy()))?;
     let mut rows = rows::rows(place, &payload, &arguments.program, &arguments.peers)?;
     measure(&mut rows, &payload, arguments.rounds)?;
     print(&mut rows);

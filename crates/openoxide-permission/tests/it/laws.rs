@@ -258,3 +258,39 @@ fn an_empty_policy_asks() {
     assert_eq!(decide(&policy, &context, &run("x")).effect, Ask);
     assert_eq!(decide(&policy, &context, &read("/x")).effect, Ask);
 }
+
+#[test]
+fn a_program_is_held_back_in_whichever_directory_it_lies() {
+    let rules = [layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")])];
+    for (command, expected) in [
+        ("/bin/rm x", Deny),
+        ("./rm x", Deny),
+        ("a/mv x", Ask),
+        ("/bin/rmx y", Allow),
+        ("/bin/ls x", Allow),
+    ] {
+        assert_eq!(answer(&rules, Normal, run(command)), expected, "{command}");
+    }
+    let ls = [layer(LayerKind::User, &[(Allow, "Bash(ls *)")])];
+    assert_eq!(answer(&ls, Normal, run("./ls x")), Ask, "`./ls` is not `ls`");
+    let mut unknown = Words::new();
+    unknown.push("/bin/rm");
+    unknown.push_unknown();
+    let rf = [layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm -rf *)")])];
+    assert_eq!(answer(&rf, Normal, exec(unknown, CommandClass::Unknown)), Ask);
+}
+
+#[test]
+fn a_link_lifts_neither_an_ask_nor_the_floor() {
+    let link = |path: &str, resolved: &str| {
+        let mut access = PathAccess::new(AbsPath::new(path).unwrap());
+        access.resolved = Some(AbsPath::new(resolved).unwrap());
+        access
+    };
+    let rules = [layer(LayerKind::User, &[(Ask, "Edit(/held/**)"), (Allow, "Read(/notes)")])];
+    let held = || Access::Edit(link("/p/a", "/p/held/a"));
+    assert_eq!(answer(&rules, AcceptEdits, held()), Ask);
+    assert_eq!(answer(&rules, BypassPermissions, held()), Ask);
+    let secret = Access::Read(link("/p/notes", "/p/server.key"));
+    assert_eq!(answer(&rules, Normal, secret), Ask, "the rule names the link, not the secret");
+}
