@@ -7,7 +7,9 @@ use std::hint::black_box;
 use openoxide_benches::{
     clock::{Contestant, Measured, interleaved, thread_time},
     peers::{Engine, Globset, Linear, PrefixMap, RegexLinear, RegexSets, Wildmatch, naive},
-    rules::{BenchRule, Query, SHAPES, compiled, context, mix, project, queries, shaped},
+    rules::{
+        BenchRule, Query, SHAPES, compiled, context, mix, partly_known, project, queries, shaped,
+    },
     table,
 };
 use openoxide_permission::{Combining, PolicyStack, decide};
@@ -114,22 +116,23 @@ fn growth(counts: &[usize]) {
         .iter()
         .map(|count| {
             let rules = mix(*count);
-            let queries = [queries(&rules, true), queries(&rules, false)];
+            let queries = [queries(&rules, true), queries(&rules, false), partly_known()];
             (*count, OpenOxide::new(&rules, Combining::Strictest), queries)
         })
         .collect();
-    let all = sizes.iter().flat_map(|(count, engine, [commands, mixed])| {
+    let all = sizes.iter().flat_map(|(count, engine, [commands, mixed, partly])| {
         [
             contestant(&format!("{count} commands"), engine, commands),
             contestant(&format!("{count} mixed"), engine, mixed),
+            contestant(&format!("{count} partly known commands"), engine, partly),
         ]
     });
     let measured = interleaved(all.collect(), ROUNDS);
     println!("\nGrowth, strictest wins, all sizes in the same rounds: median (min)\n");
     table::head(&["rules and questions", "one decision", "× the first", "bytes for a rule"]);
     for (index, one) in measured.iter().enumerate() {
-        let ratio = format!("{:.1}", one.median / measured[index % 2].median);
-        let (count, engine, _) = &sizes[index / 2];
+        let ratio = format!("{:.1}", one.median / measured[index % 3].median);
+        let (count, engine, _) = &sizes[index / 3];
         let bytes = (engine.policy.as_bytes().len() / count).to_string();
         table::row([one.name.clone(), table::both(one.median, one.min), ratio, bytes]);
     }

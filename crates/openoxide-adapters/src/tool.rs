@@ -57,6 +57,10 @@ fn command(input: &Value) -> Action {
         Some(Value::String(script)) => Action::Command { script: script.clone() },
         Some(Value::Array(words)) => {
             match words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+                // A shell with its script, as Codex gives it: the script is what is meant.
+                Some(words) if matches!(words.as_slice(), ["bash" | "sh", "-c" | "-lc", _]) => {
+                    Action::Command { script: words.last().copied().unwrap_or_default().to_owned() }
+                }
                 Some(words) if !words.is_empty() => Action::Command { script: quote(&words) },
                 _ => unfit("Bash", "holds words that are no texts"),
             }
@@ -147,7 +151,7 @@ mod tests {
             (
                 "shell",
                 json!({"command": ["bash", "-lc", "ls | wc"]}),
-                Action::Command { script: "bash -lc 'ls | wc'".into() },
+                Action::Command { script: "ls | wc".into() },
             ),
             ("Read", json!({"file_path": "/a"}), read(&["/a"])),
             ("read", json!({"filePath": "/a"}), read(&["/a"])),

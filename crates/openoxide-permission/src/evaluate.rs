@@ -395,7 +395,8 @@ fn above_the_floor(mode: PermissionMode, access: &Access, outcome: Outcome) -> O
         }
         Access::Read(path)
             if mode != PermissionMode::BypassPermissions
-                && !(path.resolved.is_none() && matches!(outcome.ruling, Some(ruling) if ruling.exact))
+                && !(path.resolved.is_none()
+                    && matches!(outcome.ruling, Some(ruling) if ruling.exact))
                 && path.spellings().any(safety_floor::is_secret) =>
         {
             ask(Why::Secret)

@@ -71,7 +71,18 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
             resolve(path, place.cwd);
         }
     }
+    facts.accesses.retain(|access| !stays(access, place.cwd));
     facts
+}
+
+/// Says whether an access only enters a directory below the working directory: that is no step out of anything.
+fn stays(access: &Access, cwd: &AbsPath) -> bool {
+    match access {
+        Access::ExternalDirectory(path) => {
+            path.spellings().all(|spelling| spelling.below(cwd).is_some())
+        }
+        _ => false,
+    }
 }
 
 fn listed(accesses: impl IntoIterator<Item = Access>) -> Facts {

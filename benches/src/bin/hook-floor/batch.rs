@@ -25,7 +25,8 @@ fn row(program: &Path, place: &Path, count: usize) -> Result<(), Box<dyn Error>>
     let input = place.join("batch.ndjson");
     let rows = input_rows(&input)?;
     let mut command = Command::new(program);
-    command.args(["check", "--cwd", "/w/project", "--batch", "--policy"]).arg(&rules);
+    command.args(["check", "--batch", "--cwd"]).arg(place.join("project"));
+    command.arg("--policy").arg(&rules);
     command.env_clear().env("HOME", place);
     let (mut seconds, mut rss) = (Vec::new(), 0);
     for _ in 0..RUNS {

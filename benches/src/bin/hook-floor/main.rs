@@ -46,6 +46,7 @@ fn all(arguments: &Arguments, place: &Path) -> Result<(), Box<dyn Error>> {
     let payload = place.join("payload.json");
     let project = place.join("project");
     fs::create_dir_all(project.join(".git"))?;
+    fs::create_dir_all(project.join("src/components"))?;
     fs::write(&payload, PAYLOAD.replace("PROJECT", &project.to_string_lossy()))?;
     let mut rows = rows::rows(place, &payload, &arguments.program, &arguments.peers)?;
     measure(&mut rows, &payload, arguments.rounds)?;

@@ -261,7 +261,8 @@ fn an_empty_policy_asks() {
 
 #[test]
 fn a_program_is_held_back_in_whichever_directory_it_lies() {
-    let rules = [layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")])];
+    let rules =
+        [layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")])];
     for (command, expected) in [
         ("/bin/rm x", Deny),
         ("./rm x", Deny),

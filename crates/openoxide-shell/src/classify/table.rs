@@ -139,7 +139,6 @@ const SORT: Judge = files(
 pub(super) static PROGRAMS: &[(&str, Judge)] = &[
     (":", Anything),
     ("[", Special(conditions::bracket)),
-    ("arch", Anything),
     ("b2sum", files("btl:", &["binary text tag length:"])),
     ("base32", few(1, "diw:", &["decode ignore-garbage wrap: help version"])),
     ("base64", few(1, "diw:", &["decode ignore-garbage wrap: help version"])),

@@ -1,6 +1,6 @@
 //! Builtins of the shell that change what comes after them, or run more than they show.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{Access, PathAccess, Word, Words};
 
 use super::{Walk, assign::Value, simple::Call, state::State};
 use crate::findings::Code;
@@ -79,17 +79,30 @@ impl Walk<'_> {
         self.run(&rest, false)
     }
 
+    /// Adds the directory that `cd` enters, as far as it is known: to leave the project is a step of its own.
+    pub(super) fn enters(&mut self, call: &Call<'_>) {
+        let target = match (call.argv.iter().nth(1), self.home()) {
+            (Some(Word::Known(path)), _) if !path.starts_with('-') => path.to_owned(),
+            (None, Some(home)) => home.to_owned(),
+            _ => return,
+        };
+        let paths = self.paths(&target, call.span).into_iter().flatten();
+        // The shell goes by the letters, also behind a link.
+        let entered = |place: PathAccess| PathAccess { written: place.path.to_string(), ..place };
+        self.facts.accesses.extend(paths.map(entered).map(Access::ExternalDirectory));
+    }
+
     fn cd(&mut self, argv: &Words) -> Failed {
         let before = self.state.clone();
         self.seen.moved = true;
         self.seen.moves |= self.repeats > 0;
-        let mut operands = argv.iter().skip(1).skip_while(|word| {
-            matches!(word, Word::Known("-L" | "-P" | "-e" | "-Pe" | "-@" | "--"))
-        });
+        // With `-P` a link before `..` leads elsewhere: then it is not known where.
+        let mut operands =
+            argv.iter().skip(1).skip_while(|word| matches!(word, Word::Known("-L" | "--")));
         let home = self.home().map(str::to_owned);
         match (operands.next(), operands.next(), home) {
             (None, _, Some(home)) => self.change_directory(&home),
-            (Some(Word::Known(path)), None, _) if path != "-" => {
+            (Some(Word::Known(path)), None, _) if !path.starts_with('-') => {
                 let path = path.to_owned();
                 self.change_directory(&path);
             }

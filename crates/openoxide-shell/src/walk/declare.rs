@@ -12,7 +12,7 @@ use crate::{findings::Code, syntax::is_name};
 impl Walk<'_> {
     /// `declare`, `local`, `export`, `readonly`.
     pub(super) fn declare(&mut self, call: &Call<'_>) {
-        let mut options = true;
+        let (mut options, mut exports) = (true, call.argv.known(0) == Some("export"));
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             match word {
                 Word::Known("--") => options = false,
@@ -22,8 +22,13 @@ impl Walk<'_> {
                         return self.opaque(call.text, call.span, Code::Evaluated);
                     }
                     self.seen.arrays |= text.contains(['a', 'A']);
+                    exports |= text.contains('x');
                 }
                 Word::Known(text) | Word::Begins(text) => {
+                    if exports {
+                        let name = text.split(['=', '+', '[']).next().unwrap_or_default();
+                        self.note_alteration(name, call.span);
+                    }
                     self.declared(call, index, text, matches!(word, Word::Known(_)));
                 }
                 Word::Many => return self.opaque(call.text, call.span, Code::Evaluated),

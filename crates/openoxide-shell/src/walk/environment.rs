@@ -2,8 +2,20 @@
 
 /// Says whether assigning `name` changes which programs run, or what they do.
 pub(super) fn changes_programs(name: &str) -> bool {
-    const PREFIXES: &[&str] =
-        &["LD_", "DYLD_", "GIT_", "PYTHON", "PERL5", "RUBY", "BASH_", "NPM_CONFIG_", "npm_config_"];
+    const PREFIXES: &[&str] = &[
+        "LD_",
+        "DYLD_",
+        "GIT_",
+        "CARGO_BUILD_",
+        "CARGO_TARGET_",
+        "CARGO_PROFILE_",
+        "PYTHON",
+        "PERL5",
+        "RUBY",
+        "BASH_",
+        "NPM_CONFIG_",
+        "npm_config_",
+    ];
     matches!(
         name,
         "PATH"
@@ -51,6 +63,16 @@ pub(super) fn changes_programs(name: &str) -> bool {
             | "TAR_OPTIONS"
             | "RIPGREP_CONFIG_PATH"
             | "FZF_DEFAULT_COMMAND"
+            | "KUBECONFIG"
+            | "PYTEST_ADDOPTS"
+            | "PYTEST_PLUGINS"
+            | "DJANGO_SETTINGS_MODULE"
+            | "GRADLE_OPTS"
+            | "MAVEN_OPTS"
+            | "CFLAGS"
+            | "CXXFLAGS"
+            | "LDFLAGS"
+            | "DOCKER_HOST"
             | "HOME"
             | "XDG_CONFIG_HOME"
     ) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))

@@ -26,7 +26,7 @@ impl Walk<'_> {
             self.opaque(call.text, call.span, Code::Program);
             return None;
         };
-        self.exec(call, &call.argv, call.text.to_owned());
+        self.exec(call, &call.argv, call.text.to_owned(), 0);
         if functions && self.defines(name) {
             return self.call_function(call, name);
         }
@@ -70,16 +70,21 @@ impl Walk<'_> {
     }
 
     /// Adds a program that runs, and what it reads.
-    fn exec(&mut self, call: &Call<'_>, argv: &Words, text: String) {
+    fn exec(&mut self, call: &Call<'_>, argv: &Words, text: String, level: u8) {
         let name = argv.known(0).unwrap_or_default();
         let known = classify::classify(argv);
-        let harmless = known.class == CommandClass::Harmless || is_harmless_builtin(name);
+        let harmless = known.class == CommandClass::Harmless
+            || is_harmless_builtin(name, argv)
+            || wrappers::adds_nothing(argv, level > 0) && !alters(argv);
         let misled = name == "git" && self.is_elsewhere();
         let trusted = harmless && !call.altered && !misled && !self.defines(name);
         let class = if trusted { CommandClass::Harmless } else { CommandClass::Unknown };
         let arity = arity::prefix_len(argv);
         let exec = Exec { argv: argv.clone(), text, class, span: call.span, arity };
         self.facts.accesses.push(Access::Exec(exec));
+        if name == "cd" {
+            self.enters(call);
+        }
         // The directory that `cd` enters is only entered.
         if trusted && name != "cd" {
             known.reads.iter().for_each(|file| self.read(call, file));
@@ -152,7 +157,7 @@ impl Walk<'_> {
             numbers: call.numbers,
             altered,
         };
-        self.exec(&inner, argv, render(argv));
+        self.exec(&inner, argv, render(argv), level + 1);
         self.inside(&inner, argv, level + 1);
     }
 
@@ -168,12 +173,21 @@ impl Walk<'_> {
             if environment::changes_programs(variable) {
                 self.note(Code::Environment, call.span);
             }
+            self.note_alteration(variable, call.span);
             if environment::runs_code(variable) {
                 self.opaque(call.text, call.span, Code::Environment);
             }
             altered |= !environment::is_harmless(variable);
         }
         altered
+    }
+
+    /// Notes that a program is given a variable that is not known to leave it as it is. Those that are known to change it
+    /// are noted wherever they are assigned.
+    pub(super) fn note_alteration(&mut self, variable: &str, span: Span) {
+        if !environment::is_harmless(variable) && !environment::changes_programs(variable) {
+            self.note(Code::Environment, span);
+        }
     }
 
     /// Walks the script that another shell runs.
@@ -231,7 +245,24 @@ fn reads_code(name: &str, argv: &Words) -> bool {
 }
 
 /// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
-fn is_harmless_builtin(name: &str) -> bool {
+/// Says whether `env` gives what it starts a variable that is not known to leave it as it is.
+fn alters(argv: &Words) -> bool {
+    argv.known(0) == Some("env")
+        && argv.iter().any(|word| match word {
+            Word::Known(text) | Word::Begins(text) => text
+                .split_once('=')
+                .is_some_and(|(variable, _)| !environment::is_harmless(variable)),
+            Word::Many => true,
+        })
+}
+
+fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
+    // Alone, or with `-p`, these show every variable, also those of the environment.
+    if matches!(name, "set" | "declare" | "typeset" | "readonly" | "local")
+        && (argv.len() == 1 || argv.iter().any(|word| word == Word::Known("-p")))
+    {
+        return false;
+    }
     matches!(
         name,
         "cd" | "exit"

@@ -103,6 +103,7 @@ impl Walk<'_> {
             }
             self.assignment(source, assignment, false);
             call.altered |= !environment::is_harmless(assignment.name);
+            self.note_alteration(assignment.name, call.span);
         }
         if !simple.assignments.is_empty() { self.run_altered(&call) } else { self.run(&call, true) }
     }

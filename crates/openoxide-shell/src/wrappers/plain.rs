@@ -4,19 +4,18 @@ use openoxide_protocol::{Word, Words};
 
 use super::{Inside, unfold};
 
+const SHELLS: &[&str] = &["bash", "dash", "sh"];
+
 /// The wrappers, and the words that take the property away from them: options that write or read a file.
 const PLAIN: &[(&str, &[&str])] = &[
-    ("bash", &["--rcfile", "--init-file", "-i"]),
     ("builtin", &[]),
     ("chrt", &[]),
     ("command", &[]),
-    ("dash", &["-i"]),
     ("env", &[]),
     ("ionice", &[]),
     ("nice", &[]),
     ("nohup", &[]),
     ("setsid", &[]),
-    ("sh", &["-i"]),
     ("stdbuf", &[]),
     ("taskset", &[]),
     ("timeout", &[]),
@@ -25,10 +24,15 @@ const PLAIN: &[(&str, &[&str])] = &[
 
 /// Says whether a command only starts what is inside of it, which is listed beside it.
 ///
-/// A wrapper that lies somewhere (`./nice`) is not known to be one. Assignments of `env` are the caller's to judge.
+/// A wrapper that lies somewhere (`./nice`) is not known to be one. Assignments of `env` are the caller's to judge. A shell
+/// with its script is one as long as the person sees it at once: not `nested` in another wrapper, and without arguments.
 #[must_use]
-pub fn adds_nothing(argv: &Words) -> bool {
+pub fn adds_nothing(argv: &Words, nested: bool) -> bool {
     let Some(name) = argv.known(0) else { return false };
+    if SHELLS.contains(&name) {
+        let plain = argv.len() == 3 && matches!(argv.known(1), Some("-c" | "-lc" | "-ec" | "-euc"));
+        return plain && !nested && matches!(unfold(argv), Inside::Script(_));
+    }
     let found = PLAIN.binary_search_by(|(plain, _)| (*plain).cmp(name));
     let Some((_, but)) = found.ok().and_then(|at| PLAIN.get(at)) else { return false };
     let taken = argv.iter().any(|word| {
@@ -43,7 +47,7 @@ mod tests {
     use super::*;
 
     fn adds(command: &str) -> bool {
-        !adds_nothing(&command.split(' ').collect())
+        !adds_nothing(&command.split(' ').collect(), false)
     }
 
     #[test]
@@ -67,11 +71,13 @@ mod tests {
             "xargs -a names rm",
             "bash script.sh",
             "bash -ic ls",
+            "bash -c ls x",
             "timeout --frob 5 make",
             "ssh host make",
             "make",
         ] {
             assert!(adds(command), "{command}");
         }
+        assert!(!adds_nothing(&["sh", "-c", "ls"].into_iter().collect(), true));
     }
 }

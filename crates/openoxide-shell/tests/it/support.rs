@@ -67,6 +67,7 @@ fn line(access: &Access) -> String {
         Access::Read(path) => format!("read {}", path.path),
         Access::Edit(path) => format!("edit {}", path.path),
         Access::Fetch { host, .. } => format!("fetch {host}"),
+        Access::ExternalDirectory(place) => format!("enter {}", place.path),
         Access::Opaque { text, .. } => format!("opaque {text}"),
         other => format!("{other:?}"),
     }
