@@ -77,12 +77,8 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
 
 /// Says whether an access only enters a directory below the working directory: that is no step out of anything.
 fn stays(access: &Access, cwd: &AbsPath) -> bool {
-    match access {
-        Access::ExternalDirectory(path) => {
-            path.spellings().all(|spelling| spelling.below(cwd).is_some())
-        }
-        _ => false,
-    }
+    let Access::ExternalDirectory(path) = access else { return false };
+    path.spellings().all(|spelling| spelling.below(cwd).is_some())
 }
 
 fn listed(accesses: impl IntoIterator<Item = Access>) -> Facts {

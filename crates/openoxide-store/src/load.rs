@@ -1,6 +1,6 @@
 //! From policy files to the policy that is in force.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use openoxide_permission::{Anchors, Layer, LayerKind, PolicyStack, default_layer};
 use openoxide_protocol::{AbsPath, Effect};
@@ -93,6 +93,10 @@ fn nothing() -> Loaded {
 
 impl Reading {
     fn source(&mut self, source: &Source, home: Option<&AbsPath>) {
+        // The usual way to name no policy at all.
+        if source.path == Path::new("/dev/null") {
+            return;
+        }
         match read_text(&source.path, LONGEST) {
             Ok(text) => self.text(source, text, home),
             Err(ReadError::Missing) if !source.required => {}

@@ -76,7 +76,7 @@ fn asked(step: Step) -> ApprovalRequest {
     }
 }
 
-fn proceeds(step: Step) -> bool {
+fn proceeds(step: &Step) -> bool {
     matches!(step, Step::Proceed(_))
 }
 
@@ -87,7 +87,7 @@ const PROJECT: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope
 #[test]
 fn a_rule_lets_pass_or_refuses_without_a_question() {
     let mut gate = gate(&[(Effect::Allow, "Bash(ls *)"), (Effect::Deny, "Bash(rm *)")]);
-    assert!(proceeds(gate.check(run(1, "ls -la"))));
+    assert!(proceeds(&gate.check(run(1, "ls -la"))));
     assert!(matches!(gate.check(run(2, "rm x")), Step::Refuse(Refusal::Denied(_))));
     assert_eq!(gate.pending().count(), 0);
 }
@@ -116,7 +116,7 @@ fn a_session_grant_covers_exactly_what_was_shown() {
     let mut gate = gate(&[]);
     let request = asked(gate.check(run(1, "npm install")));
     drop(gate.answer(request.id, &SESSION).unwrap());
-    assert!(proceeds(gate.check(run(2, "npm install"))));
+    assert!(proceeds(&gate.check(run(2, "npm install"))));
     asked(gate.check(run(3, "npm install x")));
     let other = Question {
         operation: Operation { session: session(2), ..run(4, "npm install").operation },
@@ -131,7 +131,7 @@ fn a_project_grant_covers_the_prefix_that_was_shown() {
     let request = asked(gate.check(run(1, "npm install x")));
     assert_eq!(request.decision.always, ["Bash(npm install *)"]);
     drop(gate.answer(request.id, &PROJECT).unwrap());
-    assert!(proceeds(gate.check(run(2, "npm install y"))));
+    assert!(proceeds(&gate.check(run(2, "npm install y"))));
     asked(gate.check(run(3, "npm publish")));
 }
 
