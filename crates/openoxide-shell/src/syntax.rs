@@ -1,7 +1,7 @@
 //! Bash's grammar: from text to a tree, or to the place where this reader gave up.
 //!
 //! The reader is stricter than bash. It accepts nothing that it would have to guess about: where two readings are
-//! possible, or where bash's own reading depends on its version or options, it stops with a [`Fault`], and the walk
+//! possible, or where bash's own reading depends on its version or options, it stops with a `Fault`, and the walk
 //! makes the script opaque.
 
 mod arithmetic;
