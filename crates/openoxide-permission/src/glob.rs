@@ -21,7 +21,7 @@ const CLASS: u8 = 6;
 /// At least one byte, and then any.
 const SOME: u8 = 7;
 
-/// A pattern under construction, or finished: a program that [`matches`] runs.
+/// A pattern under construction, or finished: a program that [`matches()`] runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Glob {
     code: Vec<u8>,
@@ -107,7 +107,7 @@ impl Glob {
     }
 
     /// Adds any number of whole parts. It must stand where a part begins, and a program that has it may have
-    /// [`Self::any`] only at its end: [`matches`] goes back to the last of them alone.
+    /// [`Self::any`] only at its end: [`matches()`] goes back to the last of them alone.
     pub fn any_parts(&mut self) {
         self.step(ANY_PARTS);
     }

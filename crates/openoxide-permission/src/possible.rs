@@ -9,7 +9,7 @@ use crate::{
     stack::PolicyStack,
 };
 
-/// Marks of [`Words`]: some text within a word, and any number of words.
+/// Marks of [`openoxide_protocol::Words`]: some text within a word, and any number of words.
 const SOME_TEXT: u8 = 0xFF;
 const SOME_WORDS: u8 = 0xFE;
 
