@@ -54,7 +54,7 @@ pub fn naive(rules: &[BenchRule], query: &Query) -> Option<Effect> {
     let speaks = |rule: &&BenchRule| {
         rule.kind == query.kind && by_definition(rule.glob.as_bytes(), query.text.as_bytes())
     };
-    rules.iter().filter(speaks).next_back().map(|rule| rule.effect)
+    rules.iter().rfind(speaks).map(|rule| rule.effect)
 }
 
 fn by_definition(glob: &[u8], text: &[u8]) -> bool {

@@ -53,6 +53,6 @@ impl RegexSets {
 impl Engine for RegexSets {
     fn ask(&self, query: &Query) -> Option<Effect> {
         let (set, effects) = self.0.of(query.kind);
-        set.matches(query.text.as_bytes()).iter().last().map(|index| effects[index])
+        set.matches(query.text.as_bytes()).iter().next_back().map(|index| effects[index])
     }
 }

@@ -1,5 +1,7 @@
 //! The host of an address, or none when there is any doubt which host a client would reach.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 /// Returns the host, in lower case, without user, port and trailing dot.
 ///
 /// Clients disagree about odd addresses (backslashes, blanks, several `@`, percent signs in the host); those have no host
@@ -21,6 +23,13 @@ pub(crate) fn host(url: &str) -> Option<String> {
         None => authority,
     };
     let name = without_port(host)?.trim_end_matches('.').to_ascii_lowercase();
+    if let Some(address) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let address: Ipv6Addr = address.parse().ok()?;
+        // The same machine under its other name.
+        return Some(
+            address.to_ipv4_mapped().map_or_else(|| format!("[{address}]"), |v4| v4.to_string()),
+        );
+    }
     is_name(&name).then_some(name)
 }
 
@@ -41,14 +50,13 @@ fn is_digits(text: &str) -> bool {
 }
 
 fn is_name(name: &str) -> bool {
-    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    match inner {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => {
-            let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-            !name.is_empty() && !name.split('.').any(str::is_empty) && name.chars().all(fine)
-        }
-    }
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let named = !name.is_empty() && !name.split('.').any(str::is_empty) && name.chars().all(fine);
+    // Clients read `127.1`, `0x7f000001` and `2130706433` as addresses, each in its own way (WHATWG URL, "ends in a
+    // number"): only the plain form is one here.
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let numeric = is_digits(last) || last.starts_with("0x");
+    named && (!numeric || name.parse::<Ipv4Addr>().is_ok())
 }
 
 #[cfg(test)]
@@ -66,6 +74,8 @@ mod tests {
             ("https://evil.com?@example.com", "evil.com"),
             ("http://[::1]:80/", "[::1]"),
             ("HTTP://127.0.0.1", "127.0.0.1"),
+            ("http://[::ffff:127.0.0.1]/", "127.0.0.1"),
+            ("http://[0:0::1]/", "[::1]"),
         ];
         for (url, expected) in rows {
             assert_eq!(host(url).as_deref(), Some(expected), "{url}");
@@ -87,6 +97,11 @@ mod tests {
             "http://a..b/",
             "http://[::1/",
             "javascript://x",
+            "http://2130706433/",
+            "http://127.1/",
+            "http://0x7f.0.0.1/",
+            "http://0x7f000001/",
+            "http://127.0.0.01/",
         ] {
             assert_eq!(host(url), None, "{url}");
         }

@@ -33,6 +33,8 @@ pub(super) struct Parser<'a> {
     pub(super) in_substitution: bool,
     pub(super) bashisms: bool,
     pub(super) retries: u8,
+    /// How many here-documents this substitution has announced, those of substitutions inside it left out.
+    pub(super) documents: usize,
 }
 
 /// Reads `src` as bash 5.2 does. What was read before a fault is kept: bash would have run it.
@@ -56,6 +58,7 @@ impl<'a> Parser<'a> {
             in_substitution: false,
             bashisms: false,
             retries: 0,
+            documents: 0,
         }
     }
 

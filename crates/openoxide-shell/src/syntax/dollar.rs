@@ -6,7 +6,7 @@ use super::{
     bytes::{begins_name, continues_name},
     cursor::{Parsed, Parser},
     quote::End,
-    tree::{Form, List, Parameter, Piece, Subscript},
+    tree::{Command, Form, Item, List, Parameter, Piece, Subscript},
     word::Until,
 };
 
@@ -79,8 +79,14 @@ impl<'a> Parser<'a> {
     pub(super) fn substitution(&mut self) -> Parsed<List<'a>> {
         let outer = std::mem::take(&mut self.pending);
         let was = std::mem::replace(&mut self.in_substitution, true);
+        let documents = std::mem::take(&mut self.documents);
         let start = self.at;
         let list = self.deeper(Self::list)?;
+        // bash 5.2 writes a substitution out and reads it again; after a document it forgets to write a `;`.
+        if self.documents > 0 && !is_one_command(&list) {
+            return self.fault();
+        }
+        self.documents = documents;
         // A document of the outer line would begin at a newline in here, or at the next one: bash versions differ.
         let torn = !outer.is_empty() && self.slice(start, self.at).contains('\n');
         if torn || !self.pending.is_empty() {
@@ -222,5 +228,16 @@ impl<'a> Parser<'a> {
         };
         self.at += if *form == Form::Names { 1 } else { 2 };
         Ok(Vec::new())
+    }
+}
+
+/// Says whether a list is nothing but one pipeline of simple commands.
+fn is_one_command(list: &List<'_>) -> bool {
+    match list.as_slice() {
+        [Item { first, rest, background: false }] => {
+            rest.is_empty()
+                && first.commands.iter().all(|command| matches!(command, Command::Simple(_)))
+        }
+        _ => false,
     }
 }

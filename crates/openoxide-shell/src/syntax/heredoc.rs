@@ -25,6 +25,7 @@ impl<'a> Parser<'a> {
         }
         self.skip_blanks();
         let (delimiter, quoted) = self.delimiter()?;
+        self.documents += 1;
         let index = self.heredocs.len();
         self.heredocs.push(Vec::new());
         self.pending.push(Pending { delimiter, quoted, tabs, index });
@@ -126,6 +127,7 @@ impl<'a> Parser<'a> {
             in_substitution: self.in_substitution,
             bashisms: false,
             retries: self.retries,
+            documents: 0,
         };
         let pieces = inner.heredoc_text()?;
         self.bashisms |= inner.bashisms;

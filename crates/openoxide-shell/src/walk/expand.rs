@@ -204,7 +204,7 @@ impl Walk<'_> {
             Piece::Process(_) => text.gap(true),
             // Its elements were expanded where they stand; no text of theirs is read again.
             Piece::Array(_) => text.gap(true),
-            Piece::Translated(_) => self.unknown(true, true, text),
+            Piece::Translated(pieces) => self.unknown(!holds_several(pieces), true, text),
         }
     }
 

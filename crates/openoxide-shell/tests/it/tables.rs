@@ -76,7 +76,7 @@ fn substitutions_count_wherever_bash_evaluates_them() {
         "trap hidden 0",
         "bash -c 'x; hidden'",
         "echo \"$(case a in a) hidden;; esac)\"",
-        "echo \"$(cat <<'E'\n)\nE\nhidden)\"",
+        "echo \"$(cat <<'E' | hidden\n)\nE\n)\"",
         "echo $((x) | hidden)",
         "echo $(x # )\nhidden)",
     ] {
@@ -100,7 +100,7 @@ fn words_are_known_as_far_as_they_are_certain() {
     check(&[
         ("x 'a b' \"c d\" e\\ f $'g\\th'", &["exec x a b c d e f g\th"]),
         ("x \"$y\" $y --n=\"$y\" pre$y", &["exec x <?> <*> --n=<?> <*>"]),
-        ("x \"$@\" \"$*\" \"${a[@]}\"", &["exec x <*> <*> <*>"]),
+        ("x \"$@\" \"$*\" \"${a[@]}\" $\"$@\"", &["exec x <*> <*> <*> <*>"]),
         ("x * a?b [ab] '*' \\*", &["exec x <*> <*> <*> * *"]),
         ("x {a,b}c {1..3} {} {a} a{b", &["exec x ac bc 1 2 3 {} {a} a{b"]),
         ("y=1; x $y{a,b} ${y}{a,b} {a,$y}c {a,$}c", &["exec x <*> 1a 1b <*> <*>"]),
@@ -233,6 +233,7 @@ fn what_cannot_be_known_is_opaque() {
 fn what_bash_reads_in_two_ways_is_opaque() {
     for script in [
         "echo $[1+1]",
+        "x=$(cat <<E\na\nE\necho 1; echo 2)",
         "echo \"${x:-'$(id)'}\"",
         "e\\\nvil",
         "cat <<$x\n$x\n",
