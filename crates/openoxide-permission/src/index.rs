@@ -262,13 +262,27 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Returns the programs of the rules of this space that hold back (ask or deny), sorted by the text they begin with.
-    pub(crate) fn holding_back(self, space: Space) -> impl Iterator<Item = (&'a [u8], u32)> {
+    /// Returns the rules of this space that hold back (ask or deny).
+    pub(crate) fn holding_back(self, space: Space) -> HoldingBack<'a> {
         let info = header::SPACES + header::SPACE_SIZE * space as usize;
-        let (list, count) = (self.offset(info + 8), self.offset(info + 12));
-        (0..count).map(move |index| {
-            (self.code(self.offset(list + 8 * index)), self.u32(list + 8 * index + 4))
-        })
+        HoldingBack { index: self, list: self.offset(info + 8), count: self.offset(info + 12) }
+    }
+}
+
+/// The programs of rules that hold back, sorted by the text that they begin with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HoldingBack<'a> {
+    index: Index<'a>,
+    list: usize,
+    pub(crate) count: usize,
+}
+
+impl<'a> HoldingBack<'a> {
+    /// Returns a program, and the effect of its rule.
+    pub(crate) fn get(self, number: usize) -> (&'a [u8], Effect) {
+        let at = self.list + 8 * number;
+        let code = self.index.code(self.index.offset(at));
+        (code, effect_of(self.index.u32(at + 4) >> 8))
     }
 }
 

@@ -1,10 +1,12 @@
 //! Whether a rule *could* match a command that is only partly known.
 
+use std::ops::Range;
+
 use openoxide_protocol::Effect;
 
 use crate::{
     glob::{self, Step},
-    index::effect_of,
+    index::HoldingBack,
     rule::Space,
     stack::PolicyStack,
 };
@@ -18,12 +20,48 @@ const SOME_WORDS: u8 = 0xFE;
 pub(crate) fn strictest(policy: &PolicyStack, subject: &[u8]) -> Option<Effect> {
     let unknown = subject.iter().position(|byte| matches!(*byte, SOME_TEXT | SOME_WORDS))?;
     let known = subject.get(..unknown).unwrap_or_default();
-    policy
-        .index()
-        .holding_back(Space::Exec)
-        .filter(|(code, _)| agrees(first_literal(code), known) && may_match(code, subject))
-        .map(|(_, word)| effect_of(word >> 8))
-        .max()
+    let list = policy.index().holding_back(Space::Exec);
+    let mut found = None;
+    for number in candidates(list, known) {
+        let (code, effect) = list.get(number);
+        if Some(effect) > found && may_match(code, subject) {
+            found = Some(effect);
+        }
+    }
+    found
+}
+
+/// Returns the numbers of the programs that can match a text which begins with `known`: what they begin with and
+/// `known` begin the same longer text. They are sorted by that, so each byte of `known` narrows the choice.
+fn candidates(list: HoldingBack<'_>, known: &[u8]) -> impl Iterator<Item = usize> {
+    let beginning = move |number| first_literal(list.get(number).0);
+    let mut left = 0..list.count;
+    let mut ranges = Vec::new();
+    for (at, byte) in known.iter().enumerate() {
+        let ended = first_beyond(left.clone(), |number| beginning(number).len() == at);
+        ranges.push(left.start..ended);
+        let next = |number| beginning(number).get(at);
+        let start = first_beyond(ended..left.end, |number| next(number) < Some(byte));
+        left = start..first_beyond(start..left.end, |number| next(number) == Some(byte));
+        if left.is_empty() {
+            break;
+        }
+    }
+    ranges.push(left);
+    ranges.into_iter().flatten()
+}
+
+/// Returns the first number that does not belong to those at the front.
+fn first_beyond(mut range: Range<usize>, front: impl Fn(usize) -> bool) -> usize {
+    while !range.is_empty() {
+        let middle = range.start.midpoint(range.end);
+        if front(middle) {
+            range.start = middle + 1;
+        } else {
+            range.end = middle;
+        }
+    }
+    range.start
 }
 
 fn first_literal(code: &[u8]) -> &[u8] {
@@ -31,11 +69,6 @@ fn first_literal(code: &[u8]) -> &[u8] {
         Some(Step::Literal(bytes)) => bytes,
         _ => &[],
     }
-}
-
-/// Says whether two texts can begin the same longer text.
-fn agrees(a: &[u8], b: &[u8]) -> bool {
-    a.starts_with(b) || b.starts_with(a)
 }
 
 /// One piece of a program, byte by byte.
@@ -114,10 +147,10 @@ fn successors(
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::Words;
+    use openoxide_protocol::{AbsPath, Words};
 
     use super::*;
-    use crate::pattern::command;
+    use crate::{Anchors, Combining, Layer, LayerKind, parse, pattern::command};
 
     fn may(pattern: &str, build: impl Fn(&mut Words)) -> bool {
         let mut words = Words::new();
@@ -161,5 +194,31 @@ mod tests {
         };
         assert!(may("git --depth=5", depth));
         assert!(!may("git --force", depth));
+    }
+
+    #[test]
+    fn the_candidates_are_those_that_agree() {
+        let texts =
+            ["*", "a *", "ab *", "abc*", "b", "b c *", "b cd*", "ba *", "git * x", "git push *"];
+        let root = AbsPath::root();
+        let anchors = Anchors { home: None, base: &root };
+        let rule = |text: &&str| parse(&format!("Bash({text})"), Effect::Deny, anchors).unwrap();
+        let rules = texts.iter().map(rule).collect();
+        let (kind, combining) = (LayerKind::User, Combining::Strictest);
+        let layer = Layer { kind, file: None, combining, rules, mode: None };
+        let policy = PolicyStack::compile(&[layer]).unwrap();
+        let list = policy.index().holding_back(Space::Exec);
+        let known =
+            ["", "a", "ab", "b\0", "b\0c", "b\0cd\0e", "c", "git\0", "git\0push\0now\0", "zz"];
+        for known in known.map(str::as_bytes) {
+            let agrees = |number: &usize| {
+                let text = first_literal(list.get(*number).0);
+                text.starts_with(known) || known.starts_with(text)
+            };
+            let expected: Vec<_> = (0..list.count).filter(agrees).collect();
+            let mut found: Vec<_> = candidates(list, known).collect();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{known:?}");
+        }
     }
 }

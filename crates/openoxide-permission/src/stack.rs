@@ -222,7 +222,7 @@ impl PolicyStack {
 
     /// Says whether some rule about commands asks or denies; the built-in ones do not count.
     pub(crate) fn holds_back(&self) -> bool {
-        self.index().holding_back(Space::Exec).next().is_some()
+        self.index().holding_back(Space::Exec).count > 0
     }
 
     /// Returns where a rule stands and what it says.

@@ -84,6 +84,7 @@ impl<'a> Parser<'a> {
             return self.announce_heredoc(false).map(Target::Heredoc);
         }
         if self.eat("<&") || self.eat(">&") {
+            self.skip_blanks();
             let word = if self.sees("-") { self.closing() } else { self.target_word()? };
             return Ok(Target::Duplicate { word, may_open: standard_output });
         }

@@ -40,7 +40,8 @@ impl Walk<'_> {
         let target = self.target(word);
         match target.as_deref() {
             Some(target) if is_descriptor(target) => {}
-            Some(target) if may_open => self.touch(target, text, span, true),
+            // bash expands a name after `>&` twice: what was quoted is not, the second time.
+            Some(target) if may_open && is_dull(target) => self.touch(target, text, span, true),
             _ => self.opaque_redirect(text, span),
         }
     }
@@ -89,6 +90,11 @@ impl Walk<'_> {
 fn is_descriptor(text: &str) -> bool {
     let digits = text.strip_suffix('-').unwrap_or(text);
     digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Says whether expanding `text` once more changes nothing.
+fn is_dull(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte))
 }
 
 /// Returns the host of bash's own `/dev/tcp/host/port`.

@@ -208,6 +208,7 @@ fn what_cannot_be_known_is_opaque() {
         "read x1; i=1; (( x$i ))",
         "env BASH_ENV=./x bash -c ls",
         "declare -a x='($(id))'",
+        "a >& '$(id)'",
         "declare -n x=y",
         "declare -i x=y",
         "mapfile -C id x",
