@@ -29,7 +29,7 @@ pub(crate) type Ranks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// Grows with every change of the form below.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 
 /// Where things stand: the header's fields, in bytes.
 pub(crate) mod header {
@@ -39,26 +39,26 @@ pub(crate) mod header {
     pub(crate) const TABLE: usize = 16;
     pub(crate) const SLOTS: usize = 20;
     pub(crate) const FILTER: usize = 24;
-    pub(crate) const RULES: usize = 28;
+    /// For each rule one byte: its effect, and whether it is exact.
+    pub(crate) const KINDS: usize = 28;
     pub(crate) const RULE_COUNT: usize = 32;
     pub(crate) const LAYERS: usize = 36;
     pub(crate) const LAYER_COUNT: usize = 40;
     pub(crate) const MODE: usize = 44;
     pub(crate) const FILTER_BITS: usize = 48;
+    pub(crate) const DETAILS_LEN: usize = 52;
     /// For each space: its root (0 if it has no rules), whether pieces are looked up, and the list of rules that hold
     /// back.
-    pub(crate) const SPACES: usize = 52;
+    pub(crate) const SPACES: usize = 56;
     pub(crate) const SPACE_SIZE: usize = 16;
     pub(crate) const SIZE: usize = SPACES + SPACE_SIZE * crate::rule::Space::ALL.len();
 }
 
-/// A node: masks of lengths, flags, then its hits.
+/// A node: its flags and the number of its hits in one word, then the hits, then the masks of lengths if it has any.
 pub(crate) mod node {
-    pub(crate) const BEGINNINGS: usize = 0;
-    pub(crate) const LATER_BEGINNINGS: usize = 8;
-    pub(crate) const FLAGS: usize = 16;
-    pub(crate) const COUNT: usize = 20;
-    pub(crate) const HITS: usize = 24;
+    pub(crate) const HEAD: usize = 0;
+    pub(crate) const COUNT_SHIFT: u32 = 8;
+    pub(crate) const HITS: usize = 4;
     pub(crate) const HIT_SIZE: usize = 12;
 }
 
@@ -104,6 +104,11 @@ impl<'a> Index<'a> {
     }
 
     #[inline]
+    pub(crate) fn byte(self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(u8::MAX)
+    }
+
+    #[inline]
     pub(crate) fn offset(self, at: usize) -> usize {
         self.u32(at) as usize
     }
@@ -131,19 +136,21 @@ impl<'a> Index<'a> {
         let (mut node, mut hash, mut start) = (root, Hash::of_space(subject.space as u8), 0);
         loop {
             self.take_hits(node, subject, ranks);
-            let flags = self.u32(node + node::FLAGS);
+            let head = self.u32(node + node::HEAD);
+            let flags = head & 0xFF;
             if flags == 0 {
                 return;
             }
+            let masks = node + node::HITS + node::HIT_SIZE * (head >> node::COUNT_SHIFT) as usize;
             let next = hash.with_next(subject.bytes, start, separator, fold);
             let end = next.map_or(subject.bytes.len(), |(_, end)| end);
             if flags & HAS_BEGINNINGS != 0 {
                 let part = subject.bytes.get(start..end).unwrap_or_default();
-                let mask = self.u64(node + node::BEGINNINGS);
+                let mask = self.u64(masks);
                 self.beginnings(mask, hash.with(BEGINNING), part, subject, ranks);
             }
             if flags & HAS_LATER != 0 {
-                self.later(node, hash, start, subject, ranks);
+                self.later(self.u64(masks + 8), hash, start, subject, ranks);
             }
             if flags & HAS_BELOW == 0 {
                 return;
@@ -154,10 +161,10 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Looks up every part from `start` on, and its beginnings.
+    /// Looks up every part from `start` on, and its beginnings of the lengths in the mask.
     fn later(
         self,
-        node: usize,
+        mask: u64,
         hash: Hash,
         mut start: usize,
         subject: Subject<'_>,
@@ -165,7 +172,7 @@ impl<'a> Index<'a> {
     ) {
         let (separator, fold) = (subject.space.separator(), subject.space.is_path());
         let (part, beginning) = (hash.with(LATER_PART), hash.with(LATER_BEGINNING));
-        let (filter, mask) = (self.filter(), self.u64(node + node::LATER_BEGINNINGS));
+        let filter = self.filter();
         while let Some((key, end)) = part.with_next(subject.bytes, start, separator, fold) {
             if filter.may_have(key) {
                 self.take(key, subject, ranks);
@@ -241,7 +248,7 @@ impl<'a> Index<'a> {
 
     #[inline]
     fn take_hits(self, node: usize, subject: Subject<'_>, ranks: &mut Ranks) {
-        for index in 0..self.offset(node + node::COUNT) {
+        for index in 0..(self.u32(node + node::HEAD) >> node::COUNT_SHIFT) as usize {
             let hit = node + node::HITS + node::HIT_SIZE * index;
             self.take_hit(hit, subject, ranks);
         }

@@ -35,6 +35,7 @@
 mod always;
 mod combine;
 mod default_layer;
+mod details;
 mod evaluate;
 mod example;
 mod explain;
@@ -53,6 +54,7 @@ mod syntax;
 pub use always::exactly;
 pub use combine::{Combining, Ruling};
 pub use default_layer::default_layer;
+pub use details::ReadDetails;
 pub use evaluate::{Context, Outcome, Why, decide, effect, evaluate};
 pub use example::try_example;
 pub use explain::{Match, matching};

@@ -1,12 +1,15 @@
 //! The policy: every layer that is in force, compiled into one piece of memory.
 
+use std::sync::Arc;
+
 use openoxide_protocol::{Effect, PermissionMode, RuleRef};
 
 use crate::{
     combine::{Combining, Ruling},
+    details::{self, Details, ReadDetails},
     index::{
         FORMAT, Index, MAGIC, MAX_LAYERS, Ranks, Subject,
-        build::{Entry, append, lay_out, put},
+        build::{Entry, append, append_words, lay_out, put},
         hash, header,
     },
     rule::{Rule, Space},
@@ -97,15 +100,27 @@ impl std::fmt::Display for Unusable {
 impl std::error::Error for Unusable {}
 
 const MAX_RULES: usize = 1 << 24;
-const RULE_SIZE: usize = 32;
-const LAYER_SIZE: usize = 24;
+/// Marks the kind of a rule that names one thing and no wildcard.
+const EXACT: u8 = 0x80;
+/// File name (place and length), kind, combining algorithm, first rule.
+const LAYER_SIZE: usize = 20;
 
 /// Everything in force. It is immutable, and the same question always gets the same answer.
 /// The default is without any rule, the built-in ones included: it allows only what needs no rule.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct PolicyStack {
     bytes: Vec<u8>, // INVARIANT: laid out by `compile`, or its checksum was found right.
+    details: Details,
 }
+
+impl PartialEq for PolicyStack {
+    /// Two policies are the same when they decide the same.
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for PolicyStack {}
 
 impl std::fmt::Debug for PolicyStack {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,7 +140,9 @@ impl PolicyStack {
         }
         let mut bytes = vec![0; header::SIZE];
         lay_out(&entries(layers), &mut bytes);
-        write_layers(layers, &mut bytes);
+        let (details, files) = details::write(layers);
+        write_layers(layers, &files, &mut bytes);
+        put(&mut bytes, header::DETAILS_LEN, u32::try_from(details.len()).map_err(|_| TooMuch)?);
         put(&mut bytes, header::MODE, mode_code(layers));
         put(&mut bytes, header::MAGIC, MAGIC);
         put(&mut bytes, header::FORMAT, FORMAT);
@@ -133,22 +150,28 @@ impl PolicyStack {
         if let Some(field) = bytes.get_mut(header::CHECKSUM..header::CHECKSUM + 8) {
             field.copy_from_slice(&sum);
         }
-        Ok(Self { bytes })
+        Ok(Self { bytes, details: Details(Arc::new(details)) })
     }
 
-    /// Returns the compiled form, for [`Self::from_bytes`].
+    /// Returns what is needed to decide, for [`Self::from_parts`].
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Takes a compiled policy back.
+    /// Returns what is needed to say which rule spoke, for [`Self::from_parts`].
+    #[must_use]
+    pub fn details(&self) -> Vec<u8> {
+        self.details.0.read(0, self.index().offset(header::DETAILS_LEN)).unwrap_or_default()
+    }
+
+    /// Takes a compiled policy back. Its details are read when a rule has spoken.
     ///
     /// # Errors
     /// When another version wrote it or it was damaged. Malice is not noticed: who can write the file could as well
     /// write the policy.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, Unusable> {
-        let stack = Self { bytes };
+    pub fn from_parts(bytes: Vec<u8>, details: Arc<dyn ReadDetails>) -> Result<Self, Unusable> {
+        let stack = Self { bytes, details: Details(details) };
         let index = stack.index();
         if index.u32(header::MAGIC) != MAGIC || index.u32(header::FORMAT) != FORMAT {
             return Err(Unusable::OtherFormat);
@@ -199,13 +222,13 @@ impl PolicyStack {
     }
 
     fn ruling(&self, layer: usize, rank: u32) -> Ruling {
-        let index = self.index();
-        let at = self.layer_at(layer);
-        let combining = Combining::from_code(index.u32(at + 16));
-        let rule = index.u32(at + 20) + combining.order(rank);
-        let effect = crate::index::effect_of(index.u32(self.rule_at(rule) + 4));
-        let exact = index.u32(self.rule_at(rule) + 4) & 0x100 != 0;
-        Ruling { effect, rule, layer: LayerKind::from_code(index.u32(at + 12)), exact }
+        let (index, at) = (self.index(), self.layer_at(layer));
+        let combining = Combining::from_code(index.u32(at + 12));
+        let rule = index.u32(at + 16) + combining.order(rank);
+        let kind = index.byte(index.offset(header::KINDS) + rule as usize);
+        let effect = crate::index::effect_of(u32::from(kind & !EXACT));
+        let layer = LayerKind::from_code(index.u32(at + 8));
+        Ruling { effect, rule, layer, exact: kind & EXACT != 0 }
     }
 
     pub(crate) fn layer_count(&self) -> usize {
@@ -216,10 +239,6 @@ impl PolicyStack {
         self.index().offset(header::LAYERS) + LAYER_SIZE * layer
     }
 
-    fn rule_at(&self, rule: u32) -> usize {
-        self.index().offset(header::RULES) + RULE_SIZE * rule as usize
-    }
-
     /// Says whether some rule about commands asks or denies; the built-in ones do not count.
     pub(crate) fn holds_back(&self) -> bool {
         self.index().holding_back(Space::Exec).count > 0
@@ -228,26 +247,16 @@ impl PolicyStack {
     /// Returns where a rule stands and what it says.
     #[must_use]
     pub fn rule_ref(&self, rule: u32) -> RuleRef {
-        let (index, at) = (self.index(), self.rule_at(rule));
-        let layer = self.layer_at(index.offset(at));
-        let line = index.u32(at + 8);
-        let optional = |at: usize| match index.u32(at + 4) {
-            0 => None,
-            _ => Some(self.text(at)),
-        };
+        let (index, details) = (self.index(), self.details.of(rule));
+        let layer = self.layer_at(details.layer);
+        let file = self.details.text(index.u32(layer), index.u32(layer + 4));
         RuleRef {
-            layer: LayerKind::from_code(index.u32(layer + 12)).as_str().to_owned(),
-            file: optional(layer),
-            line: (line != 0).then_some(line),
-            text: self.text(at + 12),
-            reason: optional(at + 20),
+            layer: LayerKind::from_code(index.u32(layer + 8)).as_str().to_owned(),
+            file: file.filter(|file| !file.is_empty()),
+            line: (details.line != 0).then_some(details.line),
+            text: details.text,
+            reason: Some(details.reason).filter(|reason| !reason.is_empty()),
         }
-    }
-
-    fn text(&self, at: usize) -> String {
-        let (start, length) = (self.index().offset(at), self.index().offset(at + 4));
-        let bytes = self.bytes.get(start..start + length).unwrap_or_default();
-        String::from_utf8_lossy(bytes).into_owned()
     }
 }
 
@@ -271,38 +280,21 @@ fn entries(layers: &[Layer]) -> Vec<Entry<'_>> {
     entries
 }
 
-fn write_layers(layers: &[Layer], out: &mut Vec<u8>) {
-    let (mut rules, mut table) = (Vec::new(), Vec::new());
-    let mut first_rule = 0;
-    for (layer, number) in layers.iter().zip(0_u32..) {
-        let file = text(out, layer.file.as_deref().unwrap_or_default());
-        let kind = layer.kind as u32;
-        table.extend([file.0, file.1, 0, kind, layer.combining as u32, first_rule]);
-        for rule in &layer.rules {
-            write_rule(number, rule, out, &mut rules);
-            first_rule += 1;
-        }
+fn write_layers(layers: &[Layer], files: &[[u32; 2]], out: &mut Vec<u8>) {
+    let (mut kinds, mut table) = (Vec::new(), Vec::new());
+    for (layer, file) in layers.iter().zip(files) {
+        let first_rule = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
+        table.extend(file);
+        table.extend([layer.kind as u32, layer.combining as u32, first_rule]);
+        let kind = |rule: &Rule| rule.effect as u8 | if rule.exact { EXACT } else { 0 };
+        kinds.extend(layer.rules.iter().map(kind));
     }
-    let at =
-        append(out, &rules.iter().flat_map(|word: &u32| word.to_le_bytes()).collect::<Vec<_>>());
-    put(out, header::RULES, at);
-    put(out, header::RULE_COUNT, first_rule);
-    let at =
-        append(out, &table.iter().flat_map(|word: &u32| word.to_le_bytes()).collect::<Vec<_>>());
+    let at = append(out, &kinds);
+    put(out, header::KINDS, at);
+    put(out, header::RULE_COUNT, u32::try_from(kinds.len()).unwrap_or(0));
+    let at = append_words(out, &table);
     put(out, header::LAYERS, at);
     put(out, header::LAYER_COUNT, u32::try_from(layers.len()).unwrap_or(0));
-}
-
-fn write_rule(layer: u32, rule: &Rule, out: &mut Vec<u8>, rules: &mut Vec<u32>) {
-    let said = text(out, &format!("{} {}", rule.effect.as_str(), rule.text));
-    let reason = text(out, rule.reason.as_deref().unwrap_or_default());
-    let kind = rule.effect as u32 | u32::from(rule.exact) << 8;
-    rules.extend([layer, kind, rule.line, said.0, said.1, reason.0, reason.1, 0]);
-}
-
-fn text(out: &mut Vec<u8>, text: &str) -> (u32, u32) {
-    let at = append(out, text.as_bytes());
-    (at, u32::try_from(text.len()).unwrap_or(0))
 }
 
 fn mode_code(layers: &[Layer]) -> u32 {

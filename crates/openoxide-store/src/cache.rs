@@ -1,25 +1,47 @@
 //! The compiled policy on disk, so that a hook need not compile ten thousand rules to judge one command.
 //!
-//! The file is the compiled policy, then a signature of what it was made of: this program's version, the home directory,
-//! and for each source its path, device, inode, size and times. Any difference, and it is made anew. It is a cache of what
-//! this user could write anyway: it is only trusted when nobody else can write it.
+//! The file begins with a signature of what it was made of: this program's version, the home directory, and for each source
+//! its path, device, inode, size and times. Any difference, and it is made anew. Then comes what is needed to decide, and
+//! last the texts of the rules, which are only read of the rule that has spoken. It is a cache of what this user could
+//! write anyway: it is only trusted when nobody else can write it.
 
 use std::{
-    fs::{self, Metadata},
+    fs::{self, File, Metadata},
     io::Write as _,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _},
     path::PathBuf,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use openoxide_permission::PolicyStack;
+use openoxide_permission::{PolicyStack, ReadDetails};
 
 use crate::{
-    file::read_regular,
+    file::open_regular,
     locations::{Environment, Source},
 };
 
 const LONGEST: u64 = 1 << 30;
+
+/// The bytes that say how long the deciding part is.
+const LENGTH: usize = 8;
+
+/// The details of a policy, in the file that it was read from.
+#[derive(Debug)]
+struct InFile {
+    file: File,
+    start: usize,
+}
+
+impl ReadDetails for InFile {
+    fn read(&self, at: usize, length: usize) -> Option<Vec<u8>> {
+        let place = u64::try_from(self.start.checked_add(at)?).ok()?;
+        let left = usize::try_from(self.file.metadata().ok()?.len().checked_sub(place)?).ok()?;
+        let mut bytes = vec![0; length.min(left)];
+        self.file.read_exact_at(&mut bytes, place).ok()?;
+        (bytes.len() == length).then_some(bytes)
+    }
+}
 
 /// A file that changed more recently could change again within the clock's step, unseen.
 pub(crate) const SETTLED: Duration = Duration::from_secs(2);
@@ -72,19 +94,22 @@ impl Key {
 
     /// Returns the policy, if it is there, undamaged, and made of just this.
     pub(crate) fn fetch(&self) -> Option<PolicyStack> {
-        let meta = fs::metadata(&self.path).ok()?;
-        if meta.mode() & 0o022 != 0
-            || meta.uid() != fs::metadata("/proc/self").map_or(meta.uid(), |of| of.uid())
-        {
+        let (file, meta) = open_regular(&self.path, LONGEST).ok()?;
+        let own = fs::metadata("/proc/self").map_or(meta.uid(), |own| own.uid());
+        if meta.mode() & 0o022 != 0 || meta.uid() != own {
             return None;
         }
-        let mut bytes = read_regular(&self.path, LONGEST).ok()?;
-        let rest = bytes.len().checked_sub(self.signature.len())?;
-        if bytes.get(rest..)? != self.signature {
+        let mut start = vec![0; self.signature.len() + LENGTH];
+        file.read_exact_at(&mut start, 0).ok()?;
+        let (signature, length) = start.split_at_checked(self.signature.len())?;
+        let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
+        if signature != self.signature || length as u64 > meta.len() {
             return None;
         }
-        bytes.truncate(rest);
-        PolicyStack::from_bytes(bytes).ok()
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, start.len() as u64).ok()?;
+        let details = InFile { file, start: start.len() + length };
+        PolicyStack::from_parts(bytes, Arc::new(details)).ok()
     }
 
     /// Keeps a policy. That it could not be kept costs time and nothing else.
@@ -99,8 +124,10 @@ impl Key {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         // A file of its own, mode 0600, that takes the place of the old one at once or not at all.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(policy.as_bytes())?;
         file.write_all(&self.signature)?;
+        file.write_all(&(policy.as_bytes().len() as u64).to_le_bytes())?;
+        file.write_all(policy.as_bytes())?;
+        file.write_all(&policy.details())?;
         file.persist(&self.path)?;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Reading files that others may have prepared.
 
 use std::{
-    fs::OpenOptions,
+    fs::{File, Metadata, OpenOptions},
     io::{self, Read as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
@@ -43,19 +43,26 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// Returns the content of a regular file of at most `limit` bytes. It never waits: a pipe in the file's place is refused.
+/// Opens a regular file of at most `limit` bytes. It never waits: a pipe in the file's place is refused.
+///
+/// # Errors
+/// As [`ReadError`] says.
+pub(crate) fn open_regular(path: &Path, limit: u64) -> Result<(File, Metadata), ReadError> {
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    let meta = file.metadata()?;
+    match meta.len() {
+        _ if !meta.is_file() => Err(ReadError::NotRegular),
+        length if length > limit => Err(ReadError::TooLong(limit)),
+        _ => Ok((file, meta)),
+    }
+}
+
+/// Returns the content of a regular file of at most `limit` bytes. It never waits.
 ///
 /// # Errors
 /// As [`ReadError`] says.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(ReadError::NotRegular);
-    }
-    if meta.len() > limit {
-        return Err(ReadError::TooLong(limit));
-    }
+    let (file, meta) = open_regular(path, limit)?;
     // One byte more than it said, so that the end is found without growing.
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes)?;

@@ -247,7 +247,7 @@ mod tests {
         let first = load(std::slice::from_ref(&source), &disk.environment);
         let directory = disk.dir.path().join("cache/openoxide");
         let file = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
-        for at in [0, 60, 200] {
+        for at in [0, 60, 400] {
             let mut bytes = fs::read(&file).unwrap();
             bytes[at] ^= 1;
             fs::write(&file, &bytes).unwrap();

@@ -186,7 +186,8 @@ impl Builder {
 
     /// Writes the nodes; returns the table that finds them.
     fn nodes(&self, out: &mut Vec<u8>, codes: u32) -> Vec<u64> {
-        let slots = (self.order.len() * 2 + 1).next_power_of_two();
+        // At most three quarters full: what is not there is mostly not asked for (see the filter).
+        let slots = (self.order.len() * 4 / 3 + 1).next_power_of_two();
         let mut table = vec![0_u64; slots];
         for hash in &self.order {
             let Some(node) = self.nodes.get(hash) else { continue };
@@ -222,11 +223,8 @@ impl Builder {
 
 impl Node {
     fn write(&self, out: &mut Vec<u8>, codes: u32) {
-        out.extend_from_slice(&self.beginnings.to_le_bytes());
-        out.extend_from_slice(&self.later_beginnings.to_le_bytes());
-        out.extend_from_slice(&self.flags.to_le_bytes());
-        out.extend_from_slice(&u32::try_from(self.hits.len()).unwrap_or(0).to_le_bytes());
-        debug_assert_eq!(node::HITS, 24);
+        let count = u32::try_from(self.hits.len()).unwrap_or(0);
+        out.extend_from_slice(&(count << node::COUNT_SHIFT | self.flags).to_le_bytes());
         // The best ranks first: what cannot better them need not be compared.
         let mut hits: Vec<_> = self.hits.iter().collect();
         hits.sort_by_key(|((code, ..), (rank, ..))| (std::cmp::Reverse(*rank), *code));
@@ -237,6 +235,10 @@ impl Node {
                 out.extend_from_slice(&value.to_le_bytes());
             }
         }
+        if self.flags & (HAS_BEGINNINGS | HAS_LATER) != 0 {
+            out.extend_from_slice(&self.beginnings.to_le_bytes());
+            out.extend_from_slice(&self.later_beginnings.to_le_bytes());
+        }
     }
 }
 
@@ -245,6 +247,11 @@ pub(crate) fn append(out: &mut Vec<u8>, bytes: &[u8]) -> u32 {
     let at = u32::try_from(out.len()).unwrap_or(u32::MAX);
     out.extend_from_slice(bytes);
     at
+}
+
+/// Appends numbers and returns where they stand.
+pub(crate) fn append_words(out: &mut Vec<u8>, words: &[u32]) -> u32 {
+    append(out, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>())
 }
 
 /// Overwrites four bytes.

@@ -1,5 +1,7 @@
 //! Laws that hold for every policy.
 
+use std::sync::Arc;
+
 use openoxide_permission::{
     Anchors, Combining, Context, Layer, LayerKind, PolicyStack, decide, default_layer, effect,
     evaluate, parse,
@@ -240,14 +242,29 @@ fn long_paths_are_judged_like_short_ones() {
 fn nothing_is_decided_from_a_damaged_policy() {
     let policy = policy(&[layer(LayerKind::User, &[(Deny, "Bash(rm *)")])]);
     let good = policy.as_bytes().to_vec();
-    assert_eq!(PolicyStack::from_bytes(good.clone()).unwrap(), policy);
+    let from = |bytes: Vec<u8>| PolicyStack::from_parts(bytes, Arc::new(policy.details()));
+    let back = from(good.clone()).unwrap();
+    assert_eq!((&back, back.rule_ref(0)), (&policy, policy.rule_ref(0)));
+    assert_eq!(back.rule_ref(0).text, "deny Bash(rm *)");
     for at in [0, 5, 9, 40, good.len() / 2, good.len() - 1] {
         let mut bad = good.clone();
         bad[at] ^= 0x40;
-        assert!(PolicyStack::from_bytes(bad).is_err(), "byte {at}");
+        assert!(from(bad).is_err(), "byte {at}");
     }
-    assert!(PolicyStack::from_bytes(good[..good.len() - 1].to_vec()).is_err());
-    assert!(PolicyStack::from_bytes(Vec::new()).is_err());
+    assert!(from(good[..good.len() - 1].to_vec()).is_err());
+    assert!(from(Vec::new()).is_err());
+}
+
+#[test]
+fn details_that_cannot_be_read_change_no_decision() {
+    let root = root();
+    let policy = policy(&[layer(LayerKind::User, &[(Deny, "Bash(rm *)")])]);
+    let blind = PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(Vec::new())).unwrap();
+    let context = Context { mode: Normal, cwd: &root, roots: &[], doubt: None };
+    let decision =
+        evaluate(&blind, &context, &Facts { accesses: vec![run("rm x")], findings: vec![] });
+    assert_eq!(decision.effect, Deny);
+    assert_eq!(decision.rule.unwrap().text, "(it cannot be read)");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Two evaluators: the engine against forty naive lines that read the rules' text themselves, scan all of them, and know no
 //! index, no compiled program and no rank.
 
+use std::sync::Arc;
+
 use openoxide_permission::{
     Anchors, Combining, Context, Layer, LayerKind, PolicyStack, Rule, decide, parse,
 };
@@ -274,7 +276,9 @@ fn the_index_agrees_with_the_naive_evaluator() {
     for _ in 0..policies.unwrap_or(10_000) {
         let layers = layers(&mut dice, &world);
         let policy = PolicyStack::compile(&layers).unwrap();
-        let policy = PolicyStack::from_bytes(policy.as_bytes().to_vec()).unwrap();
+        let policy =
+            PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(policy.details()))
+                .unwrap();
         for _ in 0..100 {
             let question = question(&mut dice);
             let expected = naive(&layers, &question, &world);

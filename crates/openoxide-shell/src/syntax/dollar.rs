@@ -110,6 +110,8 @@ impl<'a> Parser<'a> {
                 (Some(_), Some(b'`' | b'$' | b'\\')) => {
                     text.push_str(self.slice(self.at + 1, self.at + 2));
                 }
+                // Lines are joined when the substitution is found, or when it is read: quotes differ.
+                (Some(_), Some(b'\n')) => return self.fault(),
                 // Inside double quotes and documents `\"` loses its backslash, or not.
                 (Some(_), Some(b'"')) if quoted => return self.fault(),
                 (Some(_), Some(next)) if next.is_ascii() => {

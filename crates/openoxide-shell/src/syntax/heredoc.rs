@@ -116,6 +116,10 @@ impl<'a> Parser<'a> {
             let text = if pending.tabs { untabbed(text) } else { Cow::Borrowed(text) };
             return Ok(vec![Piece::Fixed(text)]);
         }
+        // Lines are joined before anything is expanded, inside single quotes in a substitution as well.
+        if text.contains("\\\n") && text.contains(['$', '`']) {
+            return self.fault();
+        }
         // Tabs are taken away before expansion; a known text with tabs is not worth the trouble.
         let mut inner = Parser {
             src: self.slice(0, end),
