@@ -3,7 +3,7 @@
 use openoxide_protocol::{Access, Effect, Exec, Words};
 
 use crate::{
-    evaluate::{Outcome, Why},
+    outcome::{Outcome, Why},
     pattern::{command, path},
     safety_floor::is_secret,
 };

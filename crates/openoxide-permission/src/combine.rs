@@ -2,8 +2,6 @@
 
 use openoxide_protocol::Effect;
 
-use crate::stack::LayerKind;
-
 /// How the matches of one layer become one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Combining {
@@ -14,19 +12,6 @@ pub enum Combining {
     DenyAllowAsk,
     /// The rule that stands last (OpenCode, D027).
     LastMatch,
-}
-
-/// The answer of the rules to one subject: which rule spoke, and what it asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ruling {
-    /// What the rule asks for.
-    pub effect: Effect,
-    /// Its number, for [`crate::PolicyStack::rule_ref`].
-    pub rule: u32,
-    /// The layer that it stands in.
-    pub layer: LayerKind,
-    /// Whether it names one thing and no wildcard.
-    pub exact: bool,
 }
 
 /// Ranks leave this many bits for the order.

@@ -4,8 +4,8 @@ use openoxide_protocol::{AbsPath, Effect};
 
 use crate::{
     combine::Combining,
+    layer::{Layer, LayerKind},
     rule::{Anchors, Rule},
-    stack::{Layer, LayerKind},
     syntax,
 };
 

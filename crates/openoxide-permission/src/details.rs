@@ -4,7 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{index::build::append_words, rule::Rule, stack::Layer};
+use crate::{index::build::append_words, layer::Layer, rule::Rule};
 
 /// Layer, line, text and reason of each rule, the last two as place and length.
 const RECORD: usize = 24;

@@ -2,17 +2,19 @@
 
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, Facts, Finding, FindingKind, Part, PathAccess,
-    PermissionMode, RuleRef,
+    PermissionMode,
 };
 
 use crate::{
     always,
-    combine::Ruling,
     index::{MAX_LAYERS, Ranks, Subject},
+    layer::{LayerKind, Ruling},
+    outcome::{Outcome, Why},
     possible,
+    reason::part,
     rule::Space,
     safety_floor,
-    stack::{LayerKind, PolicyStack},
+    stack::PolicyStack,
     subject,
 };
 
@@ -27,42 +29,6 @@ pub struct Context<'a> {
     pub roots: &'a [AbsPath],
     /// Why the policy itself is in doubt: rules that ask or deny may be missing, so nothing is allowed.
     pub doubt: Option<&'a str>,
-}
-
-/// Why one access got its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// A rule spoke.
-    Rule,
-    /// A rule that asks or denies could match what is not known of the command.
-    Possible(Effect),
-    /// No rule spoke.
-    NoRule,
-    /// It changes nothing by itself; what it reads or runs is listed beside it.
-    Harmless,
-    /// It lies inside the project.
-    Inside,
-    /// It lies outside the project.
-    Outside,
-    /// It was not understood.
-    Opaque,
-    /// The mode decided.
-    Mode(PermissionMode),
-    /// It usually holds secrets.
-    Secret,
-    /// It steers shells, tools or agents.
-    Protected,
-}
-
-/// The decision on one access, before it is put into words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The answer.
-    pub effect: Effect,
-    /// The rule that spoke, even if something else decided.
-    pub ruling: Option<Ruling>,
-    /// Why.
-    pub why: Why,
 }
 
 /// Returns the decision on an operation: the strictest among its accesses, under the safety floor.
@@ -165,7 +131,7 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
     let outcome = match access {
         Access::Exec(exec) => {
             let bytes = exec.argv.as_bytes();
-            let known = has_no_mark(bytes) || exec.argv.is_known();
+            let known = exec.argv.is_known();
             let has_many = !known && exec.argv.has_many();
             let subject = Subject { space: Space::Exec, bytes, has_many };
             let default = match exec.class {
@@ -199,23 +165,6 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
         effect if effect == outcome.effect => outcome,
         effect => Outcome { effect, why: Why::Mode(context.mode), ..outcome },
     }
-}
-
-/// Says that nothing in these words is marked as unknown: the marks are the two greatest bytes, eight are looked at at
-/// once, and most commands have none.
-fn has_no_mark(words: &[u8]) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * ONES;
-    let marks = |eight: [u8; 8]| {
-        let zero_where_marked = !(u64::from_ne_bytes(eight) | ONES);
-        zero_where_marked.wrapping_sub(ONES) & !zero_where_marked & HIGH
-    };
-    let (eights, rest) = words.as_chunks();
-    let last = words.last_chunk().map_or(u64::MAX, |last| marks(*last));
-    if rest.is_empty() || words.len() >= 8 {
-        return eights.iter().fold(last, |found, eight| found | marks(*eight)) == 0;
-    }
-    rest.iter().all(|byte| *byte < 0xFE)
 }
 
 #[inline]
@@ -402,41 +351,5 @@ fn above_the_floor(mode: PermissionMode, access: &Access, outcome: Outcome) -> O
             ask(Why::Secret)
         }
         _ => outcome,
-    }
-}
-
-fn part(policy: &PolicyStack, access: &Access, outcome: &Outcome) -> Part {
-    let decided = matches!(outcome.why, Why::Rule);
-    let rule = outcome.ruling.filter(|_| decided).map(|ruling| policy.rule_ref(ruling.rule));
-    let reason = reason(access, outcome, rule.as_ref());
-    Part { access: access.clone(), decision: outcome.effect, rule, reason }
-}
-
-fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String {
-    let what = access.summary();
-    let verb = match outcome.effect {
-        Effect::Allow => "is allowed",
-        Effect::Ask => "is asked for",
-        Effect::Deny => "is denied",
-    };
-    match (outcome.why, rule) {
-        (Why::Rule, Some(rule)) => {
-            let said = rule.reason.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
-            format!("`{what}` {verb} by {} policy{said}", rule.layer)
-        }
-        (Why::Rule | Why::NoRule, _) => format!("no rule speaks of `{what}`"),
-        (Why::Possible(effect), _) => {
-            format!(
-                "a rule with `{}` could match `{what}`, which is only partly known",
-                effect.as_str()
-            )
-        }
-        (Why::Harmless, _) => format!("`{what}` changes nothing by itself"),
-        (Why::Inside, _) => format!("`{what}` lies inside the project"),
-        (Why::Outside, _) => format!("`{what}` lies outside the project"),
-        (Why::Opaque, _) => format!("`{what}` was not understood"),
-        (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
-        (Why::Secret, _) => format!("`{what}` usually holds secrets"),
-        (Why::Protected, _) => format!("`{what}` steers shells, tools or agents"),
     }
 }

@@ -5,9 +5,9 @@ use openoxide_protocol::{AbsPath, Access, Effect};
 use crate::{
     evaluate::Context,
     glob,
+    layer::{Layer, LayerKind},
     pattern::{host, path},
     rule::{Rule, Space},
-    stack::{Layer, LayerKind},
 };
 
 /// A rule that matches.

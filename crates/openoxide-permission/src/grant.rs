@@ -6,8 +6,9 @@ use crate::{
     always,
     combine::Combining,
     evaluate::{Context, decide},
+    layer::{Layer, LayerKind},
     rule::{Anchors, Rule},
-    stack::{Layer, LayerKind, PolicyStack},
+    stack::PolicyStack,
     syntax,
 };
 

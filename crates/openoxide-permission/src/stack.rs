@@ -5,67 +5,16 @@ use std::sync::Arc;
 use openoxide_protocol::{Effect, PermissionMode, RuleRef};
 
 use crate::{
-    combine::{Combining, Ruling},
+    combine::Combining,
     details::{self, Details, ReadDetails},
     index::{
         FORMAT, Index, MAGIC, MAX_LAYERS, Ranks, Subject,
         build::{Entry, append, append_words, lay_out, put},
         hash, header,
     },
+    layer::{Layer, LayerKind, Ruling},
     rule::{Rule, Space},
 };
-
-/// Which layer of settings rules come from, the most precedent first (DECISIONS 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LayerKind {
-    /// Administered for the machine.
-    Managed,
-    /// Given on the command line.
-    Cli,
-    /// The project's, kept by this user.
-    Local,
-    /// The project's, shared by all who work on it.
-    Project,
-    /// The user's.
-    User,
-    /// Built in.
-    Default,
-}
-
-impl LayerKind {
-    /// Returns its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Managed => "managed",
-            Self::Cli => "cli",
-            Self::Local => "local",
-            Self::Project => "project",
-            Self::User => "user",
-            Self::Default => "default",
-        }
-    }
-
-    fn from_code(code: u32) -> Self {
-        let all = [Self::Managed, Self::Cli, Self::Local, Self::Project, Self::User];
-        all.into_iter().find(|kind| *kind as u32 == code).unwrap_or(Self::Default)
-    }
-}
-
-/// The rules of one source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
-    /// Which layer it is.
-    pub kind: LayerKind,
-    /// The file that it was read from.
-    pub file: Option<String>,
-    /// How its matches become one answer.
-    pub combining: Combining,
-    /// Its rules, in the order in which they stand.
-    pub rules: Vec<Rule>,
-    /// The mode that it sets.
-    pub mode: Option<PermissionMode>,
-}
 
 /// More layers or rules than one policy can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,10 +84,12 @@ impl Words {
         &self.bytes
     }
 
-    /// Says whether every word is wholly known.
+    /// Says whether every word is wholly known. Eight bytes are looked at at once: it is asked for each decision.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        !self.bytes.iter().any(|byte| matches!(*byte, SOME_TEXT | SOME_WORDS))
+        let (eights, rest) = self.bytes.as_chunks();
+        !eights.iter().any(|eight| may_hold_marks(*eight)) && !rest.iter().any(is_mark)
+            || !self.bytes.iter().any(is_mark)
     }
 
     /// Says whether some part can become any number of words.
@@ -132,6 +134,17 @@ impl Words {
             self.bytes.split_inclusive(|byte| *byte == 0).take(index).map(<[u8]>::len).sum();
         Self { bytes: self.bytes.get(skipped..).unwrap_or_default().to_vec() }
     }
+}
+
+const fn is_mark(byte: &u8) -> bool {
+    matches!(*byte, SOME_TEXT | SOME_WORDS)
+}
+
+/// Says whether one of eight bytes could be a mark, the two greatest bytes; now and then it says so of others, too.
+const fn may_hold_marks(eight: [u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let zero_where_marked = !(u64::from_ne_bytes(eight) | ONES);
+    zero_where_marked.wrapping_sub(ONES) & !zero_where_marked & (0x80 * ONES) != 0
 }
 
 fn read(word: &[u8]) -> Word<'_> {
@@ -224,6 +237,23 @@ mod tests {
         assert_eq!(words.len(), 5);
         assert_eq!(serde_json::to_string(&words).unwrap(), r#"["git","","a b",null,null]"#);
         assert!(!words.is_known() && words.has_many());
+    }
+
+    #[test]
+    fn a_mark_is_seen_wherever_it_stands() {
+        for before in 0..20 {
+            for text in ["x", "\u{10FFFF}", "\u{7F}\u{80}"] {
+                let known: Words = [text.repeat(before), "z".to_owned()].iter().collect();
+                assert!(known.is_known(), "{before} {text}");
+                let mut unknown = known.clone();
+                unknown.push_unknown();
+                unknown.push("zzzzzzzzz");
+                assert!(!unknown.is_known(), "{before} {text}");
+                let mut many = known;
+                many.push_many();
+                assert!(!many.is_known() && many.has_many(), "{before} {text}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,41 @@
+//! The decision on one access, before it is put into words.
+
+use openoxide_protocol::{Effect, PermissionMode};
+
+use crate::layer::Ruling;
+
+/// Why one access got its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A rule spoke.
+    Rule,
+    /// A rule that asks or denies could match what is not known of the command.
+    Possible(Effect),
+    /// No rule spoke.
+    NoRule,
+    /// It changes nothing by itself; what it reads or runs is listed beside it.
+    Harmless,
+    /// It lies inside the project.
+    Inside,
+    /// It lies outside the project.
+    Outside,
+    /// It was not understood.
+    Opaque,
+    /// The mode decided.
+    Mode(PermissionMode),
+    /// It usually holds secrets.
+    Secret,
+    /// It steers shells, tools or agents.
+    Protected,
+}
+
+/// The decision on one access, before it is put into words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The answer.
+    pub effect: Effect,
+    /// The rule that spoke, even if something else decided.
+    pub ruling: Option<Ruling>,
+    /// Why.
+    pub why: Why,
+}

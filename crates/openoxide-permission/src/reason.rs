@@ -1,0 +1,45 @@
+//! Decisions in words.
+
+use openoxide_protocol::{Access, Effect, Part, RuleRef};
+
+use crate::{
+    outcome::{Outcome, Why},
+    stack::PolicyStack,
+};
+
+/// Returns the part of a decision that this outcome is.
+pub(crate) fn part(policy: &PolicyStack, access: &Access, outcome: &Outcome) -> Part {
+    let decided = matches!(outcome.why, Why::Rule);
+    let rule = outcome.ruling.filter(|_| decided).map(|ruling| policy.rule_ref(ruling.rule));
+    let reason = reason(access, outcome, rule.as_ref());
+    Part { access: access.clone(), decision: outcome.effect, rule, reason }
+}
+
+fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String {
+    let what = access.summary();
+    let verb = match outcome.effect {
+        Effect::Allow => "is allowed",
+        Effect::Ask => "is asked for",
+        Effect::Deny => "is denied",
+    };
+    match (outcome.why, rule) {
+        (Why::Rule, Some(rule)) => {
+            let said = rule.reason.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
+            format!("`{what}` {verb} by {} policy{said}", rule.layer)
+        }
+        (Why::Rule | Why::NoRule, _) => format!("no rule speaks of `{what}`"),
+        (Why::Possible(effect), _) => {
+            format!(
+                "a rule with `{}` could match `{what}`, which is only partly known",
+                effect.as_str()
+            )
+        }
+        (Why::Harmless, _) => format!("`{what}` changes nothing by itself"),
+        (Why::Inside, _) => format!("`{what}` lies inside the project"),
+        (Why::Outside, _) => format!("`{what}` lies outside the project"),
+        (Why::Opaque, _) => format!("`{what}` was not understood"),
+        (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
+        (Why::Secret, _) => format!("`{what}` usually holds secrets"),
+        (Why::Protected, _) => format!("`{what}` steers shells, tools or agents"),
+    }
+}
