@@ -88,8 +88,9 @@ impl Words {
     #[must_use]
     pub fn is_known(&self) -> bool {
         let (eights, rest) = self.bytes.as_chunks();
-        !eights.iter().any(|eight| may_hold_marks(*eight)) && !rest.iter().any(is_mark)
-            || !self.bytes.iter().any(is_mark)
+        let marked = |bytes: &[u8]| bytes.iter().copied().any(is_mark);
+        let clear = !eights.iter().copied().any(may_hold_marks) && !marked(rest);
+        clear || !marked(&self.bytes)
     }
 
     /// Says whether some part can become any number of words.
@@ -136,8 +137,8 @@ impl Words {
     }
 }
 
-const fn is_mark(byte: &u8) -> bool {
-    matches!(*byte, SOME_TEXT | SOME_WORDS)
+const fn is_mark(byte: u8) -> bool {
+    matches!(byte, SOME_TEXT | SOME_WORDS)
 }
 
 /// Says whether one of eight bytes could be a mark, the two greatest bytes; now and then it says so of others, too.
