@@ -1,30 +1,54 @@
 //! Every rule that matches an access, also those that lost: slow and complete, for explanations.
 
-use openoxide_protocol::{AbsPath, Access, Effect};
+use openoxide_protocol::{AbsPath, Access, Decision, Effect, Lost, Part, RuleRef};
 
 use crate::{
     evaluate::Context,
     glob,
-    layer::{Layer, LayerKind},
+    layer::Layer,
     pattern::{host, path},
     rule::{Rule, Space},
 };
 
-/// A rule that matches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Match<'a> {
-    /// The layer that it stands in.
-    pub layer: &'a Layer,
-    /// The rule.
-    pub rule: &'a Rule,
-    /// Why it did not decide; nothing when it did.
-    pub lost: Option<&'static str>,
+/// Returns the decision with the rules that matched and did not decide, each with the reason why. (A path is taken by its
+/// letters here, not where it leads.)
+pub fn explain(layers: &[Layer], context: &Context<'_>, decision: Decision) -> Decision {
+    let explained = |part: Part| {
+        let mut found = matching(layers, context, &part.access);
+        if part.rule.is_none() {
+            found.iter_mut().for_each(|one| one.lost = one.lost.or(Some(NOT_BY_RULES)));
+        }
+        let lost = |one: &Match<'_>| Some(Lost { rule: one.rule_ref(), why: one.lost?.to_owned() });
+        Part { lost: found.iter().filter_map(lost).collect(), ..part }
+    };
+    let parts = decision.parts.into_iter().map(explained).collect();
+    Decision { parts, ..decision }
 }
 
-/// Returns every rule that matches an access (the path by its letters, not where it leads), in the order of the layers, each
-/// with the reason why it lost.
-#[must_use]
-pub fn matching<'a>(layers: &'a [Layer], context: &Context<'_>, access: &Access) -> Vec<Match<'a>> {
+const NOT_BY_RULES: &str = "the mode or the safety floor decides";
+
+/// A rule that matches.
+struct Match<'a> {
+    layer: &'a Layer,
+    rule: &'a Rule,
+    /// Why it did not decide; nothing when it did.
+    lost: Option<&'static str>,
+}
+
+impl Match<'_> {
+    fn rule_ref(&self) -> RuleRef {
+        RuleRef {
+            layer: self.layer.kind.as_str().to_owned(),
+            file: self.layer.file.clone(),
+            line: (self.rule.line != 0).then_some(self.rule.line),
+            text: format!("{} {}", self.rule.effect.as_str(), self.rule.text),
+            reason: self.rule.reason.clone(),
+        }
+    }
+}
+
+/// Returns every rule that matches an access, in the order of the layers.
+fn matching<'a>(layers: &'a [Layer], context: &Context<'_>, access: &Access) -> Vec<Match<'a>> {
     let subjects = subjects(context, access);
     let matches = |rule: &Rule| {
         rule.patterns.iter().any(|pattern| {
@@ -112,13 +136,70 @@ fn of_path(
     all
 }
 
-impl Match<'_> {
-    /// Returns the layer's name.
-    #[must_use]
-    pub const fn layer_name(&self) -> &'static str {
-        match self.layer.kind {
-            LayerKind::Default => "built-in",
-            kind => kind.as_str(),
-        }
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::{Exec, Facts, PermissionMode};
+
+    use super::*;
+    use crate::{Anchors, Combining, LayerKind, PolicyStack, default_layer, evaluate, parse};
+
+    fn layer(kind: LayerKind, rules: &[(Effect, &str)]) -> Layer {
+        let root = AbsPath::root();
+        let anchors = Anchors { home: None, base: &root };
+        let rules = rules.iter().map(|(effect, text)| parse(text, *effect, anchors).unwrap());
+        let (file, mode) = (Some("policy.toml".to_owned()), None);
+        Layer { kind, file, combining: Combining::Strictest, rules: rules.collect(), mode }
+    }
+
+    fn explained(layers: &[Layer], access: Access) -> (Option<String>, Vec<(String, String)>) {
+        let root = AbsPath::root();
+        let layers = [layers, &[default_layer()]].concat();
+        let policy = PolicyStack::compile(&layers).unwrap();
+        let context =
+            Context { mode: PermissionMode::Default, cwd: &root, roots: &[], doubt: None };
+        let facts = Facts { accesses: vec![access], findings: vec![] };
+        let part = explain(&layers, &context, evaluate(&policy, &context, &facts)).parts.remove(0);
+        let lost = part.lost.into_iter().map(|lost| (lost.rule.text, lost.why)).collect();
+        (part.rule.map(|rule| rule.text), lost)
+    }
+
+    fn run(command: &str) -> Access {
+        let (argv, text) = (command.split(' ').collect(), command.to_owned());
+        Access::Exec(Exec {
+            argv,
+            text,
+            class: Default::default(),
+            span: Default::default(),
+            arity: 0,
+        })
+    }
+
+    #[test]
+    fn a_rule_that_lost_says_why() {
+        use Effect::{Allow, Ask, Deny};
+        let managed =
+            layer(LayerKind::Managed, &[(Allow, "Bash(git *)"), (Ask, "Bash(git push *)")]);
+        let user = layer(LayerKind::User, &[(Allow, "Bash(git push *)")]);
+        let (spoke, lost) = explained(&[managed.clone(), user], run("git push x"));
+        assert_eq!(spoke.as_deref(), Some("ask Bash(git push *)"));
+        let texts: Vec<_> = lost.iter().map(|(text, why)| (text.as_str(), why.as_str())).collect();
+        let expected = [
+            ("allow Bash(git *)", "another rule of the layer outranks it"),
+            ("allow Bash(git push *)", "a more precedent layer decides"),
+        ];
+        assert_eq!(texts, expected);
+        let user = layer(LayerKind::User, &[(Deny, "Bash(git push *)")]);
+        let (spoke, lost) = explained(&[managed, user], run("git push x"));
+        assert_eq!(spoke.as_deref(), Some("deny Bash(git push *)"));
+        assert_eq!(lost[1].1, "a deny of any layer is final");
+    }
+
+    #[test]
+    fn a_rule_can_lose_to_the_floor() {
+        let user = layer(LayerKind::User, &[(Effect::Allow, "Edit")]);
+        let rc = openoxide_protocol::PathAccess::new(AbsPath::new("/h/.bashrc").unwrap());
+        let (spoke, lost) = explained(&[user], Access::Edit(rc));
+        assert_eq!(spoke, None);
+        assert_eq!(lost, [("allow Edit".to_owned(), NOT_BY_RULES.to_owned())]);
     }
 }

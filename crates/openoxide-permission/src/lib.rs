@@ -60,7 +60,7 @@ pub use default_layer::default_layer;
 pub use details::ReadDetails;
 pub use evaluate::{Context, decide, effect, evaluate};
 pub use example::try_example;
-pub use explain::{Match, matching};
+pub use explain::explain;
 pub use gate::{NotPending, PermissionGate, Permit, Question, Refusal, Settled, Step};
 pub use grant::{Grants, remembered};
 pub use index::MAX_LAYERS;

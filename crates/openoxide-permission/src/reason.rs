@@ -12,7 +12,7 @@ pub(crate) fn part(policy: &PolicyStack, access: &Access, outcome: &Outcome) -> 
     let decided = matches!(outcome.why, Why::Rule);
     let rule = outcome.ruling.filter(|_| decided).map(|ruling| policy.rule_ref(ruling.rule));
     let reason = reason(access, outcome, rule.as_ref());
-    Part { access: access.clone(), decision: outcome.effect, rule, reason }
+    Part { access: access.clone(), decision: outcome.effect, rule, reason, lost: Vec::new() }
 }
 
 fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String {

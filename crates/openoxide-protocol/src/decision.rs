@@ -50,6 +50,15 @@ pub struct RuleRef {
     pub reason: Option<String>,
 }
 
+/// A rule that matched and did not decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lost {
+    /// The rule.
+    pub rule: RuleRef,
+    /// Why it did not decide.
+    pub why: String,
+}
+
 /// The decision on one access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
@@ -63,6 +72,9 @@ pub struct Part {
     /// Why, for a person: one sentence, lower case, without a full stop.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The rules that matched and did not decide; only an explanation looks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<Lost>,
 }
 
 /// What must hold for an allow to hold.

@@ -29,7 +29,7 @@ pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, Presentation, PresentationKind, Resolution,
     ResolutionKind, ReviewDecision,
 };
-pub use decision::{Decision, Effect, Obligation, Part, RuleRef};
+pub use decision::{Decision, Effect, Lost, Obligation, Part, RuleRef};
 pub use event::Event;
 pub use finding::{Finding, FindingKind, Span};
 pub use id::{ApprovalId, CallId, SessionId};

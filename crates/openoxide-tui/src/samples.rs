@@ -112,7 +112,7 @@ fn run(text: &str, effect: Effect) -> Part {
 
 fn part(access: Access, decision: Effect) -> Part {
     let rule = (decision == Effect::Ask).then(rule);
-    Part { access, decision, rule, reason: String::new() }
+    Part { access, decision, rule, reason: String::new(), lost: Vec::new() }
 }
 
 fn rule() -> RuleRef {

@@ -45,8 +45,7 @@ fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
     let facts = facts(&operation, world.home.as_ref());
     let decision = evaluate(&world.loaded.policy, &world.context(), &facts);
     if args.json {
-        let answer = Answer { schema: SCHEMA, id: None, decision: &decision };
-        println!("{}", serde_json::to_string(&answer).map_err(|error| error.to_string())?);
+        println!("{}", in_json(&decision)?);
     } else {
         print!("{}", in_words(&decision, args.script.as_deref().unwrap_or_default(), global));
     }
@@ -60,6 +59,12 @@ pub(crate) const fn exit_of(effect: Effect) -> Exit {
         Effect::Ask => Exit::Ask,
         Effect::Deny => Exit::Deny,
     }
+}
+
+/// Returns a decision for a program.
+pub(crate) fn in_json(decision: &Decision) -> Result<String, String> {
+    let answer = Answer { schema: SCHEMA, id: None, decision };
+    serde_json::to_string(&answer).map_err(|error| error.to_string())
 }
 
 /// Returns a decision for a person.

@@ -201,7 +201,11 @@ impl Walk<'_> {
             }
             Piece::Backquote(..) => self.unknown(quoted, true, text),
             Piece::Arithmetic(_) => text.gap(false),
-            Piece::Process(_) => text.gap(true),
+            // An empty one is no word at all.
+            Piece::Process(list) => {
+                text.gap(true);
+                text.many |= list.is_empty();
+            }
             // Its elements were expanded where they stand; no text of theirs is read again.
             Piece::Array(_) => text.gap(true),
             Piece::Translated(pieces) => self.unknown(!holds_several(pieces), true, text),
