@@ -20,6 +20,7 @@ struct Terminal {
     keys: Box<dyn Write + Send>,
     screen: Arc<Mutex<vt100::Parser>>,
     child: Box<dyn portable_pty::Child + Send + Sync>,
+    reader: std::thread::JoinHandle<()>,
 }
 
 impl Terminal {
@@ -41,14 +42,14 @@ impl Terminal {
         let mut reader = pair.master.try_clone_reader().unwrap();
         let keys = pair.master.take_writer().unwrap();
         let shown = Arc::clone(&screen);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let _master = pair.master; // It stays open as long as there is something to read.
             let mut bytes = [0; 4096];
             while let Ok(read @ 1..) = reader.read(&mut bytes) {
                 shown.lock().unwrap().process(&bytes[..read]);
             }
         });
-        Self { keys, screen, child }
+        Self { keys, screen, child, reader }
     }
 
     fn text(&self) -> String {
@@ -75,8 +76,10 @@ impl Terminal {
     /// Waits for the end, and returns the exit code and what stands on the screen.
     fn end(mut self) -> (u32, String) {
         let code = self.child.wait().unwrap().exit_code();
-        std::thread::sleep(Duration::from_millis(100));
-        (code, self.text())
+        drop(self.keys);
+        self.reader.join().unwrap();
+        let text = self.screen.lock().unwrap().screen().contents();
+        (code, text)
     }
 }
 
@@ -121,13 +124,13 @@ fn a_message_comes_back() {
     let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
     terminal.wait_for("[y]");
     terminal.press("m");
-    std::thread::sleep(Duration::from_millis(300));
-    terminal.press("use src instead");
-    std::thread::sleep(Duration::from_millis(300));
+    terminal.wait_for("Enter sends");
+    terminal.press("use src, please");
+    terminal.wait_for("use src, please");
     terminal.press("\r");
     let (code, text) = terminal.end();
     assert_eq!(code, 126, "{text}");
-    assert!(text.contains("rejected: use src instead"), "{text}");
+    assert!(text.contains("rejected: use src, please"), "{text}");
 }
 
 #[test]
