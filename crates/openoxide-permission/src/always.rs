@@ -5,7 +5,7 @@ use openoxide_protocol::{Access, Effect, Exec, Words};
 use crate::{
     outcome::{Outcome, Why},
     pattern::{command, path},
-    safety_floor::is_secret,
+    safety_floor::{is_protected, is_secret},
 };
 
 /// Returns one rule for each access that is asked about; none at all when one of them cannot be remembered, because then
@@ -42,6 +42,7 @@ fn rule(access: &Access, why: Why) -> Option<String> {
         // A secret is worth a question each time, unless a person writes the rule down.
         Access::Read(place) if place.spellings().any(is_secret) => None,
         Access::Read(place) => Some(format!("Read({})", path::quote(&place.path))),
+        Access::Edit(place) if place.spellings().any(is_protected) => None,
         Access::Edit(place) => Some(format!("Edit({})", path::quote(&place.path))),
         Access::ExternalDirectory(place) => {
             Some(format!("ExternalDirectory({})", path::quote(&place.path)))

@@ -232,7 +232,8 @@ fn by_path(
             (Space::Read, false) => outside(policy, spelling, context),
             _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
         };
-        by_rule_or(path_ruling(policy, context, spelling, space), default)
+        let ruling = path_ruling(policy, context, spelling, space);
+        by_rule_or(ruling.filter(|ruling| inside || !reaches_too_far(*ruling, space)), default)
     };
     let written = one(&path.path);
     match path.resolved.as_ref().map(one) {
@@ -241,6 +242,12 @@ fn by_path(
         Some(resolved) if resolved.effect == written.effect && spoken(&resolved) => resolved,
         _ => written,
     }
+}
+
+/// A rule that allows every edit means those inside the project: to leave it is asked about by itself, as with Claude Code
+/// and OpenCode. A rule that names a place outside is meant; and so is one for every read, since inside they are free.
+const fn reaches_too_far(ruling: Ruling, space: Space) -> bool {
+    matches!((ruling.effect, space), (Effect::Allow, Space::Edit)) && ruling.bare
 }
 
 /// A read outside the project is as free as `external_directory` says.

@@ -67,4 +67,6 @@ pub struct Ruling {
     pub layer: LayerKind,
     /// Whether it names one thing and no wildcard.
     pub exact: bool,
+    /// Whether it is about every path there is.
+    pub bare: bool,
 }

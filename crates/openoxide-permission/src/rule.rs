@@ -104,6 +104,8 @@ pub struct Rule {
     pub patterns: Vec<Pattern>,
     /// Whether it names one thing and no wildcard.
     pub exact: bool,
+    /// Whether it is about every path, because it names none: `Edit`, `Read`, `*`.
+    pub bare: bool,
     /// The line that it stands on, from 1; 0 when it stands in no file.
     pub line: u32,
     /// Why its author wants it.

@@ -51,6 +51,8 @@ impl std::error::Error for Unusable {}
 const MAX_RULES: usize = 1 << 24;
 /// Marks the kind of a rule that names one thing and no wildcard.
 const EXACT: u8 = 0x80;
+/// Marks the kind of a rule about every path there is.
+const BARE: u8 = 0x40;
 /// File name (place and length), kind, combining algorithm, first rule.
 const LAYER_SIZE: usize = 20;
 
@@ -175,9 +177,9 @@ impl PolicyStack {
         let combining = Combining::from_code(index.u32(at + 12));
         let rule = index.u32(at + 16) + combining.order(rank);
         let kind = index.byte(index.offset(header::KINDS) + rule as usize);
-        let effect = crate::index::effect_of(u32::from(kind & !EXACT));
+        let effect = crate::index::effect_of(u32::from(kind & !(EXACT | BARE)));
         let layer = LayerKind::from_code(index.u32(at + 8));
-        Ruling { effect, rule, layer, exact: kind & EXACT != 0 }
+        Ruling { effect, rule, layer, exact: kind & EXACT != 0, bare: kind & BARE != 0 }
     }
 
     pub(crate) fn layer_count(&self) -> usize {
@@ -235,7 +237,6 @@ fn write_layers(layers: &[Layer], files: &[[u32; 2]], out: &mut Vec<u8>) {
         let first_rule = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
         table.extend(file);
         table.extend([layer.kind as u32, layer.combining as u32, first_rule]);
-        let kind = |rule: &Rule| rule.effect as u8 | if rule.exact { EXACT } else { 0 };
         kinds.extend(layer.rules.iter().map(kind));
     }
     let at = append(out, &kinds);
@@ -244,6 +245,11 @@ fn write_layers(layers: &[Layer], files: &[[u32; 2]], out: &mut Vec<u8>) {
     let at = append_words(out, &table);
     put(out, header::LAYERS, at);
     put(out, header::LAYER_COUNT, u32::try_from(layers.len()).unwrap_or(0));
+}
+
+fn kind(rule: &Rule) -> u8 {
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    rule.effect as u8 | flag(rule.exact, EXACT) | flag(rule.bare, BARE)
 }
 
 fn mode_code(layers: &[Layer]) -> u32 {

@@ -64,7 +64,8 @@ pub fn parse(text: &str, effect: Effect, anchors: Anchors<'_>) -> Result<Rule, R
         }
         None => tool_patterns(name, inside, offset)?,
     };
-    Ok(Rule { effect, text: text.to_owned(), patterns, exact, line: 0, reason: None })
+    let bare = inside.is_none_or(|inside| inside == "*");
+    Ok(Rule { effect, text: text.to_owned(), patterns, exact, bare, line: 0, reason: None })
 }
 
 /// Reads the long form: the name of a permission and a pattern, as seeds 003 and 004 have it.
@@ -83,7 +84,7 @@ pub fn parse_long(
         None => return Err(unknown(permission)),
     };
     let text = format!("{permission}({pattern})");
-    Ok(Rule { effect, text, patterns, exact, line: 0, reason: None })
+    Ok(Rule { effect, text, patterns, exact, bare: pattern == "*", line: 0, reason: None })
 }
 
 fn find(name: &str) -> Option<Subject> {

@@ -312,3 +312,18 @@ fn a_link_lifts_neither_an_ask_nor_the_floor() {
     let secret = Access::Read(link("/p/notes", "/p/server.key"));
     assert_eq!(answer(&rules, Normal, secret), Ask, "the rule names the link, not the secret");
 }
+
+#[test]
+fn a_rule_for_every_path_ends_where_the_project_ends() {
+    for rule in ["Edit", "Edit(*)", "*"] {
+        let rules = [layer(LayerKind::User, &[(Allow, rule)])];
+        assert_eq!(answer(&rules, Normal, edit("/p/a")), Allow, "{rule}");
+        assert_eq!(answer(&rules, Normal, edit("/q/a")), Ask, "{rule}");
+    }
+    for rule in ["Edit(//**)", "Edit(//q/**)"] {
+        let rules = [layer(LayerKind::User, &[(Allow, rule)])];
+        assert_eq!(answer(&rules, Normal, edit("/q/a")), Allow, "{rule}");
+    }
+    let denies = [layer(LayerKind::User, &[(Deny, "Edit")])];
+    assert_eq!(answer(&denies, Normal, edit("/q/a")), Deny);
+}

@@ -270,8 +270,10 @@ fn the_index_agrees_with_the_naive_evaluator() {
     let mut dice = Dice(0x0BAD_5EED_0BAD_5EED);
     let path = |text: &str| AbsPath::new(text).unwrap();
     let world = World { home: path("/h"), base: path("/p"), cwd: path("/p/sub") };
-    let context =
-        Context { mode: PermissionMode::Default, cwd: &world.cwd, roots: &[], doubt: None };
+    // Everything lies inside: what the rules say is compared, not what holds outside of a project.
+    let (root, mode) = (AbsPath::root(), PermissionMode::Default);
+    let roots = std::slice::from_ref(&root);
+    let context = Context { mode, cwd: &world.cwd, roots, doubt: None };
     let mut spoke = 0;
     for _ in 0..policies.unwrap_or(10_000) {
         let layers = layers(&mut dice, &world);
