@@ -1,7 +1,7 @@
 //! Simple commands: assignments, words and redirections.
 
 use super::{
-    bytes::{begins_name, continues_name, is_reserved},
+    bytes::{begins_name, continues_name, is_meta, is_reserved},
     cursor::{Parsed, Parser},
     tree::{Assignment, Command, Piece, Simple, Word},
 };
@@ -141,7 +141,11 @@ impl<'a> Parser<'a> {
         loop {
             self.skip_lines()?;
             if self.eat(")") {
-                return Ok(Piece::Array(elements));
+                // What stands right behind it belongs to the assignment still.
+                return match self.peek() {
+                    Some(byte) if !is_meta(byte) => self.fault(),
+                    _ => Ok(Piece::Array(elements)),
+                };
             }
             let word = self.word()?;
             if self.peek() == Some(b'(') {

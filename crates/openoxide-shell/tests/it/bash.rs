@@ -75,16 +75,21 @@ impl Yard {
         let record = self.prepare();
         let mut child = self.start(script, status, &record);
         wait(&mut child);
-        let text = fs::read(&record).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let programs = commands(&text.unwrap_or_default());
+        let mut programs = Vec::new();
+        for file in fs::read_dir(&record).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap();
+            programs.extend(commands(&String::from_utf8_lossy(&bytes)));
+        }
         let mut files = Vec::new();
         list(&self.work(), "", &mut files);
         Deeds { programs, files }
     }
 
     fn prepare(&self) -> PathBuf {
-        drop(fs::remove_dir_all(self.root.path().join("1")));
-        for directory in ["1/2/3/4/5/work/a/a", "1/2/3/4/5/work/b", "home", "tmp"] {
+        for old in ["1", "record"] {
+            drop(fs::remove_dir_all(self.root.path().join(old)));
+        }
+        for directory in ["1/2/3/4/5/work/a/a", "1/2/3/4/5/work/b", "home", "tmp", "record"] {
             let mut path = self.root.path().to_path_buf();
             fs::create_dir_all(path.join(directory)).unwrap();
             for part in directory.split('/') {
@@ -92,15 +97,12 @@ impl Yard {
                 open(&path);
             }
         }
-        let record = self.root.path().join("record");
-        fs::write(&record, "").unwrap();
-        fs::set_permissions(&record, fs::Permissions::from_mode(0o666)).unwrap();
-        record
+        self.root.path().join("record")
     }
 
     fn start(&self, script: &str, status: u8, record: &Path) -> Child {
         let handler = format!(
-            "() {{ builtin printf '%s\\0' $# \"$@\" >>{}; {PRINT}; builtin return {status}; }}",
+            "() {{ builtin printf '%s\\0' $# \"$@\" >>{}/$BASHPID; {PRINT}; builtin return {status}; }}",
             record.display()
         );
         let mut command = Command::new(&self.bash);

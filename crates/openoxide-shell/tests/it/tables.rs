@@ -234,6 +234,7 @@ fn what_cannot_be_known_is_opaque() {
 fn what_bash_reads_in_two_ways_is_opaque() {
     for script in [
         "echo $[1+1]",
+        "x=(a)b \"$c\"",
         "x=$(cat <<E\na\nE\necho 1; echo 2)",
         "echo \"${x:-'$(id)'}\"",
         "e\\\nvil",
