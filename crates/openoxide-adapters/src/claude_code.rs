@@ -40,6 +40,8 @@ pub struct Call {
 /// Why a payload was not understood.
 #[derive(Debug)]
 pub enum PayloadError {
+    /// It is no JSON object.
+    NoObject,
     /// It is not JSON, or not of this shape.
     Shape(serde_json::Error),
     /// It is for a hook that cannot be answered.
@@ -51,6 +53,7 @@ pub enum PayloadError {
 impl std::fmt::Display for PayloadError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::NoObject => write!(out, "the payload is no JSON object"),
             Self::Shape(error) => write!(out, "the payload was not understood: {error}"),
             Self::Event(name) => write!(out, "`{name}` is no hook that decides"),
             Self::Cwd(cwd) => write!(out, "`{cwd}` is no absolute directory"),
@@ -82,6 +85,10 @@ struct Payload {
 /// # Errors
 /// When it was not understood.
 pub fn read(bytes: &[u8]) -> Result<Call, PayloadError> {
+    // A list would be read as the fields in their order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(PayloadError::NoObject);
+    }
     let payload: Payload = serde_json::from_slice(bytes).map_err(PayloadError::Shape)?;
     let event = match payload.hook_event_name.as_str() {
         "PreToolUse" => Event::PreToolUse,
@@ -193,6 +200,7 @@ mod tests {
             "",
             "not json",
             "[]",
+            r#"["PreToolUse","s","t","/p",null,null,"Bash",{"command":"ls"}]"#,
             "{}",
             "\u{0}",
             r#"{"hook_event_name":"PreToolUse","cwd":"/p"}"#,

@@ -7,7 +7,7 @@ use openoxide_protocol::PermissionMode;
 
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
-#[command(name = "openoxide", version, about, after_help = EXIT_CODES)]
+#[command(name = "openoxide", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -32,7 +32,7 @@ pub(crate) struct Global {
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
-    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE wins.
+    /// On a terminal, or if CLICOLOR_FORCE is set; never if NO_COLOR is.
     Auto,
     /// Always.
     Always,
@@ -119,7 +119,7 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// The tool's input.
-    #[arg(long, value_name = "JSON", requires = "tool")]
+    #[arg(long, value_name = "JSON", requires = "tool", conflicts_with = "script")]
     pub(crate) input: Option<String>,
     /// Answer in JSON.
     #[arg(long)]

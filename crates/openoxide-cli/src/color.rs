@@ -11,7 +11,12 @@ pub(crate) fn wanted(when: When, stream: &impl IsTerminal) -> bool {
         When::Always => true,
         When::Never => false,
         When::Auto if set("NO_COLOR") => false,
-        When::Auto if std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        When::Auto
+            if std::env::var_os("CLICOLOR_FORCE")
+                .is_some_and(|value| !value.is_empty() && value != "0") =>
+        {
+            true
+        }
         When::Auto => {
             stream.is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
         }

@@ -1,6 +1,5 @@
 //! The program: arguments, exit codes, wiring.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the program's own voice")]
 
 mod args;
 mod color;

@@ -1,22 +1,42 @@
 //! Messages for people, on standard error.
 
-use std::fmt::Display;
+use std::{
+    fmt::Display,
+    io::{ErrorKind, Write as _},
+};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use openoxide_protocol::Finding;
 use openoxide_store::{Broken, Problem};
 use openoxide_tui::{Lines, visible};
 
-use crate::{args::When, color};
+use crate::{args::When, color, exit::Exit};
+
+/// Says something to the person. That nobody listens any more is no reason to stop.
+pub(crate) fn say(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
+}
 
 /// Says that something failed.
 pub(crate) fn failure(what: &impl Display) {
-    eprintln!("openoxide: error: {}", visible(&what.to_string(), Lines::Many));
+    say(&format!("openoxide: error: {}", visible(&what.to_string(), Lines::Many)));
 }
 
 /// Says something that a person should know.
 pub(crate) fn note(what: &impl Display) {
-    eprintln!("openoxide: note: {}", visible(&what.to_string(), Lines::Many));
+    say(&format!("openoxide: note: {}", visible(&what.to_string(), Lines::Many)));
+}
+
+/// Writes what was asked for to standard output, and returns how the program ends. Who closes the pipe has seen enough.
+pub(crate) fn data(bytes: &[u8], exit: Exit) -> Exit {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(bytes).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            failure(&format!("the answer cannot be written: {error}"));
+            Exit::Failure
+        }
+        _ => exit,
+    }
 }
 
 fn renderer(when: When) -> Renderer {
@@ -27,13 +47,16 @@ fn renderer(when: When) -> Renderer {
 pub(crate) fn broken(file: &Broken, when: When) {
     let path = file.path.to_string_lossy();
     for problem in &file.problems {
-        eprintln!("{}\n", renderer(when).render(&groups(problem, &file.text, &path)));
+        say(&format!("{}\n", renderer(when).render(&groups(problem, &file.text, &path))));
+    }
+    if file.text.is_empty() {
+        return say(&format!("openoxide: {path} cannot be relied on: nothing is allowed"));
     }
     let count = file.problems.len();
     let what = if count == 1 { "error" } else { "errors" };
-    eprintln!(
+    say(&format!(
         "openoxide: {path} has {count} {what}: it allows nothing; what it denies and asks stays"
-    );
+    ));
 }
 
 fn groups<'a>(problem: &'a Problem, text: &'a str, path: &'a str) -> Vec<Group<'a>> {

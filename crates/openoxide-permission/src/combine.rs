@@ -42,16 +42,17 @@ impl Combining {
         Self::ALL.into_iter().find(|combining| *combining as u32 == code).unwrap_or_default()
     }
 
-    /// Returns a number that is never 0: among the rules that match, the one with the greatest decides.
-    pub(crate) const fn rank(self, effect: Effect, order: u32) -> u32 {
-        let earlier_first = ORDERS - order;
+    /// Returns a number that is never 0: among the rules that match, the one with the greatest decides. Among those that say
+    /// the same, one that names the very thing comes first, and then the earliest: which one speaks does not hang on chance.
+    pub(crate) const fn rank(self, effect: Effect, exact: bool, order: u32) -> u32 {
+        let earlier_first = (exact as u32) << ORDER_BITS | (ORDERS - order);
         let class = match (self, effect) {
             (Self::LastMatch, _) => return order + 1,
             (_, Effect::Deny) => 3,
             (Self::Strictest, Effect::Ask) | (Self::DenyAllowAsk, Effect::Allow) => 2,
             (Self::Strictest, Effect::Allow) | (Self::DenyAllowAsk, Effect::Ask) => 1,
         };
-        class << ORDER_BITS | earlier_first
+        class << (ORDER_BITS + 1) | earlier_first
     }
 
     /// Returns the order that a rank was made of.
@@ -75,7 +76,8 @@ mod tests {
 
     /// The effect of the rule that decides, when all of these match.
     fn decides(combining: Combining, effects: &[Effect]) -> Option<Effect> {
-        let ranked = effects.iter().zip(0..).map(|(effect, order)| combining.rank(*effect, order));
+        let ranked =
+            effects.iter().zip(0..).map(|(effect, order)| combining.rank(*effect, false, order));
         let order = combining.order(ranked.max()?);
         effects.get(order as usize).copied()
     }
@@ -108,8 +110,11 @@ mod tests {
         #[test]
         fn the_order_comes_back(effect in effect(), order in 0..ORDERS) {
             for combining in Combining::ALL {
-                prop_assert!(combining.rank(effect, order) > 0);
-                prop_assert_eq!(combining.order(combining.rank(effect, order)), order);
+                for exact in [false, true] {
+                    let rank = combining.rank(effect, exact, order);
+                    prop_assert!(rank > 0);
+                    prop_assert_eq!(combining.order(rank), order);
+                }
             }
         }
     }

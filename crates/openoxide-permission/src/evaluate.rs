@@ -72,10 +72,11 @@ pub fn effect(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Eff
     effect.max(floor.unwrap_or(Effect::Allow)).max(doubt.unwrap_or(Effect::Allow))
 }
 
-/// Returns the first of the strictest parts.
+/// Returns the part that speaks for the whole: among the strictest the first that a rule decided, or else the first.
 fn strictest(parts: &[Part]) -> Option<&Part> {
     let worst = parts.iter().map(|part| part.decision).max()?;
-    parts.iter().find(|part| part.decision == worst)
+    let mut strictest = parts.iter().filter(|part| part.decision == worst);
+    strictest.clone().find(|part| part.rule.is_some()).or_else(|| strictest.next())
 }
 
 /// Turns an allow into an ask where a finding wants it.
@@ -212,7 +213,7 @@ fn held_back(policy: &PolicyStack, argv: &[u8], outcome: Outcome) -> Outcome {
 }
 
 /// Returns a command with its program's name alone, where it is given with a directory.
-fn base_name(argv: &[u8]) -> Option<&[u8]> {
+pub(crate) fn base_name(argv: &[u8]) -> Option<&[u8]> {
     let name = argv.split(|byte| *byte == 0).next()?;
     let slash = name.iter().rposition(|byte| *byte == b'/')?;
     argv.get(slash + 1..)

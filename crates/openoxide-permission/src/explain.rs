@@ -1,31 +1,31 @@
 //! Every rule that matches an access, also those that lost: slow and complete, for explanations.
 
-use openoxide_protocol::{AbsPath, Access, Decision, Effect, Lost, Part, RuleRef};
+use openoxide_protocol::{AbsPath, Access, Decision, Effect, Lost, Part, PathAccess, RuleRef};
 
 use crate::{
-    evaluate::Context,
+    evaluate::{Context, base_name},
     glob,
     layer::Layer,
     pattern::{host, path},
     rule::{Rule, Space},
 };
 
-/// Returns the decision with the rules that matched and did not decide, each with the reason why. (A path is taken by its
-/// letters here, not where it leads.)
+/// Returns the decision with the rules that matched and did not decide, each with the reason why.
 pub fn explain(layers: &[Layer], context: &Context<'_>, decision: Decision) -> Decision {
     let explained = |part: Part| {
-        let mut found = matching(layers, context, &part.access);
-        if part.rule.is_none() {
-            found.iter_mut().for_each(|one| one.lost = one.lost.or(Some(NOT_BY_RULES)));
-        }
-        let lost = |one: &Match<'_>| Some(Lost { rule: one.rule_ref(), why: one.lost?.to_owned() });
-        Part { lost: found.iter().filter_map(lost).collect(), ..part }
+        let lost = matching(layers, context, &part.access).into_iter().filter_map(|one| {
+            let rule = one.rule_ref();
+            let why = one.lost.unwrap_or(NOT_BY_RULES).to_owned();
+            (part.rule.as_ref() != Some(&rule)).then_some(Lost { rule, why })
+        });
+        Part { lost: lost.collect(), ..part }
     };
     let parts = decision.parts.into_iter().map(explained).collect();
     Decision { parts, ..decision }
 }
 
-const NOT_BY_RULES: &str = "the mode or the safety floor decides";
+const NOT_BY_RULES: &str =
+    "something stricter decides: the mode, the safety floor, or a rule that could match";
 
 /// A rule that matches.
 struct Match<'a> {
@@ -53,8 +53,9 @@ fn matching<'a>(layers: &'a [Layer], context: &Context<'_>, access: &Access) -> 
     let matches = |rule: &Rule| {
         rule.patterns.iter().any(|pattern| {
             let manner = pattern.space.manner(rule.effect);
-            let mut here = subjects.iter().filter(|(space, _)| *space == pattern.space);
-            here.any(|(_, subject)| glob::matches(&pattern.code, subject, manner))
+            let mut here = subjects.iter().filter(|one| one.space == pattern.space);
+            let counts = |one: &Spelling| rule.effect != Effect::Allow || !one.only_holds_back;
+            here.any(|one| counts(one) && glob::matches(&pattern.code, &one.bytes, manner))
         })
     };
     let mut found: Vec<Match<'a>> = Vec::new();
@@ -73,7 +74,7 @@ fn matching<'a>(layers: &'a [Layer], context: &Context<'_>, access: &Access) -> 
 fn winner(layer: &Layer, rules: &[&Rule]) -> Option<usize> {
     (0_u32..)
         .zip(rules)
-        .map(|(at, rule)| layer.combining.rank(rule.effect, at))
+        .map(|(at, rule)| layer.combining.rank(rule.effect, rule.exact, at))
         .enumerate()
         .max_by_key(|(_, rank)| *rank)
         .map(|(at, _)| at)
@@ -103,20 +104,38 @@ fn effect(found: &[Match<'_>], at: usize) -> Option<Effect> {
     found.get(at).map(|one| one.rule.effect)
 }
 
-fn subjects(context: &Context<'_>, access: &Access) -> Vec<(Space, Vec<u8>)> {
-    let name = |space, name: &str| vec![(space, format!("{name}\0").into_bytes())];
+/// One way to write a subject down.
+struct Spelling {
+    space: Space,
+    bytes: Vec<u8>,
+    /// Whether only rules that ask or deny look at it: `rm` of `/bin/rm`, the place that a link leads to.
+    only_holds_back: bool,
+}
+
+fn subjects(context: &Context<'_>, access: &Access) -> Vec<Spelling> {
+    let one = |space, bytes: Vec<u8>| vec![Spelling { space, bytes, only_holds_back: false }];
+    let name = |space, name: &str| one(space, format!("{name}\0").into_bytes());
     match access {
-        Access::Exec(exec) => vec![(Space::Exec, exec.argv.as_bytes().to_vec())],
-        Access::Read(place) => {
-            let mut all = of_path(context, &place.path, Space::Read, Space::ReadHere);
-            all.extend(of_path(context, &place.path, Space::External, Space::ExternalHere));
+        Access::Exec(exec) => {
+            let mut all = one(Space::Exec, exec.argv.as_bytes().to_vec());
+            let base = base_name(exec.argv.as_bytes()).map(<[u8]>::to_vec);
+            all.extend(base.map(|bytes| Spelling {
+                space: Space::Exec,
+                bytes,
+                only_holds_back: true,
+            }));
             all
         }
-        Access::Edit(place) => of_path(context, &place.path, Space::Edit, Space::EditHere),
-        Access::ExternalDirectory(place) => {
-            of_path(context, &place.path, Space::External, Space::ExternalHere)
+        Access::Read(place) => {
+            let mut all = of_path(context, place, Space::Read, Space::ReadHere);
+            all.extend(of_path(context, place, Space::External, Space::ExternalHere));
+            all
         }
-        Access::Fetch { host, .. } => vec![(Space::Fetch, host::parts(host).into_bytes())],
+        Access::Edit(place) => of_path(context, place, Space::Edit, Space::EditHere),
+        Access::ExternalDirectory(place) => {
+            of_path(context, place, Space::External, Space::ExternalHere)
+        }
+        Access::Fetch { host, .. } => one(Space::Fetch, host::parts(host).into_bytes()),
         Access::CallTool { tool } => name(Space::Tool, tool),
         Access::Delegate { agent } => name(Space::Delegate, agent),
         Access::DoomLoop { tool } => name(Space::DoomLoop, tool),
@@ -124,15 +143,18 @@ fn subjects(context: &Context<'_>, access: &Access) -> Vec<(Space, Vec<u8>)> {
     }
 }
 
-fn of_path(
-    context: &Context<'_>,
-    place: &AbsPath,
-    space: Space,
-    here: Space,
-) -> Vec<(Space, Vec<u8>)> {
-    let below = place.below(context.cwd).map(|rest| AbsPath::root().join(rest));
-    let mut all = vec![(space, path::parts(place).into_bytes())];
-    all.extend(below.map(|below| (here, path::parts(&below).into_bytes())));
+fn of_path(context: &Context<'_>, place: &PathAccess, space: Space, here: Space) -> Vec<Spelling> {
+    let mut all = Vec::new();
+    for (spelling, only_holds_back) in place.spellings().zip([false, true]) {
+        let mut add = |space, path: &AbsPath| {
+            let bytes = path::parts(path).into_bytes();
+            all.push(Spelling { space, bytes, only_holds_back });
+        };
+        add(space, spelling);
+        if let Some(below) = spelling.below(context.cwd) {
+            add(here, &AbsPath::root().join(below));
+        }
+    }
     all
 }
 
@@ -195,9 +217,24 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_loses_to_another_spelling() {
+        use Effect::{Allow, Deny};
+        let user = layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm *)")]);
+        let (spoke, lost) = explained(&[user], run("/bin/rm x"));
+        assert_eq!(spoke.as_deref(), Some("deny Bash(rm *)"));
+        assert_eq!(lost[0].0, "allow Bash");
+        let user = layer(LayerKind::User, &[(Allow, "Read(//p/link)"), (Deny, "Read(//etc/**)")]);
+        let mut link = PathAccess::new(AbsPath::new("/p/link").unwrap());
+        link.resolved = AbsPath::new("/etc/passwd").ok();
+        let (spoke, lost) = explained(&[user], Access::Read(link));
+        assert_eq!(spoke.as_deref(), Some("deny Read(//etc/**)"));
+        assert_eq!(lost[0].0, "allow Read(//p/link)");
+    }
+
+    #[test]
     fn a_rule_can_lose_to_the_floor() {
         let user = layer(LayerKind::User, &[(Effect::Allow, "Edit")]);
-        let rc = openoxide_protocol::PathAccess::new(AbsPath::new("/h/.bashrc").unwrap());
+        let rc = PathAccess::new(AbsPath::new("/h/.bashrc").unwrap());
         let (spoke, lost) = explained(&[user], Access::Edit(rc));
         assert_eq!(spoke, None);
         assert_eq!(lost, [("allow Edit".to_owned(), NOT_BY_RULES.to_owned())]);

@@ -1,4 +1,4 @@
-//! The gate: a state machine without I/O (ARCHITECTURE, "the gate in two halves").
+//! The gate: a state machine without I/O; a session drives it.
 //!
 //! `check` lets an operation pass, refuses it, or asks; `answer` takes a reviewer's answer and says which of the pending
 //! requests ended with it. Who drives the machine brings ids, digests and presentations along.
@@ -212,9 +212,8 @@ impl PermissionGate {
         let Some((_, grants)) = self.grants.iter().find(|(of, _)| *of == session) else {
             return false;
         };
-        let breaks = |finding: &Finding| finding.kind == FindingKind::CircuitBreaker;
         if grants.covers_exactly(question.digest) {
-            return !decision.findings.iter().any(breaks);
+            return !decision.findings.iter().any(breaks_the_circuit);
         }
         let covered = |part: &openoxide_protocol::Part| {
             part.decision == Effect::Allow || grants.cover(context, &part.access)
@@ -276,11 +275,17 @@ impl PermissionGate {
     }
 }
 
+fn breaks_the_circuit(finding: &Finding) -> bool {
+    finding.kind == FindingKind::CircuitBreaker
+}
+
 fn permit(question: &Question, decision: Decision) -> Permit {
     Permit { digest: question.digest, decision: Box::new(decision) }
 }
 
 fn request(question: &Question, decision: Decision) -> ApprovalRequest {
+    // A circuit breaker is answered for this once: no batch and no grant covers it.
+    let breaks = decision.findings.iter().any(breaks_the_circuit);
     ApprovalRequest {
         schema: SCHEMA,
         id: question.id,
@@ -292,7 +297,7 @@ fn request(question: &Question, decision: Decision) -> ApprovalRequest {
         decision,
         digest: question.digest,
         group: question.group.clone(),
-        explicit_yes_required: question.explicit_yes_required,
+        explicit_yes_required: question.explicit_yes_required || breaks,
     }
 }
 

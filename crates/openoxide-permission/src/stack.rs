@@ -223,7 +223,7 @@ fn entries(layers: &[Layer]) -> Vec<Entry<'_>> {
                 pattern,
                 layer: number,
                 effect: rule.effect,
-                rank: layer.combining.rank(rule.effect, order),
+                rank: layer.combining.rank(rule.effect, rule.exact, order),
                 holds_back: rule.effect != Effect::Allow && layer.kind != LayerKind::Default,
             }));
         }

@@ -194,12 +194,17 @@ mod tests {
     }
 
     fn start() -> (GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>) {
+        let (handle, requests, _) = start_loop();
+        (handle, requests)
+    }
+
+    fn start_loop()
+    -> (GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>, tokio::task::JoinHandle<()>) {
         let policy = Arc::new(PolicyStack::compile(&[default_layer()]).unwrap());
         let roots = vec![AbsPath::new("/p").unwrap()];
         let gate = PermissionGate::new(policy, PermissionMode::Default, roots);
         let (dispatcher, handle, requests) = Dispatcher::new(gate);
-        tokio::spawn(dispatcher.run());
-        (handle, requests)
+        (handle, requests, tokio::spawn(dispatcher.run()))
     }
 
     #[tokio::test]
@@ -250,14 +255,19 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_of_the_session_is_no_yes() {
-        let (handle, mut requests) = start();
+        let (handle, mut requests, session) = start_loop();
         let waiting = {
             let (handle, question) = (handle.clone(), question(new_session_id(), "npm install"));
             tokio::spawn(async move { handle.check(question).await })
         };
         requests.recv().await.unwrap();
-        waiting.abort();
-        assert!(waiting.await.is_err());
+        session.abort();
+        assert!(matches!(waiting.await.unwrap(), Err(Gone)));
+    }
+
+    #[tokio::test]
+    async fn a_stale_answer_is_an_error() {
+        let (handle, _requests) = start();
         let stale = handle.answer(new_approval_id(), ApprovalResponse::Denied).await.unwrap();
         assert!(stale.is_err());
     }

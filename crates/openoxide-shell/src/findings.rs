@@ -56,7 +56,7 @@ pub const REGISTRY: &[Entry] = &[
         kind: FindingKind::CircuitBreaker,
         ..entry(
             "OX201",
-            "the root, the home or the whole project would be removed",
+            "what cannot be brought back would be destroyed",
             "rm -rf /",
             "rm -rf build",
         )

@@ -1,6 +1,6 @@
 //! `check`: decide only.
 
-use std::io::{BufRead as _, BufWriter, Read as _, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
 
 use openoxide_adapters::tool;
 use openoxide_permission::evaluate;
@@ -19,7 +19,7 @@ use crate::{
     report,
 };
 
-/// A line of a batch is cut off here: no call is longer.
+/// No call is longer, in bytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// Judges one call, or one on each line.
@@ -45,11 +45,10 @@ fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
     let facts = facts(&operation, world.home.as_ref());
     let decision = evaluate(&world.loaded.policy, &world.context(), &facts);
     if args.json {
-        println!("{}", in_json(&decision)?);
-    } else {
-        print!("{}", in_words(&decision, args.script.as_deref().unwrap_or_default(), global));
+        return Ok(report::data(in_json(&decision)?.as_bytes(), exit_of(decision.effect)));
     }
-    Ok(exit_of(decision.effect))
+    let text = in_words(&decision, args.script.as_deref().unwrap_or_default(), global);
+    Ok(report::data(text.as_bytes(), exit_of(decision.effect)))
 }
 
 /// Returns the exit code that says what was decided.
@@ -64,7 +63,8 @@ pub(crate) const fn exit_of(effect: Effect) -> Exit {
 /// Returns a decision for a program.
 pub(crate) fn in_json(decision: &Decision) -> Result<String, String> {
     let answer = Answer { schema: SCHEMA, id: None, decision };
-    serde_json::to_string(&answer).map_err(|error| error.to_string())
+    let line = serde_json::to_string(&answer).map_err(|error| error.to_string())?;
+    Ok(line + "\n")
 }
 
 /// Returns a decision for a person.
@@ -121,24 +121,35 @@ struct Row {
 }
 
 fn batch(world: &World) -> Result<(), String> {
-    let mut input = std::io::stdin().lock();
+    let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
     let mut output = BufWriter::new(std::io::stdout().lock());
     let mut line = Vec::new();
     let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
-    loop {
-        line.clear();
-        let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut line);
-        match read {
-            Ok(0) => break,
-            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Ok(_) => {}
-            Err(error) => return Err(format!("standard input cannot be read: {error}")),
+    while read_line(&mut input, &mut line)? {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
         }
-        if let Err(error) = answer_row(world, &mut place, &line, &mut output) {
+        let mut answered = answer_row(world, &mut place, &line, &mut output);
+        // Who waits for an answer before asking on gets it; who sends many at once gets them together.
+        if input.buffer().is_empty() {
+            answered = answered.and_then(|()| output.flush());
+        }
+        if let Err(error) = answered {
             return broken_pipe(&error);
         }
     }
     output.flush().or_else(|error| broken_pipe(&error))
+}
+
+/// Reads the next line, of which at most [`LONGEST_LINE`] bytes and one are kept; says whether there was one.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, String> {
+    let unreadable = |error| format!("standard input cannot be read: {error}");
+    line.clear();
+    let read = input.take(LONGEST_LINE + 1).read_until(b'\n', line).map_err(unreadable)?;
+    if line.len() as u64 > LONGEST_LINE && line.last() != Some(&b'\n') {
+        input.skip_until(b'\n').map_err(unreadable)?;
+    }
+    Ok(read > 0)
 }
 
 /// Who closes the pipe has seen enough.
@@ -180,9 +191,9 @@ fn judge_row(
     place: &mut InProject,
     line: &[u8],
 ) -> (Value, Result<Decision, String>) {
-    let row: Row = match serde_json::from_slice(line) {
+    let row = match read_row(line) {
         Ok(row) => row,
-        Err(error) => return (id_of(line), Err(format!("the line was not understood: {error}"))),
+        Err(error) => return (id_of(line), Err(error)),
     };
     let judged = cwd_of(world, row.cwd.as_deref()).and_then(|cwd| {
         if cwd != place.cwd {
@@ -193,6 +204,17 @@ fn judge_row(
         Ok(evaluate(&world.loaded.policy, &context, &facts))
     });
     (row.id, judged)
+}
+
+fn read_row(line: &[u8]) -> Result<Row, String> {
+    if line.len() as u64 > LONGEST_LINE {
+        return Err(format!("the line is longer than {LONGEST_LINE} bytes"));
+    }
+    // A list would be read as the fields in their order.
+    if line.trim_ascii_start().first() != Some(&b'{') {
+        return Err("a line is one JSON object".to_owned());
+    }
+    serde_json::from_slice(line).map_err(|error| format!("the line was not understood: {error}"))
 }
 
 /// Returns the id of a line that is wrong otherwise.

@@ -25,12 +25,11 @@ pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
     let context = world.context();
     let decision = evaluate(&world.loaded.policy, &context, &facts);
     let decision = explained(&world.loaded.layers, &context, decision);
-    if args.json {
-        println!("{}", check::in_json(&decision)?);
-    } else {
-        print!("{}", in_words(&decision, args, &world, global));
-    }
-    Ok(check::exit_of(decision.effect))
+    let text = match args.json {
+        true => check::in_json(&decision)?,
+        false => in_words(&decision, args, &world, global),
+    };
+    Ok(report::data(text.as_bytes(), check::exit_of(decision.effect)))
 }
 
 fn in_words(decision: &Decision, args: &CallArgs, world: &World, global: Global) -> String {

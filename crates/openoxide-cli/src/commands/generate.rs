@@ -1,16 +1,14 @@
 //! Completions and manual pages.
 
-use std::io::Write as _;
-
 use clap::CommandFactory as _;
 
-use crate::{args::Args, exit::Exit};
+use crate::{args::Args, exit::Exit, report};
 
 /// Prints completions.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, String> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "openoxide", &mut script);
-    write(&script)
+    Ok(report::data(&script, Exit::Success))
 }
 
 /// Prints the manual page, of the program or of one verb.
@@ -26,12 +24,5 @@ pub(crate) fn man(verb: Option<&str>) -> Result<Exit, String> {
     };
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page).map_err(|error| error.to_string())?;
-    write(&page)
-}
-
-fn write(bytes: &[u8]) -> Result<Exit, String> {
-    Ok(match std::io::stdout().lock().write_all(bytes) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Exit::Failure,
-        _ => Exit::Success,
-    })
+    Ok(report::data(&page, Exit::Success))
 }

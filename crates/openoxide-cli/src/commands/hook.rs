@@ -34,7 +34,7 @@ pub(crate) fn of(agent: &str) -> Result<Exit, String> {
 /// fails goes on as if there were none.
 pub(crate) fn claude() -> Exit {
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!("OpenOxide failed, so the call is blocked: {panic}");
+        crate::report::say(&format!("OpenOxide failed, so the call is blocked: {panic}"));
         #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
         std::process::exit(BLOCKED);
     }));

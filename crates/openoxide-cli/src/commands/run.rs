@@ -28,7 +28,7 @@ use crate::{
 /// Judges a command, asks about it if need be, and runs it.
 pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     let world = World::of(&args.policy, false)?;
-    if world.sound(global).is_err() {
+    if world.sound(global).is_err() && world.loaded.closed.is_none() {
         report::note(&"until the policy is put right, every command is asked about");
     }
     let Some(task) = Task::of(args) else {
@@ -38,8 +38,12 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         return Ok(Exit::Usage);
     };
     if let Some(closed) = &world.loaded.closed {
-        report::failure(closed);
+        report::say(&format!("openoxide: {closed}; nothing was run"));
         return Ok(Exit::Refused);
+    }
+    if !std::path::Path::new(world.cwd.as_str()).is_dir() {
+        report::failure(&format!("`{}` is no directory", world.cwd));
+        return Ok(Exit::Usage);
     }
     let operation = task.operation(&world);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -87,7 +91,7 @@ impl Task {
             report::failure(&"the permit is for another operation");
             return Exit::RunFailed;
         }
-        eprintln!("openoxide: {why}; it runs not confined, with all your rights");
+        report::say(&format!("openoxide: {why}; it runs not confined, with all your rights"));
         let mut command = self.command(operation);
         match command.status() {
             Ok(status) => passed_on(status),
@@ -210,30 +214,47 @@ fn refused(refusal: &Refusal) -> Exit {
         Refusal::Corrected { message } => format!("rejected: {}", visible(message, Lines::Many)),
         Refusal::Cancelled => "cancelled".to_owned(),
     };
-    eprintln!("openoxide: {why}; nothing was run");
+    report::say(&format!("openoxide: {why}; nothing was run"));
     Exit::Refused
+}
+
+/// Returns the words of this very call, its policy, mode and directory included.
+fn words(args: &RunArgs) -> Vec<String> {
+    let mut words = vec!["openoxide".to_owned(), "run".to_owned()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    for path in &args.policy.policy {
+        option("--policy", path.display().to_string());
+    }
+    if let Some(mode) = args.policy.mode {
+        option("--mode", mode.as_str().to_owned());
+    }
+    if let Some(cwd) = &args.policy.cwd {
+        option("--cwd", cwd.display().to_string());
+    }
+    match &args.script {
+        Some(script) => option("-c", script.clone()),
+        None => {
+            words.push("--".to_owned());
+            words.extend_from_slice(&args.command);
+        }
+    }
+    words
 }
 
 /// Says what to do where nobody can be asked.
 fn unanswerable(request: &ApprovalRequest, args: &RunArgs) -> Exit {
-    let words = match &args.script {
-        Some(script) => {
-            vec!["openoxide".to_owned(), "run".to_owned(), "-c".to_owned(), script.clone()]
-        }
-        None => [&["openoxide".to_owned(), "run".to_owned(), "--".to_owned()][..], &args.command]
-            .concat(),
-    };
-    eprintln!(
+    let words = words(args);
+    report::say(&format!(
         "openoxide: a person is needed, and none can be asked here: {}",
         visible(&request.decision.reason, Lines::One)
-    );
-    eprintln!(
+    ));
+    report::say(&format!(
         "openoxide: nothing was run; in a terminal, answer with: {}",
         visible(&quote(&words), Lines::One)
-    );
+    ));
     if !request.decision.always.is_empty() {
         let rules = visible(&request.decision.always.join(", "), Lines::One);
-        eprintln!("openoxide: or allow it for good in a policy: {rules}");
+        report::say(&format!("openoxide: or allow it for good in a policy: {rules}"));
     }
     Exit::Ask
 }

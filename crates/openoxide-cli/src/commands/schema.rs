@@ -4,7 +4,7 @@ use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision, Event, SCH
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
 
-use crate::{args::Shape, exit::Exit};
+use crate::{args::Shape, exit::Exit, report};
 
 /// Prints the schema of a shape.
 pub(crate) fn schema(shape: Shape) -> Result<Exit, String> {
@@ -16,8 +16,7 @@ pub(crate) fn schema(shape: Shape) -> Result<Exit, String> {
         Shape::Event => value(schema_for!(Event)),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
-    println!("{text}");
-    Ok(Exit::Success)
+    Ok(report::data(format!("{text}\n").as_bytes(), Exit::Success))
 }
 
 fn value(schema: Schema) -> Value {

@@ -24,6 +24,7 @@ fn a_bad_line_gets_an_error_and_the_rest_goes_on() {
         "{\"id\":5}\n",
         "{\"id\":6,\"permission\":\"bash\",\"patterns\":[\"npm run a\",\"make\"],\"cwd\":\"/p\"}\n",
         "{\"id\":7,\"permission\":\"bash\",\"patterns\":[]}\n",
+        "[9,\"Bash\",{\"command\":\"ls\"},null,null,null]\n",
         "{\"id\":8,\"tool\":\"Bash\",\"input\":{\"command\":7}}",
     );
     let answers = batch(input);
@@ -41,6 +42,7 @@ fn a_bad_line_gets_an_error_and_the_rest_goes_on() {
         (json!(5), json!("error")),
         (json!(6), json!("ask")),
         (json!(7), json!("error")),
+        (Value::Null, json!("error")),
         (json!(8), json!("ask")),
     ];
     assert_eq!(answers.iter().map(short).collect::<Vec<_>>(), expected);
@@ -92,4 +94,49 @@ fn completions_and_manual_pages_name_every_verb() {
         assert!(script.contains(verb), "{verb}");
     }
     assert!(stdout(&world.run(&["man", "check"], b"")).contains("batch"));
+}
+
+#[test]
+fn a_line_that_is_too_long_gets_one_answer() {
+    let long = format!(
+        "{{\"id\":1,\"x\":\"{}\"}}\n{{\"id\":2,\"tool\":\"Bash\",\"input\":{{\"command\":\"ls\"}}}}\n",
+        "x".repeat(65 << 20)
+    );
+    let answers = batch(&long);
+    assert_eq!(answers.len(), 2);
+    assert!(answers[0]["error"].is_string());
+    assert_eq!(answers[1]["id"], 2);
+}
+
+#[test]
+fn who_waits_for_an_answer_gets_it_before_asking_on() {
+    use std::io::{BufRead as _, Write as _};
+    let world = World::new();
+    let mut command = world.command(&["check", "--batch"]);
+    let pipe = std::process::Stdio::piped;
+    let mut child = command.stdin(pipe()).stdout(pipe()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    for id in 0..3 {
+        writeln!(input, "{{\"id\":{id},\"tool\":\"Bash\",\"input\":{{\"command\":\"ls\"}}}}")
+            .unwrap();
+        let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["id"], id);
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn who_closes_the_pipe_has_seen_enough() {
+    let world = World::new();
+    for args in
+        [&["check", "-c", "ls"][..], &["explain", "-c", "ls"], &["schema", "event"], &["man"]]
+    {
+        let mut command = world.command(args);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
+        assert_eq!((code(&output), output.stderr.len()), (0, 0), "{args:?}");
+    }
 }

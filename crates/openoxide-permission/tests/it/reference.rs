@@ -132,7 +132,9 @@ fn rule_matches(rule: &Rule, question: &Question, world: &World) -> bool {
 
 fn layer_answer(layer: &Layer, matching: &[usize]) -> Option<usize> {
     let effect = |index: &&usize| layer.rules[**index].effect;
-    let first = |wanted: Effect| matching.iter().find(|index| effect(index) == wanted).copied();
+    let all = |wanted: Effect| matching.iter().filter(move |index| effect(index) == wanted);
+    let exact = |index: &&usize| layer.rules[**index].exact;
+    let first = |wanted: Effect| all(wanted).find(exact).or_else(|| all(wanted).next()).copied();
     match layer.combining {
         Combining::LastMatch => matching.last().copied(),
         Combining::Strictest => first(Effect::Deny).or(first(Effect::Ask)).or(first(Effect::Allow)),

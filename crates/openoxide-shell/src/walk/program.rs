@@ -109,7 +109,11 @@ impl Walk<'_> {
     }
 
     fn dangers(&mut self, call: &Call<'_>, argv: &Words) {
-        let bases = self.state.bases.all(self.setting.cwd);
+        // The project must not get lost, also from elsewhere.
+        let mut bases = self.state.bases.all(self.setting.cwd).into_owned();
+        if !bases.contains(self.setting.cwd) {
+            bases.push(self.setting.cwd.clone());
+        }
         let place = danger::Place { bases: &bases, home: self.setting.home };
         for mut finding in danger::findings(argv, &place) {
             finding.span = call.span;
