@@ -89,7 +89,9 @@ fn patched(input: &Value) -> Action {
 
 /// A search reads the directory it begins in; a pattern can lead out of it.
 fn searched(tool: &str, input: &Value) -> Action {
-    let place = match input.get("path").or_else(|| input.get("dir_path")) {
+    let named = ["path", "dir_path"].iter().any(|key| input.get(key).is_some_and(|v| !v.is_null()));
+    let place = match only(input, &["path", "dir_path"]) {
+        None if named => return unfit(tool, "names two places"),
         None | Some(Value::Null) => ".",
         Some(Value::String(path)) if !path.contains('\0') => path,
         Some(_) => return unfit(tool, "names a place that is no text"),
@@ -109,25 +111,23 @@ fn searched(tool: &str, input: &Value) -> Action {
     Action::Read { paths }
 }
 
-/// Returns the directory that a pattern leads to before its first wildcard, if it leads anywhere else.
+/// Returns the directory that a pattern leads to before its first wildcard, if it leads anywhere: also into a link.
 fn fixed_part(place: &str, pattern: &str) -> Option<String> {
-    let leads_out = pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..");
-    if !leads_out {
-        return None;
-    }
-    let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
-    let fixed = pattern.get(..wild).unwrap_or_default();
-    // Dots behind a wildcard can lead anywhere.
-    if pattern.get(wild..).is_some_and(|rest| rest.contains("..")) {
+    let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    let (fixed, rest) = pattern.split_at_checked(wild)?;
+    // Behind a wildcard dots can lead anywhere, and braces and classes can make dots and slashes.
+    let (before, last) = rest.rsplit_once('/').unwrap_or(("", rest));
+    let strange = before.contains(['{', '[', '\\']) || last.contains('\\');
+    if rest.contains("..") || strange {
         return Some("/".to_owned());
     }
-    let directory = fixed.rsplit_once('/').map_or("", |(directory, _)| directory);
     let absolute = fixed.starts_with(['/', '~']);
-    Some(match (absolute, directory) {
-        (true, "") => "/".to_owned(),
-        (true, directory) => directory.to_owned(),
-        (false, directory) => format!("{place}/{directory}"),
-    })
+    match (absolute, fixed.rsplit_once('/').map(|(directory, _)| directory)) {
+        (true, None | Some("")) => Some("/".to_owned()),
+        (true, Some(directory)) => Some(directory.to_owned()),
+        (false, Some(directory)) => Some(format!("{place}/{directory}")),
+        (false, None) => None,
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +164,10 @@ mod tests {
             ),
             ("Grep", json!({"pattern": "x"}), read(&["."])),
             ("Grep", json!({"pattern": "x", "path": "/etc"}), read(&["/etc"])),
-            ("Glob", json!({"pattern": "src/**"}), read(&["."])),
+            ("Glob", json!({"pattern": "src/**"}), read(&[".", "./src"])),
+            ("Glob", json!({"pattern": "**/*.{ts,tsx}"}), read(&["."])),
+            ("Glob", json!({"pattern": "{/etc,x}/*"}), read(&[".", "/"])),
+            ("Glob", json!({"pattern": "[.]./*"}), read(&[".", "/"])),
             ("Glob", json!({"pattern": "/etc/*.conf"}), read(&[".", "/etc"])),
             ("Glob", json!({"pattern": "../*"}), read(&[".", "./.."])),
             ("Glob", json!({"pattern": "*/../../x"}), read(&[".", "/"])),
@@ -197,6 +200,7 @@ mod tests {
             ("Read", json!([1])),
             ("Edit", json!({"file_path": "a\0b"})),
             ("Grep", json!({"path": 1})),
+            ("Grep", json!({"path": ".", "dir_path": "/etc"})),
             ("WebFetch", json!("x")),
             ("apply_patch", json!({"input": "x"})),
         ] {

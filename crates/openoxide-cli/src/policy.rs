@@ -94,6 +94,10 @@ fn named(args: &PolicyArgs) -> Result<Vec<Source>, String> {
 
 /// Returns the project's directories, in both spellings.
 pub(crate) fn roots(project: AbsPath) -> Vec<AbsPath> {
+    // The whole disk is no project.
+    if project == AbsPath::root() {
+        return Vec::new();
+    }
     let real = std::fs::canonicalize(project.as_str()).ok();
     let real = real.and_then(|path| AbsPath::new(path.to_str()?).ok());
     let real = real.filter(|real| *real != project);

@@ -133,7 +133,7 @@ fn patterns(
 ) -> Result<Patterns, RuleError> {
     let inside = inside.filter(|inside| *inside != "*");
     let spaces: &[Space] = match subject {
-        Subject::Command => return in_space(Space::Exec, inside.map(command::read)),
+        Subject::Command => return commands(inside, effect),
         Subject::Fetch => return in_space(Space::Fetch, inside.map(domain)),
         Subject::Delegate => return in_space(Space::Delegate, inside.map(tool::read)),
         Subject::DoomLoop => return in_space(Space::DoomLoop, inside.map(tool::read)),
@@ -167,6 +167,18 @@ fn paths(
         code: code.clone(),
     };
     Ok((spaces.iter().map(pattern).collect(), found.read.exact))
+}
+
+/// `npm run:*` is Claude Code's older way to write `npm run *`. What holds back also means what it says by its letters.
+fn commands(inside: Option<&str>, effect: Effect) -> Result<Patterns, RuleError> {
+    let Some(prefix) = inside.and_then(|inside| inside.strip_suffix(":*")) else {
+        return in_space(Space::Exec, inside.map(command::read));
+    };
+    let (mut patterns, _) = in_space(Space::Exec, Some(command::read(&format!("{prefix} *"))))?;
+    if effect != Effect::Allow {
+        patterns.extend(in_space(Space::Exec, inside.map(command::read))?.0);
+    }
+    Ok((patterns, false))
 }
 
 const fn here(space: Space) -> Space {
@@ -303,6 +315,17 @@ mod tests {
         ] {
             assert_eq!(rule(text, Effect::Allow).exact, exact, "{text}");
         }
+    }
+
+    #[test]
+    fn the_older_prefix_form_is_understood() {
+        let code = |text, effect| {
+            rule(text, effect).patterns.into_iter().map(|p| p.code).collect::<Vec<_>>()
+        };
+        let plain = code("Bash(rm *)", Effect::Allow);
+        assert_eq!(code("Bash(rm:*)", Effect::Allow), plain);
+        assert_eq!(code("Bash(rm:*)", Effect::Deny).len(), 2);
+        assert_eq!(code("Bash(rm:*)", Effect::Deny)[0], plain[0]);
     }
 
     #[test]

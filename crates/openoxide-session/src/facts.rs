@@ -1,9 +1,11 @@
 //! From a tool call to what it means.
 
-use openoxide_protocol::{AbsPath, Access, Action, Facts, Operation, PathAccess, Span};
+use openoxide_protocol::{
+    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Word, Words,
+};
 use openoxide_shell::{Setting, analyse};
 
-use crate::{address, resolve::resolve};
+use crate::{address, repository, resolve::resolve};
 
 /// Where an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +74,26 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         }
     }
     facts.accesses.retain(|access| !stays(access, place.cwd));
+    distrust_git(&mut facts.accesses, place.cwd);
     facts
+}
+
+/// What git does hangs on the repository that it finds: where that one could make it run something, no git is harmless.
+fn distrust_git(accesses: &mut [Access], cwd: &AbsPath) {
+    let mut trusted: Vec<_> = accesses.iter_mut().filter_map(harmless_git).collect();
+    if !trusted.is_empty() && !repository::is_plain(cwd) {
+        trusted.iter_mut().for_each(|exec| exec.class = CommandClass::Unknown);
+    }
+}
+
+fn harmless_git(access: &mut Access) -> Option<&mut Exec> {
+    let Access::Exec(exec) = access else { return None };
+    (exec.class == CommandClass::Harmless && runs_git(&exec.argv)).then_some(exec)
+}
+
+/// Says whether git runs, also inside of a wrapper that is judged by what it carries.
+fn runs_git(argv: &Words) -> bool {
+    argv.iter().any(|word| word == Word::Known("git"))
 }
 
 /// Says whether an access only enters a directory below the working directory: that is no step out of anything.

@@ -11,6 +11,7 @@ mod dispatcher;
 mod facts;
 mod ids;
 mod present;
+mod repository;
 mod resolve;
 
 pub use digest::digest;

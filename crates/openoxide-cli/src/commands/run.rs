@@ -123,8 +123,9 @@ impl Task {
             }
         };
         command.current_dir(operation.cwd.as_str());
-        for (name, _) in std::env::vars_os() {
-            if steers_bash(name.as_encoded_bytes()) {
+        for (name, value) in std::env::vars_os() {
+            if steers_bash(name.as_encoded_bytes()) || runs_in_arithmetic(value.as_encoded_bytes())
+            {
                 command.env_remove(&name);
             }
         }
@@ -146,6 +147,11 @@ fn steers_bash(name: &[u8]) -> bool {
         b"PROMPT_COMMAND",
     ];
     NAMES.contains(&name) || name.starts_with(b"BASH_FUNC_")
+}
+
+/// Says whether a value would run something where a script uses its variable as a number: `a[$(x)]`.
+fn runs_in_arithmetic(value: &[u8]) -> bool {
+    value.contains(&b'[') && (value.contains(&b'`') || value.windows(2).any(|two| two == b"$("))
 }
 
 /// A program that a signal ended has, for shells, the status 128 and its number.
@@ -269,5 +275,6 @@ mod tests {
             assert!(steers_bash(name.as_bytes()), "{name}");
         }
         assert!(!steers_bash(b"PATH"));
+        assert!(runs_in_arithmetic(b"a[$(x)]") && !runs_in_arithmetic(b"/usr/bin:$HOME"));
     }
 }

@@ -75,6 +75,14 @@ impl Terminal {
 
     /// Waits for the end, and returns the exit code and what stands on the screen.
     fn end(mut self) -> (u32, String) {
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            if start.elapsed() > Duration::from_secs(60) {
+                self.child.kill().unwrap();
+                panic!("it did not end:\n{}", self.text());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let code = self.child.wait().unwrap().exit_code();
         drop(self.keys);
         self.reader.join().unwrap();

@@ -172,6 +172,17 @@ pub(super) static SUBCOMMANDS: &[(&str, Judge)] = &[
 
 /// Judges a whole command.
 pub(super) fn judge(argv: &Words) -> Option<Known> {
+    let first = if argv.known(1) == Some("--no-pager") { 2 } else { 1 };
+    let name = argv.known(first)?;
+    let lists = ["branch", "tag", "for-each-ref", "stash", "remote", "worktree", "describe"];
+    let mut operands = argv.iter().skip(first + 1).filter(|word| !is_option(*word));
+    // The first operand of `grep` is what is looked for, unless an option says that.
+    if name == "grep" && !argv.iter().any(gives_pattern) {
+        operands.next();
+    }
+    if !lists.contains(&name) && operands.any(is_unclear) {
+        return None;
+    }
     match argv.known(1)? {
         // Without a pager there is one program less that runs.
         "--no-pager" => subcommand(&without(argv)),
@@ -225,11 +236,42 @@ fn is_plain_revision(operand: &str) -> bool {
 fn shows_no_signature(name: &str, value: Option<Word<'_>>) -> bool {
     match (name, value) {
         ("format" | "pretty", Some(Word::Known(text))) => {
-            !text.contains("%G") && !text.contains("signature")
+            let built_in = matches!(
+                text,
+                "oneline" | "short" | "medium" | "full" | "fuller" | "reference" | "email" | "raw"
+            );
+            built_in || text.contains(['%', ':']) && !checks_signatures(text)
         }
         ("format" | "pretty", Some(_)) => false,
         _ => true,
     }
+}
+
+/// Says whether a format can hold `%G` in one of its spellings: `%+G?`, `%-G?`, `% G?`.
+fn checks_signatures(text: &str) -> bool {
+    text.contains("signature")
+        || text
+            .split('%')
+            .skip(1)
+            .any(|after| after.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+}
+
+/// Says whether it is told by its letters alone what an operand of git reads: `REVISION^{/:}:PATH` hides the path,
+/// `:(top)x` and `s*` are patterns.
+fn is_unclear(word: Word<'_>) -> bool {
+    let Word::Known(text) = word else { return false };
+    // `:1:PATH` is a stage of the index, `:PATH` the index itself.
+    let magic = text.strip_prefix(':').is_some_and(|rest| rest.starts_with(['(', '!', '^', '/']));
+    magic || text.contains(':') && text.contains('{') || text.contains(['*', '?', '['])
+}
+
+/// Says whether a word could be `-e PATTERN` or `-f FILE`, in a cluster or not.
+fn gives_pattern(word: Word<'_>) -> bool {
+    matches!(word, Word::Known(text) | Word::Begins(text) if text.starts_with('-') && text.contains(['e', 'f']))
+}
+
+fn is_option(word: Word<'_>) -> bool {
+    matches!(word, Word::Known(text) | Word::Begins(text) if text.starts_with('-'))
 }
 
 /// `branch`: a name without an option that lists would make a branch.

@@ -38,7 +38,8 @@ pub(super) fn judge(argv: &Words) -> Option<Known> {
 /// Says whether the options take the next word.
 fn unix(letters: &str) -> Option<bool> {
     let flags = letters.strip_suffix('o').unwrap_or(letters);
-    let known = |each: char| "AadefFHjlLMTwyN".contains(each);
+    // With `T` or `H` a selection can fail, and ps then reads the line again in the BSD way, where `e` shows environments.
+    let known = |each: char| "AadefFjlLMwyN".contains(each);
     (!letters.is_empty() && flags.chars().all(known)).then_some(flags.len() < letters.len())
 }
 

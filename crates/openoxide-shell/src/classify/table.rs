@@ -104,16 +104,6 @@ const DU: Judge = Judge::Shape(
 );
 
 // `-R` and `-H` with `-o` write; `--fromfile` reads names from a file.
-const TREE: Judge = Judge::Shape(
-    Shape::files(
-        "aAcCdDfFghiI:JlL:nNpP:qQrsStuUvxX",
-        &["dirsfirst du filelimit: filesfirst gitignore help ignore-case inodes matchdirs noreport \
-            nolinks prune si sort: timefmt: version"],
-    )
-    .lists()
-    .here(),
-);
-
 // `-r` follows every link, and `--from-file` and `--to-file` make one file of many.
 const DIFF: Judge = few(
     2,
@@ -368,7 +358,6 @@ pub(super) static PROGRAMS: &[(&str, Judge)] = &[
     ("timeout", Special(tools::carried)),
     ("tput", Special(tools::tput)),
     ("tr", Anything),
-    ("tree", TREE),
     ("true", Anything),
     ("tsort", few(1, "", &["help version"])),
     ("tty", Anything),

@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
         match byte {
             b'$' => self.dollar(true),
             b'`' => self.backquote(true),
-            b'"' => self.double_quoted(),
+            b'"' => self.inner_quotes(),
             b'\'' => self.ambiguous_quote(),
             _ => self.fault(),
         }

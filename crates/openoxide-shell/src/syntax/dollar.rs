@@ -122,6 +122,10 @@ impl<'a> Parser<'a> {
             self.at += 2;
         }
         self.at += 1;
+        // Braces are expanded before quotes inside backquotes are understood.
+        if quoted && text.contains('{') && text.contains('"') {
+            return self.fault();
+        }
         if self.in_heredoc && text.contains("<<") {
             return self.fault();
         }

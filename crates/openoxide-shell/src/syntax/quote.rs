@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         match byte {
             b'$' => self.dollar(true).map(Some),
             b'`' => self.backquote(true).map(Some),
-            b'"' => self.double_quoted().map(Some),
+            b'"' => self.inner_quotes().map(Some),
             b'\'' => self.ambiguous_quote().map(Some),
             b'\\' => self.quoted_escape(end),
             // A process substitution in some versions and contexts, text in others.
@@ -72,6 +72,18 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 Ok(Some(Piece::Fixed(Cow::Borrowed(self.slice(start, self.at)))))
             }
+        }
+    }
+
+    /// Reads `"…"` inside double quotes and `${…}`. Braces are expanded before such quotes are understood.
+    pub(super) fn inner_quotes(&mut self) -> Parsed<Piece<'a>> {
+        let start = self.at;
+        let piece = self.double_quoted()?;
+        let text = self.slice(start, self.at);
+        if text.matches('{').count() > text.matches("${").count() {
+            self.fault()
+        } else {
+            Ok(piece)
         }
     }
 

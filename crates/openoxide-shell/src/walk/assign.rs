@@ -22,6 +22,16 @@ pub(super) enum Value {
     Text,
 }
 
+impl Value {
+    fn is_number(&self) -> bool {
+        match self {
+            Self::Known(text) => text.is_empty() || is_number(text),
+            Self::Number | Self::Digits => true,
+            Self::Text => false,
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Notes that `name` is assigned here.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
@@ -31,7 +41,8 @@ impl Walk<'_> {
             Value::Text => true,
         };
         self.seen.assign(name, text);
-        if environment::is_shells_own(name) {
+        if environment::is_shells_own(name) || self.seen.readonly || self.known.readonly {
+            self.state.variables.forget(name);
             return;
         }
         match value {
@@ -86,6 +97,10 @@ impl Walk<'_> {
         }
         if environment::runs_code(name) {
             self.opaque(text, span, Code::Environment);
+        }
+        // What is assigned to these is evaluated, with the commands in its subscripts.
+        if environment::evaluates(name) && !value.is_number() {
+            self.opaque(text, span, Code::Evaluated);
         }
         if name == "CDPATH" {
             self.state.bases.lose();

@@ -12,7 +12,11 @@ use crate::{findings::Code, syntax::is_name};
 impl Walk<'_> {
     /// `declare`, `local`, `export`, `readonly`.
     pub(super) fn declare(&mut self, call: &Call<'_>) {
-        let (mut options, mut exports) = (true, call.argv.known(0) == Some("export"));
+        let name = call.argv.known(0).unwrap_or_default();
+        let (mut options, mut exports) = (true, name == "export");
+        // Where the assignment may be refused, the old value stays.
+        let mut certain = name != "readonly" && (name != "local" || !self.inside.is_empty());
+        self.seen.readonly |= name == "readonly";
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             match word {
                 Word::Known("--") => options = false,
@@ -23,6 +27,8 @@ impl Walk<'_> {
                     }
                     self.seen.arrays |= text.contains(['a', 'A']);
                     exports |= text.contains('x');
+                    self.seen.readonly |= text.contains('r');
+                    certain &= !text.contains(['r', 'p', 'f', 'F']);
                 }
                 Word::Known(text) | Word::Begins(text) => {
                     if exports {
@@ -30,6 +36,9 @@ impl Walk<'_> {
                         self.note_alteration(name, call.span);
                     }
                     self.declared(call, index, text, matches!(word, Word::Known(_)));
+                    if !certain {
+                        self.state.variables.clear();
+                    }
                 }
                 Word::Many => return self.opaque(call.text, call.span, Code::Evaluated),
             }
@@ -64,7 +73,7 @@ impl Walk<'_> {
     /// Says whether a value may be `(…)`: given to an array by a builtin, its words are expanded once more.
     fn is_expanded_again(&self, value: &str, whole: bool, tainted: bool) -> bool {
         if value.starts_with('(') {
-            return !whole || value.contains(['$', '`', '<', '>']);
+            return !whole || value.contains(['$', '`', '<', '>', '[']);
         }
         let arrays = self.seen.arrays || self.known.arrays;
         !whole && value.is_empty() && tainted && arrays

@@ -121,6 +121,45 @@ pub(super) fn is_harmless(name: &str) -> bool {
     )
 }
 
+/// Says whether the shell takes what is assigned to `name` for an expression (`variables.c`: the integer variables).
+pub(super) fn evaluates(name: &str) -> bool {
+    matches!(
+        name,
+        "RANDOM"
+            | "SRANDOM"
+            | "SECONDS"
+            | "HISTCMD"
+            | "BASHPID"
+            | "OPTIND"
+            | "LINENO"
+            | "EPOCHSECONDS"
+            | "EPOCHREALTIME"
+            | "BASH_SUBSHELL"
+            | "BASH_MONOSECONDS"
+            | "PPID"
+            | "UID"
+            | "EUID"
+            | "GROUPS"
+            | "SHLVL"
+            | "OPTERR"
+            | "HISTSIZE"
+            | "HISTFILESIZE"
+            | "TMOUT"
+            | "FUNCNEST"
+            | "COMP_CWORD"
+            | "COMP_POINT"
+    )
+}
+
+/// Says whether the shell puts text of the script, of its arguments or of file names into `name` by itself.
+pub(super) fn repeats_text(name: &str) -> bool {
+    matches!(name, "_" | "OLDPWD" | "DIRSTACK" | "FUNCNAME" | "REPLY" | "OPTARG" | "MAPFILE")
+        || name.starts_with("BASH_")
+        || name.starts_with("COMP_")
+        || name.starts_with("COPROC")
+        || name.starts_with("READLINE_")
+}
+
 /// Says whether the shell gives `name` values of its own, or a meaning, so that what was assigned is not what is read.
 pub(super) fn is_shells_own(name: &str) -> bool {
     name.starts_with("BASH")

@@ -311,7 +311,10 @@ impl Walk<'_> {
             || self.seen.arguments
             || self.known.arguments
             || self.depth > 0;
-        let tainted = self.seen.taints(name) || self.known.taints(name) || argument && arguments;
+        let tainted = self.seen.taints(name)
+            || self.known.taints(name)
+            || environment::repeats_text(name)
+            || argument && arguments;
         if tainted { Lookup::Tainted } else { Lookup::Environment }
     }
 }

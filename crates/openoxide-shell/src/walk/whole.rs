@@ -13,6 +13,8 @@ pub(super) struct Whole {
     pub(super) wild: bool,
     /// Arguments of functions, or of `set --`, may have any value.
     pub(super) arguments: bool,
+    /// Some variables keep their values.
+    pub(super) readonly: bool,
     /// Some variables are arrays.
     pub(super) arrays: bool,
     /// The working directory changes inside a loop or function.

@@ -123,6 +123,10 @@ fn words_are_known_as_far_as_they_are_certain() {
             "a=5; b=6; (( $c == 5 )); x $a; ((b+=1)); y $a $b; (($c=1)); z $a",
             &["exec x 5", "exec y 5 <*>", "exec z <*>"],
         ),
+        (
+            "a=1; local a=2; x $a; b=3; readonly b; b=4; x $b",
+            &["exec local a=2", "exec x <*>", "exec readonly b", "exec x <*>"],
+        ),
         ("HOME=/x; y ~", &["exec y <?>"]),
     ]);
 }
@@ -183,6 +187,20 @@ fn relative_paths_count_from_where_the_script_has_gone() {
 #[test]
 fn what_cannot_be_known_is_opaque() {
     for script in [
+        "RANDOM='a[$(x)]'",
+        "OPTIND=$(cat data)",
+        "SECONDS[0]=$x",
+        "read RANDOM < data",
+        "printf -v SRANDOM %s \"$x\"",
+        "for RANDOM in a*; do :; done",
+        "echo 'a[$(x)]'; ((_))",
+        "ls a*; echo $(($_))",
+        "echo x; [[ $_ -eq 0 ]]",
+        "trap 'echo $((BASH_COMMAND))' DEBUG; echo",
+        "y='a[$(x)]'; declare -a 'x=([y]=1)'",
+        "prlimit rm f",
+        "setarch -R rm f",
+        "ld.so /bin/rm f",
         "$x a",
         "\"$x\"",
         "$(a) b",
@@ -234,6 +252,8 @@ fn what_cannot_be_known_is_opaque() {
 fn what_bash_reads_in_two_ways_is_opaque() {
     for script in [
         "echo $[1+1]",
+        "echo \"${x:-\"{a,b}\"}\"",
+        "echo \"`echo \"{a,b}\"`\"",
         "x=(a)b \"$c\"",
         "x=$(cat <<E\na\nE\necho 1; echo 2)",
         "echo \"${x:-'$(id)'}\"",
