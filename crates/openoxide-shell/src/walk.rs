@@ -31,7 +31,7 @@ use crate::{
     findings::{self, Code},
     syntax::{
         self, MAX_DEPTH,
-        tree::{Command, Item, Join, List, Piece, Pipeline, Tree},
+        tree::{Command, Item, Join, List, Piece, Pipeline, Simple, Tree},
     },
 };
 
@@ -230,6 +230,19 @@ impl<'s> Walk<'s> {
     }
 
     fn command<'a>(&mut self, source: Source<'a, '_>, command: &Command<'a>) -> Option<State> {
+        let (Command::Simple(Simple { redirects, .. }) | Command::Compound(_, redirects)) = command;
+        if redirects.is_empty() {
+            return self.redirected(source, command);
+        }
+        // A redirection that fails is a command that never ran.
+        let mut before = self.state.clone();
+        let failed = self.redirected(source, command);
+        before.merge(failed.unwrap_or_else(|| self.state.clone()));
+        Some(before)
+    }
+
+    /// Walks a command whose redirections succeed.
+    fn redirected<'a>(&mut self, source: Source<'a, '_>, command: &Command<'a>) -> Option<State> {
         match command {
             Command::Simple(simple) => self.simple(source, simple),
             Command::Compound(compound, redirects) => {

@@ -162,3 +162,15 @@ fn every_invariant_names_a_test_that_exists() {
         }
     }
 }
+
+#[test]
+fn no_document_was_left_unfinished() {
+    let listed = Command::new("git").args(["ls-files", "*.md"]).current_dir(workspace()).output();
+    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let unfinished = |name: &&str| {
+        let text = fs::read_to_string(workspace().join(name)).unwrap();
+        text.contains("@@") || text.contains("TODO")
+    };
+    assert!(listed.lines().count() > 5);
+    assert_eq!(listed.lines().filter(unfinished).collect::<Vec<_>>(), Vec::<&str>::new());
+}

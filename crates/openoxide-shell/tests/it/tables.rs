@@ -127,6 +127,7 @@ fn words_are_known_as_far_as_they_are_certain() {
             "a=1; local a=2; x $a; b=3; readonly b; b=4; x $b",
             &["exec local a=2", "exec x <*>", "exec readonly b", "exec x <*>"],
         ),
+        ("a=1; export a=2 2>&3; x $a", &["exec export a=2", "exec x <*>"]),
         ("HOME=/x; y ~", &["exec y <?>"]),
     ]);
 }
