@@ -58,7 +58,9 @@ fn common_directory(git: &Path, is_directory: bool) -> Option<PathBuf> {
 }
 
 fn has_plain_config(directory: &Path) -> bool {
-    !directory.join("config.worktree").exists()
+    // Commands that only look write the index anew, and then this hook runs (githooks(5)).
+    !directory.join("hooks/post-index-change").exists()
+        && !directory.join("config.worktree").exists()
         && read(&directory.join("config")).is_some_and(|text| is_plain_config(&text))
 }
 
@@ -174,6 +176,12 @@ mod tests {
         }
         fs::write(project.join("deep/HEAD"), "ref: refs/heads/main").unwrap();
         assert!(!is_plain(&path(&project.join("deep/er"))), "a repository inside of another");
+        assert!(is_plain(&path(&project)));
+        let hook = project.join(".git/hooks/post-index-change");
+        fs::create_dir(project.join(".git/hooks")).unwrap();
+        fs::write(&hook, "").unwrap();
+        assert!(!is_plain(&path(&project)), "git status runs it");
+        fs::remove_file(hook).unwrap();
         assert!(is_plain(&path(&project)));
         fs::write(project.join(".git/config.worktree"), "").unwrap();
         assert!(!is_plain(&path(&project)));
