@@ -323,6 +323,7 @@ pub fn command_query(command: &str) -> Query {
         class: Default::default(),
         span: Default::default(),
         arity: 0,
+        place: None,
     };
     Query { kind: Kind::Command, access: Access::Exec(exec), text }
 }
@@ -338,7 +339,7 @@ fn path_query(text: &str, kind: Kind) -> Query {
 fn host_query(text: &str) -> Query {
     let labels: Vec<_> = text.trim_end_matches('.').rsplit('.').collect();
     let host = labels.join(".");
-    let access = Access::Fetch { url: format!("https://{host}/"), host };
+    let access = Access::Fetch { url: format!("https://{host}/"), host, touch: Default::default() };
     Query { kind: Kind::Host, access, text: format!("{}.", text.trim_end_matches('.')) }
 }
 

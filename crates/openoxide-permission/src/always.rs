@@ -33,7 +33,7 @@ fn rule(access: &Access, why: Why) -> Option<String> {
         | Why::Opaque
         | Why::Secret
         | Why::Protected
-        | Why::Harmless
+        | Why::Carried | Why::Harmless
         | Why::Inside
         | Why::Mode(_) => return None,
     }

@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, Facts, Finding, FindingKind, Part, PathAccess,
-    PermissionMode,
+    PermissionMode, Touch,
 };
 
 use crate::{
@@ -137,7 +137,7 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
             let subject = Subject { space: Space::Exec, bytes, has_many };
             let default = match exec.class {
                 CommandClass::Harmless => (Effect::Allow, Why::Harmless),
-                CommandClass::Unknown => (Effect::Ask, Why::NoRule),
+                CommandClass::Edits | CommandClass::Unknown => (Effect::Ask, Why::NoRule),
             };
             let outcome = by_rule_or(ruling(policy, subject), default);
             let outcome = by_base_name(policy, subject, outcome);
@@ -146,8 +146,8 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
         Access::Read(path) => by_path(policy, context, path, Space::Read),
         Access::Edit(path) => by_path(policy, context, path, Space::Edit),
         Access::ExternalDirectory(path) => by_path(policy, context, path, Space::External),
-        Access::Fetch { host, .. } => {
-            subject::of_host(host, |bytes| by_name(policy, Space::Fetch, bytes))
+        Access::Fetch { host, touch, .. } => {
+            subject::of_host(host, |bytes| by_host(policy, *touch, bytes))
         }
         Access::CallTool { tool } => {
             subject::of_name(tool, |bytes| by_name(policy, Space::Tool, bytes))
@@ -200,6 +200,17 @@ fn by_name(policy: &PolicyStack, space: Space, bytes: &[u8]) -> Outcome {
     by_rule_or(ruling(policy, subject), (Effect::Ask, Why::NoRule))
 }
 
+/// Whether a program may reach a host is asked of the program, unless a rule speaks of the host.
+fn by_host(policy: &PolicyStack, touch: Touch, bytes: &[u8]) -> Outcome {
+    match by_name(policy, Space::Fetch, bytes) {
+        Outcome { why: Why::NoRule, .. } if touch != Touch::Itself => CARRIED,
+        outcome => outcome,
+    }
+}
+
+/// What a program touches that no rule speaks of: whether the program may run is asked of the program.
+const CARRIED: Outcome = Outcome { effect: Effect::Allow, ruling: None, why: Why::Carried };
+
 /// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant.
 fn held_back(policy: &PolicyStack, argv: &[u8], outcome: Outcome) -> Outcome {
     let possible = possible::strictest(policy, argv)
@@ -231,6 +242,7 @@ fn by_path(
         let default = match (space, inside) {
             (Space::Read | Space::External, true) => (Effect::Allow, Why::Inside),
             (Space::Read, false) => outside(policy, spelling, context),
+            (Space::Edit, true) if path.touch == Touch::Program => (CARRIED.effect, CARRIED.why),
             _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
         };
         let ruling = path_ruling(policy, context, spelling, space);
@@ -301,6 +313,9 @@ fn in_mode(
             Access::Edit(path) if asked_by_nobody && is_inside(context.roots, path) => {
                 by_mode(Effect::Allow)
             }
+            Access::Exec(exec) if asked_by_nobody && exec.class == CommandClass::Edits => {
+                by_mode(Effect::Allow)
+            }
             _ => outcome,
         },
         PermissionMode::Plan if outcome.effect < Effect::Deny && changes(access, &outcome) => {
@@ -351,7 +366,8 @@ fn above_the_floor(mode: PermissionMode, access: &Access, outcome: Outcome) -> O
             ask(Why::Protected)
         }
         Access::Read(path)
-            if mode != PermissionMode::BypassPermissions
+            if path.touch != Touch::Names
+                && mode != PermissionMode::BypassPermissions
                 && !(path.resolved.is_none()
                     && matches!(outcome.ruling, Some(ruling) if ruling.exact))
                 && path.spellings().any(safety_floor::is_secret) =>

@@ -193,6 +193,7 @@ mod tests {
             class: Default::default(),
             span: Default::default(),
             arity: 0,
+            place: None,
         })
     }
 

@@ -19,6 +19,8 @@ pub enum Why {
     Inside,
     /// It lies outside the project.
     Outside,
+    /// A program touches it that is judged by itself.
+    Carried,
     /// It was not understood.
     Opaque,
     /// The mode decided.

@@ -37,6 +37,7 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
         (Why::Harmless, _) => format!("`{what}` changes nothing by itself"),
         (Why::Inside, _) => format!("`{what}` lies inside the project"),
         (Why::Outside, _) => format!("`{what}` lies outside the project"),
+        (Why::Carried, _) => format!("`{what}` is touched by a program that is judged by itself"),
         (Why::Opaque, _) => format!("`{what}` was not understood"),
         (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
         (Why::Secret, _) => format!("`{what}` usually holds secrets"),

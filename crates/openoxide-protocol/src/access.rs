@@ -21,6 +21,9 @@ pub enum Access {
         host: String,
         /// The whole address, as it was asked for.
         url: String,
+        /// Who reaches it.
+        #[serde(default, skip)]
+        touch: Touch,
     },
     /// Calls a tool that is none of the above.
     CallTool {
@@ -65,6 +68,9 @@ pub struct Exec {
     /// How many leading words "always" would keep (arity); 0 when no prefix may be offered.
     #[serde(default, skip)]
     pub arity: u8,
+    /// Where it runs, if that is not the working directory of the operation.
+    #[serde(default, skip)]
+    pub place: Option<AbsPath>,
 }
 
 /// What is known of a command without asking any rule.
@@ -86,9 +92,23 @@ pub struct Exec {
 pub enum CommandClass {
     /// It reads at most the files that are listed beside it, and changes nothing.
     Harmless,
+    /// It reads and changes at most the files that are listed beside it, and does nothing else.
+    Edits,
     /// Nothing is known of it.
     #[default]
     Unknown,
+}
+
+/// Who touches a file or a host, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Touch {
+    /// The tool or the shell itself.
+    #[default]
+    Itself,
+    /// A program that is listed beside it. Whether it may run is asked of the program.
+    Program,
+    /// A program that is listed beside it, and that looks at names, sizes and the like only.
+    Names,
 }
 
 /// A file or directory that is touched.
@@ -102,6 +122,12 @@ pub struct PathAccess {
     /// The path as it was written, which may be relative; what the file system is asked about.
     #[serde(default, skip)]
     pub written: String,
+    /// Who touches it, and how.
+    #[serde(default, skip)]
+    pub touch: Touch,
+    /// It is a pattern of the shell: the files that match it are meant.
+    #[serde(default, skip)]
+    pub pattern: bool,
     /// Where it stands in the script.
     #[serde(default, skip)]
     pub span: Span,
@@ -111,7 +137,8 @@ impl PathAccess {
     /// Returns the access to `path`, not yet resolved.
     #[must_use]
     pub fn new(path: AbsPath) -> Self {
-        Self { written: path.to_string(), path, resolved: None, span: Span::default() }
+        let written = path.to_string();
+        Self { path, resolved: None, written, touch: Touch::default(), pattern: false, span: Span::default() }
     }
 
     /// Returns both spellings, the resolved one last.

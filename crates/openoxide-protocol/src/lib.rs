@@ -24,7 +24,7 @@ mod operation;
 mod path;
 mod words;
 
-pub use access::{Access, CommandClass, Exec, PathAccess};
+pub use access::{Access, CommandClass, Exec, PathAccess, Touch};
 pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, Presentation, PresentationKind, Resolution,
     ResolutionKind, ReviewDecision,

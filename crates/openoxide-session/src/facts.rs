@@ -1,11 +1,11 @@
 //! From a tool call to what it means.
 
 use openoxide_protocol::{
-    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Word, Words,
+    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Touch, Word, Words,
 };
 use openoxide_shell::{Setting, analyse};
 
-use crate::{address, repository, resolve::resolve};
+use crate::{address, patterns, repository, resolve::resolve};
 
 /// Where an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,8 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Delegate { agent } => listed([Access::Delegate { agent: agent.clone() }]),
         Action::Opaque { text } => listed([opaque(text)]),
     };
+    patterns::expand(&mut facts);
+    facts.accesses.retain_mut(names_host);
     for access in &mut facts.accesses {
         if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access {
             resolve(path, place.cwd);
@@ -80,10 +82,28 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
 
 /// What git does hangs on the repository that it finds: where that one could make it run something, no git is harmless.
 fn distrust_git(accesses: &mut [Access], cwd: &AbsPath) {
-    let mut trusted: Vec<_> = accesses.iter_mut().filter_map(harmless_git).collect();
-    if !trusted.is_empty() && !repository::is_plain(cwd) {
-        trusted.iter_mut().for_each(|exec| exec.class = CommandClass::Unknown);
+    // Most commands work in one place, and look for its repository once.
+    let mut last: Option<(AbsPath, bool)> = None;
+    for exec in accesses.iter_mut().filter_map(harmless_git) {
+        let place = exec.place.as_ref().unwrap_or(cwd);
+        let plain = match &last {
+            Some((same, plain)) if same == place => *plain,
+            _ => last.insert((place.clone(), repository::is_plain(place))).1,
+        };
+        if !plain {
+            exec.class = CommandClass::Unknown;
+        }
     }
+}
+
+/// Gives what a program reaches the name of its host. Says whether there is one.
+fn names_host(access: &mut Access) -> bool {
+    let Access::Fetch { host, url, touch: Touch::Program } = access else { return true };
+    let named = match url.contains("://") {
+        true => address::host(url),
+        false => address::host(&format!("https://{url}")),
+    };
+    named.map(|name| *host = name).is_some()
 }
 
 fn harmless_git(access: &mut Access) -> Option<&mut Exec> {
@@ -112,7 +132,7 @@ fn opaque(text: &str) -> Access {
 
 fn fetch(url: &str) -> Access {
     match address::host(url) {
-        Some(host) => Access::Fetch { host, url: url.to_owned() },
+        Some(host) => Access::Fetch { host, url: url.to_owned(), touch: Touch::Itself },
         None => opaque(url),
     }
 }
@@ -123,7 +143,7 @@ fn path(text: &str, place: Place<'_>) -> PathAccess {
         (Some(rest), Some(home)) => format!("{home}/{rest}"),
         _ => text.to_owned(),
     };
-    PathAccess { path: place.cwd.join(&written), resolved: None, written, span: Span::default() }
+    PathAccess { written: written.clone(), ..PathAccess::new(place.cwd.join(&written)) }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod digest;
 mod dispatcher;
 mod facts;
 mod ids;
+mod patterns;
 mod present;
 mod repository;
 mod resolve;

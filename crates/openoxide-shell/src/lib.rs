@@ -18,14 +18,12 @@
 #![forbid(unsafe_code)]
 
 pub mod arity;
-pub mod classify;
 pub mod danger;
 pub mod findings;
-mod options;
+mod programs;
 mod syntax;
 mod text;
 mod walk;
-pub mod wrappers;
 
 use openoxide_protocol::{AbsPath, Facts};
 

@@ -28,6 +28,7 @@ use openoxide_protocol::{Access, Facts, Span};
 use self::{simple::Call, state::State, whole::Whole};
 use crate::{
     Setting,
+    programs::Paths,
     findings::{self, Code},
     syntax::{
         self, MAX_DEPTH,
@@ -67,6 +68,10 @@ struct Walk<'s> {
     parallel: bool,
     /// Whether this command reads what another one writes.
     piped: bool,
+    /// Which files the lines name that this command reads, if it is known.
+    stdin: Option<Paths>,
+    /// Which files the lines name that the last simple command has printed, if it is known.
+    prints: Option<Paths>,
     braces_used: bool,
 }
 
@@ -110,6 +115,8 @@ impl<'s> Walk<'s> {
             repeats: 0,
             parallel: false,
             piped: false,
+            stdin: None,
+            prints: None,
             braces_used: false,
         }
     }
@@ -210,13 +217,18 @@ impl<'s> Walk<'s> {
         }
         let was = (self.parallel, self.piped);
         self.parallel = true;
+        let stdin = self.stdin.clone();
         for (index, command) in pipeline.commands.iter().enumerate() {
             self.piped = index > 0 || was.1;
+            self.prints = None;
             self.apart(|walk| {
                 walk.command(source, command);
             });
+            let simple = matches!(command, Command::Simple(_));
+            self.stdin = self.prints.take().filter(|_| simple);
         }
         (self.parallel, self.piped) = was;
+        self.stdin = stdin;
         None
     }
 

@@ -106,6 +106,7 @@ fn run(text: &str, effect: Effect) -> Part {
         class: CommandClass::Unknown,
         span: Span::default(),
         arity: 0,
+        place: None,
     };
     part(Access::Exec(exec), effect)
 }

@@ -249,10 +249,11 @@ fn access(question: &Question) -> Access {
             class: Default::default(),
             span: Default::default(),
             arity: 0,
+            place: None,
         }),
         Question::Read(text) => Access::Read(path(text)),
         Question::Edit(text) => Access::Edit(path(text)),
-        Question::Fetch(host) => Access::Fetch { host: host.clone(), url: String::new() },
+        Question::Fetch(host) => Access::Fetch { host: host.clone(), url: String::new(), touch: Default::default() },
     }
 }
 

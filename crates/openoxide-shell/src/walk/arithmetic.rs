@@ -51,6 +51,7 @@ impl Walk<'_> {
             Piece::Parameter(parameter) => match self.lookup(parameter) {
                 Lookup::Known(text) => self.is_plain_text(&text),
                 Lookup::Number | Lookup::Environment => true,
+                Lookup::Files(_) => false,
                 Lookup::Tainted => false,
             },
             Piece::Command(list) => {

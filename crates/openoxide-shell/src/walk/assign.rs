@@ -5,6 +5,7 @@ use openoxide_protocol::Span;
 use super::{Source, Walk, environment, expand::Text, state::Certain};
 use crate::{
     findings::Code,
+    programs::Paths,
     syntax::tree::{Assignment, Piece, Word},
 };
 
@@ -16,6 +17,8 @@ const LONGEST: usize = 2048;
 pub(super) enum Value {
     Known(String),
     Number,
+    /// The name of one of these files.
+    Files(Paths),
     /// Digits and blanks, or nothing at all.
     Digits,
     /// Any text.
@@ -27,7 +30,7 @@ impl Value {
         match self {
             Self::Known(text) => text.is_empty() || is_number(text),
             Self::Number | Self::Digits => true,
-            Self::Text => false,
+            Self::Text | Self::Files(_) => false,
         }
     }
 }
@@ -38,7 +41,7 @@ impl Walk<'_> {
         let text = match &value {
             Value::Known(text) => !is_number(text),
             Value::Number | Value::Digits => false,
-            Value::Text => true,
+            Value::Text | Value::Files(_) => true,
         };
         self.seen.assign(name, text);
         if environment::is_shells_own(name) || self.seen.readonly || self.known.readonly {
@@ -50,6 +53,7 @@ impl Walk<'_> {
                 self.state.variables.set(name, Certain::Text(text));
             }
             Value::Number => self.state.variables.set(name, Certain::Number),
+            Value::Files(paths) => self.state.variables.set(name, Certain::Files(paths)),
             Value::Known(_) | Value::Digits | Value::Text => self.state.variables.forget(name),
         }
     }
@@ -140,6 +144,7 @@ impl Walk<'_> {
         words: Option<&[Word<'a>]>,
     ) {
         let (mut numbers, mut full) = (words.is_some(), true);
+        let files = words.and_then(|words| self.files(words));
         for word in words.unwrap_or_default() {
             self.visit_word(source, word);
             numbers &= self.expand_all(word, &mut |text| text.is_numbers());
@@ -148,12 +153,34 @@ impl Walk<'_> {
         self.check_value(name, &Value::Text, Span::default(), name);
         self.assign(
             name,
-            match (numbers, full) {
-                (true, true) => Value::Number,
-                (true, false) => Value::Digits,
-                (false, _) => Value::Text,
+            match (numbers, full, files) {
+                (true, true, _) => Value::Number,
+                (true, false, _) => Value::Digits,
+                (false, _, Some(files)) => Value::Files(files),
+                (false, _, None) => Value::Text,
             },
         );
+    }
+
+    /// Returns the files that these words name, if they are known names or one pattern.
+    fn files(&self, words: &[Word<'_>]) -> Option<Paths> {
+        let mut roots = Vec::new();
+        let mut pattern = None;
+        let known = words.iter().all(|word| {
+            self.expand_all(word, &mut |text| {
+                pattern = text.paths().cloned();
+                match text.known() {
+                    Some(name) if !name.is_empty() => roots.push(name.to_owned()),
+                    _ => return false,
+                }
+                true
+            })
+        });
+        match (known, words.len()) {
+            (true, _) => Some(Paths::Below { roots, bare: false }),
+            (false, 1) => pattern,
+            _ => None,
+        }
     }
 }
 

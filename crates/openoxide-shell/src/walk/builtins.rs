@@ -66,11 +66,13 @@ impl Walk<'_> {
 
     /// Runs the words from `index` on as a command that is no function.
     fn run_rest(&mut self, call: &Call<'_>, index: usize) -> Failed {
+        let command = call.arguments().tail(index);
         let rest = Call {
             text: call.text,
             span: call.span,
             input: call.input.clone(),
-            argv: call.argv.tail(index),
+            argv: command.words,
+            paths: command.paths,
             // The masks belong to the words as they stood before.
             tainted: super::simple::Mask::all(),
             numbers: super::simple::Mask::default(),
@@ -238,6 +240,7 @@ impl Walk<'_> {
                 )
             )
         });
+        self.seen.globs |= call.argv.len() > 1;
         if !harmless {
             self.opaque(call.text, call.span, Code::Evaluated);
         }

@@ -3,7 +3,10 @@
 use openoxide_protocol::Words;
 
 use super::{Walk, braces, environment, number, state::Certain};
-use crate::syntax::tree::{Form, Parameter, Piece, Subscript, Word};
+use crate::{
+    programs::Paths,
+    syntax::tree::{Form, Parameter, Piece, Subscript, Word},
+};
 
 /// What one word, or one of the words that its braces make, expands to.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,12 @@ pub(super) struct Text {
     quoted: bool,
     /// An unquoted `[` stands in it: a pattern, if a `]` comes later.
     bracket: bool,
+    /// The files that are meant, if it is a pattern or comes from one.
+    paths: Option<Paths>,
+    /// An unquoted `*` or `?` stands in it.
+    pattern: bool,
+    /// It may become several words for another reason, or what is quoted in it looks like a pattern.
+    scattered: bool,
 }
 
 /// What is known of a parameter's value.
@@ -30,6 +39,8 @@ pub(super) struct Text {
 pub(super) enum Lookup {
     Known(String),
     Number,
+    /// It is the name of one of these files.
+    Files(Paths),
     /// It comes from the environment that the script is started in, which no script writes.
     Environment,
     /// It may be any text.
@@ -61,6 +72,11 @@ impl Text {
     /// Says whether something in it may be text that the script does not show.
     pub(super) const fn is_tainted(&self) -> bool {
         self.tainted
+    }
+
+    /// Returns the files that it stands for, if it stands for files and nothing else.
+    pub(super) fn paths(&self) -> Option<&Paths> {
+        self.paths.as_ref().filter(|_| self.many && self.gaps.is_empty())
     }
 
     fn gap(&mut self, wordy: bool) {
@@ -134,6 +150,10 @@ impl Walk<'_> {
     }
 
     fn expand(&self, pieces: &[Piece<'_>]) -> Text {
+        if let Some(paths) = self.files_of(pieces) {
+            let paths = Some(paths);
+            return Text { many: true, tainted: true, wordy: true, paths, ..Text::default() };
+        }
         let mut text = Text::default();
         for (index, piece) in pieces.iter().enumerate() {
             match piece {
@@ -142,7 +162,32 @@ impl Walk<'_> {
             }
         }
         close_pattern(&mut text);
+        if text.pattern && !text.scattered && text.gaps.is_empty() && !self.globs_changed() {
+            text.paths = Some(Paths::Pattern(text.text.clone()));
+        }
         text
+    }
+
+    /// Returns the files that a word stands for that is one variable and nothing else.
+    fn files_of(&self, pieces: &[Piece<'_>]) -> Option<Paths> {
+        let parameter = match pieces {
+            [Piece::Parameter(parameter)] => parameter,
+            [Piece::Quoted(inner)] => match inner.as_slice() {
+                [Piece::Parameter(parameter)] => parameter,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        match self.lookup(parameter) {
+            Lookup::Files(paths) if !self.globs_changed() => Some(paths),
+            _ => None,
+        }
+    }
+
+    /// Says whether the script changes which files a pattern matches.
+    fn globs_changed(&self) -> bool {
+        self.seen.globs || self.known.globs || self.blanks_changed()
+            || self.seen.assigns("GLOBIGNORE") || self.known.assigns("GLOBIGNORE")
     }
 
     /// Adds unquoted text, the piece `index` of `count`.
@@ -155,6 +200,7 @@ impl Walk<'_> {
             text.gap(true);
         }
         if !value && plain.contains(['*', '?']) {
+            text.pattern = true;
             text.many = true;
             text.tainted = true;
             text.wordy = true;
@@ -184,9 +230,13 @@ impl Walk<'_> {
 
     fn piece(&self, piece: &Piece<'_>, quoted: bool, text: &mut Text) {
         match piece {
-            Piece::Plain(plain) => text.text.push_str(plain),
+            Piece::Plain(plain) => {
+                text.scattered |= plain.contains(['*', '?', '[', '\\']);
+                text.text.push_str(plain);
+            }
             Piece::Fixed(fixed) => {
                 text.quoted = true;
+                text.scattered |= fixed.contains(['*', '?', '[', '\\']);
                 text.text.push_str(fixed);
             }
             Piece::Quoted(pieces) => {
@@ -231,7 +281,13 @@ impl Walk<'_> {
             Lookup::Known(value) => {
                 let splits = !quoted && (self.blanks_changed() || !value.bytes().all(stays_whole));
                 text.many |= splits || !quoted && value.is_empty();
+                text.scattered |= text.many || value.contains(['*', '?', '[', '\\']);
                 text.text.push_str(&value);
+            }
+            Lookup::Files(_) => {
+                text.gap(true);
+                text.many |= !quoted;
+                text.tainted = true;
             }
             Lookup::Number => {
                 text.gap(false);
@@ -281,6 +337,7 @@ impl Walk<'_> {
         match self.state.variables.get(name) {
             Some(Certain::Text(text)) => return Lookup::Known(text.clone()),
             Some(Certain::Number) => return Lookup::Number,
+            Some(Certain::Files(paths)) => return Lookup::Files(paths.clone()),
             None => {}
         }
         let assigned = self.seen.assigns(name) || self.known.assigns(name);

@@ -34,5 +34,5 @@ impl Walk<'_> {
 }
 
 fn access(path: AbsPath, written: String, span: Span) -> PathAccess {
-    PathAccess { path, resolved: None, written, span }
+    PathAccess { written, span, ..PathAccess::new(path) }
 }

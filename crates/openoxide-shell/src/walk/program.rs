@@ -1,6 +1,8 @@
 //! What runs: functions, builtins, programs, and the programs inside of programs.
 
-use openoxide_protocol::{Access, CommandClass, Exec, Span, Word, Words};
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, Exec, PathAccess, Span, Touch, Word, Words,
+};
 
 use super::{
     Walk, environment,
@@ -8,9 +10,9 @@ use super::{
     state::State,
 };
 use crate::{
-    arity, classify, danger,
+    arity, danger,
     findings::{self, Code},
-    wrappers::{self, Inside},
+    programs::{self, Arguments, Argv, Effect, Meaning, Paths, Prints, Target},
 };
 
 /// How many programs may start each other.
@@ -26,19 +28,24 @@ impl Walk<'_> {
             self.opaque(call.text, call.span, Code::Program);
             return None;
         };
-        self.exec(call, &call.argv, call.text.to_owned(), 0);
-        if functions && self.defines(name) {
-            return self.call_function(call, name);
-        }
-        self.run_named(call, name)
+        let meaning = self.exec(call, call.arguments(), call.text.to_owned(), 0);
+        let function = functions && self.defines(name);
+        let prints = if function { None } else { self.printed(&meaning) };
+        let failed = if function {
+            self.call_function(call, name, meaning)
+        } else {
+            self.run_named(call, name, meaning)
+        };
+        self.prints = prints;
+        failed
     }
 
     /// Runs a builtin or a program.
-    fn run_named(&mut self, call: &Call<'_>, name: &str) -> Option<State> {
+    fn run_named(&mut self, call: &Call<'_>, name: &str, meaning: Meaning) -> Option<State> {
         match self.builtin(call, name) {
             Some(failed) => failed,
             None => {
-                self.inside(call, &call.argv, 0);
+                self.inside(call, call.arguments(), meaning, 0);
                 None
             }
         }
@@ -49,7 +56,7 @@ impl Walk<'_> {
     }
 
     /// Runs what may be a function, or the builtin or program of the same name: it is not certain which.
-    fn call_function(&mut self, call: &Call<'_>, name: &str) -> Option<State> {
+    fn call_function(&mut self, call: &Call<'_>, name: &str, meaning: Meaning) -> Option<State> {
         if self.parallel && self.inside.iter().any(|function| function == name) {
             self.note(Code::ForkBomb, call.span);
         }
@@ -58,7 +65,7 @@ impl Walk<'_> {
             self.state.bases.lose();
         }
         let before = self.state.clone();
-        let failed = self.run_named(call, name);
+        let failed = self.run_named(call, name, meaning);
         self.settle(failed);
         self.state.merge(before);
         None
@@ -69,41 +76,108 @@ impl Walk<'_> {
         self.facts.findings.push(findings::at(code, span));
     }
 
-    /// Adds a program that runs, and what it reads.
-    fn exec(&mut self, call: &Call<'_>, argv: &Words, text: String, level: u8) {
+    /// Adds a program that runs, and what it touches.
+    fn exec(&mut self, call: &Call<'_>, argv: Arguments<'_>, text: String, level: u8) -> Meaning {
         let name = argv.known(0).unwrap_or_default();
-        let known = classify::classify(argv);
-        let harmless = known.class == CommandClass::Harmless
-            || is_harmless_builtin(name, argv)
-            || wrappers::adds_nothing(argv, level > 0) && !alters(argv);
-        let misled = name == "git" && self.is_elsewhere();
-        let trusted = harmless && !call.altered && !misled && !self.defines(name);
-        let class = if trusted { CommandClass::Harmless } else { CommandClass::Unknown };
-        let arity = arity::prefix_len(argv);
-        let exec = Exec { argv: argv.clone(), text, class, span: call.span, arity };
+        let meaning = programs::meaning(argv);
+        let plain_shell = is_plain_shell(name, argv.words, &meaning) && level == 0;
+        let class = if is_harmless_builtin(name, argv.words) || plain_shell {
+            CommandClass::Harmless
+        } else {
+            meaning.class
+        };
+        let place = self.place(&meaning);
+        let trusted = !call.altered
+            && !self.defines(name)
+            && !alters(argv.words)
+            && (name != "git" || place.is_some());
+        let class = if trusted { class } else { CommandClass::Unknown };
+        let arity = arity::prefix_len(argv.words);
+        let place = place.filter(|place| place != self.setting.cwd);
+        let argv_words = argv.words.clone();
+        let exec = Exec { argv: argv_words, text, class, span: call.span, arity, place };
         self.facts.accesses.push(Access::Exec(exec));
+        // The directory that `cd` enters is only entered.
         if name == "cd" {
             self.enters(call);
+        } else {
+            self.touches(call, &meaning, class);
         }
-        // The directory that `cd` enters is only entered.
-        if trusted && name != "cd" {
-            known.reads.iter().for_each(|file| self.read(call, file));
-        }
-        self.dangers(call, argv);
+        self.dangers(call, argv.words);
+        meaning
     }
 
-    /// Says whether the working directory may be another than the one that the script started in. A repository there
-    /// can tell `git` to run programs.
-    fn is_elsewhere(&self) -> bool {
-        self.state.bases.all(self.setting.cwd).as_ref() != std::slice::from_ref(self.setting.cwd)
+    /// Returns where a command works, if that is certain.
+    fn place(&self, meaning: &Meaning) -> Option<AbsPath> {
+        let mut bases = self.state.bases.known(self.setting.cwd)?;
+        let base = bases.next().filter(|_| bases.next().is_none())?;
+        Some(meaning.place.as_ref().map_or_else(|| base.clone(), |place| base.join(place)))
     }
 
-    fn read(&mut self, call: &Call<'_>, file: &str) {
-        match self.paths(file, call.span) {
-            Some(paths) => self.facts.accesses.extend(paths.into_iter().map(Access::Read)),
-            None => {
+    /// Adds what a program reads, writes and reaches.
+    fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass) {
+        for effect in &meaning.effects {
+            match effect {
+                Effect::Reads(target) => {
+                    self.touch_target(call, meaning, target, Access::Read, Touch::Program, class);
+                }
+                Effect::Lists(target) => {
+                    self.touch_target(call, meaning, target, Access::Read, Touch::Names, class);
+                }
+                Effect::Writes(target) => {
+                    self.touch_target(call, meaning, target, Access::Edit, Touch::Program, class);
+                }
+                Effect::Reaches(url) => {
+                    let (host, touch) = (String::new(), Touch::Program);
+                    self.facts.accesses.push(Access::Fetch { host, url: url.clone(), touch });
+                }
+                Effect::Runs(_) | Effect::Script(_) | Effect::Unknown(_) => {}
+            }
+        }
+    }
+
+    fn touch_target(
+        &mut self,
+        call: &Call<'_>,
+        meaning: &Meaning,
+        target: &Target,
+        access: fn(PathAccess) -> Access,
+        touch: Touch,
+        class: CommandClass,
+    ) {
+        let (Target::File(text) | Target::Pattern(text)) = target;
+        let moved = match &meaning.place {
+            Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
+            _ => text,
+        };
+        let pattern = matches!(target, Target::Pattern(_));
+        match self.paths(moved, call.span) {
+            Some(paths) => {
+                let paths = paths.into_iter().map(|path| PathAccess { touch, pattern, ..path });
+                self.facts.accesses.extend(paths.map(access));
+            }
+            // What is known to be harmless must be known to read nothing else.
+            None if class != CommandClass::Unknown || matches!(access(PathAccess::new(self.setting.cwd.clone())), Access::Edit(_)) => {
                 let access = Access::Opaque { text: call.text.to_owned(), span: call.span };
                 self.facts.accesses.push(access);
+            }
+            None => {}
+        }
+    }
+
+    /// Returns below which directories the files lie whose names a command prints, if it prints nothing else.
+    fn printed(&self, meaning: &Meaning) -> Option<Paths> {
+        match meaning.prints {
+            Prints::Anything => None,
+            Prints::Input => self.stdin.clone(),
+            Prints::Paths { bare } => {
+                let mut roots = Vec::new();
+                for effect in &meaning.effects {
+                    let (Effect::Reads(Target::File(text)) | Effect::Lists(Target::File(text))) = effect else { return None };
+                    let paths = self.paths(text, Span::default())?;
+                    roots.extend(paths.into_iter().map(|path| path.path.to_string()));
+                }
+                Some(Paths::Below { roots, bare })
             }
         }
     }
@@ -122,47 +196,56 @@ impl Walk<'_> {
     }
 
     /// Walks what a program runs in its turn.
-    pub(super) fn inside(&mut self, call: &Call<'_>, argv: &Words, level: u8) {
+    pub(super) fn inside(&mut self, call: &Call<'_>, argv: Arguments<'_>, meaning: Meaning, level: u8) {
         if level > MOST_LEVELS {
             return self.opaque(call.text, call.span, Code::TooLong);
         }
         let name = base_name(argv.known(0).unwrap_or_default());
-        if let (Input::Text(script), true) = (&call.input, is_bare_shell(name, argv)) {
+        if let (Input::Text(script), true) = (&call.input, is_bare_shell(name, argv.words)) {
             return self.shell(name, script, call.span);
         }
-        if self.piped && call.input == Input::Inherited && reads_code(name, argv) {
+        if self.piped && call.input == Input::Inherited && reads_code(name, argv.words) {
             self.note(Code::Piped, call.span);
         }
-        let altered = call.altered || self.assigns_for_others(call, name, argv);
-        match wrappers::unfold(argv) {
-            Inside::Nothing => {}
-            Inside::Command(inner) => self.inner(call, &inner, altered, level),
-            Inside::Commands(all) => {
-                all.iter().for_each(|inner| self.inner(call, inner, altered, level));
+        let altered = call.altered || self.assigns_for_others(call, name, argv.words);
+        for effect in meaning.effects {
+            match effect {
+                Effect::Runs(command) => self.inner(call, command, altered, level),
+                Effect::Script(script) => self.shell(name, &script, call.span),
+                Effect::Unknown(_) => self.opaque(call.text, call.span, Code::Evaluated),
+                Effect::Reads(_) | Effect::Lists(_) | Effect::Writes(_) | Effect::Reaches(_) => {}
             }
-            Inside::Script(script) => self.shell(name, &script, call.span),
-            Inside::Unknown(_) => self.opaque(call.text, call.span, Code::Evaluated),
         }
     }
 
-    fn inner(&mut self, call: &Call<'_>, argv: &Words, altered: bool, level: u8) {
-        if argv.is_empty() {
+    fn inner(&mut self, call: &Call<'_>, mut command: Argv, altered: bool, level: u8) {
+        if command.words.is_empty() {
             return;
         }
-        if argv.known(0).is_none() {
+        if command.words.known(0).is_none() {
             return self.opaque(call.text, call.span, Code::Program);
         }
+        let stdin = self.stdin.clone().filter(|_| call.input == Input::Inherited);
+        command.paths.retain_mut(|(_, paths)| match (paths == &Paths::Input, &stdin) {
+            (true, Some(known)) => {
+                *paths = known.clone();
+                true
+            }
+            (input, _) => !input,
+        });
         let inner = Call {
             text: call.text,
             span: call.span,
             input: call.input.clone(),
             argv: Words::new(),
+            paths: Vec::new(),
             tainted: call.tainted,
             numbers: call.numbers,
             altered,
         };
-        self.exec(&inner, argv, render(argv), level + 1);
-        self.inside(&inner, argv, level + 1);
+        let arguments = command.as_arguments();
+        let meaning = self.exec(&inner, arguments, render(arguments.words), level + 1);
+        self.inside(&inner, arguments, meaning, level + 1);
     }
 
     /// Says whether `env NAME=value` and its like change what the program inside does.
@@ -248,7 +331,14 @@ fn reads_code(name: &str, argv: &Words) -> bool {
         }
 }
 
-/// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
+/// Says whether a shell is given its script in plain sight, and nothing else.
+fn is_plain_shell(name: &str, argv: &Words, meaning: &Meaning) -> bool {
+    matches!(name, "bash" | "dash" | "sh")
+        && argv.len() == 3
+        && matches!(argv.known(1), Some("-c" | "-lc" | "-ec" | "-euc"))
+        && matches!(meaning.effects.as_slice(), [Effect::Script(_)])
+}
+
 /// Says whether `env` gives what it starts a variable that is not known to leave it as it is.
 fn alters(argv: &Words) -> bool {
     argv.known(0) == Some("env")
@@ -260,6 +350,7 @@ fn alters(argv: &Words) -> bool {
         })
 }
 
+/// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
 fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
     // Alone, or with `-p`, these show every variable, also those of the environment.
     if matches!(name, "set" | "declare" | "typeset" | "readonly" | "local")

@@ -1,6 +1,6 @@
 //! What redirections read, write and reach.
 
-use openoxide_protocol::{Access, Span};
+use openoxide_protocol::{Access, Span, Touch};
 
 use super::{Source, Walk, assign::Value, expand::Text};
 use crate::syntax::tree::{Redirect, Target, Word};
@@ -70,7 +70,7 @@ impl Walk<'_> {
 
     fn touch(&mut self, target: &str, text: &str, span: Span, write: bool) {
         if let Some(host) = network_host(target) {
-            let access = Access::Fetch { host, url: target.to_owned() };
+            let access = Access::Fetch { host, url: target.to_owned(), touch: Touch::Itself };
             self.facts.accesses.push(access);
             return;
         }

@@ -3,9 +3,12 @@
 use openoxide_protocol::{Span, Words};
 
 use super::{Source, Walk, environment, state::State};
-use crate::syntax::{
-    is_name,
-    tree::{Piece, Redirect, Simple, Target, Word},
+use crate::{
+    programs::{Arguments, Paths},
+    syntax::{
+        is_name,
+        tree::{Piece, Redirect, Simple, Target, Word},
+    },
 };
 
 /// A command about to run.
@@ -16,6 +19,8 @@ pub(super) struct Call<'c> {
     /// What it reads from standard input, if the script says so.
     pub(super) input: Input,
     pub(super) argv: Words,
+    /// Which of its unknown words are names of files.
+    pub(super) paths: Vec<(usize, Paths)>,
     /// Which words may hold text that the script does not show.
     pub(super) tainted: Mask,
     /// Which words are assignments of numbers, though not of known ones.
@@ -32,10 +37,16 @@ impl<'c> Call<'c> {
             span: Span::new(0, text.len()),
             input: Input::Inherited,
             argv,
+            paths: Vec::new(),
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
         }
+    }
+
+    /// Returns the words, with what is known of those that stand for files.
+    pub(super) fn arguments(&self) -> Arguments<'_> {
+        Arguments { words: &self.argv, paths: &self.paths }
     }
 }
 
@@ -90,6 +101,7 @@ impl Walk<'_> {
             span: self.span(source, span),
             input: self.input(source, &simple.redirects),
             argv: Words::new(),
+            paths: Vec::new(),
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
@@ -183,6 +195,9 @@ impl Walk<'_> {
 /// Adds a word to a command that has `count` words.
 fn add(text: &super::expand::Text, count: &mut usize, call: &mut Call<'_>) {
     if text.push_to(&mut call.argv) {
+        if let Some(paths) = text.paths() {
+            call.paths.push((*count, paths.clone()));
+        }
         call.tainted.set(*count, text.is_tainted());
         *count += 1;
     }

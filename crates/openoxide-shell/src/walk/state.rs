@@ -1,6 +1,7 @@
 //! What is certain at one place of the script.
 
 use super::bases::Bases;
+use crate::programs::Paths;
 
 /// What is certain at one place.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) enum Certain {
     Text(String),
     /// It is a number.
     Number,
+    /// It is the name of one of these files.
+    Files(Paths),
 }
 
 impl State {

@@ -108,6 +108,7 @@ impl Walk<'_> {
         match self.lookup_name(parameter.name) {
             Lookup::Known(name) => is_name(&name),
             Lookup::Number | Lookup::Environment => true,
+            Lookup::Files(_) => false,
             Lookup::Tainted => false,
         }
     }

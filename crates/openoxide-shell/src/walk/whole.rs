@@ -15,6 +15,8 @@ pub(super) struct Whole {
     pub(super) arguments: bool,
     /// Some variables keep their values.
     pub(super) readonly: bool,
+    /// Patterns match other files than they usually do.
+    pub(super) globs: bool,
     /// Some variables are arrays.
     pub(super) arrays: bool,
     /// The working directory changes inside a loop or function.

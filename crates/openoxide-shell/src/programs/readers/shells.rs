@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Word, Words};
 
-use super::{Inside, UNCLEAR};
+use super::{super::{Arguments, Meaning, level::Level}, Inside, UNCLEAR, carrying};
 
 const READS_SCRIPT: Inside = Inside::Unknown("runs a script file, or what it reads");
 
@@ -23,7 +23,11 @@ const BASH_FLAGS: [&str; 12] = [
 ];
 
 /// `bash`, and `sh`, which may be bash.
-pub(super) fn bash(argv: &Words) -> Inside {
+pub(in super::super) fn bash(level: &'static Level, arguments: Arguments<'_>, _: usize) -> Meaning {
+    carrying(level, inside_bash(arguments.words))
+}
+
+fn inside_bash(argv: &Words) -> Inside {
     let mut skip = 1;
     while let Some(option) = argv.known(skip).and_then(|word| word.strip_prefix('-')) {
         let (name, long) = match option.strip_prefix('-') {
@@ -43,12 +47,20 @@ pub(super) fn bash(argv: &Words) -> Inside {
 }
 
 /// `dash`, `ash`, `ksh` and their like.
-pub(super) fn posix(argv: &Words) -> Inside {
+pub(in super::super) fn posix(level: &'static Level, arguments: Arguments<'_>, _: usize) -> Meaning {
+    carrying(level, inside_posix(arguments.words))
+}
+
+fn inside_posix(argv: &Words) -> Inside {
     after(argv, 1, "abefhiklmnpsuvxCEIVo", "")
 }
 
 /// `zsh`.
-pub(super) fn zsh(argv: &Words) -> Inside {
+pub(in super::super) fn zsh(level: &'static Level, arguments: Arguments<'_>, _: usize) -> Meaning {
+    carrying(level, inside_zsh(arguments.words))
+}
+
+fn inside_zsh(argv: &Words) -> Inside {
     match argv.known(1) {
         Some("--version" | "--help") => Inside::Nothing,
         _ => after(argv, 1, "efilnuvxso", ""),

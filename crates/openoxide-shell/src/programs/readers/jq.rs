@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Word, Words};
 
-use super::Known;
+use super::{super::{Arguments, Meaning, level::Level}, Known, harmless};
 
 const FLAGS: &str = "nrcRajSCMseh";
 
@@ -10,9 +10,13 @@ const FLAGS: &str = "nrcRajSCMseh";
 const REACHING: [&str; 7] =
     ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_filename"];
 
-/// Judges a whole command.
-pub(super) fn judge(argv: &Words) -> Option<Known> {
-    let mut known = Known::harmless();
+/// Reads a whole command.
+pub(in super::super) fn jq(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {
+    harmless(judge(arguments.words))
+}
+
+fn judge(argv: &Words) -> Option<Known> {
+    let mut known = Known::default();
     let mut words = argv.iter().skip(1);
     let mut filter = None;
     let mut operands_only = false;

@@ -1,43 +1,77 @@
 //! `sed` with scripts that only print: lines by number or pattern, and plain substitutions.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::CommandClass;
 
-use super::Known;
-use crate::options::{Grammar, Item, options};
+use super::super::{
+    Arg, Arguments, Meaning,
+    items::{Item, items},
+    level::{Level, Opt},
+};
 
-const SED: Grammar = Grammar::exact(
-    "nErsuze:l:",
-    &["quiet silent regexp-extended separate unbuffered null-data expression: posix debug \
-       line-length: help version"],
-);
-
-/// Judges a whole command.
-pub(super) fn judge(argv: &Words) -> Option<Known> {
-    let mut known = Known::harmless();
-    let mut scripted = false;
+/// Reads a whole command.
+pub(in super::super) fn sed(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let mut meaning = Meaning::of(level.class);
+    let (mut scripted, mut in_place) = (false, false);
     let mut operands = Vec::new();
-    for item in options(argv, 1, SED) {
+    for item in items(level, arguments, from) {
         match item {
-            Item::Option { name: "e" | "expression", value, .. } => {
+            Item::Option { option: Opt { name: "e" | "expression", .. }, value } => {
                 scripted = true;
-                prints(value?)?;
+                script(&mut meaning, value);
             }
-            Item::Option { .. } => {}
-            Item::Operand(word) => operands.push(word),
-            Item::Unclear => return None,
+            Item::Option { option: Opt { name: "f" | "file", .. }, .. } => {
+                scripted = true;
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell("its script lies in a file");
+            }
+            Item::Option { option: Opt { name: "i" | "in-place", .. }, .. } => in_place = true,
+            Item::Option { .. } | Item::Number => {}
+            Item::Operand(arg, _) => operands.push(arg),
+            Item::Unclear => meaning.lower(CommandClass::Unknown),
         }
     }
     let mut operands = operands.into_iter();
     if !scripted {
-        prints(operands.next()?)?;
+        script(&mut meaning, operands.next());
     }
-    operands.try_for_each(|file| known.read_word(file))?;
-    Some(known)
+    for file in operands {
+        meaning.read(file, false);
+        if in_place {
+            meaning.write(file);
+        }
+    }
+    if in_place {
+        meaning.lower(CommandClass::Edits);
+    }
+    meaning
+}
+
+fn script(meaning: &mut Meaning, script: Option<Arg<'_>>) {
+    let Some(Arg::Known(text)) = script else {
+        meaning.lower(CommandClass::Unknown);
+        return meaning.cannot_tell("runs a script that is not known");
+    };
+    if prints(text).is_none() {
+        meaning.lower(CommandClass::Unknown);
+        if may_run_or_write(text) {
+            meaning.cannot_tell("its script can run programs or write files");
+        }
+    }
+}
+
+/// Says whether a script may hold one of the commands `e`, `r`, `w` or one of the flags of `s` of the same names. Where
+/// commands begin is for sed to say, so each letter counts that could be one.
+fn may_run_or_write(script: &str) -> bool {
+    script.char_indices().any(|(at, letter)| {
+        let before = script.get(..at).unwrap_or_default();
+        matches!(letter, 'e' | 'w' | 'W' | 'r' | 'R')
+            && !before.ends_with(|each: char| each.is_alphabetic() && !"gpiImM".contains(each))
+            && !script.get(at + 1..).is_some_and(|after| after.starts_with(char::is_alphanumeric))
+    })
 }
 
 /// Checks that a script only prints.
-fn prints(script: Word<'_>) -> Option<()> {
-    let Word::Known(script) = script else { return None };
+fn prints(script: &str) -> Option<()> {
     script.split(';').all(|command| prints_one(command).is_some()).then_some(())
 }
 

@@ -1,23 +1,26 @@
 //! `test` and `[`: some of their operators compute what they are given, and a subscript can hold a command.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::Word;
 
-use super::Known;
+use super::{super::{Arguments, Meaning, level::Level}, Known, harmless};
 
 /// `[ … ]`.
-pub(super) fn bracket(argv: &Words) -> Option<Known> {
-    let words: Vec<Word<'_>> = argv.iter().skip(1).collect();
-    let (last, condition) = words.split_last()?;
-    (*last == Word::Known("]")).then(|| judge(condition))?
+pub(in super::super) fn bracket(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let words: Vec<Word<'_>> = arguments.words.iter().skip(from).collect();
+    let known = match words.split_last() {
+        Some((Word::Known("]"), condition)) => judge(condition),
+        _ => None,
+    };
+    harmless(known)
 }
 
 /// `test …`.
-pub(super) fn test(argv: &Words) -> Option<Known> {
-    judge(&argv.iter().skip(1).collect::<Vec<_>>())
+pub(in super::super) fn test(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    harmless(judge(&arguments.words.iter().skip(from).collect::<Vec<_>>()))
 }
 
 fn judge(words: &[Word<'_>]) -> Option<Known> {
-    let mut known = Known { lists: true, ..Known::harmless() };
+    let mut known = Known { lists: true, ..Known::default() };
     // Beyond four words a value such as `(` or `!` moves the operators.
     let fixed = words.len() <= 4 || words.iter().all(|word| matches!(word, Word::Known(_)));
     if !fixed || words.contains(&Word::Many) {
@@ -43,7 +46,7 @@ fn read(term: &[Word<'_>], alone: bool, known: &mut Known) -> Option<()> {
         [Word::Known(operator), operand] => match *operator {
             "-z" | "-n" | "-t" | "-o" => Some(()),
             "-e" | "-f" | "-d" | "-r" | "-w" | "-x" | "-s" | "-L" | "-h" | "-b" | "-c" | "-p"
-            | "-S" | "-g" | "-u" | "-k" | "-O" | "-G" | "-N" => known.read_word(*operand),
+            | "-S" | "-g" | "-u" | "-k" | "-O" | "-G" | "-N" => known.look(*operand),
             _ => None,
         },
         [left, Word::Known(operator), right] => match *operator {
@@ -53,8 +56,8 @@ fn read(term: &[Word<'_>], alone: bool, known: &mut Known) -> Option<()> {
                 (plain(left) && plain(right)).then_some(())
             }
             "-nt" | "-ot" | "-ef" => {
-                known.read_word(*left)?;
-                known.read_word(*right)
+                known.look(*left)?;
+                known.look(*right)
             }
             _ => None,
         },

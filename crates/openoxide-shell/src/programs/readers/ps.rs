@@ -2,13 +2,17 @@
 
 use openoxide_protocol::{Word, Words};
 
-use super::Known;
+use super::{super::{Arguments, Meaning, level::Level}, Known, harmless};
 
-/// Judges a whole command.
+/// Reads a whole command.
+pub(in super::super) fn ps(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {
+    harmless(judge(arguments.words))
+}
+
 ///
 /// A command line that fails in the Unix way is read again in the BSD way, and then `-e` means the environment:
 /// `ps -e -u x` shows it if there is no user `x`. So a selection by name and an `e` do not go together.
-pub(super) fn judge(argv: &Words) -> Option<Known> {
+fn judge(argv: &Words) -> Option<Known> {
     let mut words = argv.iter().skip(1);
     let (mut by_name, mut every) = (false, false);
     while let Some(word) = words.next() {
@@ -32,7 +36,7 @@ pub(super) fn judge(argv: &Words) -> Option<Known> {
             plain(value)?;
         }
     }
-    (!(by_name && every)).then(Known::harmless)
+    (!(by_name && every)).then(Known::default)
 }
 
 /// Says whether the options take the next word.

@@ -1,14 +1,14 @@
 //! Programs whose operands are texts, dates or numbers.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandClass, Word, Words};
 
-use super::Known;
-use crate::options::{Grammar, Item, options};
+use super::{super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly}, harmless, Known};
 
 /// `exit`, `return`, `break`, `continue`: some shells compute their operand, so it must be a number.
-pub(super) fn number(argv: &Words) -> Option<Known> {
-    let digits = |word| matches!(word, Word::Known(text) if !text.is_empty() && is_digits(text));
-    (argv.len() <= 2 && argv.iter().skip(1).all(digits)).then(Known::harmless)
+pub(in super::super) fn number(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let digits = |arg| matches!(arg, Arg::Known(text) if !text.is_empty() && is_digits(text));
+    let plain = arguments.words.len() <= from + 1 && arguments.iter(from).all(digits);
+    harmless(plain.then(Known::default))
 }
 
 /// Says whether there are only digits.
@@ -17,25 +17,21 @@ pub(super) fn is_digits(text: &str) -> bool {
 }
 
 /// `cd`: looks at one directory.
-pub(super) fn change_directory(argv: &Words) -> Option<Known> {
-    let mut known = Known { lists: true, ..Known::harmless() };
-    let mut operands = 0;
-    for item in options(argv, 1, Grammar::leading("LPe", &[])) {
-        match item {
-            Item::Option { .. } => {}
-            Item::Operand(word) => {
-                operands += 1;
-                known.read_word(word)?;
-            }
-            Item::Unclear => return None,
-        }
-    }
-    (operands <= 1).then_some(known)
+pub(in super::super) fn change_directory(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    read_plainly(level, arguments, from)
 }
 
 /// `printf`: as a builtin, `-v` and `%n` set a variable, and some shells compute the numbers.
-pub(super) fn printf(argv: &Words) -> Option<Known> {
-    let mut words = argv.iter().skip(1);
+pub(in super::super) fn printf(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    harmless(prints(arguments.words, from))
+}
+
+fn prints(argv: &Words, from: usize) -> Option<Known> {
+    let mut words = argv.iter().skip(from);
     let format = match words.next()? {
         Word::Known("--") => words.next()?,
         Word::Known(text) if text.starts_with('-') => return None,
@@ -43,7 +39,7 @@ pub(super) fn printf(argv: &Words) -> Option<Known> {
     };
     let Word::Known(format) = format else { return None };
     let plain = |word| matches!(word, Word::Known(text) if !text.contains(['[', '$', '`']));
-    (!computes(format)? || words.all(plain)).then(Known::harmless)
+    (!computes(format)? || words.all(plain)).then(Known::default)
 }
 
 /// Says whether some conversion takes a number; nothing if one is unknown or sets a variable.
@@ -68,21 +64,16 @@ fn computes(format: &str) -> Option<bool> {
 }
 
 /// `date`: shows a date; any operand but a format would set the clock.
-pub(super) fn date(argv: &Words) -> Option<Known> {
-    const DATE: Grammar = Grammar::exact(
-        "uRI?d:r<f<",
-        &["date: file< iso-8601? reference< rfc-3339: rfc-email utc universal help version"],
-    );
-    let mut known = Known::harmless();
-    for item in options(argv, 1, DATE) {
-        match item {
-            Item::Option { name: "f" | "r" | "file" | "reference", value: Some(file), .. } => {
-                known.read_word(file)?;
-            }
-            Item::Option { .. } => {}
-            Item::Operand(Word::Known(text) | Word::Begins(text)) if text.starts_with('+') => {}
-            Item::Operand(_) | Item::Unclear => return None,
+pub(in super::super) fn date(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let format = |arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.starts_with(['+', '-']));
+    let mut after = false;
+    for arg in arguments.iter(from) {
+        let valued = matches!(arg, Arg::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference"));
+        if !after && !format(arg) {
+            meaning.lower(CommandClass::Unknown);
         }
+        after = valued;
     }
-    Some(known)
+    meaning
 }

@@ -1,0 +1,150 @@
+//! The patterns of a command line: which files they stand for.
+
+use std::fs;
+
+use openoxide_protocol::{AbsPath, Access, Facts, PathAccess};
+
+/// More files than this are not looked at one by one.
+const MOST: usize = 512;
+
+/// Puts the files that are there in the place of each pattern. Where they are too many, or where one of their names would be
+/// read as something else, the pattern becomes something that is not understood.
+pub(crate) fn expand(facts: &mut Facts) {
+    if !facts.accesses.iter().any(is_pattern) {
+        return;
+    }
+    let all = std::mem::take(&mut facts.accesses);
+    for access in all {
+        match access {
+            Access::Read(path) if path.pattern => put(facts, path, Access::Read),
+            Access::Edit(path) if path.pattern => put(facts, path, Access::Edit),
+            other => facts.accesses.push(other),
+        }
+    }
+}
+
+fn is_pattern(access: &Access) -> bool {
+    matches!(access, Access::Read(path) | Access::Edit(path) if path.pattern)
+}
+
+fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
+    match files(&path.path) {
+        Some(files) => {
+            for file in files {
+                let written = file.to_string();
+                let file = PathAccess { path: file, written, pattern: false, ..path.clone() };
+                facts.accesses.push(access(file));
+            }
+            // Without a match the pattern stands for itself; and its letters tell where it looks.
+            facts.accesses.push(access(PathAccess { pattern: false, ..path }));
+        }
+        None => {
+            facts.accesses.push(Access::Opaque { text: path.written, span: path.span });
+        }
+    }
+}
+
+/// Returns the files that match; nothing if they are too many, or hard to name.
+fn files(pattern: &AbsPath) -> Option<Vec<AbsPath>> {
+    let mut places = vec![AbsPath::root()];
+    for part in pattern.as_str().split('/').filter(|part| !part.is_empty()) {
+        if !part.contains(['*', '?', '[']) {
+            places = places.iter().map(|place| place.join(part)).collect();
+            continue;
+        }
+        let mut next = Vec::new();
+        for place in &places {
+            matching(place, part, &mut next)?;
+        }
+        places = next;
+    }
+    Some(places)
+}
+
+fn matching(place: &AbsPath, part: &str, found: &mut Vec<AbsPath>) -> Option<()> {
+    let Ok(entries) = fs::read_dir(place.as_str()) else { return Some(()) };
+    let pattern: Vec<char> = part.chars().collect();
+    let mut seen = Vec::new();
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let name = name.to_str()?;
+        let letters: Vec<char> = name.chars().collect();
+        if (name.starts_with('.') && !part.starts_with('.')) || !may_match(&pattern, &letters, &mut seen) {
+            continue;
+        }
+        // The shell may split such a name, or look for files once more.
+        let plain = !name.contains(|each: char| each.is_whitespace() || "*?[\\".contains(each));
+        (plain && found.len() < MOST).then_some(())?;
+        found.push(place.join(name));
+    }
+    Some(())
+}
+
+/// Says whether a name may match. A bracket, whatever stands in it, counts as any letter, and as itself. Every pair of
+/// places is looked at once.
+fn may_match(pattern: &[char], name: &[char], seen: &mut Vec<bool>) -> bool {
+    let width = name.len() + 1;
+    seen.clear();
+    seen.resize((pattern.len() + 1) * width, false);
+    let mut open = vec![(0, 0)];
+    while let Some((at, place)) = open.pop() {
+        match seen.get_mut(at * width + place) {
+            Some(seen) if !*seen => *seen = true,
+            _ => continue,
+        }
+        let letter = name.get(place);
+        match pattern.get(at) {
+            None if letter.is_none() => return true,
+            None => {}
+            Some('*') => {
+                open.push((at + 1, place));
+                open.extend(letter.map(|_| (at, place + 1)));
+            }
+            Some('?') => open.extend(letter.map(|_| (at + 1, place + 1))),
+            Some('[') if letter.is_some() => {
+                let ends = pattern.iter().enumerate().skip(at + 1).filter(|(_, each)| **each == ']');
+                open.extend(ends.map(|(end, _)| (end + 1, place + 1)));
+                open.extend((letter == Some(&'[')).then_some((at + 1, place + 1)));
+            }
+            Some(wanted) => open.extend((letter == Some(wanted)).then_some((at + 1, place + 1))),
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matched(pattern: &str, names: &[&str]) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        for name in names {
+            fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        let mut found: Vec<_> = match files(&root.join(pattern)) {
+            Some(found) => found.iter().map(|file| file.below(&root).unwrap().to_owned()).collect(),
+            None => return vec!["?".to_owned()],
+        };
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_pattern_stands_for_the_files_that_are_there() {
+        let names = ["a.rs", "b.rs", ".env", "src/id_rsa", "src/x.rs", "c[1].md"];
+        assert_eq!(matched("*.rs", &names), ["a.rs", "b.rs"]);
+        assert_eq!(matched("*", &names[..5]), ["a.rs", "b.rs", "src"]);
+        assert_eq!(matched(".e*", &names), [".env"]);
+        assert_eq!(matched("*/*", &names), ["src/id_rsa", "src/x.rs"]);
+        assert_eq!(matched("[a-b].rs", &names), ["a.rs", "b.rs"]);
+        assert_eq!(matched("nothing*", &names), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_that_the_shell_would_read_again_is_not_told() {
+        assert_eq!(matched("*.rs", &["a .env .rs"]), ["?"]);
+        assert_eq!(matched("*.md", &["c[1].md"]), ["?"]);
+    }
+}

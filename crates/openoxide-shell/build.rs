@@ -1,0 +1,324 @@
+//! Turns what is known of programs (`programs/*.toml`) into statics: a hook is a process for each tool call, and has no
+//! time to read tables.
+
+use std::{collections::BTreeMap, env, error::Error, fmt::Write as _, fs, path::PathBuf};
+
+use serde::Deserialize;
+
+include!("src/programs/hash.rs");
+
+/// One file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Options that several programs share.
+    #[serde(default)]
+    set: BTreeMap<String, Options>,
+    program: Vec<Row>,
+}
+
+/// Names of options, by what they do. Blanks stand between the names.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct Options {
+    flags: String,
+    texts: String,
+    optional: String,
+    last: String,
+    reads: String,
+    writes: String,
+    runs: String,
+    reaches: String,
+    loads: String,
+    loads_flags: String,
+    loads_optional: String,
+    asks: String,
+    asks_flags: String,
+    asks_optional: String,
+    ends: String,
+    moves: String,
+}
+
+/// A program or subcommand.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Row {
+    names: String,
+    #[serde(default)]
+    source: Option<String>,
+    #[serde(default)]
+    class: Option<String>,
+    #[serde(default)]
+    operands: String,
+    #[serde(default)]
+    given: String,
+    #[serde(default)]
+    here_with: String,
+    #[serde(default)]
+    traits: String,
+    #[serde(default)]
+    reader: Option<String>,
+    #[serde(default)]
+    alone: Option<String>,
+    #[serde(default, rename = "use")]
+    sets: String,
+    #[serde(default)]
+    check: Option<String>,
+    #[serde(default)]
+    when: Vec<Condition>,
+    #[serde(default)]
+    sub: Vec<Row>,
+    #[serde(default)]
+    options: Options,
+}
+
+/// What holds instead with certain options.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Condition {
+    with: String,
+    class: Option<String>,
+    operands: Option<String>,
+}
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Fallible<()> {
+    println!("cargo::rerun-if-changed=programs");
+    println!("cargo::rerun-if-changed=src/programs/hash.rs");
+    let mut table = Table::default();
+    let mut files: Vec<PathBuf> = fs::read_dir("programs")?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+    files.sort();
+    for file in files {
+        let place = file.display().to_string();
+        table.file(&fs::read_to_string(&file)?).map_err(|error| format!("{place}: {error}"))?;
+    }
+    let out = PathBuf::from(env::var("OUT_DIR")?).join("programs.rs");
+    Ok(fs::write(out, table.finish()?)?)
+}
+
+/// The statics, as they are written.
+#[derive(Default)]
+struct Table {
+    code: String,
+    statics: usize,
+    programs: BTreeMap<String, String>,
+}
+
+impl Table {
+    fn file(&mut self, text: &str) -> Fallible<()> {
+        let file: File = toml::from_str(text)?;
+        let mut sets = BTreeMap::new();
+        for (name, options) in &file.set {
+            sets.insert(name.clone(), self.options(options).map_err(|e| format!("set {name}: {e}"))?);
+        }
+        for row in &file.program {
+            if row.source.as_deref().unwrap_or_default().is_empty() {
+                return Err(format!("{}: no source", row.names).into());
+            }
+            let level = self.level(row, &sets, None).map_err(|e| format!("{}: {e}", row.names))?;
+            for name in row.names.split_whitespace() {
+                if self.programs.insert(name.to_owned(), level.clone()).is_some() {
+                    return Err(format!("`{name}` is there twice").into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a level, and returns the name of its static.
+    fn level(
+        &mut self,
+        row: &Row,
+        sets: &BTreeMap<String, String>,
+        above: Option<&str>,
+    ) -> Fallible<String> {
+        let class = class(row.class.as_deref().or(above))?;
+        let mut options = vec![self.options(&row.options)?];
+        for name in row.sets.split_whitespace() {
+            options.push(sets.get(name).ok_or(format!("no set `{name}`"))?.clone());
+        }
+        let mut subs = BTreeMap::new();
+        for sub in &row.sub {
+            let level = self.level(sub, sets, None).map_err(|e| format!("{}: {e}", sub.names))?;
+            for name in sub.names.split_whitespace() {
+                if subs.insert(name.to_owned(), level.clone()).is_some() {
+                    return Err(format!("`{name}` is there twice").into());
+                }
+            }
+        }
+        let subs: Vec<_> = subs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
+        let mut whens = Vec::new();
+        for when in &row.when {
+            let class = match &when.class {
+                Some(text) => format!("Some({})", class_of(text)?),
+                None => "None".to_owned(),
+            };
+            let operands = match &when.operands {
+                Some(text) => format!("Some({})", operands(text)?),
+                None => "None".to_owned(),
+            };
+            let with = names(&when.with);
+            whens.push(format!("When {{ with: &{with}, class: {class}, operands: {operands} }}"));
+        }
+        let function = |name: &Option<String>| match name {
+            Some(name) => format!("Some(readers::{name})"),
+            None => "None".to_owned(),
+        };
+        let (check, reader) = (function(&row.check), function(&row.reader));
+        let name = self.name("LEVEL");
+        writeln!(
+            self.code,
+            "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
+             given: &{}, here_with: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+            operands(&row.operands)?,
+            options.join(", "),
+            whens.join(", "),
+            subs.join(", "),
+            names(&row.given),
+            names(&row.here_with),
+            row.alone,
+            traits(&row.traits)?,
+        )?;
+        Ok(name)
+    }
+
+    /// Writes a set of options, and returns the name of its static.
+    fn options(&mut self, options: &Options) -> Fallible<String> {
+        let kinds = [
+            (&options.flags, "Nothing", "Nothing"),
+            (&options.texts, "Value", "Nothing"),
+            (&options.optional, "Attached", "Nothing"),
+            (&options.last, "Last", "Nothing"),
+            (&options.reads, "Value", "Reads"),
+            (&options.writes, "Value", "Writes"),
+            (&options.runs, "Value", "Runs"),
+            (&options.reaches, "Value", "Reaches"),
+            (&options.loads, "Value", "Loads"),
+            (&options.loads_flags, "Nothing", "Loads"),
+            (&options.loads_optional, "Attached", "Loads"),
+            (&options.asks, "Value", "Asks"),
+            (&options.asks_flags, "Nothing", "Asks"),
+            (&options.asks_optional, "Attached", "Asks"),
+            (&options.ends, "Nothing", "Ends"),
+            (&options.moves, "Value", "Moves"),
+        ];
+        let mut all = BTreeMap::new();
+        for (text, takes, does) in kinds {
+            for name in text.split_whitespace() {
+                let code =
+                    format!("Opt {{ name: {name:?}, takes: Takes::{takes}, does: Does::{does} }}");
+                if all.insert(name, code).is_some() {
+                    return Err(format!("option `{name}` is there twice").into());
+                }
+            }
+        }
+        if all.is_empty() {
+            return Ok("&[]".to_owned());
+        }
+        let name = self.name("OPTIONS");
+        let all: Vec<String> = all.into_values().collect();
+        writeln!(self.code, "static {name}: &[Opt] = &[{}];", all.join(", "))?;
+        Ok(name)
+    }
+
+    fn name(&mut self, kind: &str) -> String {
+        self.statics += 1;
+        format!("{kind}_{}", self.statics)
+    }
+
+    fn finish(mut self) -> Fallible<String> {
+        let mut slots = vec![0; (self.programs.len() * 4).next_power_of_two()];
+        let mut rows = Vec::new();
+        for (number, (name, level)) in self.programs.iter().enumerate() {
+            rows.push(format!("({name:?}, &{level})"));
+            let count = slots.len();
+            let free = (hash(name.as_bytes())..).map(|slot| slot % count);
+            let mut free = free.filter(|slot| slots.get(*slot) == Some(&0));
+            let slot = free.next().ok_or("no room")?;
+            drop(free);
+            *slots.get_mut(slot).ok_or("no room")? = number + 1;
+        }
+        writeln!(self.code, "static PROGRAMS: &[(&str, &Level)] = &[{}];", rows.join(", "))?;
+        writeln!(self.code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
+        Ok(self.code)
+    }
+}
+
+fn class(text: Option<&str>) -> Fallible<&'static str> {
+    text.map_or(Ok("CommandClass::Unknown"), class_of)
+}
+
+fn class_of(text: &str) -> Fallible<&'static str> {
+    Ok(match text {
+        "harmless" => "CommandClass::Harmless",
+        "edits" => "CommandClass::Edits",
+        "asks" => "CommandClass::Unknown",
+        _ => return Err(format!("no class `{text}`").into()),
+    })
+}
+
+fn names(text: &str) -> String {
+    let names: Vec<String> = text.split_whitespace().map(|name| format!("{name:?}")).collect();
+    format!("[{}]", names.join(", "))
+}
+
+fn operands(text: &str) -> Fallible<String> {
+    let (mut first, mut last, mut repeated) = (Vec::new(), Vec::new(), None);
+    for word in text.split_whitespace() {
+        let kind = word.strip_suffix("...").unwrap_or(word);
+        let code = match kind {
+            "text" => "Text",
+            "reads" => "Reads",
+            "revision" => "Revision",
+            "writes" => "Writes",
+            "into" => "Into",
+            "reaches" => "Reaches",
+            "asks" => "Asks",
+            "runs" => "Runs",
+            "script" => "Script",
+            "loads" => "Loads",
+            _ => return Err(format!("no kind of operand `{kind}`").into()),
+        };
+        let code = format!("Operand::{code}");
+        match (kind.len() < word.len(), &repeated) {
+            (true, None) => repeated = Some(code),
+            (true, Some(_)) => return Err("two kinds of operands repeat".into()),
+            (false, None) => first.push(code),
+            (false, Some(_)) => last.push(code),
+        }
+    }
+    let repeated = repeated.map_or("None".to_owned(), |code| format!("Some({code})"));
+    let (first, last) = (first.join(", "), last.join(", "));
+    Ok(format!("Operands {{ first: &[{first}], repeated: {repeated}, last: &[{last}] }}"))
+}
+
+fn traits(text: &str) -> Fallible<String> {
+    const ALL: [&str; 13] = [
+        "anything",
+        "here",
+        "lists",
+        "leading",
+        "abbreviations",
+        "single-dash",
+        "bundled",
+        "numbers",
+        "plus",
+        "inert",
+        "assignments",
+        "prints-paths",
+        "passes",
+    ];
+    let given: Vec<&str> = text.split_whitespace().collect();
+    if let Some(unknown) = given.iter().find(|name| !ALL.contains(name)) {
+        return Err(format!("no trait `{unknown}`").into());
+    }
+    let fields: Vec<String> = ALL
+        .iter()
+        .map(|name| format!("{}: {}", name.replace('-', "_"), given.contains(name)))
+        .collect();
+    Ok(format!("Traits {{ {} }}", fields.join(", ")))
+}

@@ -1,0 +1,33 @@
+//! What programs do, by their words: which are harmless, what they read, write, reach and run.
+//!
+//! The table (`programs/*.toml`) knows each program's options and operands. What it leaves out is not known, and not known
+//! is never harmless. A program is harmless by its bare name or in a directory of the system only; what it could do that is
+//! not harmless is told of it wherever it lies.
+
+mod arguments;
+mod items;
+mod level;
+mod meaning;
+mod readers;
+
+use openoxide_protocol::CommandClass;
+
+pub(crate) use self::{
+    arguments::{Arg, Arguments, Argv, Paths},
+    meaning::{Effect, Meaning, Prints, Target},
+};
+
+/// Returns what a command does, as far as its words show it.
+pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
+    let Some(name) = arguments.known(0) else { return Meaning::unknown() };
+    let (directory, base) = match name.rsplit_once('/') {
+        Some((directory, base)) => (directory, base),
+        None => ("/bin", name),
+    };
+    let Some(level) = level::program(base) else { return Meaning::unknown() };
+    let mut meaning = meaning::read(level, arguments, 1);
+    if !matches!(directory, "/bin" | "/usr/bin") {
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
+}

@@ -1,0 +1,227 @@
+//! Reading the options of a program from its words, as the program itself reads them.
+
+use super::{
+    Arg, Arguments,
+    level::{Does, Level, Opt, Takes},
+};
+
+/// How many levels of subcommands there are.
+const MOST_LEVELS: usize = 4;
+
+/// One thing on a command line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Item<'a> {
+    /// An option that the program has.
+    Option { option: &'static Opt, value: Option<Arg<'a>> },
+    /// `-5` and its like.
+    Number,
+    /// Anything else, and its place. A word that could be an option or an operand is neither.
+    Operand(Arg<'a>, usize),
+    /// Something that is not understood. What comes after it is read all the same: it may be something worse.
+    Unclear,
+}
+
+/// The items of a command line, in order.
+#[derive(Debug)]
+pub(crate) struct Items<'a, I> {
+    words: I,
+    levels: [Option<&'static Level>; MOST_LEVELS],
+    consumed: usize,
+    cluster: Option<Piece<'a>>,
+    first: bool,
+    operands_only: bool,
+}
+
+/// The known beginning of a word, and whether more follows that is not known.
+#[derive(Clone, Copy, Debug)]
+struct Piece<'a> {
+    text: &'a str,
+    open: bool,
+}
+
+impl<'a> Piece<'a> {
+    fn arg(self) -> Arg<'a> {
+        if self.open { Arg::Begins(self.text) } else { Arg::Known(self.text) }
+    }
+}
+
+/// Returns the items from the given word on.
+pub(crate) fn items<'a>(
+    level: &'static Level,
+    arguments: Arguments<'a>,
+    from: usize,
+) -> Items<'a, impl Iterator<Item = Arg<'a>>> {
+    let mut levels = [None; MOST_LEVELS];
+    levels.first_mut().into_iter().for_each(|slot| *slot = Some(level));
+    Items {
+        words: arguments.iter(from),
+        levels,
+        consumed: from,
+        cluster: None,
+        first: true,
+        operands_only: false,
+    }
+}
+
+impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
+    /// Returns how many words have been read.
+    pub(crate) fn consumed(&self) -> usize {
+        self.consumed
+    }
+
+    /// Goes on with the options of a subcommand; those of the levels above are understood, too.
+    pub(crate) fn enter(&mut self, level: &'static Level) {
+        self.levels.rotate_right(1);
+        self.levels.first_mut().into_iter().for_each(|slot| *slot = Some(level));
+        self.operands_only = false;
+    }
+
+    /// From here on, options may stand behind operands.
+    pub(crate) fn permute(&mut self) {
+        self.operands_only = false;
+    }
+
+    fn level(&self) -> Option<&'static Level> {
+        self.levels.first().copied().flatten()
+    }
+
+    fn lookup(&self, find: impl Fn(&Level) -> Option<&'static Opt>) -> Option<&'static Opt> {
+        self.levels.iter().flatten().find_map(|level| find(level))
+    }
+
+    fn has(&self, has: impl Fn(&Level) -> bool) -> bool {
+        self.level().is_some_and(has)
+    }
+
+    fn word(&mut self) -> Option<Arg<'a>> {
+        let word = self.words.next()?;
+        self.consumed += 1;
+        Some(word)
+    }
+
+    fn item(&mut self) -> Option<Item<'a>> {
+        if let Some(cluster) = self.cluster.take() {
+            return Some(self.short(cluster));
+        }
+        let word = self.word()?;
+        let first = std::mem::take(&mut self.first);
+        if self.operands_only {
+            return Some(Item::Operand(word, self.consumed - 1));
+        }
+        Some(match word {
+            Arg::Known("--") => {
+                self.operands_only = true;
+                return self.item();
+            }
+            Arg::Known(text) if first && is_bundle(text) && self.has(|l| l.traits.bundled) => {
+                self.short(Piece { text, open: false })
+            }
+            Arg::Known(text) => self.opening(Piece { text, open: false }, word),
+            Arg::Paths(paths) if !paths.may_look_like_option() || self.has(|l| l.traits.inert) => {
+                self.operand(word)
+            }
+            Arg::Begins("" | "-") | Arg::Many | Arg::Paths(_) => Item::Unclear,
+            Arg::Begins(text) => self.opening(Piece { text, open: true }, word),
+        })
+    }
+
+    fn operand(&mut self, word: Arg<'a>) -> Item<'a> {
+        self.operands_only |= self.has(|level| level.traits.leading);
+        Item::Operand(word, self.consumed - 1)
+    }
+
+    fn opening(&mut self, piece: Piece<'a>, word: Arg<'a>) -> Item<'a> {
+        if let Some(text) = piece.text.strip_prefix("--") {
+            return self.long(Piece { text, ..piece });
+        }
+        if piece.text.starts_with('+') && self.has(|level| level.traits.plus) {
+            return Item::Number;
+        }
+        match piece.text.strip_prefix('-') {
+            Some(text) if !text.is_empty() => self.dashed(Piece { text, ..piece }),
+            _ => self.operand(word),
+        }
+    }
+
+    fn dashed(&mut self, piece: Piece<'a>) -> Item<'a> {
+        let digits = !piece.open && piece.text.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && self.has(|level| level.traits.numbers) {
+            return Item::Number;
+        }
+        if self.has(|level| level.traits.single_dash) {
+            return self.long(piece);
+        }
+        self.short(piece)
+    }
+
+    fn short(&mut self, cluster: Piece<'a>) -> Item<'a> {
+        let mut letters = cluster.text.chars();
+        let Some(letter) = letters.next() else { return Item::Unclear };
+        let rest = Piece { text: letters.as_str(), ..cluster };
+        let more = rest.open || !rest.text.is_empty();
+        let name = cluster.text.get(..letter.len_utf8()).unwrap_or_default();
+        let Some(option) = self.lookup(|level| level.option(name)) else {
+            self.cluster = more.then_some(rest);
+            return Item::Unclear;
+        };
+        let value = match option.takes {
+            Takes::Nothing => {
+                self.cluster = more.then_some(rest);
+                None
+            }
+            Takes::Attached | Takes::Last => more.then(|| rest.arg()),
+            // Without a known beginning, what follows may be empty, and then the value is the next word.
+            Takes::Value if rest.text.is_empty() && rest.open => return Item::Unclear,
+            Takes::Value if more => Some(rest.arg()),
+            Takes::Value => match self.value(option) {
+                Some(value) => Some(value),
+                None => return Item::Unclear,
+            },
+        };
+        Item::Option { option, value }
+    }
+
+    fn long(&mut self, piece: Piece<'a>) -> Item<'a> {
+        let (name, value) = match piece.text.split_once('=') {
+            Some((name, text)) => (name, Some(Piece { text, ..piece }.arg())),
+            None if piece.open => return Item::Unclear,
+            None => (piece.text, None),
+        };
+        let single = self.has(|level| level.traits.single_dash);
+        let found = self.lookup(|level| {
+            level.option(name).filter(|_| single).or_else(|| level.long_option(name))
+        });
+        let Some(option) = found else { return Item::Unclear };
+        let value = match (option.takes, value) {
+            (Takes::Value, None) => match self.value(option) {
+                Some(value) => Some(value),
+                None => return Item::Unclear,
+            },
+            (Takes::Last, None) => match self.word() {
+                Some(Arg::Many) => return Item::Unclear,
+                next => next,
+            },
+            (_, value) => value,
+        };
+        Item::Option { option, value }
+    }
+
+    /// Returns the next word as a value. Words of which not even the number is known are none, unless the worst is to be
+    /// expected of them.
+    fn value(&mut self, option: &Opt) -> Option<Arg<'a>> {
+        self.word().filter(|word| !matches!(word, Arg::Many) || option.does >= Does::Asks)
+    }
+}
+
+/// Says whether the first word of `tar xf a` and its like can be a cluster.
+fn is_bundle(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+impl<'a, I: Iterator<Item = Arg<'a>>> Iterator for Items<'a, I> {
+    type Item = Item<'a>;
+
+    fn next(&mut self) -> Option<Item<'a>> {
+        self.item()
+    }
+}

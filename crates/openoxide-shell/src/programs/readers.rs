@@ -1,0 +1,132 @@
+//! Programs whose words are a language of their own.
+
+mod conditions;
+mod find;
+mod git;
+mod jq;
+mod print;
+mod ps;
+mod sed;
+mod shells;
+mod tools;
+mod wrappers;
+
+use openoxide_protocol::{CommandClass, Word, Words};
+
+use super::{Arg, Argv, Effect, Meaning, level::Level};
+
+pub(super) use self::{
+    conditions::{bracket, test},
+    find::find,
+    git::{revision, shows_no_signature},
+    jq::jq,
+    print::{change_directory, date, number, printf},
+    ps::ps,
+    sed::sed,
+    shells::{bash, posix, zsh},
+    tools::{command, git_config, strings, tput, xxd},
+    wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
+};
+
+const NOT_UNDERSTOOD: &str = "its options were not understood";
+const ELSEWHERE: &str = "runs a command in another directory";
+const STARTS_SHELL: &str = "starts a shell";
+
+/// What a command that is harmless reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    reads: Vec<String>,
+    /// Whether it only looks at names, sizes and the like.
+    lists: bool,
+}
+
+impl Known {
+    /// Adds a file that is read.
+    fn read(&mut self, file: &str) {
+        self.reads.push(file.to_owned());
+    }
+
+    /// Adds a file of which only names, sizes and the like are looked at. Of one that is not known, hardly anything is told.
+    fn look(&mut self, word: Word<'_>) -> Option<()> {
+        if let Word::Known(file) = word {
+            self.read(file);
+        }
+        (word != Word::Many).then_some(())
+    }
+
+    /// Adds the file that this word names; there is no saying which if it is not wholly known.
+    fn read_word(&mut self, word: Word<'_>) -> Option<()> {
+        let Word::Known(file) = word else { return None };
+        self.read(file);
+        Some(())
+    }
+}
+
+/// Returns the meaning of a command that is harmless if `known` says so.
+fn harmless(known: Option<Known>) -> Meaning {
+    let Some(known) = known else { return Meaning::unknown() };
+    let mut meaning = Meaning::of(CommandClass::Harmless);
+    known.reads.iter().for_each(|file| meaning.read(Arg::Known(file), known.lists));
+    meaning
+}
+
+/// What runs inside of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Inside {
+    /// Nothing: it runs nothing with these words.
+    Nothing,
+    /// One program.
+    Command(Argv),
+    /// A shell with this script.
+    Script(String),
+    /// Something that cannot be told, and why.
+    Unknown(&'static str),
+}
+
+const UNCLEAR: Inside = Inside::Unknown(NOT_UNDERSTOOD);
+
+/// Returns the meaning of a command that runs others.
+fn carrying(level: &Level, inside: Inside) -> Meaning {
+    let mut meaning = Meaning::of(level.class);
+    match inside {
+        Inside::Nothing => {}
+        Inside::Command(command) => meaning.effects.push(Effect::Runs(command)),
+        Inside::Script(script) => meaning.effects.push(Effect::Script(script)),
+        Inside::Unknown(why) => {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell(why);
+        }
+    }
+    meaning
+}
+
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Adds a word in which `placeholder` stands for something unknown.
+fn push_replaced(words: &mut Words, word: Word<'_>, placeholder: &str) {
+    let replaced = match word {
+        Word::Many => None,
+        Word::Known(text) | Word::Begins(text) => text.split_once(placeholder),
+    };
+    match replaced {
+        Some((beginning, _)) => push_beginning(words, beginning),
+        None => push(words, word),
+    }
+}
+
+fn push(words: &mut Words, word: Word<'_>) {
+    match word {
+        Word::Known(text) => words.push(text),
+        Word::Begins(text) => push_beginning(words, text),
+        Word::Many => words.push_many(),
+    }
+}
+
+/// Adds a word of which only the beginning is known.
+fn push_beginning(words: &mut Words, text: &str) {
+    words.push_piece(text);
+    words.push_unknown_piece();
+    words.end_word();
+}

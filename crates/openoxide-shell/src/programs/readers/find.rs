@@ -1,0 +1,180 @@
+//! The expression of `find`, which can run programs.
+
+use openoxide_protocol::{CommandClass, Word};
+
+use super::{
+    super::{Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, level::Level},
+    NOT_UNDERSTOOD, moved, push_replaced,
+};
+
+/// What one word of an expression does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Primary {
+    /// Tests or prints.
+    Test,
+    /// Tests or prints with the word after it.
+    TestOf,
+    /// Looks at the file that the word after it names.
+    TestOfFile,
+    /// Runs the words after it.
+    Run,
+    /// Removes files.
+    Change,
+    /// Writes to the file that the word after it names; one more word may follow.
+    Write,
+}
+
+/// Says whether this word ends the list of starting points.
+fn starts_expression(word: Word<'_>) -> bool {
+    match word {
+        Word::Known(text) => matches!(text, "(" | "!" | ")" | ",") || text.starts_with('-'),
+        Word::Begins(text) => text.is_empty() || text.starts_with(['-', '(', '!', ')', ',']),
+        Word::Many => true,
+    }
+}
+
+/// Returns what this word does in an expression, if that is known.
+fn primary(name: &str) -> Option<Primary> {
+    Some(match name {
+        "("
+        | ")"
+        | "!"
+        | ","
+        | "-a"
+        | "-and"
+        | "-o"
+        | "-or"
+        | "-not"
+        | "-true"
+        | "-false"
+        | "-print"
+        | "-print0"
+        | "-ls"
+        | "-prune"
+        | "-quit"
+        | "-depth"
+        | "-d"
+        | "-xdev"
+        | "-mount"
+        | "-empty"
+        | "-readable"
+        | "-writable"
+        | "-executable"
+        | "-nouser"
+        | "-nogroup"
+        | "-daystart"
+        | "-noleaf"
+        | "-warn"
+        | "-nowarn"
+        | "-follow"
+        | "-ignore_readdir_race"
+        | "-noignore_readdir_race" => Primary::Test,
+        "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-regex"
+        | "-iregex" | "-regextype" | "-type" | "-xtype" | "-maxdepth" | "-mindepth" | "-size"
+        | "-mtime" | "-mmin" | "-atime" | "-amin" | "-ctime" | "-cmin" | "-perm" | "-user"
+        | "-group" | "-uid" | "-gid" | "-links" | "-inum" | "-lname" | "-ilname" | "-fstype"
+        | "-used" | "-printf" | "-newermt" | "-newerat" | "-newerct" => Primary::TestOf,
+        "-newer" | "-anewer" | "-cnewer" | "-samefile" => Primary::TestOfFile,
+        "-exec" | "-execdir" | "-ok" | "-okdir" => Primary::Run,
+        "-delete" => Primary::Change,
+        "-fprint" | "-fprint0" | "-fls" | "-fprintf" => Primary::Write,
+        _ => return None,
+    })
+}
+
+/// Reads a whole command.
+pub(in super::super) fn find(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let mut meaning = Meaning::of(CommandClass::Harmless);
+    meaning.prints = Prints::Paths { bare: false };
+    if walk(arguments, from, &mut meaning).is_none() {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_UNDERSTOOD);
+    }
+    meaning
+}
+
+fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<()> {
+    let mut words = arguments.words.iter().skip(from).peekable();
+    while words.next_if(|word| matches!(word, Word::Known("-H" | "-L" | "-P"))).is_some() {}
+    let mut starts = Vec::new();
+    while let Some(word) = words.next_if(|word| !starts_expression(*word)) {
+        look(meaning, word);
+        starts.push(if let Word::Known(start) = word { start.to_owned() } else { "/".to_owned() });
+    }
+    if starts.is_empty() {
+        look(meaning, Word::Known("."));
+        starts.push(".".to_owned());
+    }
+    let below = Paths::Below { roots: starts, bare: false };
+    while let Some(word) = words.next() {
+        let Word::Known(name) = word else { return None };
+        match primary(name)? {
+            Primary::Test => {}
+            Primary::TestOf => one(&mut words)?,
+            Primary::TestOfFile => look(meaning, words.next()?),
+            Primary::Change => meaning.lower(CommandClass::Unknown),
+            Primary::Write => {
+                meaning.lower(CommandClass::Unknown);
+                let file = words.next()?;
+                meaning.write(arg(file));
+                if name == "-fprintf" {
+                    one(&mut words)?;
+                }
+            }
+            Primary::Run => {
+                let command = command(&mut words, &below)?;
+                // What runs elsewhere names other files.
+                let command = if name.ends_with("dir") { moved(&command.words).into() } else { command };
+                meaning.effects.push(Effect::Runs(command));
+                meaning.prints = Prints::Anything;
+            }
+        }
+    }
+    Some(())
+}
+
+fn arg(word: Word<'_>) -> Arg<'_> {
+    match word {
+        Word::Known(text) => Arg::Known(text),
+        Word::Begins(text) => Arg::Begins(text),
+        Word::Many => Arg::Many,
+    }
+}
+
+/// Notes that names, sizes and the like of a file or directory are looked at.
+fn look(meaning: &mut Meaning, word: Word<'_>) {
+    match word {
+        Word::Known(file) => meaning.effects.push(Effect::Lists(Target::File(file.to_owned()))),
+        _ => meaning.lower(CommandClass::Unknown),
+    }
+}
+
+/// Takes the word that belongs to the one before; nothing if it could be several.
+fn one<'a>(words: &mut impl Iterator<Item = Word<'a>>) -> Option<()> {
+    words.next().filter(|word| *word != Word::Many).map(|_| ())
+}
+
+/// Reads the words up to `;` or `{} +`. What stands for `{}` lies below the starting points.
+fn command<'a>(words: &mut impl Iterator<Item = Word<'a>>, starts: &Paths) -> Option<Argv> {
+    let mut command = Argv::default();
+    let mut count = 0;
+    let mut braces = false; // After `{}` a `+` ends the command.
+    for word in words {
+        if word == Word::Known("+") && braces {
+            return Some(command);
+        }
+        braces = word == Word::Known("{}");
+        match word {
+            Word::Known("{}") => {
+                command.paths.push((count, starts.clone()));
+                command.words.push_many();
+            }
+            Word::Known(";") => return (count > 0).then_some(command),
+            // These could end the command.
+            Word::Begins("" | ";" | "+" | "{" | "{}") | Word::Many => return None,
+            word => push_replaced(&mut command.words, word, "{}"),
+        }
+        count += 1;
+    }
+    None
+}
