@@ -3,9 +3,11 @@
 
 use std::{collections::BTreeMap, env, error::Error, fmt::Write as _, fs, path::PathBuf};
 
+use hash::hash;
 use serde::Deserialize;
 
-include!("src/programs/hash.rs");
+#[path = "src/programs/hash.rs"]
+mod hash;
 
 /// One file.
 #[derive(Deserialize)]
@@ -113,7 +115,10 @@ impl Table {
         let file: File = toml::from_str(text)?;
         let mut sets = BTreeMap::new();
         for (name, options) in &file.set {
-            sets.insert(name.clone(), self.options(options).map_err(|e| format!("set {name}: {e}"))?);
+            sets.insert(
+                name.clone(),
+                self.options(options).map_err(|e| format!("set {name}: {e}"))?,
+            );
         }
         for row in &file.program {
             if row.source.as_deref().unwrap_or_default().is_empty() {
@@ -150,7 +155,8 @@ impl Table {
                 }
             }
         }
-        let subs: Vec<_> = subs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
+        let subs: Vec<_> =
+            subs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
         let mut whens = Vec::new();
         for when in &row.when {
             let class = match &when.class {

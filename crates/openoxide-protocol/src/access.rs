@@ -138,7 +138,14 @@ impl PathAccess {
     #[must_use]
     pub fn new(path: AbsPath) -> Self {
         let written = path.to_string();
-        Self { path, resolved: None, written, touch: Touch::default(), pattern: false, span: Span::default() }
+        Self {
+            path,
+            resolved: None,
+            written,
+            touch: Touch::default(),
+            pattern: false,
+            span: Span::default(),
+        }
     }
 
     /// Returns both spellings, the resolved one last.

@@ -5,6 +5,7 @@
 //! not harmless is told of it wherever it lies.
 
 mod arguments;
+mod hash;
 mod items;
 mod level;
 mod meaning;
@@ -26,8 +27,17 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     };
     let Some(level) = level::program(base) else { return Meaning::unknown() };
     let mut meaning = meaning::read(level, arguments, 1);
-    if !matches!(directory, "/bin" | "/usr/bin") {
+    let carries = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
+    let system = matches!(directory, "/bin" | "/usr/bin");
+    if name.contains('/') && (!system || meaning.effects.iter().any(carries)) {
         meaning.lower(CommandClass::Unknown);
     }
     meaning
+}
+
+/// Returns the class of a command that runs no other one; of one that may, nothing is known.
+fn class_alone(arguments: Arguments<'_>) -> CommandClass {
+    let level = arguments.known(0).and_then(level::program);
+    let alone = level.is_some_and(|level| level.reader.is_none() && !level.operands.run());
+    if alone { meaning(arguments).class } else { CommandClass::Unknown }
 }

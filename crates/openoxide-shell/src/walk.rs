@@ -28,8 +28,8 @@ use openoxide_protocol::{Access, Facts, Span};
 use self::{simple::Call, state::State, whole::Whole};
 use crate::{
     Setting,
-    programs::Paths,
     findings::{self, Code},
+    programs::Paths,
     syntax::{
         self, MAX_DEPTH,
         tree::{Command, Item, Join, List, Piece, Pipeline, Simple, Tree},

@@ -253,7 +253,9 @@ fn access(question: &Question) -> Access {
         }),
         Question::Read(text) => Access::Read(path(text)),
         Question::Edit(text) => Access::Edit(path(text)),
-        Question::Fetch(host) => Access::Fetch { host: host.clone(), url: String::new(), touch: Default::default() },
+        Question::Fetch(host) => {
+            Access::Fetch { host: host.clone(), url: String::new(), touch: Default::default() }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::{Arg, Arguments, Meaning, readers};
+use super::{Arg, Arguments, Meaning, hash::hash, readers};
 
 /// A program, or one of its subcommands.
 #[derive(Debug)]
@@ -166,6 +166,14 @@ pub(crate) struct When {
     pub(crate) operands: Option<Operands>,
 }
 
+impl Operands {
+    /// Says whether a command or script is among them.
+    pub(crate) fn run(&self) -> bool {
+        let all = self.first.iter().chain(&self.repeated).chain(self.last);
+        all.into_iter().any(|kind| matches!(kind, Operand::Runs | Operand::Script))
+    }
+}
+
 impl Level {
     /// Returns the option of this very name.
     pub(crate) fn option(&self, name: &str) -> Option<&'static Opt> {
@@ -213,7 +221,6 @@ pub(crate) fn program(name: &str) -> Option<&'static Level> {
     }
 }
 
-include!("hash.rs");
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
 /// Returns every program with what is known of it.

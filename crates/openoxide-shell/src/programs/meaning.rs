@@ -3,7 +3,7 @@
 use openoxide_protocol::CommandClass;
 
 use super::{
-    Arg, Argv, Arguments, Paths,
+    Arg, Arguments, Argv, Paths,
     items::{Item, items},
     level::{Does, Level, Operand, Operands, Opt},
     readers,
@@ -100,6 +100,7 @@ impl Meaning {
     pub(crate) fn write(&mut self, arg: Arg<'_>) {
         match arg {
             Arg::Known(file) if is_sink(file) => return,
+            Arg::Paths(Paths::Below { roots, .. }) if roots.is_empty() => return,
             Arg::Known(file) => self.effects.push(Effect::Writes(Target::File(file.to_owned()))),
             Arg::Paths(Paths::Pattern(pattern)) => {
                 self.effects.push(Effect::Writes(Target::Pattern(pattern.clone())));
@@ -197,7 +198,10 @@ pub(crate) fn read_plainly(
 /// A command line while it is read.
 struct Reading<'a> {
     level: &'static Level,
+    /// What it has done so far; its class is what is left of being harmless.
     meaning: Meaning,
+    /// The class of the program or subcommand.
+    class: CommandClass,
     operands: Vec<Arg<'a>>,
     kinds: Operands,
     given: bool,
@@ -211,7 +215,8 @@ impl<'a> Reading<'a> {
     fn new(level: &'static Level) -> Self {
         Self {
             level,
-            meaning: Meaning::of(level.class),
+            meaning: Meaning::of(CommandClass::Harmless),
+            class: level.class,
             operands: Vec::new(),
             kinds: level.operands,
             given: false,
@@ -231,19 +236,15 @@ impl<'a> Reading<'a> {
 
     /// Goes on as a subcommand. What the options before it have lowered stays so.
     fn enter(&mut self, sub: &'static Level) {
-        let lowered = self.meaning.class > self.level.class;
-        let was = self.meaning.class;
         self.level = sub;
-        self.meaning.class = if lowered { sub.class.max(was) } else { sub.class };
+        self.class = sub.class;
         self.kinds = sub.operands;
         self.here = sub.traits.here;
     }
 
     /// Adds what comes before a subcommand with a reader of its own.
     fn join(self, mut inner: Meaning) -> Meaning {
-        if self.meaning.class > self.level.class {
-            inner.lower(self.meaning.class);
-        }
+        inner.lower(self.meaning.class);
         inner.effects.splice(0..0, self.meaning.effects);
         inner.place = inner.place.or(self.meaning.place);
         inner
@@ -254,9 +255,7 @@ impl<'a> Reading<'a> {
         self.given |= level.given.contains(&option.name);
         self.here |= level.here_with.contains(&option.name);
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
-            if let Some(class) = when.class {
-                self.meaning.class = class.max(if self.understood { class } else { self.meaning.class });
-            }
+            self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
@@ -337,6 +336,10 @@ impl<'a> Reading<'a> {
             kinds.first = kinds.first.get(1..).unwrap_or_default();
         }
         self.all(&operands, kinds);
+        self.meaning.lower(self.class);
+        if !self.ran && kinds.run() {
+            self.meaning.lower(CommandClass::Unknown); // What runs nothing shows something, or waits for input.
+        }
         if operands.is_empty() && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
@@ -358,7 +361,10 @@ impl<'a> Reading<'a> {
     /// Gives each operand its kind.
     fn all(&mut self, operands: &[Arg<'a>], kinds: Operands) {
         let fixed = if kinds.repeated.is_some() { kinds.first.len() } else { operands.len() };
-        let several = |arg: &Arg<'_>| matches!(arg, Arg::Many | Arg::Paths(_));
+        let several = |arg: &Arg<'_>| match arg {
+            Arg::Paths(Paths::Below { roots, .. }) => !roots.is_empty(),
+            arg => matches!(arg, Arg::Many | Arg::Paths(_)),
+        };
         if operands.iter().take(fixed).any(several) {
             // Several words where one is expected move the others.
             self.meaning.lower(CommandClass::Unknown);

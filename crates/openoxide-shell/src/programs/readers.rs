@@ -89,7 +89,7 @@ const UNCLEAR: Inside = Inside::Unknown(NOT_UNDERSTOOD);
 fn carrying(level: &Level, inside: Inside) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     match inside {
-        Inside::Nothing => {}
+        Inside::Nothing => meaning.lower(CommandClass::Unknown),
         Inside::Command(command) => meaning.effects.push(Effect::Runs(command)),
         Inside::Script(script) => meaning.effects.push(Effect::Script(script)),
         Inside::Unknown(why) => {

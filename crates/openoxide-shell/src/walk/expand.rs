@@ -171,6 +171,10 @@ impl Walk<'_> {
     /// Returns the files that a word stands for that is one variable and nothing else.
     fn files_of(&self, pieces: &[Piece<'_>]) -> Option<Paths> {
         let parameter = match pieces {
+            // A pipe, and no file at all.
+            [Piece::Process(list)] if !list.is_empty() => {
+                return Some(Paths::Below { roots: Vec::new(), bare: false });
+            }
             [Piece::Parameter(parameter)] => parameter,
             [Piece::Quoted(inner)] => match inner.as_slice() {
                 [Piece::Parameter(parameter)] => parameter,
@@ -186,8 +190,11 @@ impl Walk<'_> {
 
     /// Says whether the script changes which files a pattern matches.
     fn globs_changed(&self) -> bool {
-        self.seen.globs || self.known.globs || self.blanks_changed()
-            || self.seen.assigns("GLOBIGNORE") || self.known.assigns("GLOBIGNORE")
+        self.seen.globs
+            || self.known.globs
+            || self.blanks_changed()
+            || self.seen.assigns("GLOBIGNORE")
+            || self.known.assigns("GLOBIGNORE")
     }
 
     /// Adds unquoted text, the piece `index` of `count`.

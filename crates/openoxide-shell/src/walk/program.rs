@@ -157,7 +157,9 @@ impl Walk<'_> {
                 self.facts.accesses.extend(paths.map(access));
             }
             // What is known to be harmless must be known to read nothing else.
-            None if class != CommandClass::Unknown || matches!(access(PathAccess::new(self.setting.cwd.clone())), Access::Edit(_)) => {
+            None if class != CommandClass::Unknown
+                || matches!(access(PathAccess::new(self.setting.cwd.clone())), Access::Edit(_)) =>
+            {
                 let access = Access::Opaque { text: call.text.to_owned(), span: call.span };
                 self.facts.accesses.push(access);
             }
@@ -173,7 +175,11 @@ impl Walk<'_> {
             Prints::Paths { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {
-                    let (Effect::Reads(Target::File(text)) | Effect::Lists(Target::File(text))) = effect else { return None };
+                    let (Effect::Reads(Target::File(text)) | Effect::Lists(Target::File(text))) =
+                        effect
+                    else {
+                        return None;
+                    };
                     let paths = self.paths(text, Span::default())?;
                     roots.extend(paths.into_iter().map(|path| path.path.to_string()));
                 }
@@ -196,7 +202,13 @@ impl Walk<'_> {
     }
 
     /// Walks what a program runs in its turn.
-    pub(super) fn inside(&mut self, call: &Call<'_>, argv: Arguments<'_>, meaning: Meaning, level: u8) {
+    pub(super) fn inside(
+        &mut self,
+        call: &Call<'_>,
+        argv: Arguments<'_>,
+        meaning: Meaning,
+        level: u8,
+    ) {
         if level > MOST_LEVELS {
             return self.opaque(call.text, call.span, Code::TooLong);
         }

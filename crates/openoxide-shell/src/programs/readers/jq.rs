@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{Word, Words};
 
-use super::{super::{Arguments, Meaning, level::Level}, Known, harmless};
+use super::{
+    super::{Arguments, Meaning, level::Level},
+    Known, harmless,
+};
 
 const FLAGS: &str = "nrcRajSCMseh";
 

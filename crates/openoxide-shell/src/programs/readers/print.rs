@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{CommandClass, Word, Words};
 
-use super::{super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly}, harmless, Known};
+use super::{
+    super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly},
+    Known, harmless,
+};
 
 /// `exit`, `return`, `break`, `continue`: some shells compute their operand, so it must be a number.
 pub(in super::super) fn number(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
@@ -64,12 +67,18 @@ fn computes(format: &str) -> Option<bool> {
 }
 
 /// `date`: shows a date; any operand but a format would set the clock.
-pub(in super::super) fn date(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn date(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
-    let format = |arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.starts_with(['+', '-']));
+    let format =
+        |arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.starts_with(['+', '-']));
     let mut after = false;
     for arg in arguments.iter(from) {
-        let valued = matches!(arg, Arg::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference"));
+        let valued =
+            matches!(arg, Arg::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference"));
         if !after && !format(arg) {
             meaning.lower(CommandClass::Unknown);
         }

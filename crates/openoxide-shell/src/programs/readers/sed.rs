@@ -9,7 +9,11 @@ use super::super::{
 };
 
 /// Reads a whole command.
-pub(in super::super) fn sed(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn sed(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let (mut scripted, mut in_place) = (false, false);
     let mut operands = Vec::new();

@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{Word, Words};
 
-use super::{super::{Arguments, Meaning, level::Level}, Inside, UNCLEAR, carrying};
+use super::{
+    super::{Arguments, Meaning, level::Level},
+    Inside, UNCLEAR, carrying,
+};
 
 const READS_SCRIPT: Inside = Inside::Unknown("runs a script file, or what it reads");
 
@@ -47,7 +50,11 @@ fn inside_bash(argv: &Words) -> Inside {
 }
 
 /// `dash`, `ash`, `ksh` and their like.
-pub(in super::super) fn posix(level: &'static Level, arguments: Arguments<'_>, _: usize) -> Meaning {
+pub(in super::super) fn posix(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    _: usize,
+) -> Meaning {
     carrying(level, inside_posix(arguments.words))
 }
 

@@ -9,7 +9,11 @@ use super::{
 };
 
 /// `command -v NAME` and `command -V NAME` print; without them it runs what it is given.
-pub(in super::super) fn command(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn command(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     match arguments.known(from) {
         Some("-v" | "-V") => Meaning::of(CommandClass::Harmless),
         _ => read_plainly(level, arguments, from),
@@ -28,7 +32,9 @@ fn shows_setting(arguments: Arguments<'_>, from: usize) -> Option<Known> {
     let scope = |word: &Arg<'_>| {
         matches!(
             word,
-            Arg::Known("get" | "--get" | "--get-all" | "--local" | "--global" | "--system" | "--includes")
+            Arg::Known(
+                "get" | "--get" | "--get-all" | "--local" | "--global" | "--system" | "--includes"
+            )
         )
     };
     while words.next_if(scope).is_some() {}
@@ -38,7 +44,11 @@ fn shows_setting(arguments: Arguments<'_>, from: usize) -> Option<Known> {
 }
 
 /// `strings`: an operand `@FILE` is a file with more options.
-pub(in super::super) fn strings(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn strings(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if arguments.iter(from).any(|arg| matches!(arg, Arg::Known(text) if text.starts_with('@'))) {
         meaning.lower(CommandClass::Unknown);

@@ -28,11 +28,17 @@ fn applet(arguments: Arguments<'_>, from: usize) -> Inside {
 }
 
 /// `chrt`: newer versions run the command without a priority before it.
-pub(in super::super) fn chrt(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn chrt(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
         match item {
-            Item::Option { option, .. } if option.does == Does::Ends => return Meaning::of(level.class),
+            Item::Option { option, .. } if option.does == Does::Ends => {
+                return Meaning::of(level.class);
+            }
             Item::Option { .. } | Item::Number => {}
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Operand(arg, at) => {
@@ -54,7 +60,11 @@ fn command_at(arguments: Arguments<'_>, at: usize) -> Inside {
 }
 
 /// `env`.
-pub(in super::super) fn env(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn env(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     carrying(level, env_of(level, arguments, from, true))
 }
 
@@ -100,10 +110,15 @@ fn split(value: Option<Arg<'_>>, rest: &Words) -> Option<Words> {
 }
 
 /// `fd`: `-x` runs what follows for each file, `-X` for all of them.
-pub(in super::super) fn fd(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn fd(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
-        let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } = item
+        let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } =
+            item
         else {
             continue;
         };
@@ -142,7 +157,8 @@ pub(in super::super) fn runuser(
     from: usize,
 ) -> Meaning {
     let user = |item| matches!(item, Item::Option { option: Opt { name: "u" | "user", .. }, .. });
-    if items(level, arguments, from).take_while(|item| !matches!(item, Item::Operand(..))).any(user) {
+    if items(level, arguments, from).take_while(|item| !matches!(item, Item::Operand(..))).any(user)
+    {
         read_plainly(level, arguments, from)
     } else {
         su(level, arguments, from)
@@ -150,7 +166,11 @@ pub(in super::super) fn runuser(
 }
 
 /// `su [-] [USER] -c SCRIPT`; its options may follow the user.
-pub(in super::super) fn su(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn su(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     carrying(level, su_script(level, arguments, from))
 }
 
@@ -162,7 +182,10 @@ fn su_script(level: &'static Level, arguments: Arguments<'_>, from: usize) -> In
         items.permute();
         match item {
             Item::Option { option, .. } if option.does == Does::Ends => return Inside::Nothing,
-            Item::Option { option: Opt { name: "c" | "command" | "session-command", .. }, value } => {
+            Item::Option {
+                option: Opt { name: "c" | "command" | "session-command", .. },
+                value,
+            } => {
                 if script.is_some() {
                     return UNCLEAR;
                 }
@@ -198,14 +221,20 @@ fn is_shell(value: Option<Arg<'_>>) -> bool {
 }
 
 /// `script -c SCRIPT`; what it records goes to a file.
-pub(in super::super) fn script(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn script(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let mut script = None;
     let mut operands = Vec::new();
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
-            Item::Option { option: Opt { name: "c" | "command", .. }, value } if script.is_none() => {
+            Item::Option { option: Opt { name: "c" | "command", .. }, value }
+                if script.is_none() =>
+            {
                 script = value;
             }
             Item::Option { option: Opt { name: "c" | "command", .. }, .. } | Item::Unclear => {
@@ -240,7 +269,11 @@ pub(in super::super) fn joined(command: &Words) -> Option<String> {
 }
 
 /// `xargs`: the words that it reads come behind the command, or in place of a text in it.
-pub(in super::super) fn xargs(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn xargs(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let mut items = items(level, arguments, from);
     let (mut placeholder, mut counted, mut start) = (None, false, None);
@@ -258,7 +291,10 @@ pub(in super::super) fn xargs(level: &'static Level, arguments: Arguments<'_>, f
                 placeholder = Some(text);
             }
             // These undo a placeholder before them.
-            Item::Option { option: Opt { name: "n" | "L" | "l" | "max-args" | "max-lines", .. }, .. } => {
+            Item::Option {
+                option: Opt { name: "n" | "L" | "l" | "max-args" | "max-lines", .. },
+                ..
+            } => {
                 counted = true;
             }
             Item::Option { option, value: Some(file) } if option.does == Does::Reads => {
