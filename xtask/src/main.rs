@@ -3,6 +3,7 @@
 
 mod bench;
 mod e2e;
+mod fuzz;
 mod setup;
 mod steps;
 mod suite;
@@ -33,7 +34,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 3] = [
+const VERBS: [Verb; 4] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|doc]…",
@@ -51,6 +52,12 @@ const VERBS: [Verb; 3] = [
         arguments: "",
         does: "run the benchmarks and the start-up floor of the hook",
         run: bench::run,
+    },
+    Verb {
+        name: "fuzz",
+        arguments: "[--seconds N] [TARGET]…",
+        does: "try the laws of the shell analysis on scripts that a fuzzer makes",
+        run: fuzz::run,
     },
 ];
 
@@ -85,7 +92,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
 fn usage() -> String {
     let lines = VERBS.iter().map(|verb| {
         let call = format!("{} {}", verb.name, verb.arguments);
-        format!("  {call:<28} {}\n", verb.does)
+        format!("  {call:<31} {}\n", verb.does)
     });
     format!("usage: cargo xtask VERB\n\n{}", lines.collect::<String>())
 }

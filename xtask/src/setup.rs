@@ -16,6 +16,9 @@ pub(crate) type Need = (&'static str, &'static str);
 pub(crate) const TESTS: &[Need] =
     &[("cc", "gcc libc6-dev"), ("bash", "bash"), ("git", "git"), ("strace", "strace")];
 
+/// What the fuzzers need: their engine is C++.
+pub(crate) const FUZZERS: &[Need] = &[("c++", "g++ libc6-dev")];
+
 /// What driving the real agents needs beyond that.
 pub(crate) const AGENTS: &[Need] = &[
     ("bash", "bash"),
