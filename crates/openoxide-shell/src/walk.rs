@@ -94,7 +94,9 @@ pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
     }
     if let Some(fault) = fault {
         let code = if fault.too_deep { Code::TooLong } else { Code::Syntax };
-        walk.facts.findings.push(findings::at(code, Span::new(fault.at.min(script.len()), script.len())));
+        walk.facts
+            .findings
+            .push(findings::at(code, Span::new(fault.at.min(script.len()), script.len())));
         let span = Span::new(0, script.len());
         walk.facts.accesses.push(Access::Opaque { text: script.to_owned(), span });
     }

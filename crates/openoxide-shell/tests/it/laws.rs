@@ -50,7 +50,8 @@ pub(crate) fn neighbours_hide_nothing(one: &str, other: &str) {
     let wrapped = |script: &str| format!("(\n{script}\n)");
     let (first, second) = (facts(&wrapped(one)), facts(&wrapped(other)));
     let both = facts(&format!("{}\n{}", wrapped(one), wrapped(other)));
-    if is_opaque(&both) {
+    // A script that ends in the middle of a word goes on in its neighbour.
+    if [&first, &second, &both].into_iter().any(is_opaque) {
         return;
     }
     for command in commands(&first).chain(commands(&second)) {
