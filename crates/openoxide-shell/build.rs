@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, error::Error, fmt::Write as _, fs, path::PathBuf};
 
-use hash::hash;
+use hash::slot;
 use serde::Deserialize;
 
 #[path = "src/programs/hash.rs"]
@@ -87,6 +87,7 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Fallible<()> {
     println!("cargo::rerun-if-changed=programs");
+    println!("cargo::rerun-if-changed=prefixes.toml");
     println!("cargo::rerun-if-changed=src/programs/hash.rs");
     let mut table = Table::default();
     let mut files: Vec<PathBuf> = fs::read_dir("programs")?
@@ -98,8 +99,56 @@ fn main() -> Fallible<()> {
         let place = file.display().to_string();
         table.file(&fs::read_to_string(&file)?).map_err(|error| format!("{place}: {error}"))?;
     }
-    let out = PathBuf::from(env::var("OUT_DIR")?).join("programs.rs");
-    Ok(fs::write(out, table.finish()?)?)
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("programs.rs"), table.finish()?)?;
+    let prefixes = prefixes(&fs::read_to_string("prefixes.toml")?);
+    fs::write(
+        out.join("prefixes.rs"),
+        prefixes.map_err(|error| format!("prefixes.toml: {error}"))?,
+    )?;
+    Ok(())
+}
+
+/// Which prefixes may be offered, and which never.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prefixes {
+    words: BTreeMap<String, u8>,
+    banned: BTreeMap<String, Vec<String>>,
+}
+
+/// Writes the table of prefixes.
+fn prefixes(text: &str) -> Fallible<String> {
+    let prefixes: Prefixes = toml::from_str(text)?;
+    let mut all = BTreeMap::new();
+    for (key, words) in prefixes.words {
+        all.insert(key, format!("Prefix::Words({words})"));
+    }
+    for key in prefixes.banned.into_values().flatten() {
+        if all.insert(key.clone(), "Prefix::Banned".to_owned()).is_some() {
+            return Err(format!("`{key}` is there twice").into());
+        }
+    }
+    if let Some(long) = all.keys().find(|key| key.len() >= 32) {
+        return Err(format!("`{long}` is longer than any key may be").into());
+    }
+    let mut code = String::new();
+    let rows: Vec<_> = all.iter().map(|(key, value)| format!("({key:?}, {value})")).collect();
+    writeln!(code, "static PREFIXES: &[(&str, Prefix)] = &[{}];", rows.join(", "))?;
+    let slots = slots(all.keys())?;
+    writeln!(code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
+    Ok(code)
+}
+
+/// Returns a table that leads from a name's hash to its number, counted from one; 0 is nobody. Half of it and more stays empty.
+fn slots<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> Fallible<Vec<usize>> {
+    let mut slots = vec![0; (names.len() * 4).next_power_of_two()];
+    for (number, name) in names.enumerate() {
+        let count = slots.len();
+        let free = (slot(name)..).map(|at| at % count).find(|at| slots.get(*at) == Some(&0));
+        *free.and_then(|at| slots.get_mut(at)).ok_or("no room")? = number + 1;
+    }
+    Ok(slots)
 }
 
 /// The statics, as they are written.
@@ -237,18 +286,10 @@ impl Table {
     }
 
     fn finish(mut self) -> Fallible<String> {
-        let mut slots = vec![0; (self.programs.len() * 4).next_power_of_two()];
-        let mut rows = Vec::new();
-        for (number, (name, level)) in self.programs.iter().enumerate() {
-            rows.push(format!("({name:?}, &{level})"));
-            let count = slots.len();
-            let free = (hash(name.as_bytes())..).map(|slot| slot % count);
-            let mut free = free.filter(|slot| slots.get(*slot) == Some(&0));
-            let slot = free.next().ok_or("no room")?;
-            drop(free);
-            *slots.get_mut(slot).ok_or("no room")? = number + 1;
-        }
+        let rows: Vec<_> =
+            self.programs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
         writeln!(self.code, "static PROGRAMS: &[(&str, &Level)] = &[{}];", rows.join(", "))?;
+        let slots = slots(self.programs.keys())?;
         writeln!(self.code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
         Ok(self.code)
     }

@@ -5,7 +5,7 @@
 //! not harmless is told of it wherever it lies.
 
 mod arguments;
-mod hash;
+pub(crate) mod hash;
 mod items;
 mod level;
 mod meaning;

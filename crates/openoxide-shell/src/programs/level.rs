@@ -5,7 +5,7 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::{Arg, Arguments, Meaning, hash::hash, readers};
+use super::{Arg, Arguments, Meaning, hash, readers};
 
 /// A program, or one of its subcommands.
 #[derive(Debug)]
@@ -209,7 +209,7 @@ impl Level {
 
 /// Returns what is known of the program of this name.
 pub(crate) fn program(name: &str) -> Option<&'static Level> {
-    let mut slot = hash(name.as_bytes());
+    let mut slot = hash::slot(name);
     loop {
         // INVARIANT: the build script leaves slots empty, so the search ends.
         let number = *SLOTS.get(slot % SLOTS.len())?;
