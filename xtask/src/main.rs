@@ -1,9 +1,11 @@
 //! The project's chores: one verb each, run as `cargo xtask VERB`.
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
 mod bench;
 mod e2e;
 mod fuzz;
+mod precision;
 mod setup;
 mod steps;
 mod suite;
@@ -34,7 +36,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 4] = [
+const VERBS: [Verb; 5] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|doc]…",
@@ -58,6 +60,12 @@ const VERBS: [Verb; 4] = [
         arguments: "[--seconds N] [TARGET]…",
         does: "try the laws of the shell analysis on scripts that a fuzzer makes",
         run: fuzz::run,
+    },
+    Verb {
+        name: "precision",
+        arguments: "FILE…",
+        does: "count what the built-in default decides on labelled commands (docs/precision.md)",
+        run: precision::run,
     },
 ];
 
