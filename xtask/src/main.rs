@@ -39,7 +39,7 @@ impl From<String> for Failure {
 const VERBS: [Verb; 5] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|doc]…",
+        arguments: "[fmt|clippy|test|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -100,7 +100,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
 fn usage() -> String {
     let lines = VERBS.iter().map(|verb| {
         let call = format!("{} {}", verb.name, verb.arguments);
-        format!("  {call:<31} {}\n", verb.does)
+        format!("  {call:<36} {}\n", verb.does)
     });
     format!("usage: cargo xtask VERB\n\n{}", lines.collect::<String>())
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod case;
 mod decide;
 mod limit;
+mod not_yet;
 mod read;
 mod report;
 mod scratch;
@@ -24,7 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     for file in &wanted.files {
         let judged = measure(file, &openoxide)?;
         print!("{}", report::of(file, &judged, &wanted));
-        let found = limit::faults(&judged, wanted.max_asked);
+        let found = limit::faults(&judged, &not_yet::ids(file)?, wanted.max_asked);
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", file.display())));
     }
     if faults.is_empty() { Ok(()) } else { Err(Failure::Work(faults.join("\nerror: "))) }

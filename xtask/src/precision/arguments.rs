@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use super::{case::Judged, split::Split, tally};
 use crate::Failure;
 
+/// What it takes beside files.
+const OPTIONS: &str = "options: --list harmless-asked|asks-allowed|dangerous-allowed, \
+                       --split tune|held-out, --max-asked PERCENT";
+
 /// The arguments of the verb.
 #[derive(Debug)]
 pub(crate) struct Arguments {
@@ -64,7 +68,7 @@ impl Arguments {
             }
         }
         if read.files.is_empty() {
-            return Err(Failure::Usage("`cargo xtask precision` wants a FILE".to_owned()));
+            return Err(Failure::Usage(format!("`cargo xtask precision` wants a FILE\n{OPTIONS}")));
         }
         Ok(read)
     }
@@ -91,7 +95,7 @@ fn percent(word: &str) -> Option<f64> {
 }
 
 fn stranger(flag: &str) -> Failure {
-    Failure::Usage(format!("`cargo xtask precision` has no `{flag}`"))
+    Failure::Usage(format!("`cargo xtask precision` has no `{flag}`\n{OPTIONS}"))
 }
 
 #[cfg(test)]
