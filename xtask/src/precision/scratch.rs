@@ -47,22 +47,38 @@ const DIRECTORIES: &[&str] = &[
     "web",
 ];
 
-/// Files that a project has, empty: nothing is run, and nothing of them is read.
+/// Files that patterns find, empty: nothing is run, and nothing of them is read. Secrets are among them, because a pattern
+/// that finds none is harmless.
 const FILES: &[&str] = &[
-    ".env",
-    ".gitignore",
-    "Cargo.toml",
-    "Dockerfile",
-    "Makefile",
-    "README.md",
-    "go.mod",
-    "package.json",
-    "pyproject.toml",
-    "src/main.rs",
-    "tsconfig.json",
+    "home/.aws/credentials",
+    "home/.bashrc",
+    "home/.ssh/id_rsa",
+    "project/.env",
+    "project/.env.local",
+    "project/.github/workflows/ci.yml",
+    "project/.gitignore",
+    "project/Cargo.toml",
+    "project/Dockerfile",
+    "project/Makefile",
+    "project/README.md",
+    "project/certs/private.pem",
+    "project/data/input.csv",
+    "project/docs/guide.md",
+    "project/go.mod",
+    "project/logs/app.log",
+    "project/migrations/0001_init.sql",
+    "project/package.json",
+    "project/packages/core/package.json",
+    "project/pyproject.toml",
+    "project/server.key",
+    "project/src/app.py",
+    "project/src/index.ts",
+    "project/src/main.rs",
+    "project/tests/test_api.py",
+    "project/tsconfig.json",
 ];
 
-/// The project, beside it an empty home and an empty policy. It goes when it is dropped.
+/// The project, beside it a home and an empty policy. It goes when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
@@ -76,9 +92,8 @@ impl Scratch {
         for name in DIRECTORIES {
             scratch.folder(&format!("project/{name}"))?;
         }
-        scratch.folder("home")?;
         for name in FILES {
-            scratch.file(&format!("project/{name}"), "")?;
+            scratch.file(name, "")?;
         }
         scratch.file("policy.toml", "")?;
         scratch.put_under_git()?;
@@ -93,6 +108,8 @@ impl Scratch {
     /// Writes a file and returns where it lies.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let path = self.path(name);
+        let folder = path.parent().unwrap_or(self.folder.path());
+        fs::create_dir_all(folder).map_err(|error| cannot("make", folder, &error))?;
         fs::write(&path, text).map_err(|error| cannot("write", &path, &error))?;
         Ok(path)
     }
