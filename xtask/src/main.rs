@@ -1,9 +1,11 @@
 //! The project's chores: one verb each, run as `cargo xtask VERB`.
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
 mod bench;
 mod e2e;
 mod fuzz;
+mod precision;
 mod setup;
 mod steps;
 mod suite;
@@ -34,10 +36,10 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 4] = [
+const VERBS: [Verb; 5] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|doc]…",
+        arguments: "[fmt|clippy|test|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -58,6 +60,12 @@ const VERBS: [Verb; 4] = [
         arguments: "[--seconds N] [TARGET]…",
         does: "try the laws of the shell analysis on scripts that a fuzzer makes",
         run: fuzz::run,
+    },
+    Verb {
+        name: "precision",
+        arguments: "FILE…",
+        does: "count what the built-in default decides on labelled commands (docs/precision.md)",
+        run: precision::run,
     },
 ];
 
@@ -92,7 +100,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
 fn usage() -> String {
     let lines = VERBS.iter().map(|verb| {
         let call = format!("{} {}", verb.name, verb.arguments);
-        format!("  {call:<31} {}\n", verb.does)
+        format!("  {call:<36} {}\n", verb.does)
     });
     format!("usage: cargo xtask VERB\n\n{}", lines.collect::<String>())
 }
