@@ -107,7 +107,7 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
         look(meaning, Word::Known("."));
         starts.push(".".to_owned());
     }
-    let below = Paths::Below { roots: starts, bare: false };
+    let mut below = Paths::Below { roots: starts, bare: false };
     while let Some(word) = words.next() {
         let Word::Known(name) = word else { return None };
         match primary(name)? {
@@ -116,6 +116,7 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
                 let pattern = words.next().filter(|word| *word != Word::Many)?;
                 if may_choose_secrets(pattern) {
                     meaning.prints = Prints::Anything;
+                    below = Paths::Input;
                 }
             }
             Primary::TestOf => one(&mut words)?,
