@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
 mod bench;
+mod bypasses;
 mod e2e;
 mod setup;
 mod steps;
@@ -33,7 +34,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 3] = [
+const VERBS: [Verb; 4] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|doc]…",
@@ -51,6 +52,12 @@ const VERBS: [Verb; 3] = [
         arguments: "",
         does: "run the benchmarks and the start-up floor of the hook",
         run: bench::run,
+    },
+    Verb {
+        name: "bypasses",
+        arguments: "",
+        does: "write docs/bypasses.md anew from the corpus",
+        run: bypasses::run,
     },
 ];
 
