@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
 mod bench;
+mod bypasses;
 mod e2e;
 mod fuzz;
 mod precision;
@@ -36,7 +37,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 5] = [
+const VERBS: [Verb; 6] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|precision|doc]…",
@@ -66,6 +67,12 @@ const VERBS: [Verb; 5] = [
         arguments: "FILE…",
         does: "count what the built-in default decides on labelled commands (docs/precision.md)",
         run: precision::run,
+    },
+    Verb {
+        name: "bypasses",
+        arguments: "",
+        does: "write docs/bypasses.md anew from the corpus",
+        run: bypasses::run,
     },
 ];
 
