@@ -31,12 +31,14 @@ struct Options {
     writes: String,
     runs: String,
     reaches: String,
+    mounts: String,
     loads: String,
     loads_flags: String,
     loads_optional: String,
     asks: String,
     asks_flags: String,
     asks_optional: String,
+    rest: String,
     ends: String,
     moves: String,
 }
@@ -58,6 +60,10 @@ struct Row {
     here_with: String,
     #[serde(default)]
     traits: String,
+    #[serde(default)]
+    opaque: String,
+    #[serde(default)]
+    except: String,
     #[serde(default)]
     reader: Option<String>,
     #[serde(default)]
@@ -81,6 +87,8 @@ struct Condition {
     with: String,
     class: Option<String>,
     operands: Option<String>,
+    #[serde(default)]
+    strict: bool,
 }
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
@@ -217,7 +225,10 @@ impl Table {
                 None => "None".to_owned(),
             };
             let with = names(&when.with);
-            whens.push(format!("When {{ with: &{with}, class: {class}, operands: {operands} }}"));
+            let strict = when.strict;
+            whens.push(format!(
+                "When {{ with: &{with}, class: {class}, operands: {operands}, strict: {strict} }}"
+            ));
         }
         let function = |name: &Option<String>| match name {
             Some(name) => format!("Some(readers::{name})"),
@@ -227,14 +238,17 @@ impl Table {
         let name = self.name("LEVEL");
         writeln!(
             self.code,
-            "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+            "static {name}: Level = Level {{ name: {:?}, class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
+             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+            row.names.split_whitespace().next().unwrap_or_default(),
             operands(&row.operands)?,
             options.join(", "),
             whens.join(", "),
             subs.join(", "),
             names(&row.given),
             names(&row.here_with),
+            names(&row.opaque),
+            names(&row.except),
             row.alone,
             traits(&row.traits)?,
         )?;
@@ -252,12 +266,14 @@ impl Table {
             (&options.writes, "Value", "Writes"),
             (&options.runs, "Value", "Runs"),
             (&options.reaches, "Value", "Reaches"),
+            (&options.mounts, "Value", "Mounts"),
             (&options.loads, "Value", "Loads"),
             (&options.loads_flags, "Nothing", "Loads"),
             (&options.loads_optional, "Attached", "Loads"),
             (&options.asks, "Value", "Asks"),
             (&options.asks_flags, "Nothing", "Asks"),
             (&options.asks_optional, "Attached", "Asks"),
+            (&options.rest, "Rest", "Asks"),
             (&options.ends, "Nothing", "Ends"),
             (&options.moves, "Value", "Moves"),
         ];

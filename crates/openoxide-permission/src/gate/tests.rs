@@ -72,6 +72,7 @@ fn run(number: u8, command: &str) -> Question {
         span: Default::default(),
         arity: 2,
         place: None,
+        plain: None,
     };
     question(session(1), number, Access::Exec(exec))
 }

@@ -250,6 +250,7 @@ fn access(question: &Question) -> Access {
             span: Default::default(),
             arity: 0,
             place: None,
+            plain: None,
         }),
         Question::Read(text) => Access::Read(path(text)),
         Question::Edit(text) => Access::Edit(path(text)),

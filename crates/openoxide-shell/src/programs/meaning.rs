@@ -1,6 +1,6 @@
 //! What a command does, as far as its words show it.
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, Words};
 
 use super::{
     Arg, Arguments, Argv, Paths,
@@ -24,6 +24,8 @@ pub(crate) struct Meaning {
     pub(crate) place: Option<String>,
     /// What it prints.
     pub(crate) prints: Prints,
+    /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
+    pub(crate) plain: Option<Words>,
 }
 
 /// One thing that a command does.
@@ -67,7 +69,7 @@ pub(crate) enum Prints {
 impl Meaning {
     /// Returns the meaning of a command of this class that has done nothing yet.
     pub(crate) const fn of(class: CommandClass) -> Self {
-        Self { class, effects: Vec::new(), place: None, prints: Prints::Anything }
+        Self { class, effects: Vec::new(), place: None, prints: Prints::Anything, plain: None }
     }
 
     /// Returns the meaning of a command of which nothing is known.
@@ -170,6 +172,8 @@ pub(crate) fn read_plainly(
         return Meaning::of(CommandClass::Harmless);
     }
     let mut reading = Reading::new(level);
+    let mut path = Path { names: Vec::new(), from, end: from, adorned: false };
+    reading.opaque(arguments, from);
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
         match item {
@@ -178,21 +182,55 @@ pub(crate) fn read_plainly(
             Item::Unclear => reading.unclear(),
             Item::Operand(arg, at) => {
                 if let Some(sub) = reading.sub(arg) {
+                    path.enter(sub, arg, at);
                     if let Some(reader) = sub.reader {
-                        return reading.join(reader(sub, arguments, at + 1));
+                        let inner = reader(sub, arguments, at + 1);
+                        return path.of(arguments, reading.join(inner));
                     }
                     reading.enter(sub);
+                    if sub.traits.anything {
+                        return path.of(arguments, reading.finish());
+                    }
+                    reading.opaque(arguments, at + 1);
                     items.enter(sub);
                 } else if reading.runs(arg) {
                     reading.run(arguments.tail(at));
-                    return reading.finish();
+                    return path.of(arguments, reading.finish());
                 } else {
                     reading.operands.push(arg);
                 }
             }
         }
     }
-    reading.finish()
+    path.of(arguments, reading.finish())
+}
+
+/// The subcommands of a command line.
+struct Path {
+    names: Vec<&'static str>,
+    from: usize,
+    end: usize,
+    adorned: bool,
+}
+
+impl Path {
+    fn enter(&mut self, sub: &'static Level, arg: Arg<'_>, at: usize) {
+        self.adorned |= at != self.from + self.names.len() || arg != Arg::Known(sub.name);
+        self.names.push(sub.name);
+        self.end = at + 1;
+    }
+
+    /// Adds the plain spelling to a meaning, if the command was spelled otherwise.
+    fn of(&self, arguments: Arguments<'_>, mut meaning: Meaning) -> Meaning {
+        if self.adorned {
+            let mut words = arguments.words.clone();
+            words.truncate(self.from);
+            self.names.iter().for_each(|name| words.push(name));
+            words.append(&arguments.words.tail(self.end));
+            meaning.plain = Some(words);
+        }
+        meaning
+    }
 }
 
 /// A command line while it is read.
@@ -209,6 +247,9 @@ struct Reading<'a> {
     ends: bool,
     ran: bool,
     understood: bool,
+    strict: bool,
+    given_files: bool,
+    asked: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -224,6 +265,20 @@ impl<'a> Reading<'a> {
             ends: false,
             ran: false,
             understood: true,
+            strict: false,
+            given_files: false,
+            asked: false,
+        }
+    }
+
+    /// Looks for words that make it run something else, wherever they stand.
+    fn opaque(&mut self, arguments: Arguments<'_>, from: usize) {
+        let hides = |text: &str| self.level.opaque.iter().any(|start| text.starts_with(start));
+        let mut words = arguments.iter(from);
+        if words.any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if hides(text))) {
+            self.asked = true;
+            self.meaning.lower(CommandClass::Unknown);
+            self.meaning.cannot_tell(NOT_SHOWN);
         }
     }
 
@@ -257,14 +312,18 @@ impl<'a> Reading<'a> {
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
             self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
+            self.strict |= when.strict;
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
+            self.asked = true;
         }
         self.does(option.does, value);
     }
 
     fn does(&mut self, does: Does, value: Option<Arg<'a>>) {
+        self.asked |= does >= Does::Asks;
+        self.given_files |= does == Does::Reads;
         match (does, value) {
             (Does::Nothing, _) => {}
             (Does::Ends, _) => self.ends = true,
@@ -272,6 +331,7 @@ impl<'a> Reading<'a> {
             (Does::Writes, Some(value)) => self.meaning.write(value),
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
+            (Does::Mounts, Some(value)) => readers::mount(&mut self.meaning, value),
             (Does::Runs, Some(value)) => {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.run_script(value);
@@ -280,7 +340,7 @@ impl<'a> Reading<'a> {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }
-            (Does::Asks | Does::Reads | Does::Writes | Does::Reaches, _) => {
+            (Does::Asks | Does::Reads | Does::Writes | Does::Reaches | Does::Mounts, _) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
         }
@@ -328,6 +388,10 @@ impl<'a> Reading<'a> {
         // A help or version is all there is, if everything else was understood.
         if self.ends && self.understood && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
+        }
+        if self.strict && (self.asked || self.given_files) {
+            self.meaning.lower(CommandClass::Unknown);
+            self.meaning.cannot_tell(NOT_SHOWN);
         }
         let traits = self.level.traits;
         let operands = std::mem::take(&mut self.operands);
@@ -384,6 +448,14 @@ impl<'a> Reading<'a> {
     }
 
     fn operand(&mut self, arg: Arg<'a>, kind: Option<Operand>, all: &[Arg<'a>]) {
+        let except = self.level.except;
+        let plain = match arg {
+            Arg::Known(text) => !except.iter().any(|held| text.to_ascii_lowercase().contains(held)),
+            _ => except.is_empty(),
+        };
+        if !plain {
+            self.meaning.lower(CommandClass::Unknown);
+        }
         match kind {
             Some(Operand::Text) => {}
             Some(Operand::Reads) => self.meaning.read(arg, self.level.traits.lists),

@@ -95,7 +95,8 @@ impl Walk<'_> {
         let arity = arity::prefix_len(argv.words);
         let place = place.filter(|place| place != self.setting.cwd);
         let argv_words = argv.words.clone();
-        let exec = Exec { argv: argv_words, text, class, span: call.span, arity, place };
+        let plain = meaning.plain.clone();
+        let exec = Exec { argv: argv_words, text, class, span: call.span, arity, place, plain };
         self.facts.accesses.push(Access::Exec(exec));
         // The directory that `cd` enters is only entered.
         if name == "cd" {
@@ -116,6 +117,11 @@ impl Walk<'_> {
 
     /// Adds what a program reads, writes and reaches.
     fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass) {
+        if meaning.place.is_some() {
+            // What lies there decides what it does.
+            let here = Target::File(".".to_owned());
+            self.touch_target(call, meaning, &here, Access::Read, Touch::Names, class);
+        }
         for effect in &meaning.effects {
             match effect {
                 Effect::Reads(target) => {
