@@ -263,6 +263,9 @@ fn by_path(
             _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
         };
         let ruling = path_ruling(policy, context, spelling, space);
+        // What the built-in rules say of secrets is about what is in them, not about their names.
+        let ruling = ruling
+            .filter(|ruling| path.touch != Touch::Names || ruling.layer != LayerKind::Default);
         by_rule_or(ruling.filter(|ruling| inside || !reaches_too_far(*ruling, space)), default)
     };
     let written = one(&path.path);

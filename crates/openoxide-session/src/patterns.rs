@@ -35,7 +35,15 @@ fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
                 let file = PathAccess { path: file, written, pattern: false, ..path.clone() };
                 facts.accesses.push(access(file));
             }
-            // Without a match the pattern stands for itself; and its letters tell where it looks.
+            // Without a match the pattern stands for itself; and its letters tell what it looks for.
+            let letters = path.path.as_str().replace(['*', '?'], "");
+            if let Ok(plain) = AbsPath::new(&letters) {
+                facts.accesses.push(access(PathAccess {
+                    path: plain,
+                    pattern: false,
+                    ..path.clone()
+                }));
+            }
             facts.accesses.push(access(PathAccess { pattern: false, ..path }));
         }
         None => {

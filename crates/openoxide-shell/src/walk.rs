@@ -25,7 +25,7 @@ mod whole;
 
 use openoxide_protocol::{Access, Facts, Span};
 
-use self::{simple::Call, state::State, whole::Whole};
+use self::{bases::Bases, simple::Call, state::State, whole::Whole};
 use crate::{
     Setting,
     findings::{self, Code},
@@ -69,9 +69,11 @@ struct Walk<'s> {
     /// Whether this command reads what another one writes.
     piped: bool,
     /// Which files the lines name that this command reads, if it is known.
-    stdin: Option<Paths>,
+    stdin: Option<(Paths, Bases)>,
     /// Which files the lines name that the last simple command has printed, if it is known.
     prints: Option<Paths>,
+    /// The substitutions whose output is known to name files, by where they stand in the tree.
+    substituted: Vec<(usize, Paths)>,
     braces_used: bool,
 }
 
@@ -119,6 +121,7 @@ impl<'s> Walk<'s> {
             piped: false,
             stdin: None,
             prints: None,
+            substituted: Vec::new(),
             braces_used: false,
         }
     }
@@ -227,9 +230,14 @@ impl<'s> Walk<'s> {
                 walk.command(source, command);
             });
             let simple = matches!(command, Command::Simple(_));
-            self.stdin = self.prints.take().filter(|_| simple);
+            self.stdin = self
+                .prints
+                .take()
+                .filter(|_| simple)
+                .map(|paths| (paths, self.state.bases.clone()));
         }
         (self.parallel, self.piped) = was;
+        self.prints = self.stdin.take().map(|(paths, _)| paths);
         self.stdin = stdin;
         None
     }
@@ -278,8 +286,10 @@ impl<'s> Walk<'s> {
         self.depth += 1;
         let (tree, fault) = syntax::parse(text, self.depth);
         let source = Source { text, outer: Some(span), heredocs: &tree.heredocs };
+        let noted = self.substituted.len();
         let failed = self.list(source, &tree.list);
         self.settle(failed);
+        self.substituted.truncate(noted); // Other trees will stand where this one stood.
         self.depth -= 1;
         if let Some(fault) = fault {
             self.opaque(text, span, if fault.too_deep { Code::TooLong } else { Code::Syntax });

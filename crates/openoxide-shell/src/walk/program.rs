@@ -88,6 +88,7 @@ impl Walk<'_> {
         };
         let place = self.place(&meaning);
         let trusted = !call.altered
+            && !call.reveals
             && !self.defines(name)
             && !alters(argv.words)
             && (name != "git" || place.is_some());
@@ -106,6 +107,13 @@ impl Walk<'_> {
         }
         self.dangers(call, argv.words);
         meaning
+    }
+
+    /// Returns which files the lines name that a command reads from standard input, if it still is where they begin.
+    fn inherited(&self, call: &Call<'_>) -> Option<Paths> {
+        let (paths, bases) = self.stdin.as_ref()?;
+        let same = call.input == Input::Inherited && *bases == self.state.bases;
+        same.then(|| paths.clone())
     }
 
     /// Returns where a command works, if that is certain.
@@ -177,7 +185,7 @@ impl Walk<'_> {
     fn printed(&self, meaning: &Meaning) -> Option<Paths> {
         match meaning.prints {
             Prints::Anything => None,
-            Prints::Input => self.stdin.clone(),
+            Prints::Input => self.stdin.as_ref().map(|(paths, _)| paths.clone()),
             Prints::Paths { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {
@@ -243,7 +251,7 @@ impl Walk<'_> {
         if command.words.known(0).is_none() {
             return self.opaque(call.text, call.span, Code::Program);
         }
-        let stdin = self.stdin.clone().filter(|_| call.input == Input::Inherited);
+        let stdin = self.inherited(call);
         command.paths.retain_mut(|(_, paths)| match (paths == &Paths::Input, &stdin) {
             (true, Some(known)) => {
                 *paths = known.clone();
@@ -260,6 +268,7 @@ impl Walk<'_> {
             tainted: call.tainted,
             numbers: call.numbers,
             altered,
+            reveals: call.reveals,
         };
         let arguments = command.as_arguments();
         let meaning = self.exec(&inner, arguments, render(arguments.words), level + 1);
@@ -370,11 +379,16 @@ fn alters(argv: &Words) -> bool {
 
 /// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
 fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
-    // Alone, or with `-p`, these show every variable, also those of the environment.
-    if matches!(name, "set" | "declare" | "typeset" | "readonly" | "local")
-        && (argv.len() == 1 || argv.iter().any(|word| word == Word::Known("-p")))
-    {
-        return false;
+    let option = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-'));
+    let shows = |word: Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('p'));
+    match name {
+        // Alone, or with `-p`, these show every variable, also those of the environment.
+        "declare" | "typeset" | "readonly" | "local" => {
+            return argv.iter().skip(1).any(|word| !option(&word)) && !argv.iter().any(shows);
+        }
+        "set" => return argv.len() > 1,
+        "exec" => return argv.len() == 1,
+        _ => {}
     }
     matches!(
         name,
@@ -387,19 +401,19 @@ fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
             | "true"
             | "false"
             | "wait"
-            | "local"
-            | "declare"
-            | "typeset"
-            | "readonly"
             | "unset"
             | "read"
-            | "set"
             | "getopts"
             | "let"
             | "umask"
             | "times"
             | "trap"
             | "eval"
+            | "shopt"
+            | "ulimit"
+            | "bg"
+            | "fg"
+            | "jobs"
     )
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Call<'c> {
     pub(super) numbers: Mask,
     /// Variables are assigned for this command that may change what it does.
     pub(super) altered: bool,
+    /// A variable of the environment that looks like a secret stands in its words.
+    pub(super) reveals: bool,
 }
 
 impl<'c> Call<'c> {
@@ -41,6 +43,7 @@ impl<'c> Call<'c> {
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
+            reveals: false,
         }
     }
 
@@ -105,6 +108,7 @@ impl Walk<'_> {
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
+            reveals: false,
         };
         self.arguments(&simple.words, &mut call);
         let reads = self.splits_input(simple);
@@ -198,6 +202,7 @@ fn add(text: &super::expand::Text, count: &mut usize, call: &mut Call<'_>) {
         if let Some(paths) = text.paths() {
             call.paths.push((*count, paths.clone()));
         }
+        call.reveals |= text.reveals();
         call.tainted.set(*count, text.is_tainted());
         *count += 1;
     }
