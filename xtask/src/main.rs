@@ -3,6 +3,7 @@
 
 mod bench;
 mod e2e;
+mod referee;
 mod setup;
 mod steps;
 mod suite;
@@ -33,7 +34,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 3] = [
+const VERBS: [Verb; 4] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|doc]…",
@@ -45,6 +46,12 @@ const VERBS: [Verb; 3] = [
         arguments: "[WORD]…",
         does: "drive the real agents, offline, through the release build (scenarios with WORD)",
         run: e2e::run,
+    },
+    Verb {
+        name: "referee",
+        arguments: referee::ARGUMENTS,
+        does: "run scripts by chance in real shells, and compare with what the analysis says",
+        run: referee::run,
     },
     Verb {
         name: "bench",

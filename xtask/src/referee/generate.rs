@@ -1,0 +1,152 @@
+//! Scripts by chance: by a grammar, and out of pieces of the corpus.
+
+mod grammar;
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use self::grammar::Grammar;
+use super::{chance::Chance, options::Shell};
+
+/// What must not run even in a namespace: it could end the driver, or read what belongs to it.
+const NEVER: &[&str] = &["kill", "/proc", "/sys", "/marker", "/ox", "\0"];
+const LONGEST: usize = 3000;
+
+static GRAMMAR: LazyLock<Grammar> =
+    LazyLock::new(|| Grammar::read(include_str!("generate/grammar.txt")));
+
+/// The constructs that the grammar shows: each must be run.
+pub(crate) static CONSTRUCTS: LazyLock<BTreeSet<&'static str>> =
+    LazyLock::new(|| GRAMMAR.constructs());
+
+/// What the shell does by itself.
+pub(crate) const BUILTINS: &[&str] = &[
+    ".",
+    ":",
+    "[",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+    "f",
+    "g",
+];
+
+/// Where scripts come from.
+#[derive(Debug)]
+pub(crate) struct Generator {
+    seeds: Vec<String>,
+}
+
+impl Generator {
+    /// Makes scripts by the grammar, and out of `seeds`.
+    pub(crate) const fn new(seeds: Vec<String>) -> Self {
+        Self { seeds }
+    }
+
+    /// Returns the script `number`, and the constructs that the grammar has put into it. The seeds themselves come first.
+    pub(crate) fn script(
+        &self,
+        number: u64,
+        shell: Shell,
+        chance: &mut Chance,
+    ) -> (String, Vec<&'static str>) {
+        let seed = usize::try_from(number).ok().and_then(|number| self.seeds.get(number));
+        match seed {
+            Some(seed) if shell == Shell::Bash => (seed.clone(), Vec::new()),
+            _ if number % 2 == 0 => GRAMMAR.script(chance),
+            _ => (self.mutant(chance), Vec::new()),
+        }
+    }
+
+    fn mutant(&self, chance: &mut Chance) -> String {
+        let seeds: Vec<&str> = self.seeds.iter().map(String::as_str).collect();
+        chance.script(&seeds)
+    }
+
+    /// Says whether a script may be run.
+    pub(crate) fn accepts(&self, script: &str) -> bool {
+        script.len() < LONGEST && !NEVER.iter().any(|word| script.contains(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_comes_to_every_construct() {
+        let generator = Generator::new(Vec::new());
+        let mut seen = BTreeSet::new();
+        for number in 0..20_000 {
+            let mut chance = Chance::new(number);
+            let (script, tags) = generator.script(number * 2, Shell::Bash, &mut chance);
+            assert!(!script.contains(['‹', '›', '␤']), "{script}");
+            seen.extend(tags);
+        }
+        let absent: Vec<_> = CONSTRUCTS.difference(&seen).collect();
+        assert!(absent.is_empty(), "{absent:?}");
+        assert!(CONSTRUCTS.len() > 150);
+    }
+
+    #[test]
+    fn the_same_chance_gives_the_same_script() {
+        let generator = Generator::new(vec!["a; b".to_owned()]);
+        for number in 1..100 {
+            let script = |_| generator.script(number, Shell::Bash, &mut Chance::new(number));
+            assert_eq!(script(0), script(1));
+        }
+    }
+}
