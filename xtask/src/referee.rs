@@ -52,7 +52,7 @@ fn explain(file: &str, options: &Options, ground: &Ground) -> Result<(), String>
     let script =
         fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;
     let case = Case { script: script.trim_end_matches('\n').to_owned(), ..Case::new(options) };
-    let deeds = Stage::open(ground)?.run(&case)?;
+    let deeds = Stage::open(ground, 0)?.run(&case)?;
     println!("{deeds:#?}");
     let facts = compare::facts(&case);
     compare::lines(&facts).iter().for_each(|line| println!("=> {line}"));

@@ -10,6 +10,8 @@ use super::{chance::Chance, options::Shell};
 /// What must not run even in a namespace: it could end the driver, or read what belongs to it.
 const NEVER: &[&str] = &["kill", "/proc", "/sys", "/marker", "/ox", "\0"];
 const LONGEST: usize = 3000;
+/// The rarest construct is in one script of a few hundred.
+const MOST_TRIES: usize = 3000;
 
 static GRAMMAR: LazyLock<Grammar> =
     LazyLock::new(|| Grammar::read(include_str!("generate/grammar.txt")));
@@ -106,6 +108,7 @@ impl Generator {
         let seed = usize::try_from(number).ok().and_then(|number| self.seeds.get(number));
         match seed {
             Some(seed) if shell == Shell::Bash => (seed.clone(), Vec::new()),
+            _ if number % 4 == 0 => aimed(number / 4, chance),
             _ if number % 2 == 0 => GRAMMAR.script(chance),
             _ => (self.mutant(chance), Vec::new()),
         }
@@ -122,6 +125,21 @@ impl Generator {
     }
 }
 
+/// Returns a script with one certain construct, each in its turn: what is rare must not be left to chance.
+fn aimed(turn: u64, chance: &mut Chance) -> (String, Vec<&'static str>) {
+    let turn = usize::try_from(turn).unwrap_or_default() % CONSTRUCTS.len().max(1);
+    let mut script = GRAMMAR.script(chance);
+    if let Some(construct) = CONSTRUCTS.iter().nth(turn) {
+        for _ in 0..MOST_TRIES {
+            if script.1.contains(construct) {
+                break;
+            }
+            script = GRAMMAR.script(chance);
+        }
+    }
+    script
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +150,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for number in 0..20_000 {
             let mut chance = Chance::new(number);
-            let (script, tags) = generator.script(number * 2, Shell::Bash, &mut chance);
+            let (script, tags) = generator.script(number * 4 + 2, Shell::Bash, &mut chance);
             assert!(!script.contains(['‹', '›', '␤']), "{script}");
             seen.extend(tags);
         }

@@ -138,9 +138,9 @@ impl Ground {
 }
 
 impl Stage {
-    /// Opens a namespace.
-    pub(crate) fn open(ground: &Ground) -> Result<Self, String> {
-        let mut command = confined(ground.folder.path());
+    /// Opens a namespace, on the processor that `index` falls on.
+    pub(crate) fn open(ground: &Ground, index: usize) -> Result<Self, String> {
+        let mut command = confined(ground.folder.path(), index);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = piped.spawn().map_err(|error| format!("cannot open a stage: {error}"))?;
         let input = child.stdin.take();
@@ -205,7 +205,7 @@ impl Drop for Stage {
 }
 
 /// Returns the command that enters a namespace and drives scripts there.
-fn confined(folder: &Path) -> Command {
+fn confined(folder: &Path, index: usize) -> Command {
     let mut command = Command::new("env");
     if is_root() {
         command.args(DROP_ROOT);
@@ -215,6 +215,7 @@ fn confined(folder: &Path) -> Command {
         command.arg("--ro-bind").arg(folder.join(from)).arg(to);
     }
     command.args(["--remount-ro", "/", "--chdir", "/", "/ox/driver"]);
+    command.arg(index.to_string());
     command.args(WATCH).args(["-e", "signal=none", "-e", CALLS, "/ox/driver", "run"]);
     command
 }

@@ -19,7 +19,7 @@ use super::{
 };
 
 /// Below this number chance may well leave a construct out.
-const ENOUGH_FOR_ALL: u64 = 5_000;
+const ENOUGH_FOR_ALL: u64 = 10_000;
 /// To shrink takes a few hundred runs: after so many misses it is clear that something is broken.
 const MOST_SHRUNK: usize = 24;
 
@@ -64,8 +64,12 @@ impl Work {
     pub(crate) fn run(&self, ground: &Ground) -> Result<Score, String> {
         let total = Mutex::new(Score::default());
         let results: Vec<Result<(), String>> = thread::scope(|scope| {
-            let jobs =
-                (0..self.options.jobs.max(1)).map(|_| scope.spawn(|| self.job(ground, &total)));
+            let jobs = (0..self.options.jobs.max(1)).map(|index| {
+                scope.spawn({
+                    let total = &total;
+                    move || self.job(index, ground, total)
+                })
+            });
             let jobs: Vec<_> = jobs.collect();
             let gone = |_| Err("a worker is gone".to_owned());
             jobs.into_iter().map(|job| job.join().unwrap_or_else(gone)).collect()
@@ -74,21 +78,21 @@ impl Work {
         Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn job(&self, ground: &Ground, total: &Mutex<Score>) -> Result<(), String> {
+    fn job(&self, index: usize, ground: &Ground, total: &Mutex<Score>) -> Result<(), String> {
         let mut score = Score::default();
-        let mut stage = Stage::open(ground)?;
+        let mut stage = Stage::open(ground, index)?;
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= self.options.cases {
                 break;
             }
             if stage.is_worn() {
-                stage = Stage::open(ground)?;
+                stage = Stage::open(ground, index)?;
             }
             if let Err(why) = self.case(number, &mut stage, &mut score) {
                 // A script that ends the stage ends it for itself alone.
                 score.lost.push(why);
-                stage = Stage::open(ground)?;
+                stage = Stage::open(ground, index)?;
             }
         }
         total.lock().unwrap_or_else(PoisonError::into_inner).add(score);

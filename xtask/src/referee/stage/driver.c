@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,7 +75,8 @@ static void become_shell(const struct head *head) {
     char seed[32];
     snprintf(seed, sizeof seed, "OX_SEED=%u", head->seed);
     char *environment[] = {
-        "PATH=/s", "HOME=/w/home", "TMPDIR=/w/tmp", seed,
+        // Without SHELL bash would look for it in the table of users.
+        "PATH=/s", "HOME=/w/home", "TMPDIR=/w/tmp", "SHELL=/bin/bash", seed,
         "BASH_FUNC_command_not_found_handle%%=() { /ox/not-found \"$@\"; }", NULL,
     };
     char *bash[] = {"bash", "--norc", "--noprofile", "-c", script, NULL};
@@ -226,11 +228,25 @@ static void supervise(int from, pid_t strace, pid_t runner) {
     }
 }
 
-static int keeper(char **strace_words) {
+/* Stays on one processor: strace and what it watches take turns, and waking another processor costs more than it gives. */
+static void settle(int index) {
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof all, &all)) return;
+    index %= CPU_COUNT(&all) ? CPU_COUNT(&all) : 1;
+    for (int at = 0; at < CPU_SETSIZE; at++)
+        if (CPU_ISSET(at, &all) && index-- == 0) {
+            CPU_ZERO(&one);
+            CPU_SET(at, &one);
+            sched_setaffinity(0, sizeof one, &one);
+        }
+}
+
+static int keeper(int index, char **strace_words) {
     int to[2], from[2];
     struct head head;
     pid_t runner;
     signal(SIGPIPE, SIG_IGN);
+    settle(index);
     if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC)) die("pipe");
     pid_t strace = fork();
     if (strace == 0) {
@@ -256,5 +272,5 @@ static int keeper(char **strace_words) {
 
 int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "run")) return runner();
-    return count > 1 ? keeper(words + 1) : 64;
+    return count > 2 ? keeper(atoi(words[1]), words + 2) : 64;
 }
