@@ -7,7 +7,6 @@ use openoxide_shell::{Setting, analyse};
 
 use super::{
     deeds::{By, Deeds, Started, Written, base_name},
-    options::Shell,
     stage::{HOME, WORK},
     work::Case,
 };
@@ -44,11 +43,7 @@ impl fmt::Display for Miss {
 pub(crate) fn facts(case: &Case) -> Facts {
     let path = |text: &str| AbsPath::new(text).ok();
     let (Some(cwd), Some(home)) = (path(WORK), path(HOME)) else { return Facts::default() };
-    let script = match case.shell {
-        Shell::Bash => case.script.clone(),
-        Shell::Dash => format!("dash -c '{}'", case.script.replace('\'', "'\\''")),
-    };
-    analyse(&script, &Setting { cwd: &cwd, home: Some(&home) })
+    analyse(&case.for_bash(), &Setting { cwd: &cwd, home: Some(&home) })
 }
 
 /// Compares what was said with what was done.
@@ -170,6 +165,7 @@ fn line(access: &Access) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::referee::options::Shell;
 
     fn case(script: &str) -> Facts {
         facts(&Case { script: script.to_owned(), shell: Shell::Bash, luck: 0 })

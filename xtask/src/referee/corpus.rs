@@ -38,7 +38,8 @@ pub(crate) fn scripts() -> Result<Vec<String>, String> {
 pub(crate) fn save(found: &Found) -> Result<(), String> {
     let folder = root().join("corpus/shell");
     let mut hasher = DefaultHasher::new();
-    found.case.script.hash(&mut hasher);
+    let script = found.case.for_bash();
+    script.hash(&mut hasher);
     let name = format!("miss-{:08x}.sh", hasher.finish() & 0xFFFF_FFFF);
     let table = folder.join("misses.tsv");
     let known = fs::read_to_string(&table).unwrap_or_default();
@@ -50,7 +51,7 @@ pub(crate) fn save(found: &Found) -> Result<(), String> {
         found.case.shell, found.seed, found.number, found.case.luck, found.miss
     );
     let kept = fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(folder.join(&name), format!("{}\n", found.case.script)))
+        .and_then(|()| fs::write(folder.join(&name), format!("{script}\n")))
         .and_then(|()| fs::write(&table, known + &row));
     kept.map_err(|error| format!("cannot keep {name}: {error}"))?;
     println!("kept as corpus/shell/{name}");

@@ -38,6 +38,14 @@ impl Case {
         let luck = u32::try_from(options.seed % 1_000_003).unwrap_or_default();
         Self { script: String::new(), shell: options.shell, luck }
     }
+
+    /// Returns the script as bash would be given it.
+    pub(crate) fn for_bash(&self) -> String {
+        match self.shell {
+            Shell::Bash => self.script.clone(),
+            Shell::Dash => format!("dash -c '{}'", self.script.replace('\'', "'\\''")),
+        }
+    }
 }
 
 /// What there is to do.

@@ -282,6 +282,13 @@ fn what_bash_reads_in_two_ways_is_opaque() {
         "x=$(cat <<E\nEOF)",
         "((a[)); id; ((]))",
         "sh -c 'echo $'\\''a\\'\\''; id'",
+        "sh -c 'x=ls; x=id :; $x'",
+        "dash -c 'declare x=1; a$x'",
+        "sh -c 'eval -- id'",
+        "sh -c 'exec -a x id'",
+        "sh -c 'id 12>x'",
+        "sh -c 'eval time'",
+        "dash -c 'echo `a $\"b\"`'",
     ] {
         assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
     }
