@@ -1,4 +1,5 @@
 //! The project's chores: one verb each, run as `cargo xtask VERB`.
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
 mod bench;
@@ -37,7 +38,7 @@ impl From<String> for Failure {
 const VERBS: [Verb; 4] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|doc]…",
+        arguments: "[fmt|clippy|test|referee|dash|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },

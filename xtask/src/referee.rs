@@ -25,15 +25,27 @@ use self::{
     work::{Case, Work},
 };
 
+/// What is usually missing.
+const HINT: &str = "hint: bubblewrap must be able to make user namespaces (`kernel.unprivileged_userns_clone`, \
+    `user.max_user_namespaces`, AppArmor), and strace to trace in them; containers often forbid both";
+
 /// Runs as many scripts as `arguments` ask for, and fails where the analysis missed something.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::read(arguments).map_err(Failure::Usage)?;
     setup::programs(setup::REFEREE)?;
     let ground = Ground::build()?;
+    probe(&options, &ground)?;
     match &options.explain {
         Some(file) => Ok(explain(file, &options, &ground)?),
         None => Ok(judge(options, &ground)?),
     }
+}
+
+/// Finds out whether this machine has a stage at all.
+fn probe(options: &Options, ground: &Ground) -> Result<(), String> {
+    let nothing = Case { script: ":".to_owned(), ..Case::new(options) };
+    let deeds = Stage::open(ground, 0)?.run(&nothing).map_err(|why| format!("{why}\n{HINT}"))?;
+    if deeds.status == 0 { Ok(()) } else { Err(format!("`:` ended with {}", deeds.status)) }
 }
 
 fn judge(options: Options, ground: &Ground) -> Result<(), String> {

@@ -9,10 +9,12 @@ use crate::{
 };
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 4] = [
+const STEPS: [(&str, &[&str]); 6] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("test", &["test", "--workspace"]),
+    ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
+    ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
 ];
 
@@ -54,7 +56,7 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs_in_order() {
-        assert_eq!(names(&[]).unwrap(), ["fmt", "clippy", "test", "doc"]);
+        assert_eq!(names(&[]).unwrap(), ["fmt", "clippy", "test", "referee", "dash", "doc"]);
     }
 
     #[test]

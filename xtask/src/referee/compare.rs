@@ -69,7 +69,8 @@ pub(crate) fn is_opaque(facts: &Facts) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
 }
 
-fn is_harmless(facts: &Facts) -> bool {
+/// Says whether by the analysis nothing at all is changed.
+pub(crate) fn is_harmless(facts: &Facts) -> bool {
     facts.accesses.iter().all(|access| match access {
         Access::Exec(exec) => exec.class == CommandClass::Harmless,
         Access::Read(_) | Access::ExternalDirectory(_) => true,

@@ -144,8 +144,8 @@ impl Processes {
         let (mut pid, mut at) = (pid, at);
         // A process has at most so many ancestors; a number that is used again must not lead in a circle.
         for _ in 0..1000 {
-            let past = self.images.get(&pid).into_iter().flatten();
-            if let Some((_, image)) = past.filter(|(since, _)| *since < at).last() {
+            let mut past = self.images.get(&pid).into_iter().flatten();
+            if let Some((_, image)) = past.rfind(|(since, _)| *since < at) {
                 return image.clone();
             }
             match self.parents.get(&pid) {
@@ -253,7 +253,9 @@ mod tests {
 
     fn deeds(events: Vec<(u32, Event)>) -> Deeds {
         let events = events.into_iter().enumerate().map(|(at, (pid, event))| (at, pid, event));
-        Deeds::of(&Record { events: events.collect(), ..Record::default() }, 0)
+        let mut record = Record::default();
+        record.events.extend(events);
+        Deeds::of(&record, 0)
     }
 
     #[test]
@@ -300,7 +302,8 @@ mod tests {
             (5, Event::Exec { path: "./s".to_owned(), argv: vec!["./s".to_owned()], failed }),
             (5, exec("/s/evil1", &["evil1"])),
         ]);
-        let names: Vec<_> = seen.started.iter().flat_map(|started| started.names.clone()).collect();
+        let names: Vec<_> =
+            seen.started.iter().filter_map(|started| started.names.last()).collect();
         assert_eq!(names, ["./s"]);
     }
 }

@@ -108,8 +108,8 @@ impl Generator {
         let seed = usize::try_from(number).ok().and_then(|number| self.seeds.get(number));
         match seed {
             Some(seed) if shell == Shell::Bash => (seed.clone(), Vec::new()),
-            _ if number % 4 == 0 => aimed(number / 4, chance),
-            _ if number % 2 == 0 => GRAMMAR.script(chance),
+            _ if number.is_multiple_of(4) => aimed(number / 4, chance),
+            _ if number.is_multiple_of(2) => GRAMMAR.script(chance),
             _ => (self.mutant(chance), Vec::new()),
         }
     }
@@ -143,6 +143,27 @@ fn aimed(turn: u64, chance: &mut Chance) -> (String, Vec<&'static str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the shell can do to hide a command: a grammar without one of them proves less.
+    const REQUIRED: &str = "list pipeline pipe-stderr background group subshell for for-arithmetic while until case \
+        case-through case-on select if condition arithmetic-command let function function-word coproc time not heredoc \
+        heredoc-quoted heredoc-tabs heredoc-substitution here-string process-in process-out substitution backquote \
+        assigned-substitution write-substitution arithmetic-substitution element-substitution default trim-front \
+        trim-back replace slice length indirect-operator condition-variable prompt-operator array associative \
+        ansi-quoted locale-quoted brace tilde glob-program alias export declare readonly local typeset read mapfile \
+        printf-variable getopts path-before preload-before git-before bash-env-before env-before pager-before \
+        ifs-before set shopt ifs hash enable trap-exit trap-debug trap-err eval source exec command builtin \
+        continuation carriage-return tab vertical-tab no-break-space comment history constants wait jobs pushd cd \
+        unset ulimit umask exit return break continue read-redirection write append-redirection read-write clobber \
+        both both-append duplicate descriptor-variable bash-c sh-c dash-c env xargs find-exec nice timeout nohup \
+        stdbuf setsid time-program ionice chrt taskset flock script tool-watch";
+
+    #[test]
+    fn no_construct_is_forgotten() {
+        let absent: Vec<_> =
+            REQUIRED.split_whitespace().filter(|name| !CONSTRUCTS.contains(name)).collect();
+        assert!(absent.is_empty(), "{absent:?}");
+    }
 
     #[test]
     fn the_grammar_comes_to_every_construct() {

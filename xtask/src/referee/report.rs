@@ -50,6 +50,8 @@ pub(crate) struct Score {
     opaque: usize,
     programs: usize,
     files: usize,
+    /// Programs ran, and by the analysis all of them only look.
+    harmless: usize,
     /// Programs on the list, where the script ended by itself and nothing was opaque, and those that never started.
     listed: usize,
     idle: usize,
@@ -70,6 +72,7 @@ impl Score {
         self.killed += usize::from(deeds.status >= SIGNALS);
         let did = !deeds.started.is_empty() || deeds.written.iter().any(|each| each.by_shell);
         self.did_something += usize::from(did);
+        self.harmless += usize::from(!deeds.started.is_empty() && compare::is_harmless(facts));
         self.programs += deeds.started.len();
         self.files += deeds.written.iter().filter(|each| each.by_shell).count();
         if did && compare::is_opaque(facts) {
@@ -104,6 +107,7 @@ impl Score {
         self.opaque += other.opaque;
         self.programs += other.programs;
         self.files += other.files;
+        self.harmless += other.harmless;
         self.listed += other.listed;
         self.idle += other.idle;
         self.refused += other.refused;
@@ -134,7 +138,7 @@ impl Score {
         let share = |part: usize, whole: usize| 100.0 * as_f64(part) / as_f64(whole.max(1));
         format!(
             "{} scripts in {seconds:.1} s ({:.0} a second): {} read to the end, {} killed, {} lost, {} refused\n\
-             {} did something ({} programs, {} files), {:.1} % of these were opaque\n\
+             {} did something ({} programs, {} files), {:.1} % of these were opaque, {} all harmless\n\
              {} programs listed where nothing was opaque, {:.1} % of them never started\n\
              {} missed\n",
             self.run,
@@ -147,6 +151,7 @@ impl Score {
             self.programs,
             self.files,
             share(self.opaque, self.did_something),
+            self.harmless,
             self.listed,
             share(self.idle, self.listed),
             self.misses.len()

@@ -22,6 +22,8 @@ use super::{
 const ENOUGH_FOR_ALL: u64 = 10_000;
 /// To shrink takes a few hundred runs: after so many misses it is clear that something is broken.
 const MOST_SHRUNK: usize = 24;
+/// So many fallen stages are no accident.
+const MOST_LOST: usize = 100;
 
 /// One script, and what it is run with.
 #[derive(Clone, Debug)]
@@ -100,6 +102,12 @@ impl Work {
             if let Err(why) = self.case(number, &mut stage, &mut score) {
                 // A script that ends the stage ends it for itself alone.
                 score.lost.push(why);
+                if score.lost.len() > MOST_LOST {
+                    return Err(format!(
+                        "the stage falls again and again: {:?}",
+                        score.lost.last()
+                    ));
+                }
                 stage = Stage::open(ground, index)?;
             }
         }
