@@ -7,6 +7,7 @@ mod bypasses;
 mod e2e;
 mod fuzz;
 mod precision;
+mod referee;
 mod setup;
 mod steps;
 mod suite;
@@ -37,10 +38,10 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 6] = [
+const VERBS: [Verb; 7] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|precision|doc]…",
+        arguments: "[fmt|clippy|test|referee|dash|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -49,6 +50,12 @@ const VERBS: [Verb; 6] = [
         arguments: "[WORD]…",
         does: "drive the real agents, offline, through the release build (scenarios with WORD)",
         run: e2e::run,
+    },
+    Verb {
+        name: "referee",
+        arguments: referee::ARGUMENTS,
+        does: "run scripts by chance in real shells, and compare with what the analysis says",
+        run: referee::run,
     },
     Verb {
         name: "bench",

@@ -22,10 +22,12 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 5] = [
+const STEPS: [(&str, &[&str]); 7] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("test", &["test", "--workspace"]),
+    ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
+    ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
     ("precision", PRECISION),
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
 ];
@@ -68,7 +70,8 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs_in_order() {
-        assert_eq!(names(&[]).unwrap(), ["fmt", "clippy", "test", "precision", "doc"]);
+        let all = ["fmt", "clippy", "test", "referee", "dash", "precision", "doc"];
+        assert_eq!(names(&[]).unwrap(), all);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod environment;
 mod expand;
 mod number;
 mod paths;
+mod portable;
 mod program;
 mod redirect;
 mod simple;
@@ -74,7 +75,8 @@ struct Walk<'s> {
     prints: Option<Paths>,
     /// The substitutions whose output is known to name files, by where they stand in the tree.
     substituted: Vec<(usize, Paths)>,
-    braces_used: bool,
+    /// Whether something was used that bash and a plain shell understand in two ways.
+    only_bash: bool,
 }
 
 /// Returns what `script` means, if it is nothing but a few words that stand for themselves.
@@ -122,7 +124,7 @@ impl<'s> Walk<'s> {
             stdin: None,
             prints: None,
             substituted: Vec::new(),
-            braces_used: false,
+            only_bash: false,
         }
     }
 
@@ -276,15 +278,15 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Reads and walks text that runs as a script. Says whether it was read to the end.
-    fn script(&mut self, text: &str, span: Span) -> Option<bool> {
+    /// Reads and walks text that runs as a script.
+    fn script(&mut self, text: &str, span: Span) {
         self.nested_text = self.nested_text.saturating_add(text.len());
         if self.depth >= MAX_DEPTH || self.nested_text > MOST_NESTED_TEXT {
-            self.opaque(text, span, Code::TooLong);
-            return None;
+            return self.opaque(text, span, Code::TooLong);
         }
         self.depth += 1;
         let (tree, fault) = syntax::parse(text, self.depth);
+        self.only_bash |= tree.bashisms;
         let source = Source { text, outer: Some(span), heredocs: &tree.heredocs };
         let noted = self.substituted.len();
         let failed = self.list(source, &tree.list);
@@ -293,9 +295,7 @@ impl<'s> Walk<'s> {
         self.depth -= 1;
         if let Some(fault) = fault {
             self.opaque(text, span, if fault.too_deep { Code::TooLong } else { Code::Syntax });
-            return None;
         }
-        Some(tree.bashisms)
     }
 
     /// Says that something was not understood, and why.

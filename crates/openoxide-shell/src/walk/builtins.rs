@@ -257,13 +257,16 @@ impl Walk<'_> {
         let harmless = call.argv.iter().skip(1).all(|word| match word {
             Word::Known("-p") => call.argv.known(0) == Some("alias"),
             Word::Known(text) => {
-                matches!(text, "-r" | "-a" | "-l" | "-t") || !text.contains(['=', '-'])
+                matches!(text, "-r" | "-a" | "-l" | "-t" | "-d") || !text.contains(['=', '-'])
             }
             Word::Begins(_) | Word::Many => false,
         });
         if !harmless {
             self.seen.reprogrammed = true;
             self.note(Code::Environment, call.span);
+            // What the name runs from now on is not under it on the list. Whether aliases count is up to whoever
+            // started the shell (`-i`, `-O expand_aliases`, an agent's start-up file).
+            self.opaque(call.text, call.span, Code::Evaluated);
         }
     }
 

@@ -5,7 +5,7 @@ use openoxide_protocol::{
 };
 
 use super::{
-    Walk, environment,
+    Walk, environment, portable,
     simple::{Call, Input},
     state::State,
 };
@@ -29,6 +29,7 @@ impl Walk<'_> {
             return None;
         };
         let meaning = self.exec(call, call.arguments(), call.text.to_owned(), 0);
+        self.only_bash |= portable::differs(&call.argv);
         let function = functions && self.defines(name);
         let prints = if function { None } else { self.printed(&meaning) };
         let failed = if function {
@@ -306,19 +307,18 @@ impl Walk<'_> {
 
     /// Walks the script that another shell runs.
     fn shell(&mut self, name: &str, script: &str, span: Span) {
-        let was = std::mem::take(&mut self.braces_used);
+        let was = std::mem::take(&mut self.only_bash);
         self.apart(|walk| {
             walk.state.variables.clear();
-            let bashisms = walk.script(script, span);
-            // What bash and a plain shell read in two ways, must not be judged by one of them.
-            let differs = bashisms == Some(true) || walk.braces_used;
+            walk.script(script, span);
             let other =
                 matches!(name, "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "nu" | "pwsh");
-            if name != "bash" && differs || other {
+            // What bash and a plain shell read in two ways, must not be judged by one of them.
+            if name != "bash" && walk.only_bash || other {
                 walk.opaque(script, span, Code::Syntax);
             }
         });
-        self.braces_used |= was;
+        self.only_bash = was;
     }
 }
 

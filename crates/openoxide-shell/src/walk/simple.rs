@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Span, Words};
 
-use super::{Source, Walk, environment, state::State};
+use super::{Source, Walk, environment, portable, state::State};
 use crate::{
     programs::{Arguments, Paths},
     syntax::{
@@ -111,6 +111,7 @@ impl Walk<'_> {
             reveals: false,
         };
         self.arguments(&simple.words, &mut call);
+        self.only_bash |= !simple.assignments.is_empty() && portable::keeps_variables(&call.argv);
         let reads = self.splits_input(simple);
         for assignment in &simple.assignments {
             if reads && assignment.name == "IFS" && assignment.subscript.is_none() {
@@ -163,7 +164,7 @@ impl Walk<'_> {
                 add(&text, &mut count, call);
                 continue;
             }
-            self.braces_used |= super::braces::may_expand(&word.pieces);
+            self.only_bash |= super::braces::may_expand(&word.pieces);
             self.expand_all(word, &mut |text| {
                 add(text, &mut count, call);
                 true
