@@ -239,7 +239,11 @@ impl Walk<'_> {
             match effect {
                 Effect::Runs(command) => self.inner(call, command, altered, level),
                 Effect::Script(script) => self.shell(name, &script, call.span),
-                Effect::Unknown(_) => self.opaque(call.text, call.span, Code::Evaluated),
+                Effect::Unknown(why) => {
+                    let text = call.text.to_owned();
+                    self.facts.accesses.push(Access::Opaque { text, span: call.span });
+                    self.facts.findings.push(findings::hidden(why, call.span));
+                }
                 Effect::Reads(_) | Effect::Lists(_) | Effect::Writes(_) | Effect::Reaches(_) => {}
             }
         }
