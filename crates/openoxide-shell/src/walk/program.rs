@@ -18,6 +18,24 @@ use crate::{
 /// How many programs may start each other.
 const MOST_LEVELS: u8 = 16;
 
+/// Where a command works.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Where the script starts.
+    Start,
+    There(AbsPath),
+    Unknown,
+}
+
+impl Place {
+    fn elsewhere(self) -> Option<AbsPath> {
+        match self {
+            Self::There(place) => Some(place),
+            Self::Start | Self::Unknown => None,
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Runs a command of the script. `functions` says whether a function may be meant.
     pub(super) fn run(&mut self, call: &Call<'_>, functions: bool) -> Option<State> {
@@ -81,32 +99,37 @@ impl Walk<'_> {
     fn exec(&mut self, call: &Call<'_>, argv: Arguments<'_>, text: String, level: u8) -> Meaning {
         let name = argv.known(0).unwrap_or_default();
         let meaning = programs::meaning(argv);
-        let plain_shell = is_plain_shell(name, argv.words, &meaning) && level == 0;
-        let class = if is_harmless_builtin(name, argv.words) || plain_shell {
-            CommandClass::Harmless
-        } else {
-            meaning.class
-        };
         let place = self.place(&meaning);
         let trusted = !call.altered
             && !call.reveals
             && !self.defines(name)
-            && !alters(argv.words)
-            && (name != "git" || place.is_some());
-        let class = if trusted { class } else { CommandClass::Unknown };
-        let arity = arity::prefix_len(argv.words);
-        let place = place.filter(|place| place != self.setting.cwd);
-        let argv_words = argv.words.clone();
-        let plain = meaning.plain.clone();
-        let exec = Exec { argv: argv_words, text, class, span: call.span, arity, place, plain };
-        self.facts.accesses.push(Access::Exec(exec));
+            && !(name == "env" && alters(argv.words))
+            && (name != "git" || place != Place::Unknown);
+        let harmless = is_harmless_builtin(name, argv.words)
+            || level == 0 && is_plain_shell(name, argv.words, &meaning);
+        let class = match (trusted, harmless) {
+            (false, _) => CommandClass::Unknown,
+            (true, true) => CommandClass::Harmless,
+            (true, false) => meaning.class,
+        };
+        self.facts.accesses.push(Access::Exec(Exec {
+            argv: argv.words.clone(),
+            text,
+            class,
+            span: call.span,
+            arity: arity::prefix_len(argv.words),
+            place: place.elsewhere(),
+            plain: meaning.plain.clone(),
+        }));
         // The directory that `cd` enters is only entered.
         if name == "cd" {
             self.enters(call);
         } else {
             self.touches(call, &meaning, class);
         }
-        self.dangers(call, argv.words);
+        if danger::concerns(name) {
+            self.dangers(call, argv.words);
+        }
         meaning
     }
 
@@ -117,11 +140,17 @@ impl Walk<'_> {
         same.then(|| paths.clone())
     }
 
-    /// Returns where a command works, if that is certain.
-    fn place(&self, meaning: &Meaning) -> Option<AbsPath> {
-        let mut bases = self.state.bases.known(self.setting.cwd)?;
-        let base = bases.next().filter(|_| bases.next().is_none())?;
-        Some(meaning.place.as_ref().map_or_else(|| base.clone(), |place| base.join(place)))
+    /// Returns where a command works.
+    fn place(&self, meaning: &Meaning) -> Place {
+        let Some(mut bases) = self.state.bases.known(self.setting.cwd) else {
+            return Place::Unknown;
+        };
+        let (Some(base), None) = (bases.next(), bases.next()) else { return Place::Unknown };
+        match &meaning.place {
+            Some(place) => Place::There(base.join(place)),
+            None if base == self.setting.cwd => Place::Start,
+            None => Place::There(base.clone()),
+        }
     }
 
     /// Adds what a program reads, writes and reaches.
@@ -372,13 +401,12 @@ fn is_plain_shell(name: &str, argv: &Words, meaning: &Meaning) -> bool {
 
 /// Says whether `env` gives what it starts a variable that is not known to leave it as it is.
 fn alters(argv: &Words) -> bool {
-    argv.known(0) == Some("env")
-        && argv.iter().any(|word| match word {
-            Word::Known(text) | Word::Begins(text) => text
-                .split_once('=')
-                .is_some_and(|(variable, _)| !environment::is_harmless(variable)),
-            Word::Many => true,
-        })
+    argv.iter().any(|word| match word {
+        Word::Known(text) | Word::Begins(text) => {
+            text.split_once('=').is_some_and(|(variable, _)| !environment::is_harmless(variable))
+        }
+        Word::Many => true,
+    })
 }
 
 /// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
