@@ -65,6 +65,8 @@ struct Row {
     #[serde(default)]
     check: Option<String>,
     #[serde(default)]
+    values: Option<String>,
+    #[serde(default)]
     when: Vec<Condition>,
     #[serde(default)]
     sub: Vec<Row>,
@@ -74,11 +76,13 @@ struct Row {
 
 /// What holds instead with certain options.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Condition {
     with: String,
     class: Option<String>,
     operands: Option<String>,
+    #[serde(default)]
+    prints_paths: bool,
 }
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
@@ -162,18 +166,22 @@ impl Table {
                 None => "None".to_owned(),
             };
             let with = names(&when.with);
-            whens.push(format!("When {{ with: &{with}, class: {class}, operands: {operands} }}"));
+            let paths = when.prints_paths;
+            whens.push(format!(
+                "When {{ with: &{with}, class: {class}, operands: {operands}, prints_paths: {paths} }}"
+            ));
         }
         let function = |name: &Option<String>| match name {
             Some(name) => format!("Some(readers::{name})"),
             None => "None".to_owned(),
         };
         let (check, reader) = (function(&row.check), function(&row.reader));
+        let values = function(&row.values);
         let name = self.name("LEVEL");
         writeln!(
             self.code,
             "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
             operands(&row.operands)?,
             options.join(", "),
             whens.join(", "),
@@ -274,6 +282,8 @@ fn operands(text: &str) -> Fallible<String> {
             "text" => "Text",
             "reads" => "Reads",
             "revision" => "Revision",
+            "pathspec" => "Pathspec",
+            "remote" => "Remote",
             "writes" => "Writes",
             "into" => "Into",
             "reaches" => "Reaches",

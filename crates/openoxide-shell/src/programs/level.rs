@@ -26,6 +26,8 @@ pub(crate) struct Level {
     pub(crate) here_with: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
+    /// Adds what the values of options do.
+    pub(crate) values: Option<Values>,
     /// Reads the words in a way of its own.
     pub(crate) reader: Option<Reader>,
     /// Why it cannot be told what it does without operands.
@@ -39,6 +41,9 @@ pub(crate) type Reader = fn(&'static Level, Arguments<'_>, usize) -> Meaning;
 
 /// Says whether an option with its value is harmless.
 pub(crate) type Check = fn(&str, Option<Arg<'_>>) -> bool;
+
+/// Adds what the value of an option does.
+pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);
 
 /// What is true of a program as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +133,10 @@ pub(crate) enum Operand {
     Reads,
     /// A revision or path of git.
     Revision,
+    /// A path of git, which can be a pattern.
+    Pathspec,
+    /// A remote of git: its name, an address, or a directory.
+    Remote,
     /// A file that is made, changed or removed.
     Writes,
     /// A file that the files before it become, or a directory into which they go.
@@ -164,6 +173,8 @@ pub(crate) struct When {
     pub(crate) class: Option<CommandClass>,
     /// The operands.
     pub(crate) operands: Option<Operands>,
+    /// It prints names of files that lie below those that it reads, or below the working directory, and nothing else.
+    pub(crate) prints_paths: bool,
 }
 
 impl Level {

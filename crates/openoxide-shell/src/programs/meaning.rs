@@ -180,6 +180,9 @@ pub(crate) fn read_plainly(
                     if let Some(reader) = sub.reader {
                         return reading.join(reader(sub, arguments, at + 1));
                     }
+                    if sub.traits.anything {
+                        return reading.join(Meaning::of(CommandClass::Harmless));
+                    }
                     reading.enter(sub);
                     items.enter(sub);
                 } else if reading.runs(arg) {
@@ -197,12 +200,15 @@ pub(crate) fn read_plainly(
 /// A command line while it is read.
 struct Reading<'a> {
     level: &'static Level,
+    /// What it is by its level; what its words take from that stands in the meaning.
+    class: CommandClass,
     meaning: Meaning,
     operands: Vec<Arg<'a>>,
     kinds: Operands,
     given: bool,
     here: bool,
     ends: bool,
+    names: bool,
     ran: bool,
     understood: bool,
 }
@@ -211,12 +217,14 @@ impl<'a> Reading<'a> {
     fn new(level: &'static Level) -> Self {
         Self {
             level,
-            meaning: Meaning::of(level.class),
+            class: level.class,
+            meaning: Meaning::of(CommandClass::Harmless),
             operands: Vec::new(),
             kinds: level.operands,
             given: false,
             here: level.traits.here,
             ends: false,
+            names: false,
             ran: false,
             understood: true,
         }
@@ -231,19 +239,15 @@ impl<'a> Reading<'a> {
 
     /// Goes on as a subcommand. What the options before it have lowered stays so.
     fn enter(&mut self, sub: &'static Level) {
-        let lowered = self.meaning.class > self.level.class;
-        let was = self.meaning.class;
         self.level = sub;
-        self.meaning.class = if lowered { sub.class.max(was) } else { sub.class };
+        self.class = sub.class;
         self.kinds = sub.operands;
         self.here = sub.traits.here;
     }
 
     /// Adds what comes before a subcommand with a reader of its own.
     fn join(self, mut inner: Meaning) -> Meaning {
-        if self.meaning.class > self.level.class {
-            inner.lower(self.meaning.class);
-        }
+        inner.lower(self.meaning.class);
         inner.effects.splice(0..0, self.meaning.effects);
         inner.place = inner.place.or(self.meaning.place);
         inner
@@ -254,13 +258,15 @@ impl<'a> Reading<'a> {
         self.given |= level.given.contains(&option.name);
         self.here |= level.here_with.contains(&option.name);
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
-            if let Some(class) = when.class {
-                self.meaning.class = class.max(if self.understood { class } else { self.meaning.class });
-            }
+            self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
+            self.names |= when.prints_paths;
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
+        }
+        if let Some(values) = level.values {
+            values(&mut self.meaning, option.name, value);
         }
         self.does(option.does, value);
     }
@@ -326,8 +332,11 @@ impl<'a> Reading<'a> {
     }
 
     fn finish(mut self) -> Meaning {
-        // A help or version is all there is, if everything else was understood.
-        if self.ends && self.understood && self.meaning.effects.is_empty() {
+        self.meaning.lower(self.class);
+        // A help or version is all there is, if everything else was understood. A subcommand that is not listed can be an
+        // alias or a plug-in with a mind of its own.
+        let stranger = !self.level.subs.is_empty() && !self.operands.is_empty();
+        if self.ends && self.understood && !stranger && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
         }
         let traits = self.level.traits;
@@ -347,8 +356,13 @@ impl<'a> Reading<'a> {
         if !self.level.subs.is_empty() && operands.first().is_some() {
             self.meaning.lower(CommandClass::Unknown);
         }
+        // Options that are not harmless could put something else before the names.
+        let names = self.meaning.class == CommandClass::Harmless && (traits.prints_paths || self.names);
+        if names && self.names {
+            self.meaning.read(Arg::Known("."), true);
+        }
         self.meaning.prints = match traits {
-            _ if traits.prints_paths => Prints::Paths { bare: true },
+            _ if names => Prints::Paths { bare: true },
             _ if traits.passes => Prints::Input,
             _ => Prints::Anything,
         };
@@ -381,7 +395,13 @@ impl<'a> Reading<'a> {
         match kind {
             Some(Operand::Text) => {}
             Some(Operand::Reads) => self.meaning.read(arg, self.level.traits.lists),
-            Some(Operand::Revision) => readers::revision(&mut self.meaning, arg),
+            Some(Operand::Revision) => {
+                readers::revision(&mut self.meaning, arg, self.level.traits.lists);
+            }
+            Some(Operand::Pathspec) => {
+                readers::pathspec(&mut self.meaning, arg, self.level.traits.lists);
+            }
+            Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
             Some(Operand::Writes) => self.meaning.write(arg),
             Some(Operand::Into) => self.into(arg, all),
             Some(Operand::Reaches) => self.meaning.reach(arg),

@@ -3,6 +3,7 @@
 mod conditions;
 mod find;
 mod git;
+mod git_config;
 mod jq;
 mod print;
 mod ps;
@@ -18,13 +19,14 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 pub(super) use self::{
     conditions::{bracket, test},
     find::find,
-    git::{revision, shows_no_signature},
+    git::{line_range, pathspec, prints_only, remote, remote_option, revision},
+    git_config::{git_config, git_setting},
     jq::jq,
     print::{change_directory, date, number, printf},
     ps::ps,
     sed::sed,
     shells::{bash, posix, zsh},
-    tools::{command, git_config, strings, tput, xxd},
+    tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };
 
