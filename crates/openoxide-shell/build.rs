@@ -283,6 +283,7 @@ fn operands(text: &str) -> Fallible<String> {
             "reads" => "Reads",
             "revision" => "Revision",
             "pathspec" => "Pathspec",
+            "peg" => "Peg",
             "remote" => "Remote",
             "writes" => "Writes",
             "into" => "Into",

@@ -135,6 +135,8 @@ pub(crate) enum Operand {
     Revision,
     /// A path of git, which can be a pattern.
     Pathspec,
+    /// A file or address of Subversion, perhaps with a revision behind it.
+    Peg,
     /// A remote of git: its name, an address, or a directory.
     Remote,
     /// A file that is made, changed or removed.

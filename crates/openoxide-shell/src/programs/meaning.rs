@@ -401,6 +401,7 @@ impl<'a> Reading<'a> {
             Some(Operand::Pathspec) => {
                 readers::pathspec(&mut self.meaning, arg, self.level.traits.lists);
             }
+            Some(Operand::Peg) => readers::peg(&mut self.meaning, arg),
             Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
             Some(Operand::Writes) => self.meaning.write(arg),
             Some(Operand::Into) => self.into(arg, all),

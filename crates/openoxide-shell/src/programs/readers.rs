@@ -2,6 +2,7 @@
 
 mod conditions;
 mod find;
+mod forge;
 mod git;
 mod git_config;
 mod jq;
@@ -19,7 +20,8 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 pub(super) use self::{
     conditions::{bracket, test},
     find::find,
-    git::{line_range, pathspec, prints_only, remote, remote_option, revision},
+    forge::{filters_only, forge, forge_api},
+    git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
     git_config::{git_config, git_setting},
     jq::jq,
     print::{change_directory, date, number, printf},

@@ -125,6 +125,18 @@ pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
     }
 }
 
+/// Adds a file or address of Subversion, perhaps with `@REVISION` behind it.
+pub(in super::super) fn peg(meaning: &mut Meaning, arg: Arg<'_>) {
+    let Arg::Known(text) = arg else { return meaning.read(arg, false) };
+    if text.contains("://") {
+        return meaning.reach(arg);
+    }
+    meaning.read(arg, false);
+    if let Some((file, _)) = text.rsplit_once('@') {
+        meaning.read(Arg::Known(if file.is_empty() { "." } else { file }), false);
+    }
+}
+
 /// Adds the remote that an option names.
 pub(in super::super) fn remote_option(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
     if matches!(name, "remote" | "repo" | "bundle-uri") {

@@ -24,8 +24,12 @@ enum Verb {
     Other,
 }
 
-/// `git -c NAME=VALUE`.
+/// `git -c NAME=VALUE` and `git -C DIRECTORY`.
 pub(in super::super) fn git_setting(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    if name == "C" {
+        // Whatever it does, it does it there.
+        return meaning.read(Arg::Known("."), true);
+    }
     if name != "c" {
         return;
     }
