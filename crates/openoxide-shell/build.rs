@@ -73,6 +73,8 @@ struct Row {
     #[serde(default)]
     check: Option<String>,
     #[serde(default)]
+    values: Option<String>,
+    #[serde(default)]
     when: Vec<Condition>,
     #[serde(default)]
     sub: Vec<Row>,
@@ -82,13 +84,15 @@ struct Row {
 
 /// What holds instead with certain options.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Condition {
     with: String,
     class: Option<String>,
     operands: Option<String>,
     #[serde(default)]
     strict: bool,
+    #[serde(default)]
+    prints_paths: bool,
 }
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
@@ -225,9 +229,9 @@ impl Table {
                 None => "None".to_owned(),
             };
             let with = names(&when.with);
-            let strict = when.strict;
+            let (strict, paths) = (when.strict, when.prints_paths);
             whens.push(format!(
-                "When {{ with: &{with}, class: {class}, operands: {operands}, strict: {strict} }}"
+                "When {{ with: &{with}, class: {class}, operands: {operands}, strict: {strict}, prints_paths: {paths} }}"
             ));
         }
         let function = |name: &Option<String>| match name {
@@ -235,11 +239,12 @@ impl Table {
             None => "None".to_owned(),
         };
         let (check, reader) = (function(&row.check), function(&row.reader));
+        let values = function(&row.values);
         let name = self.name("LEVEL");
         writeln!(
             self.code,
             "static {name}: Level = Level {{ name: {:?}, class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
             row.names.split_whitespace().next().unwrap_or_default(),
             operands(&row.operands)?,
             options.join(", "),
@@ -337,6 +342,9 @@ fn operands(text: &str) -> Fallible<String> {
             "text" => "Text",
             "reads" => "Reads",
             "revision" => "Revision",
+            "pathspec" => "Pathspec",
+            "peg" => "Peg",
+            "remote" => "Remote",
             "writes" => "Writes",
             "into" => "Into",
             "reaches" => "Reaches",

@@ -32,6 +32,8 @@ pub(crate) struct Level {
     pub(crate) except: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
+    /// Adds what the values of options do.
+    pub(crate) values: Option<Values>,
     /// Reads the words in a way of its own.
     pub(crate) reader: Option<Reader>,
     /// Why it cannot be told what it does without operands.
@@ -45,6 +47,9 @@ pub(crate) type Reader = fn(&'static Level, Arguments<'_>, usize) -> Meaning;
 
 /// Says whether an option with its value is harmless.
 pub(crate) type Check = fn(&str, Option<Arg<'_>>) -> bool;
+
+/// Adds what the value of an option does.
+pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);
 
 /// What is true of a program as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +143,12 @@ pub(crate) enum Operand {
     Reads,
     /// A revision or path of git.
     Revision,
+    /// A path of git, which can be a pattern.
+    Pathspec,
+    /// A file or address of Subversion, perhaps with a revision behind it.
+    Peg,
+    /// A remote of git: its name, an address, or a directory.
+    Remote,
     /// A file that is made, changed or removed.
     Writes,
     /// A file that the files before it become, or a directory into which they go.
@@ -176,6 +187,8 @@ pub(crate) struct When {
     pub(crate) operands: Option<Operands>,
     /// Whether nobody expects it to run anything: then what otherwise only asks makes it opaque.
     pub(crate) strict: bool,
+    /// It prints names of files that lie below those that it reads, or below the working directory, and nothing else.
+    pub(crate) prints_paths: bool,
 }
 
 impl Operands {

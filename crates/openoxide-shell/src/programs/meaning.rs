@@ -187,10 +187,11 @@ pub(crate) fn read_plainly(
                         let inner = reader(sub, arguments, at + 1);
                         return path.of(arguments, reading.join(inner));
                     }
-                    reading.enter(sub);
                     if sub.traits.anything {
-                        return path.of(arguments, reading.finish());
+                        let inner = Meaning::of(CommandClass::Harmless);
+                        return path.of(arguments, reading.join(inner));
                     }
+                    reading.enter(sub);
                     reading.opaque(arguments, at + 1);
                     items.enter(sub);
                 } else if reading.runs(arg) {
@@ -245,6 +246,7 @@ struct Reading<'a> {
     given: bool,
     here: bool,
     ends: bool,
+    names: bool,
     ran: bool,
     understood: bool,
     strict: bool,
@@ -263,6 +265,7 @@ impl<'a> Reading<'a> {
             given: false,
             here: level.traits.here,
             ends: false,
+            names: false,
             ran: false,
             understood: true,
             strict: false,
@@ -313,10 +316,14 @@ impl<'a> Reading<'a> {
             self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
             self.strict |= when.strict;
+            self.names |= when.prints_paths;
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
             self.asked = true;
+        }
+        if let Some(values) = level.values {
+            values(&mut self.meaning, option.name, value);
         }
         self.does(option.does, value);
     }
@@ -385,8 +392,11 @@ impl<'a> Reading<'a> {
     }
 
     fn finish(mut self) -> Meaning {
-        // A help or version is all there is, if everything else was understood.
-        if self.ends && self.understood && self.meaning.effects.is_empty() {
+        self.meaning.lower(self.class);
+        // A help or version is all there is, if everything else was understood. A subcommand that is not listed can be an
+        // alias or a plug-in with a mind of its own.
+        let stranger = !self.level.subs.is_empty() && !self.operands.is_empty();
+        if self.ends && self.understood && !stranger && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
         }
         if self.strict && (self.asked || self.given_files) {
@@ -414,8 +424,14 @@ impl<'a> Reading<'a> {
         if !self.level.subs.is_empty() && operands.first().is_some() {
             self.meaning.lower(CommandClass::Unknown);
         }
+        // Options that are not harmless could put something else before the names.
+        let names =
+            self.meaning.class == CommandClass::Harmless && (traits.prints_paths || self.names);
+        if names && self.names {
+            self.meaning.read(Arg::Known("."), true);
+        }
         self.meaning.prints = match traits {
-            _ if traits.prints_paths => Prints::Paths { bare: true },
+            _ if names => Prints::Paths { bare: true },
             _ if traits.passes => Prints::Input,
             _ => Prints::Anything,
         };
@@ -459,7 +475,14 @@ impl<'a> Reading<'a> {
         match kind {
             Some(Operand::Text) => {}
             Some(Operand::Reads) => self.meaning.read(arg, self.level.traits.lists),
-            Some(Operand::Revision) => readers::revision(&mut self.meaning, arg),
+            Some(Operand::Revision) => {
+                readers::revision(&mut self.meaning, arg, self.level.traits.lists);
+            }
+            Some(Operand::Pathspec) => {
+                readers::pathspec(&mut self.meaning, arg, self.level.traits.lists);
+            }
+            Some(Operand::Peg) => readers::peg(&mut self.meaning, arg),
+            Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
             Some(Operand::Writes) => self.meaning.write(arg),
             Some(Operand::Into) => self.into(arg, all),
             Some(Operand::Reaches) => self.meaning.reach(arg),

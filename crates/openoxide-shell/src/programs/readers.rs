@@ -3,7 +3,9 @@
 mod conditions;
 mod containers;
 mod find;
+mod forge;
 mod git;
+mod git_config;
 mod jq;
 mod print;
 mod ps;
@@ -20,13 +22,15 @@ pub(super) use self::{
     conditions::{bracket, test},
     containers::mount,
     find::find,
-    git::{revision, shows_no_signature},
+    forge::{filters_only, forge, forge_api},
+    git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
+    git_config::{git_config, git_setting},
     jq::jq,
     print::{change_directory, date, number, printf},
     ps::ps,
     sed::sed,
     shells::{bash, posix, zsh},
-    tools::{command, git_config, strings, tput, xxd},
+    tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };
 

@@ -52,7 +52,8 @@ fn flag(text: &str) -> Option<()> {
     known.then_some(())
 }
 
-fn stays_within(filter: &str) -> bool {
+/// Says whether a filter reads nothing but its input.
+pub(super) fn stays_within(filter: &str) -> bool {
     filter
         .split(|each: char| !each.is_ascii_alphanumeric() && each != '_')
         .all(|word| !REACHING.contains(&word))

@@ -20,29 +20,6 @@ pub(in super::super) fn command(
     }
 }
 
-/// `git config`: the value of one name, of the sections that hold no secrets.
-pub(in super::super) fn git_config(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    harmless(shows_setting(arguments, from))
-}
-
-fn shows_setting(arguments: Arguments<'_>, from: usize) -> Option<Known> {
-    const SECTIONS: [&str; 10] =
-        ["alias", "branch", "color", "core", "fetch", "init", "merge", "pull", "remote", "user"];
-    let mut words = arguments.iter(from).peekable();
-    let scope = |word: &Arg<'_>| {
-        matches!(
-            word,
-            Arg::Known(
-                "get" | "--get" | "--get-all" | "--local" | "--global" | "--system" | "--includes"
-            )
-        )
-    };
-    while words.next_if(scope).is_some() {}
-    let Arg::Known(name) = words.next()? else { return None };
-    let section = name.split_once('.')?.0.to_ascii_lowercase();
-    (words.next().is_none() && SECTIONS.contains(&section.as_str())).then(Known::default)
-}
-
 /// `strings`: an operand `@FILE` is a file with more options.
 pub(in super::super) fn strings(
     level: &'static Level,
