@@ -29,12 +29,14 @@ struct Options {
     writes: String,
     runs: String,
     reaches: String,
+    mounts: String,
     loads: String,
     loads_flags: String,
     loads_optional: String,
     asks: String,
     asks_flags: String,
     asks_optional: String,
+    rest: String,
     ends: String,
     moves: String,
 }
@@ -56,6 +58,10 @@ struct Row {
     here_with: String,
     #[serde(default)]
     traits: String,
+    #[serde(default)]
+    opaque: String,
+    #[serde(default)]
+    except: String,
     #[serde(default)]
     reader: Option<String>,
     #[serde(default)]
@@ -79,6 +85,8 @@ struct Condition {
     with: String,
     class: Option<String>,
     operands: Option<String>,
+    #[serde(default)]
+    strict: bool,
 }
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
@@ -162,7 +170,10 @@ impl Table {
                 None => "None".to_owned(),
             };
             let with = names(&when.with);
-            whens.push(format!("When {{ with: &{with}, class: {class}, operands: {operands} }}"));
+            let strict = when.strict;
+            whens.push(format!(
+                "When {{ with: &{with}, class: {class}, operands: {operands}, strict: {strict} }}"
+            ));
         }
         let function = |name: &Option<String>| match name {
             Some(name) => format!("Some(readers::{name})"),
@@ -173,13 +184,15 @@ impl Table {
         writeln!(
             self.code,
             "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
             operands(&row.operands)?,
             options.join(", "),
             whens.join(", "),
             subs.join(", "),
             names(&row.given),
             names(&row.here_with),
+            names(&row.opaque),
+            names(&row.except),
             row.alone,
             traits(&row.traits)?,
         )?;
@@ -197,12 +210,14 @@ impl Table {
             (&options.writes, "Value", "Writes"),
             (&options.runs, "Value", "Runs"),
             (&options.reaches, "Value", "Reaches"),
+            (&options.mounts, "Value", "Mounts"),
             (&options.loads, "Value", "Loads"),
             (&options.loads_flags, "Nothing", "Loads"),
             (&options.loads_optional, "Attached", "Loads"),
             (&options.asks, "Value", "Asks"),
             (&options.asks_flags, "Nothing", "Asks"),
             (&options.asks_optional, "Attached", "Asks"),
+            (&options.rest, "Rest", "Asks"),
             (&options.ends, "Nothing", "Ends"),
             (&options.moves, "Value", "Moves"),
         ];

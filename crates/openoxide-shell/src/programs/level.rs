@@ -24,6 +24,10 @@ pub(crate) struct Level {
     pub(crate) given: &'static [&'static str],
     /// With one of these options and no operand it reads the working directory.
     pub(crate) here_with: &'static [&'static str],
+    /// A word that begins with one of these can make it run something that its words do not show.
+    pub(crate) opaque: &'static [&'static str],
+    /// An operand that holds one of these is not harmless.
+    pub(crate) except: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
     /// Reads the words in a way of its own.
@@ -94,6 +98,8 @@ pub(crate) enum Takes {
     Attached,
     /// A value, attached or in the next word, or nothing if there is no next word.
     Last,
+    /// A value, attached or in the next word; whatever follows belongs to what it starts.
+    Rest,
 }
 
 /// What an option does, or what its value is.
@@ -113,6 +119,8 @@ pub(crate) enum Does {
     Writes,
     /// The value is a host or an address.
     Reaches,
+    /// The value is a directory of this machine and where it is seen in a container, or a name.
+    Mounts,
     /// The value is a command for a shell.
     Runs,
     /// It makes the program run something that its words do not show.
@@ -164,6 +172,8 @@ pub(crate) struct When {
     pub(crate) class: Option<CommandClass>,
     /// The operands.
     pub(crate) operands: Option<Operands>,
+    /// Whether nobody expects it to run anything: then what otherwise only asks makes it opaque.
+    pub(crate) strict: bool,
 }
 
 impl Level {

@@ -137,7 +137,13 @@ impl Meaning {
             (Some(Arg::Known(to)), Some(from)) if !to.starts_with('/') => {
                 self.place = Some(format!("{from}/{to}"));
             }
-            (Some(Arg::Known(to)), _) => self.place = Some(to.to_owned()),
+            (Some(Arg::Known(to)), from) => {
+                self.place = Some(to.to_owned());
+                // What lies there decides what it does.
+                if from.is_none() {
+                    self.effects.push(Effect::Lists(Target::File(".".to_owned())));
+                }
+            }
             _ => {
                 self.lower(CommandClass::Unknown);
                 self.cannot_tell("works in a directory that is not known");
@@ -169,6 +175,7 @@ pub(crate) fn read_plainly(
         return Meaning::of(CommandClass::Harmless);
     }
     let mut reading = Reading::new(level);
+    reading.opaque(arguments, from);
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
         match item {
@@ -181,6 +188,7 @@ pub(crate) fn read_plainly(
                         return reading.join(reader(sub, arguments, at + 1));
                     }
                     reading.enter(sub);
+                    reading.opaque(arguments, at + 1);
                     items.enter(sub);
                 } else if reading.runs(arg) {
                     reading.run(arguments.tail(at));
@@ -205,6 +213,8 @@ struct Reading<'a> {
     ends: bool,
     ran: bool,
     understood: bool,
+    strict: bool,
+    asked: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -219,6 +229,18 @@ impl<'a> Reading<'a> {
             ends: false,
             ran: false,
             understood: true,
+            strict: false,
+            asked: false,
+        }
+    }
+
+    /// Looks for words that make it run something else, wherever they stand.
+    fn opaque(&mut self, arguments: Arguments<'_>, from: usize) {
+        let hides = |text: &str| self.level.opaque.iter().any(|start| text.starts_with(start));
+        let mut words = arguments.iter(from);
+        if words.any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if hides(text))) {
+            self.meaning.lower(CommandClass::Unknown);
+            self.meaning.cannot_tell(NOT_SHOWN);
         }
     }
 
@@ -258,6 +280,7 @@ impl<'a> Reading<'a> {
                 self.meaning.class = class.max(if self.understood { class } else { self.meaning.class });
             }
             self.kinds = when.operands.unwrap_or(self.kinds);
+            self.strict |= when.strict;
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
@@ -273,6 +296,7 @@ impl<'a> Reading<'a> {
             (Does::Writes, Some(value)) => self.meaning.write(value),
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
+            (Does::Mounts, Some(value)) => readers::mount(&mut self.meaning, value),
             (Does::Runs, Some(value)) => {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.run_script(value);
@@ -281,8 +305,9 @@ impl<'a> Reading<'a> {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }
-            (Does::Asks | Does::Reads | Does::Writes | Does::Reaches, _) => {
+            (Does::Asks | Does::Reads | Does::Writes | Does::Reaches | Does::Mounts, _) => {
                 self.meaning.lower(CommandClass::Unknown);
+                self.asked = true;
             }
         }
     }
@@ -329,6 +354,9 @@ impl<'a> Reading<'a> {
         // A help or version is all there is, if everything else was understood.
         if self.ends && self.understood && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
+        }
+        if self.strict && self.asked {
+            self.meaning.cannot_tell(NOT_SHOWN);
         }
         let traits = self.level.traits;
         let operands = std::mem::take(&mut self.operands);
@@ -378,6 +406,14 @@ impl<'a> Reading<'a> {
     }
 
     fn operand(&mut self, arg: Arg<'a>, kind: Option<Operand>, all: &[Arg<'a>]) {
+        let except = self.level.except;
+        let plain = match arg {
+            Arg::Known(text) => !except.iter().any(|held| text.to_ascii_lowercase().contains(held)),
+            _ => except.is_empty(),
+        };
+        if !plain {
+            self.meaning.lower(CommandClass::Unknown);
+        }
         match kind {
             Some(Operand::Text) => {}
             Some(Operand::Reads) => self.meaning.read(arg, self.level.traits.lists),

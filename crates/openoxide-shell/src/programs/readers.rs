@@ -1,6 +1,7 @@
 //! Programs whose words are a language of their own.
 
 mod conditions;
+mod containers;
 mod find;
 mod git;
 mod jq;
@@ -17,6 +18,7 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
     conditions::{bracket, test},
+    containers::mount,
     find::find,
     git::{revision, shows_no_signature},
     jq::jq,
