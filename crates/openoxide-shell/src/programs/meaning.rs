@@ -137,13 +137,7 @@ impl Meaning {
             (Some(Arg::Known(to)), Some(from)) if !to.starts_with('/') => {
                 self.place = Some(format!("{from}/{to}"));
             }
-            (Some(Arg::Known(to)), from) => {
-                self.place = Some(to.to_owned());
-                // What lies there decides what it does.
-                if from.is_none() {
-                    self.effects.push(Effect::Lists(Target::File(".".to_owned())));
-                }
-            }
+            (Some(Arg::Known(to)), _) => self.place = Some(to.to_owned()),
             _ => {
                 self.lower(CommandClass::Unknown);
                 self.cannot_tell("works in a directory that is not known");
@@ -214,6 +208,7 @@ struct Reading<'a> {
     ran: bool,
     understood: bool,
     strict: bool,
+    given_files: bool,
     asked: bool,
 }
 
@@ -230,6 +225,7 @@ impl<'a> Reading<'a> {
             ran: false,
             understood: true,
             strict: false,
+            given_files: false,
             asked: false,
         }
     }
@@ -239,6 +235,7 @@ impl<'a> Reading<'a> {
         let hides = |text: &str| self.level.opaque.iter().any(|start| text.starts_with(start));
         let mut words = arguments.iter(from);
         if words.any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if hides(text))) {
+            self.asked = true;
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(NOT_SHOWN);
         }
@@ -253,17 +250,21 @@ impl<'a> Reading<'a> {
 
     /// Goes on as a subcommand. What the options before it have lowered stays so.
     fn enter(&mut self, sub: &'static Level) {
-        let lowered = self.meaning.class > self.level.class;
-        let was = self.meaning.class;
+        let (lowered, was) = (self.is_lowered(), self.meaning.class);
         self.level = sub;
         self.meaning.class = if lowered { sub.class.max(was) } else { sub.class };
         self.kinds = sub.operands;
         self.here = sub.traits.here;
     }
 
+    /// Says whether its options did something, so that another class is none of theirs.
+    fn is_lowered(&self) -> bool {
+        self.asked || !self.understood || self.meaning.class > self.level.class
+    }
+
     /// Adds what comes before a subcommand with a reader of its own.
     fn join(self, mut inner: Meaning) -> Meaning {
-        if self.meaning.class > self.level.class {
+        if self.is_lowered() {
             inner.lower(self.meaning.class);
         }
         inner.effects.splice(0..0, self.meaning.effects);
@@ -277,18 +278,22 @@ impl<'a> Reading<'a> {
         self.here |= level.here_with.contains(&option.name);
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
             if let Some(class) = when.class {
-                self.meaning.class = class.max(if self.understood { class } else { self.meaning.class });
+                let stays = self.asked || !self.understood;
+                self.meaning.class = class.max(if stays { self.meaning.class } else { class });
             }
             self.kinds = when.operands.unwrap_or(self.kinds);
             self.strict |= when.strict;
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
+            self.asked = true;
         }
         self.does(option.does, value);
     }
 
     fn does(&mut self, does: Does, value: Option<Arg<'a>>) {
+        self.asked |= does >= Does::Asks;
+        self.given_files |= does == Does::Reads;
         match (does, value) {
             (Does::Nothing, _) => {}
             (Does::Ends, _) => self.ends = true,
@@ -307,7 +312,6 @@ impl<'a> Reading<'a> {
             }
             (Does::Asks | Does::Reads | Does::Writes | Does::Reaches | Does::Mounts, _) => {
                 self.meaning.lower(CommandClass::Unknown);
-                self.asked = true;
             }
         }
     }
@@ -355,7 +359,8 @@ impl<'a> Reading<'a> {
         if self.ends && self.understood && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
         }
-        if self.strict && self.asked {
+        if self.strict && (self.asked || self.given_files) {
+            self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(NOT_SHOWN);
         }
         let traits = self.level.traits;

@@ -116,6 +116,11 @@ impl Walk<'_> {
 
     /// Adds what a program reads, writes and reaches.
     fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass) {
+        if meaning.place.is_some() {
+            // What lies there decides what it does.
+            let here = Target::File(".".to_owned());
+            self.touch_target(call, meaning, &here, Access::Read, Touch::Names, class);
+        }
         for effect in &meaning.effects {
             match effect {
                 Effect::Reads(target) => {
