@@ -232,7 +232,12 @@ impl<'a> Reading<'a> {
 
     /// Looks for words that make it run something else, wherever they stand.
     fn opaque(&mut self, arguments: Arguments<'_>, from: usize) {
-        let hides = |text: &str| self.level.opaque.iter().any(|start| text.starts_with(start));
+        let hides = |text: &str| {
+            self.level.opaque.iter().any(|start| match start.strip_prefix('*') {
+                Some(held) => text.contains(held),
+                None => text.starts_with(start),
+            })
+        };
         let mut words = arguments.iter(from);
         if words.any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if hides(text))) {
             self.asked = true;
@@ -356,7 +361,7 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Meaning {
         // A help or version is all there is, if everything else was understood.
-        if self.ends && self.understood && self.meaning.effects.is_empty() {
+        if self.ends && self.understood && !self.asked && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
         }
         if self.strict && (self.asked || self.given_files) {

@@ -1,5 +1,6 @@
 //! Programs whose words are a language of their own.
 
+mod builds;
 mod conditions;
 mod containers;
 mod find;
@@ -7,6 +8,7 @@ mod git;
 mod jq;
 mod print;
 mod ps;
+mod python;
 mod sed;
 mod shells;
 mod tools;
@@ -17,6 +19,7 @@ use openoxide_protocol::{CommandClass, Word, Words};
 use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
+    builds::{cargo_fmt, cmake, compiler, make, prints_here},
     conditions::{bracket, test},
     containers::mount,
     find::find,
@@ -24,6 +27,7 @@ pub(super) use self::{
     jq::jq,
     print::{change_directory, date, number, printf},
     ps::ps,
+    python::python,
     sed::sed,
     shells::{bash, posix, zsh},
     tools::{command, git_config, strings, tput, xxd},
@@ -31,6 +35,7 @@ pub(super) use self::{
 };
 
 const NOT_UNDERSTOOD: &str = "its options were not understood";
+const NOT_SHOWN: &str = "it can run something that its words do not show";
 const ELSEWHERE: &str = "runs a command in another directory";
 const STARTS_SHELL: &str = "starts a shell";
 
