@@ -185,7 +185,7 @@ impl Table {
             if row.source.as_deref().unwrap_or_default().is_empty() {
                 return Err(format!("{}: no source", row.names).into());
             }
-            let level = self.level(row, &sets, None).map_err(|e| format!("{}: {e}", row.names))?;
+            let level = self.level(row, &sets, "").map_err(|e| format!("{}: {e}", row.names))?;
             for name in row.names.split_whitespace() {
                 if self.programs.insert(name.to_owned(), level.clone()).is_some() {
                     return Err(format!("`{name}` is there twice").into());
@@ -200,16 +200,21 @@ impl Table {
         &mut self,
         row: &Row,
         sets: &BTreeMap<String, String>,
-        above: Option<&str>,
+        above: &str,
     ) -> Fallible<String> {
-        let class = class(row.class.as_deref().or(above))?;
+        let class = class(row.class.as_deref())?;
+        // How options are spelled is the same for all subcommands.
+        let traits_here = format!("{above} {}", row.traits);
+        let spelled = |name: &&str| matches!(*name, "single-dash" | "abbreviations");
+        let below: Vec<&str> = traits_here.split_whitespace().filter(spelled).collect();
+        let below = below.join(" ");
         let mut options = vec![self.options(&row.options)?];
         for name in row.sets.split_whitespace() {
             options.push(sets.get(name).ok_or(format!("no set `{name}`"))?.clone());
         }
         let mut subs = BTreeMap::new();
         for sub in &row.sub {
-            let level = self.level(sub, sets, None).map_err(|e| format!("{}: {e}", sub.names))?;
+            let level = self.level(sub, sets, &below).map_err(|e| format!("{}: {e}", sub.names))?;
             for name in sub.names.split_whitespace() {
                 if subs.insert(name.to_owned(), level.clone()).is_some() {
                     return Err(format!("`{name}` is there twice").into());
@@ -255,7 +260,7 @@ impl Table {
             names(&row.opaque),
             names(&row.except),
             row.alone,
-            traits(&row.traits)?,
+            traits(&traits_here)?,
         )?;
         Ok(name)
     }

@@ -276,7 +276,12 @@ impl<'a> Reading<'a> {
 
     /// Looks for words that make it run something else, wherever they stand.
     fn opaque(&mut self, arguments: Arguments<'_>, from: usize) {
-        let hides = |text: &str| self.level.opaque.iter().any(|start| text.starts_with(start));
+        let hides = |text: &str| {
+            self.level.opaque.iter().any(|start| match start.strip_prefix('*') {
+                Some(held) => text.contains(held),
+                None => text.starts_with(start),
+            })
+        };
         let mut words = arguments.iter(from);
         if words.any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if hides(text))) {
             self.asked = true;
@@ -396,7 +401,12 @@ impl<'a> Reading<'a> {
         // A help or version is all there is, if everything else was understood. A subcommand that is not listed can be an
         // alias or a plug-in with a mind of its own.
         let stranger = !self.level.subs.is_empty() && !self.operands.is_empty();
-        if self.ends && self.understood && !stranger && self.meaning.effects.is_empty() {
+        if self.ends
+            && self.understood
+            && !stranger
+            && !self.asked
+            && self.meaning.effects.is_empty()
+        {
             return Meaning::of(CommandClass::Harmless);
         }
         if self.strict && (self.asked || self.given_files) {

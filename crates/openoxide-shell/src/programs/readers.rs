@@ -1,5 +1,6 @@
 //! Programs whose words are a language of their own.
 
+mod builds;
 mod conditions;
 mod containers;
 mod find;
@@ -9,6 +10,7 @@ mod git_config;
 mod jq;
 mod print;
 mod ps;
+mod python;
 mod sed;
 mod shells;
 mod tools;
@@ -19,6 +21,7 @@ use openoxide_protocol::{CommandClass, Word, Words};
 use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
+    builds::{cargo_fmt, cmake, compiler, make, prints_here},
     conditions::{bracket, test},
     containers::mount,
     find::find,
@@ -28,6 +31,7 @@ pub(super) use self::{
     jq::jq,
     print::{change_directory, date, number, printf},
     ps::ps,
+    python::python,
     sed::sed,
     shells::{bash, posix, zsh},
     tools::{command, strings, tput, xxd},
@@ -35,6 +39,7 @@ pub(super) use self::{
 };
 
 const NOT_UNDERSTOOD: &str = "its options were not understood";
+const NOT_SHOWN: &str = "it can run something that its words do not show";
 const ELSEWHERE: &str = "runs a command in another directory";
 const STARTS_SHELL: &str = "starts a shell";
 
