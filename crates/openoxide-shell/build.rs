@@ -71,6 +71,8 @@ struct Row {
     #[serde(default)]
     check: Option<String>,
     #[serde(default)]
+    values: Option<String>,
+    #[serde(default)]
     when: Vec<Condition>,
     #[serde(default)]
     sub: Vec<Row>,
@@ -180,11 +182,12 @@ impl Table {
             None => "None".to_owned(),
         };
         let (check, reader) = (function(&row.check), function(&row.reader));
+        let values = function(&row.values);
         let name = self.name("LEVEL");
         writeln!(
             self.code,
             "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
             operands(&row.operands)?,
             options.join(", "),
             whens.join(", "),

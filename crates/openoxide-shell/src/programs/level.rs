@@ -30,6 +30,8 @@ pub(crate) struct Level {
     pub(crate) except: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
+    /// Adds what the values of options do.
+    pub(crate) values: Option<Values>,
     /// Reads the words in a way of its own.
     pub(crate) reader: Option<Reader>,
     /// Why it cannot be told what it does without operands.
@@ -43,6 +45,9 @@ pub(crate) type Reader = fn(&'static Level, Arguments<'_>, usize) -> Meaning;
 
 /// Says whether an option with its value is harmless.
 pub(crate) type Check = fn(&str, Option<Arg<'_>>) -> bool;
+
+/// Adds what the value of an option does.
+pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);
 
 /// What is true of a program as a whole.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use super::{
 
 const NOT_UNDERSTOOD: &str = "its options were not understood";
 const NOT_SHOWN: &str = "it can run something that its words do not show";
-const UNKNOWN_FILE: &str = "it changes a file that is not known";
+const UNKNOWN_FILE: &str = "it reads or changes a file that is not known";
 
 /// What a command does, as far as its words show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,9 +114,26 @@ impl Meaning {
 
     pub(crate) fn reach(&mut self, arg: Arg<'_>) {
         self.lower(CommandClass::Unknown);
-        if let Arg::Known(address) = arg {
+        let (Arg::Known(address) | Arg::Begins(address)) = arg else { return };
+        if let Some((scheme, rest)) = address.split_once(':')
+            && scheme.eq_ignore_ascii_case("file")
+        {
+            self.read_address(rest, matches!(arg, Arg::Known(_)));
+        } else if let Arg::Known(address) = arg {
             self.effects.push(Effect::Reaches(address.to_owned()));
         }
+    }
+
+    /// Reads the file that an address names; one with patterns or codes in it stands for another.
+    fn read_address(&mut self, rest: &str, whole: bool) {
+        let path = match rest.strip_prefix("//") {
+            Some(rest) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
+            None => rest,
+        };
+        if !whole || path.contains(['%', '{', '[', '*']) {
+            self.cannot_tell(UNKNOWN_FILE);
+        }
+        self.read(Arg::Known(path), false);
     }
 
     /// Has a shell run what `arg` says.
@@ -144,6 +161,11 @@ impl Meaning {
             }
         }
     }
+}
+
+/// Says whether a command or script begins with such an operand.
+fn runs(kind: Operand) -> bool {
+    matches!(kind, Operand::Runs | Operand::Script)
 }
 
 /// Says whether what is written there is kept nowhere.
@@ -204,6 +226,7 @@ struct Reading<'a> {
     kinds: Operands,
     given: bool,
     here: bool,
+    alone: Option<&'static str>,
     ends: bool,
     ran: bool,
     understood: bool,
@@ -221,6 +244,7 @@ impl<'a> Reading<'a> {
             kinds: level.operands,
             given: false,
             here: level.traits.here,
+            alone: level.alone,
             ends: false,
             ran: false,
             understood: true,
@@ -255,6 +279,7 @@ impl<'a> Reading<'a> {
         self.meaning.class = if lowered { sub.class.max(was) } else { sub.class };
         self.kinds = sub.operands;
         self.here = sub.traits.here;
+        self.alone = sub.alone;
     }
 
     /// Says whether its options did something, so that another class is none of theirs.
@@ -282,11 +307,15 @@ impl<'a> Reading<'a> {
                 self.meaning.class = class.max(if stays { self.meaning.class } else { class });
             }
             self.kinds = when.operands.unwrap_or(self.kinds);
+            self.alone = self.alone.filter(|_| when.operands.is_none());
             self.strict |= when.strict;
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
             self.asked = true;
+        }
+        if let Some(values) = level.values {
+            values(&mut self.meaning, option.name, value);
         }
         self.does(option.does, value);
     }
@@ -319,7 +348,9 @@ impl<'a> Reading<'a> {
     fn unclear(&mut self) {
         self.understood = false;
         self.meaning.lower(CommandClass::Unknown);
-        if self.kind_of_next().is_some_and(|kind| matches!(kind, Operand::Runs | Operand::Script)) {
+        // What is not understood can move the words after it.
+        let later = self.kinds.first.iter().skip(self.operands.len());
+        if later.chain(&self.kinds.repeated).any(|kind| runs(*kind)) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
         }
     }
@@ -330,7 +361,6 @@ impl<'a> Reading<'a> {
 
     /// Says whether a command or script begins with this operand.
     fn runs(&mut self, arg: Arg<'a>) -> bool {
-        let runs = |kind| matches!(kind, Operand::Runs | Operand::Script);
         let assigns = self.level.traits.assignments
             && matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.contains('='));
         self.kind_of_next().is_some_and(runs) && !assigns
@@ -370,10 +400,11 @@ impl<'a> Reading<'a> {
             kinds.first = kinds.first.get(1..).unwrap_or_default();
         }
         self.all(&operands, kinds);
-        if operands.is_empty() && self.here {
+        if operands.len() <= kinds.first.len() && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
-        if let (true, false, Some(why)) = (operands.is_empty(), self.ran, self.level.alone) {
+        let carries = kinds.first.iter().chain(&kinds.repeated).any(|kind| runs(*kind));
+        if let (true, false, Some(why)) = (operands.is_empty() || carries, self.ran, self.alone) {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
         }

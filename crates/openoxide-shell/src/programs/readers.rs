@@ -5,6 +5,7 @@ mod containers;
 mod find;
 mod git;
 mod jq;
+mod launchers;
 mod print;
 mod ps;
 mod sed;
@@ -22,6 +23,9 @@ pub(super) use self::{
     find::find,
     git::{revision, shows_no_signature},
     jq::jq,
+    launchers::{
+        after_dashes, hidden, parallel, screen, script_or_command, setarch, tmux, tmux_format,
+    },
     print::{change_directory, date, number, printf},
     ps::ps,
     sed::sed,
@@ -77,6 +81,8 @@ fn harmless(known: Option<Known>) -> Meaning {
 enum Inside {
     /// Nothing: it runs nothing with these words.
     Nothing,
+    /// Nothing: it only prints a help or version.
+    Ends,
     /// One program.
     Command(Argv),
     /// A shell with this script.
@@ -92,6 +98,7 @@ fn carrying(level: &Level, inside: Inside) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     match inside {
         Inside::Nothing => {}
+        Inside::Ends => return Meaning::of(CommandClass::Harmless),
         Inside::Command(command) => meaning.effects.push(Effect::Runs(command)),
         Inside::Script(script) => meaning.effects.push(Effect::Script(script)),
         Inside::Unknown(why) => {

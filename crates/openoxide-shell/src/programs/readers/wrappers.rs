@@ -20,7 +20,7 @@ pub(in super::super) fn busybox(level: &Level, arguments: Arguments<'_>, from: u
 
 fn applet(arguments: Arguments<'_>, from: usize) -> Inside {
     match arguments.known(from) {
-        Some("--list" | "--list-full" | "--help") => Inside::Nothing,
+        Some("--list" | "--list-full" | "--help") => Inside::Ends,
         Some(applet) if !applet.starts_with('-') => command_at(arguments, from),
         _ if arguments.words.len() <= from => Inside::Nothing,
         _ => UNCLEAR,
@@ -33,6 +33,7 @@ pub(in super::super) fn chrt(level: &'static Level, arguments: Arguments<'_>, fr
     while let Some(item) = items.next() {
         match item {
             Item::Option { option, .. } if option.does == Does::Ends => return Meaning::of(level.class),
+            Item::Option { option, .. } if option.does == Does::Asks => return Meaning::unknown(),
             Item::Option { .. } | Item::Number => {}
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Operand(arg, at) => {
@@ -65,6 +66,7 @@ fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_spli
         match item {
             Item::Unclear => return UNCLEAR,
             Item::Option { option, .. } if option.does == Does::Ends => return Inside::Nothing,
+            Item::Option { option, .. } if option.does == Does::Loads => return UNCLEAR,
             Item::Option { option, .. } if option.does == Does::Moves => moves = true,
             Item::Option { option: Opt { name: "S" | "split-string", .. }, value } => {
                 let rest = arguments.tail(items.consumed());
@@ -248,6 +250,7 @@ pub(in super::super) fn xargs(level: &'static Level, arguments: Arguments<'_>, f
         match item {
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
+            Item::Option { option, .. } if option.does == Does::Loads => return carrying(level, UNCLEAR),
             Item::Option { option: Opt { name: "I" | "i" | "replace", .. }, value } => {
                 let Arg::Known(text) = value.unwrap_or(Arg::Known("{}")) else {
                     return carrying(level, UNCLEAR);
