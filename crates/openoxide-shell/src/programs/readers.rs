@@ -6,6 +6,7 @@ mod find;
 mod git;
 mod jq;
 mod launchers;
+mod network;
 mod print;
 mod ps;
 mod sed;
@@ -24,9 +25,10 @@ pub(super) use self::{
     git::{revision, shows_no_signature},
     jq::jq,
     launchers::{
-        after_dashes, hidden, parallel, screen, script_or_command, setarch, tmux, tmux_format,
+        after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux, tmux_format,
     },
-    print::{change_directory, date, number, printf},
+    network::{lsof, ss},
+    print::{change_directory, date, declares, number, printf, set},
     ps::ps,
     sed::sed,
     shells::{bash, posix, zsh},

@@ -81,11 +81,7 @@ impl Walk<'_> {
         let name = argv.known(0).unwrap_or_default();
         let meaning = programs::meaning(argv);
         let plain_shell = is_plain_shell(name, argv.words, &meaning) && level == 0;
-        let class = if is_harmless_builtin(name, argv.words) || plain_shell {
-            CommandClass::Harmless
-        } else {
-            meaning.class
-        };
+        let class = if plain_shell { CommandClass::Harmless } else { meaning.class };
         let place = self.place(&meaning);
         let trusted = !call.altered
             && !self.defines(name)
@@ -353,41 +349,6 @@ fn alters(argv: &Words) -> bool {
                 .is_some_and(|(variable, _)| !environment::is_harmless(variable)),
             Word::Many => true,
         })
-}
-
-/// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
-fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
-    // Alone, or with `-p`, these show every variable, also those of the environment.
-    if matches!(name, "set" | "declare" | "typeset" | "readonly" | "local")
-        && (argv.len() == 1 || argv.iter().any(|word| word == Word::Known("-p")))
-    {
-        return false;
-    }
-    matches!(
-        name,
-        "cd" | "exit"
-            | "return"
-            | "break"
-            | "continue"
-            | "shift"
-            | ":"
-            | "true"
-            | "false"
-            | "wait"
-            | "local"
-            | "declare"
-            | "typeset"
-            | "readonly"
-            | "unset"
-            | "read"
-            | "set"
-            | "getopts"
-            | "let"
-            | "umask"
-            | "times"
-            | "trap"
-            | "eval"
-    )
 }
 
 /// Returns a command for a person to read, its words quoted where that is needed.

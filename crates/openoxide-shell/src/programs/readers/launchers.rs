@@ -6,7 +6,7 @@ use super::{
     super::{
         Arg, Arguments, Effect, Meaning,
         items::{Item, items},
-        level::Level,
+        level::{Does, Level},
         meaning::read_plainly,
     },
     NOT_UNDERSTOOD, STARTS_SHELL, push,
@@ -116,19 +116,29 @@ pub(in super::super) fn setarch(level: &'static Level, arguments: Arguments<'_>,
 
 /// `parallel COMMAND … ::: ARGUMENT …`, if the words hold nothing that it or a shell would replace.
 pub(in super::super) fn parallel(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    let first = items(level, arguments, from).find_map(|item| match item {
-        Item::Operand(_, at) => Some(Some(at)),
-        Item::Unclear => Some(None),
-        Item::Option { .. } | Item::Number => None,
-    });
-    let mut meaning = Meaning::of(level.class);
-    match first.flatten().and_then(|at| parallel_scripts(arguments, at)) {
-        Some(scripts) => {
-            meaning.effects.extend(scripts.into_iter().map(Effect::Script));
-            meaning
+    let mut first = None;
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Operand(_, at) => {
+                first = Some(at);
+                break;
+            }
+            Item::Option { option, .. } if option.does == Does::Ends => {
+                return Meaning::of(CommandClass::Harmless);
+            }
+            Item::Unclear => break,
+            Item::Option { .. } | Item::Number => {}
         }
-        None => hidden(level, arguments, from),
     }
+    let mut meaning = Meaning::of(level.class);
+    match first.and_then(|at| parallel_scripts(arguments, at)) {
+        Some(scripts) => meaning.effects.extend(scripts.into_iter().map(Effect::Script)),
+        None => {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell("runs commands that it makes up from its input");
+        }
+    }
+    meaning
 }
 
 fn parallel_scripts(arguments: Arguments<'_>, at: usize) -> Option<Vec<String>> {
@@ -149,4 +159,14 @@ fn parallel_scripts(arguments: Arguments<'_>, at: usize) -> Option<Vec<String>> 
         let quoted = values.iter().map(|value| format!("'{}'", value.replace('\'', "'\\''")));
         quoted.map(|value| script.replace("{}", &value)).collect()
     })
+}
+
+/// `ip netns exec NAME COMMAND …`; with `ip -all` there is no name.
+pub(in super::super) fn netns_exec(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let all = |arg| matches!(arg, Arg::Known(text) if text.starts_with("-a") || text.starts_with("--a"));
+    if arguments.iter(1).take(from.saturating_sub(1)).any(all) {
+        meaning.cannot_tell(NOT_UNDERSTOOD);
+    }
+    meaning
 }

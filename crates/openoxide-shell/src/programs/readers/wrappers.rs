@@ -54,9 +54,12 @@ fn command_at(arguments: Arguments<'_>, at: usize) -> Inside {
     if command.words.is_empty() { Inside::Nothing } else { Inside::Command(command) }
 }
 
-/// `env`.
+/// `env`; without a command it shows the environment.
 pub(in super::super) fn env(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    carrying(level, env_of(level, arguments, from, true))
+    match env_of(level, arguments, from, true) {
+        Inside::Nothing => Meaning::unknown(),
+        inside => carrying(level, inside),
+    }
 }
 
 fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_split: bool) -> Inside {
@@ -65,7 +68,7 @@ fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_spli
     while let Some(item) = items.next() {
         match item {
             Item::Unclear => return UNCLEAR,
-            Item::Option { option, .. } if option.does == Does::Ends => return Inside::Nothing,
+            Item::Option { option, .. } if option.does == Does::Ends => return Inside::Ends,
             Item::Option { option, .. } if option.does == Does::Loads => return UNCLEAR,
             Item::Option { option, .. } if option.does == Does::Moves => moves = true,
             Item::Option { option: Opt { name: "S" | "split-string", .. }, value } => {
