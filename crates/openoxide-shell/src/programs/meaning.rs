@@ -11,7 +11,7 @@ use super::{
 
 const NOT_UNDERSTOOD: &str = "its options were not understood";
 const NOT_SHOWN: &str = "it can run something that its words do not show";
-const UNKNOWN_FILE: &str = "it changes a file that is not known";
+const UNKNOWN_FILE: &str = "it reads or changes a file that is not known";
 
 /// What a command does, as far as its words show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,9 +117,26 @@ impl Meaning {
 
     pub(crate) fn reach(&mut self, arg: Arg<'_>) {
         self.lower(CommandClass::Unknown);
-        if let Arg::Known(address) = arg {
+        let (Arg::Known(address) | Arg::Begins(address)) = arg else { return };
+        if let Some((scheme, rest)) = address.split_once(':')
+            && scheme.eq_ignore_ascii_case("file")
+        {
+            self.read_address(rest, matches!(arg, Arg::Known(_)));
+        } else if let Arg::Known(address) = arg {
             self.effects.push(Effect::Reaches(address.to_owned()));
         }
+    }
+
+    /// Reads the file that an address names; one with patterns or codes in it stands for another.
+    fn read_address(&mut self, rest: &str, whole: bool) {
+        let path = match rest.strip_prefix("//") {
+            Some(rest) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
+            None => rest,
+        };
+        if !whole || path.contains(['%', '{', '[', '*']) {
+            self.cannot_tell(UNKNOWN_FILE);
+        }
+        self.read(Arg::Known(path), false);
     }
 
     /// Has a shell run what `arg` says.
@@ -147,6 +164,11 @@ impl Meaning {
             }
         }
     }
+}
+
+/// Says whether a command or script begins with such an operand.
+fn runs(kind: Operand) -> bool {
+    matches!(kind, Operand::Runs | Operand::Script)
 }
 
 /// Says whether what is written there is kept nowhere.
@@ -245,6 +267,7 @@ struct Reading<'a> {
     kinds: Operands,
     given: bool,
     here: bool,
+    alone: Option<&'static str>,
     ends: bool,
     names: bool,
     ran: bool,
@@ -264,6 +287,7 @@ impl<'a> Reading<'a> {
             kinds: level.operands,
             given: false,
             here: level.traits.here,
+            alone: level.alone,
             ends: false,
             names: false,
             ran: false,
@@ -303,6 +327,7 @@ impl<'a> Reading<'a> {
         self.class = sub.class;
         self.kinds = sub.operands;
         self.here = sub.traits.here;
+        self.alone = sub.alone;
     }
 
     /// Adds what comes before a subcommand with a reader of its own.
@@ -320,6 +345,7 @@ impl<'a> Reading<'a> {
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
             self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
+            self.alone = self.alone.filter(|_| when.operands.is_none());
             self.strict |= when.strict;
             self.names |= when.prints_paths;
         }
@@ -361,7 +387,9 @@ impl<'a> Reading<'a> {
     fn unclear(&mut self) {
         self.understood = false;
         self.meaning.lower(CommandClass::Unknown);
-        if self.kind_of_next().is_some_and(|kind| matches!(kind, Operand::Runs | Operand::Script)) {
+        // What is not understood can move the words after it.
+        let later = self.kinds.first.iter().skip(self.operands.len());
+        if later.chain(&self.kinds.repeated).any(|kind| runs(*kind)) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
         }
     }
@@ -372,7 +400,6 @@ impl<'a> Reading<'a> {
 
     /// Says whether a command or script begins with this operand.
     fn runs(&mut self, arg: Arg<'a>) -> bool {
-        let runs = |kind| matches!(kind, Operand::Runs | Operand::Script);
         let assigns = self.level.traits.assignments
             && matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.contains('='));
         self.kind_of_next().is_some_and(runs) && !assigns
@@ -424,10 +451,11 @@ impl<'a> Reading<'a> {
         if !self.ran && kinds.run() {
             self.meaning.lower(CommandClass::Unknown); // What runs nothing shows something, or waits for input.
         }
-        if operands.is_empty() && self.here {
+        if operands.len() <= kinds.first.len() && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
-        if let (true, false, Some(why)) = (operands.is_empty(), self.ran, self.level.alone) {
+        let carries = kinds.first.iter().chain(&kinds.repeated).any(|kind| runs(*kind));
+        if let (true, false, Some(why)) = (operands.is_empty() || carries, self.ran, self.alone) {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
         }

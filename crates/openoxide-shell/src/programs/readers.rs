@@ -8,6 +8,8 @@ mod forge;
 mod git;
 mod git_config;
 mod jq;
+mod launchers;
+mod network;
 mod print;
 mod ps;
 mod python;
@@ -29,7 +31,12 @@ pub(super) use self::{
     git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
     git_config::{git_config, git_setting},
     jq::jq,
-    print::{change_directory, date, number, printf},
+    launchers::{
+        after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux,
+        tmux_format,
+    },
+    network::{lsof, ss},
+    print::{change_directory, date, declares, number, printf, set},
     ps::ps,
     python::python,
     sed::sed,
@@ -86,6 +93,8 @@ fn harmless(known: Option<Known>) -> Meaning {
 enum Inside {
     /// Nothing: it runs nothing with these words.
     Nothing,
+    /// Nothing: it only prints a help or version.
+    Ends,
     /// One program.
     Command(Argv),
     /// A shell with this script.
@@ -100,7 +109,8 @@ const UNCLEAR: Inside = Inside::Unknown(NOT_UNDERSTOOD);
 fn carrying(level: &Level, inside: Inside) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     match inside {
-        Inside::Nothing => meaning.lower(CommandClass::Unknown),
+        Inside::Nothing => {}
+        Inside::Ends => return Meaning::of(CommandClass::Harmless),
         Inside::Command(command) => meaning.effects.push(Effect::Runs(command)),
         Inside::Script(script) => meaning.effects.push(Effect::Script(script)),
         Inside::Unknown(why) => {

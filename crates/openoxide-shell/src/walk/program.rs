@@ -105,9 +105,9 @@ impl Walk<'_> {
             && !self.defines(name)
             && !(name == "env" && alters(argv.words))
             && (name != "git" || place != Place::Unknown);
-        let harmless = is_harmless_builtin(name, argv.words)
-            || level == 0 && is_plain_shell(name, argv.words, &meaning);
-        let class = match (trusted, harmless) {
+        let only_redirects = name == "exec" && argv.words.len() == 1;
+        let plain_shell = level == 0 && is_plain_shell(name, argv.words, &meaning);
+        let class = match (trusted, only_redirects || plain_shell) {
             (false, _) => CommandClass::Unknown,
             (true, true) => CommandClass::Harmless,
             (true, false) => meaning.class,
@@ -407,46 +407,6 @@ fn alters(argv: &Words) -> bool {
         }
         Word::Many => true,
     })
-}
-
-/// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
-fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
-    let option = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-'));
-    let shows = |word: Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('p'));
-    match name {
-        // Alone, or with `-p`, these show every variable, also those of the environment.
-        "declare" | "typeset" | "readonly" | "local" => {
-            return argv.iter().skip(1).any(|word| !option(&word)) && !argv.iter().any(shows);
-        }
-        "set" => return argv.len() > 1,
-        "exec" => return argv.len() == 1,
-        _ => {}
-    }
-    matches!(
-        name,
-        "cd" | "exit"
-            | "return"
-            | "break"
-            | "continue"
-            | "shift"
-            | ":"
-            | "true"
-            | "false"
-            | "wait"
-            | "unset"
-            | "read"
-            | "getopts"
-            | "let"
-            | "umask"
-            | "times"
-            | "trap"
-            | "eval"
-            | "shopt"
-            | "ulimit"
-            | "bg"
-            | "fg"
-            | "jobs"
-    )
 }
 
 /// Returns a command for a person to read, its words quoted where that is needed.

@@ -28,6 +28,21 @@ pub(in super::super) fn change_directory(
     read_plainly(level, arguments, from)
 }
 
+/// `export`, `declare` and their like: without a name, or with `-p`, they show variables.
+pub(in super::super) fn declares(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let is_option = |arg: &Arg<'_>| matches!(arg, Arg::Known(text) if text.starts_with(['-', '+']));
+    let shows =
+        |arg| matches!(arg, Arg::Known(text) if text.starts_with('-') && text.contains('p'));
+    let names = arguments.iter(from).any(|arg| !is_option(&arg));
+    let plain = names && !arguments.iter(from).any(shows);
+    harmless(plain.then(Known::default))
+}
+
+/// `set`: alone it shows every variable.
+pub(in super::super) fn set(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    harmless((arguments.words.len() > from).then(Known::default))
+}
+
 /// `printf`: as a builtin, `-v` and `%n` set a variable, and some shells compute the numbers.
 pub(in super::super) fn printf(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
     harmless(prints(arguments.words, from))

@@ -20,7 +20,7 @@ pub(in super::super) fn busybox(level: &Level, arguments: Arguments<'_>, from: u
 
 fn applet(arguments: Arguments<'_>, from: usize) -> Inside {
     match arguments.known(from) {
-        Some("--list" | "--list-full" | "--help") => Inside::Nothing,
+        Some("--list" | "--list-full" | "--help") => Inside::Ends,
         Some(applet) if !applet.starts_with('-') => command_at(arguments, from),
         _ if arguments.words.len() <= from => Inside::Nothing,
         _ => UNCLEAR,
@@ -39,6 +39,7 @@ pub(in super::super) fn chrt(
             Item::Option { option, .. } if option.does == Does::Ends => {
                 return Meaning::of(level.class);
             }
+            Item::Option { option, .. } if option.does == Does::Asks => return Meaning::unknown(),
             Item::Option { .. } | Item::Number => {}
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Operand(arg, at) => {
@@ -59,13 +60,16 @@ fn command_at(arguments: Arguments<'_>, at: usize) -> Inside {
     if command.words.is_empty() { Inside::Nothing } else { Inside::Command(command) }
 }
 
-/// `env`.
+/// `env`; without a command it shows the environment.
 pub(in super::super) fn env(
     level: &'static Level,
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    carrying(level, env_of(level, arguments, from, true))
+    match env_of(level, arguments, from, true) {
+        Inside::Nothing => Meaning::unknown(),
+        inside => carrying(level, inside),
+    }
 }
 
 fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_split: bool) -> Inside {
@@ -74,7 +78,8 @@ fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_spli
     while let Some(item) = items.next() {
         match item {
             Item::Unclear => return UNCLEAR,
-            Item::Option { option, .. } if option.does == Does::Ends => return Inside::Nothing,
+            Item::Option { option, .. } if option.does == Does::Ends => return Inside::Ends,
+            Item::Option { option, .. } if option.does == Does::Loads => return UNCLEAR,
             Item::Option { option, .. } if option.does == Does::Moves => moves = true,
             Item::Option { option: Opt { name: "S" | "split-string", .. }, value } => {
                 let rest = arguments.tail(items.consumed());
@@ -281,6 +286,9 @@ pub(in super::super) fn xargs(
         match item {
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
+            Item::Option { option, .. } if option.does == Does::Loads => {
+                return carrying(level, UNCLEAR);
+            }
             Item::Option { option: Opt { name: "I" | "i" | "replace", .. }, value } => {
                 let Arg::Known(text) = value.unwrap_or(Arg::Known("{}")) else {
                     return carrying(level, UNCLEAR);
