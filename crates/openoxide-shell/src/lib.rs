@@ -20,6 +20,8 @@
 pub mod arity;
 pub mod danger;
 pub mod findings;
+#[cfg(test)]
+mod notation;
 mod programs;
 mod syntax;
 mod text;

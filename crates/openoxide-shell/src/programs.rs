@@ -9,6 +9,8 @@ mod items;
 mod level;
 mod meaning;
 mod readers;
+#[cfg(test)]
+mod tests;
 
 use openoxide_protocol::CommandClass;
 

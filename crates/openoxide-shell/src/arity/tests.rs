@@ -1,5 +1,5 @@
 use super::*;
-use crate::options::notation::words;
+use crate::notation::words;
 
 fn prefix(line: &str) -> u8 {
     prefix_len(&words(line))

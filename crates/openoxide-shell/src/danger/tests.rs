@@ -1,5 +1,5 @@
 use super::*;
-use crate::options::notation::words;
+use crate::notation::words;
 
 fn breaks(line: &str) -> bool {
     let path = |text| AbsPath::new(text).unwrap();

@@ -1,0 +1,216 @@
+//! The cases of `programs/cases/*.txt`: what a command means, a line each.
+//!
+//! `class | command | effects`. Without effects the last column may be left out. A command is read as a shell would read
+//! a simple one; `$x` stands for words that are not known, an unquoted `*` or `?` for names of files.
+
+use std::{fs, path::Path};
+
+use openoxide_protocol::{CommandClass, Word, Words};
+
+use super::{Argv, Effect, Meaning, Paths, Target, level, meaning};
+
+#[test]
+fn every_case_means_what_it_says() {
+    let mut wrong = Vec::new();
+    for file in files() {
+        #[expect(clippy::disallowed_methods, reason = "the cases are files")]
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Err(difference) = check(line) {
+                let name = file.file_name().unwrap().to_string_lossy();
+                wrong.push(format!("{name}:{}: {line}\n    {difference}", number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn files() -> Vec<std::path::PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/cases");
+    let mut files: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "txt"));
+    files.sort();
+    files
+}
+
+/// Compares one line with what the table says.
+fn check(line: &str) -> Result<(), String> {
+    let (class, rest) = line.split_once('|').ok_or("there is no command")?;
+    // A command may hold a `|` of its own.
+    let (command, effects) = match rest.rsplit_once('|') {
+        Some((command, effects)) if is_effects(effects.trim()) => (command, effects.trim()),
+        _ => (rest, ""),
+    };
+    let argv = words(command.trim());
+    let found = meaning(argv.as_arguments());
+    let found = (show_class(found.class), show_effects(&found));
+    if found == (class.trim(), effects.to_owned()) {
+        Ok(())
+    } else {
+        Err(format!("it is: {} | {}", found.0, found.1))
+    }
+}
+
+fn is_effects(text: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["reads", "lists", "writes", "reaches", "runs", "script", "unknown", "in"];
+    text.is_empty() || WORDS.contains(&text.split([' ', ',']).next().unwrap_or_default())
+}
+
+fn show_class(class: CommandClass) -> &'static str {
+    match class {
+        CommandClass::Harmless => "harmless",
+        CommandClass::Edits => "edits",
+        CommandClass::Unknown => "asks",
+    }
+}
+
+fn show_effects(meaning: &Meaning) -> String {
+    let place = meaning.place.iter().map(|place| format!("in {place}"));
+    let effects = meaning.effects.iter().map(|effect| match effect {
+        Effect::Reads(target) => format!("reads {}", show_target(target)),
+        Effect::Lists(target) => format!("lists {}", show_target(target)),
+        Effect::Writes(target) => format!("writes {}", show_target(target)),
+        Effect::Reaches(address) => format!("reaches {address}"),
+        Effect::Runs(command) => format!("runs {}", show_command(command)),
+        Effect::Script(script) => format!("script {script}"),
+        Effect::Unknown(_) => "unknown".to_owned(),
+    });
+    place.chain(effects).collect::<Vec<_>>().join(", ")
+}
+
+fn show_target(target: &Target) -> &str {
+    let (Target::File(text) | Target::Pattern(text)) = target;
+    text
+}
+
+/// Words that are not known end in three dots.
+fn show_command(command: &Argv) -> String {
+    let show = |(index, word)| match word {
+        Word::Known(text) => text.to_owned(),
+        Word::Begins(text) => format!("{text}..."),
+        Word::Many => {
+            let paths = command.paths.iter().find(|(at, _)| *at == index);
+            match paths {
+                Some((_, Paths::Pattern(pattern))) => pattern.clone(),
+                _ => "...".to_owned(),
+            }
+        }
+    };
+    command.words.iter().enumerate().map(show).collect::<Vec<_>>().join(" ")
+}
+
+/// What is known of one word while it is read.
+#[derive(Default)]
+struct Piece {
+    text: String,
+    /// The place in `text` from which on it is not known.
+    unknown: Option<usize>,
+    /// It may become any number of words.
+    splits: bool,
+    pattern: bool,
+    there: bool,
+}
+
+fn words(command: &str) -> Argv {
+    let mut argv = Argv::default();
+    let mut piece = Piece::default();
+    let mut letters = command.chars().peekable();
+    while let Some(letter) = letters.next() {
+        piece.there |= letter != ' ';
+        match letter {
+            ' ' => end(&mut argv, std::mem::take(&mut piece)),
+            '\'' => piece.text.extend(letters.by_ref().take_while(|letter| *letter != '\'')),
+            '"' => {
+                while let Some(letter) = letters.next().filter(|letter| *letter != '"') {
+                    match letter {
+                        '\\' if letters.peek().is_some_and(|next| "\\\"$`".contains(*next)) => {
+                            piece.text.extend(letters.next());
+                        }
+                        '$' if letters.next_if(char::is_ascii_lowercase).is_some() => {
+                            piece.unknown.get_or_insert(piece.text.len());
+                        }
+                        _ => piece.text.push(letter),
+                    }
+                }
+            }
+            '\\' => piece.text.extend(letters.next()),
+            '$' if letters.next_if_eq(&'\'').is_some() => {
+                let text: String = letters.by_ref().take_while(|letter| *letter != '\'').collect();
+                piece.text.push_str(&text.replace("\\n", "\n").replace("\\t", "\t"));
+            }
+            '$' if letters.next_if(char::is_ascii_lowercase).is_some() => piece.splits = true,
+            '*' | '?' => {
+                piece.pattern = true;
+                piece.text.push(letter);
+            }
+            _ => piece.text.push(letter),
+        }
+    }
+    end(&mut argv, piece);
+    argv
+}
+
+fn end(argv: &mut Argv, piece: Piece) {
+    match piece {
+        Piece { there: false, .. } => {}
+        Piece { splits: true, .. } => argv.words.push_many(),
+        Piece { unknown: Some(at), text, .. } => {
+            argv.words.push_piece(&text[..at]);
+            argv.words.push_unknown_piece();
+            argv.words.end_word();
+        }
+        Piece { pattern: true, text, .. } => {
+            let pattern = Paths::Pattern(text);
+            argv.paths.push((argv.words.len(), pattern));
+            argv.words.push_many();
+        }
+        Piece { text, .. } => argv.words.push(&text),
+    }
+}
+
+/// What an option stands for elsewhere in its row is there, or the row says less than it seems to say.
+#[test]
+fn every_option_that_a_row_names_twice_is_there() {
+    let mut missing = Vec::new();
+    for (name, top) in level::all() {
+        let mut levels = vec![(name.to_owned(), vec![top])];
+        while let Some((name, path)) = levels.pop() {
+            let level = *path.last().unwrap();
+            let whens = level.whens.iter().flat_map(|when| when.with);
+            let named = level.given.iter().chain(level.here_with).chain(whens);
+            for option in named {
+                if !path.iter().any(|level| level.option(option).is_some()) {
+                    missing.push(format!("{name}: {option}"));
+                }
+            }
+            for (sub, below) in level.subs {
+                let path = path.iter().copied().chain([*below]).collect();
+                levels.push((format!("{name} {sub}"), path));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no such options: {missing:#?}");
+}
+
+/// The options are searched by halves.
+#[test]
+fn options_and_subcommands_are_sorted() {
+    for (name, level) in level::all() {
+        let sorted = level.options.iter().all(|set| set.is_sorted_by_key(|option| option.name));
+        assert!(sorted && level.subs.is_sorted_by_key(|(name, _)| *name), "{name}");
+    }
+}
+
+/// The cases are read as they are written.
+#[test]
+fn words_are_read_as_a_shell_reads_them() {
+    let argv = words(r#"a 'b c' "d$e" *.rs f\ g $x ''"#);
+    assert_eq!(show_command(&argv), "a b c d... *.rs f g ... ");
+    let words: Words = argv.words;
+    assert_eq!(words.len(), 7);
+}
