@@ -37,6 +37,8 @@ struct Options {
     asks_optional: String,
     ends: String,
     moves: String,
+    into: String,
+    writes_optional: String,
 }
 
 /// A program or subcommand.
@@ -54,6 +56,8 @@ struct Row {
     given: String,
     #[serde(default)]
     here_with: String,
+    #[serde(default)]
+    cuts: String,
     #[serde(default)]
     traits: String,
     #[serde(default)]
@@ -173,13 +177,14 @@ impl Table {
         writeln!(
             self.code,
             "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, cuts: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
             operands(&row.operands)?,
             options.join(", "),
             whens.join(", "),
             subs.join(", "),
             names(&row.given),
             names(&row.here_with),
+            names(&row.cuts),
             row.alone,
             traits(&row.traits)?,
         )?;
@@ -205,6 +210,8 @@ impl Table {
             (&options.asks_optional, "Attached", "Asks"),
             (&options.ends, "Nothing", "Ends"),
             (&options.moves, "Value", "Moves"),
+            (&options.into, "Value", "Into"),
+            (&options.writes_optional, "Attached", "Writes"),
         ];
         let mut all = BTreeMap::new();
         for (text, takes, does) in kinds {
@@ -276,6 +283,7 @@ fn operands(text: &str) -> Fallible<String> {
             "revision" => "Revision",
             "writes" => "Writes",
             "into" => "Into",
+            "changes" => "Changes",
             "reaches" => "Reaches",
             "asks" => "Asks",
             "runs" => "Runs",

@@ -24,6 +24,8 @@ pub(crate) struct Level {
     pub(crate) given: &'static [&'static str],
     /// With one of these options and no operand it reads the working directory.
     pub(crate) here_with: &'static [&'static str],
+    /// With one of these options it prints something else than the lines that it reads.
+    pub(crate) cuts: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
     /// Reads the words in a way of its own.
@@ -111,6 +113,8 @@ pub(crate) enum Does {
     Asks,
     /// The value names a file that is made, changed or removed.
     Writes,
+    /// The value is a directory into which the operands go.
+    Into,
     /// The value is a host or an address.
     Reaches,
     /// The value is a command for a shell.
@@ -130,6 +134,8 @@ pub(crate) enum Operand {
     Revision,
     /// A file that is made, changed or removed.
     Writes,
+    /// A file that is read and changed or removed.
+    Changes,
     /// A file that the files before it become, or a directory into which they go.
     Into,
     /// A host or an address.

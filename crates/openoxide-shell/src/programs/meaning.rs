@@ -173,7 +173,7 @@ pub(crate) fn read_plainly(
     while let Some(item) = items.next() {
         match item {
             Item::Option { option, value } => reading.option(option, value),
-            Item::Number => {}
+            Item::Number => reading.number(),
             Item::Unclear => reading.unclear(),
             Item::Operand(arg, at) => {
                 if let Some(sub) = reading.sub(arg) {
@@ -200,8 +200,11 @@ struct Reading<'a> {
     meaning: Meaning,
     operands: Vec<Arg<'a>>,
     kinds: Operands,
+    /// The directory that an option names for what the operands become.
+    target: Option<Arg<'a>>,
     given: bool,
     here: bool,
+    cuts: bool,
     ends: bool,
     ran: bool,
     understood: bool,
@@ -214,7 +217,9 @@ impl<'a> Reading<'a> {
             meaning: Meaning::of(level.class),
             operands: Vec::new(),
             kinds: level.operands,
+            target: None,
             given: false,
+            cuts: false,
             here: level.traits.here,
             ends: false,
             ran: false,
@@ -253,6 +258,7 @@ impl<'a> Reading<'a> {
         let level = self.level;
         self.given |= level.given.contains(&option.name);
         self.here |= level.here_with.contains(&option.name);
+        self.cuts |= level.cuts.contains(&option.name);
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
             if let Some(class) = when.class {
                 self.meaning.class = class.max(if self.understood { class } else { self.meaning.class });
@@ -271,6 +277,7 @@ impl<'a> Reading<'a> {
             (Does::Ends, _) => self.ends = true,
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
             (Does::Writes, Some(value)) => self.meaning.write(value),
+            (Does::Into, Some(value)) => self.target = Some(value),
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
             (Does::Runs, Some(value)) => {
@@ -281,10 +288,14 @@ impl<'a> Reading<'a> {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }
-            (Does::Asks | Does::Reads | Does::Writes | Does::Reaches, _) => {
+            (Does::Asks | Does::Reads | Does::Writes | Does::Into | Does::Reaches, _) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
         }
+    }
+
+    fn number(&mut self) {
+        self.cuts |= self.level.cuts.contains(&"numbers");
     }
 
     fn unclear(&mut self) {
@@ -337,6 +348,9 @@ impl<'a> Reading<'a> {
             kinds.first = kinds.first.get(1..).unwrap_or_default();
         }
         self.all(&operands, kinds);
+        if let Some(target) = self.target {
+            self.into(target, &operands);
+        }
         if operands.is_empty() && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
@@ -349,7 +363,9 @@ impl<'a> Reading<'a> {
         }
         self.meaning.prints = match traits {
             _ if traits.prints_paths => Prints::Paths { bare: true },
-            _ if traits.passes => Prints::Input,
+            _ if traits.passes && !self.cuts && self.understood && self.meaning.effects.is_empty() => {
+                Prints::Input
+            }
             _ => Prints::Anything,
         };
         self.meaning
@@ -383,7 +399,11 @@ impl<'a> Reading<'a> {
             Some(Operand::Reads) => self.meaning.read(arg, self.level.traits.lists),
             Some(Operand::Revision) => readers::revision(&mut self.meaning, arg),
             Some(Operand::Writes) => self.meaning.write(arg),
-            Some(Operand::Into) => self.into(arg, all),
+            Some(Operand::Changes) => {
+                self.meaning.read(arg, self.level.traits.lists);
+                self.meaning.write(arg);
+            }
+            Some(Operand::Into) => self.into_last(arg, all),
             Some(Operand::Reaches) => self.meaning.reach(arg),
             Some(Operand::Loads) => {
                 self.meaning.lower(CommandClass::Unknown);
@@ -395,16 +415,47 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Writes to a place: it becomes the file, or holds it under its name.
-    fn into(&mut self, place: Arg<'a>, all: &[Arg<'a>]) {
-        self.meaning.write(place);
-        let Arg::Known(place) = place else { return };
-        for source in all.iter().take(all.len().saturating_sub(1)) {
-            let (Arg::Known(source) | Arg::Begins(source)) = source else { continue };
-            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            if !matches!(name, "" | "." | "..") {
-                self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
+    /// The last operand is a place for those before it. Alone it is a file that gets its name in this directory.
+    fn into_last(&mut self, place: Arg<'a>, all: &[Arg<'a>]) {
+        match all.split_last() {
+            Some((_, sources)) if !sources.is_empty() => self.into(place, sources),
+            _ => {
+                self.meaning.read(place, self.level.traits.lists);
+                self.into(Arg::Known("."), all);
             }
         }
     }
+
+    /// Writes to a place: it becomes the file, or holds it under its name.
+    fn into(&mut self, place: Arg<'a>, sources: &[Arg<'a>]) {
+        self.meaning.write(place);
+        let Arg::Known(place) = place else { return };
+        for source in sources {
+            match source {
+                Arg::Known(source) => self.into_under_name(place, source),
+                // Names that begin with a dot could be those of settings that are not there yet.
+                Arg::Paths(Paths::Pattern(pattern)) if !last_part(pattern).starts_with('.') => {
+                    let name = last_part(pattern);
+                    let target = format!("{}/{name}", place.trim_end_matches('/'));
+                    self.meaning.effects.push(Effect::Writes(Target::Pattern(target)));
+                }
+                Arg::Paths(Paths::Below { roots, .. }) if roots.is_empty() => {}
+                Arg::Begins(_) | Arg::Paths(_) | Arg::Many => {
+                    self.meaning.lower(CommandClass::Unknown);
+                    self.meaning.cannot_tell(UNKNOWN_FILE);
+                }
+            }
+        }
+    }
+
+    fn into_under_name(&mut self, place: &str, source: &str) {
+        let name = last_part(source.trim_end_matches('/'));
+        if !matches!(name, "" | "." | "..") {
+            self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
+        }
+    }
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
