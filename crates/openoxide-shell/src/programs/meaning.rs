@@ -349,7 +349,7 @@ impl<'a> Reading<'a> {
         }
         self.all(&operands, kinds);
         if let Some(target) = self.target {
-            self.into(target, &operands);
+            self.put_into(target, &operands);
         }
         if operands.is_empty() && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
@@ -403,7 +403,7 @@ impl<'a> Reading<'a> {
                 self.meaning.read(arg, self.level.traits.lists);
                 self.meaning.write(arg);
             }
-            Some(Operand::Into) => self.into_last(arg, all),
+            Some(Operand::Into) => self.put_last(arg, all),
             Some(Operand::Reaches) => self.meaning.reach(arg),
             Some(Operand::Loads) => {
                 self.meaning.lower(CommandClass::Unknown);
@@ -416,23 +416,23 @@ impl<'a> Reading<'a> {
     }
 
     /// The last operand is a place for those before it. Alone it is a file that gets its name in this directory.
-    fn into_last(&mut self, place: Arg<'a>, all: &[Arg<'a>]) {
+    fn put_last(&mut self, place: Arg<'a>, all: &[Arg<'a>]) {
         match all.split_last() {
-            Some((_, sources)) if !sources.is_empty() => self.into(place, sources),
+            Some((_, sources)) if !sources.is_empty() => self.put_into(place, sources),
             _ => {
                 self.meaning.read(place, self.level.traits.lists);
-                self.into(Arg::Known("."), all);
+                self.put_into(Arg::Known("."), all);
             }
         }
     }
 
     /// Writes to a place: it becomes the file, or holds it under its name.
-    fn into(&mut self, place: Arg<'a>, sources: &[Arg<'a>]) {
+    fn put_into(&mut self, place: Arg<'a>, sources: &[Arg<'a>]) {
         self.meaning.write(place);
         let Arg::Known(place) = place else { return };
         for source in sources {
             match source {
-                Arg::Known(source) => self.into_under_name(place, source),
+                Arg::Known(source) => self.put_under_name(place, source),
                 // Names that begin with a dot could be those of settings that are not there yet.
                 Arg::Paths(Paths::Pattern(pattern)) if !last_part(pattern).starts_with('.') => {
                     let name = last_part(pattern);
@@ -448,7 +448,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn into_under_name(&mut self, place: &str, source: &str) {
+    fn put_under_name(&mut self, place: &str, source: &str) {
         let name = last_part(source.trim_end_matches('/'));
         if !matches!(name, "" | "." | "..") {
             self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
