@@ -197,7 +197,10 @@ pub(crate) fn read_plainly(
 /// A command line while it is read.
 struct Reading<'a> {
     level: &'static Level,
+    /// What it does; its class is what the options have made of it.
     meaning: Meaning,
+    /// What it is without them.
+    class: CommandClass,
     operands: Vec<Arg<'a>>,
     kinds: Operands,
     /// The directory that an option names for what the operands become.
@@ -214,7 +217,8 @@ impl<'a> Reading<'a> {
     fn new(level: &'static Level) -> Self {
         Self {
             level,
-            meaning: Meaning::of(level.class),
+            meaning: Meaning::of(CommandClass::Harmless),
+            class: level.class,
             operands: Vec::new(),
             kinds: level.operands,
             target: None,
@@ -236,19 +240,15 @@ impl<'a> Reading<'a> {
 
     /// Goes on as a subcommand. What the options before it have lowered stays so.
     fn enter(&mut self, sub: &'static Level) {
-        let lowered = self.meaning.class > self.level.class;
-        let was = self.meaning.class;
         self.level = sub;
-        self.meaning.class = if lowered { sub.class.max(was) } else { sub.class };
+        self.class = sub.class;
         self.kinds = sub.operands;
         self.here = sub.traits.here;
     }
 
     /// Adds what comes before a subcommand with a reader of its own.
     fn join(self, mut inner: Meaning) -> Meaning {
-        if self.meaning.class > self.level.class {
-            inner.lower(self.meaning.class);
-        }
+        inner.lower(self.meaning.class);
         inner.effects.splice(0..0, self.meaning.effects);
         inner.place = inner.place.or(self.meaning.place);
         inner
@@ -260,9 +260,7 @@ impl<'a> Reading<'a> {
         self.here |= level.here_with.contains(&option.name);
         self.cuts |= level.cuts.contains(&option.name);
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
-            if let Some(class) = when.class {
-                self.meaning.class = class.max(if self.understood { class } else { self.meaning.class });
-            }
+            self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
         }
         if level.check.is_some_and(|check| !check(option.name, value)) {
@@ -341,6 +339,7 @@ impl<'a> Reading<'a> {
         if self.ends && self.understood && self.meaning.effects.is_empty() {
             return Meaning::of(CommandClass::Harmless);
         }
+        self.meaning.lower(self.class);
         let traits = self.level.traits;
         let operands = std::mem::take(&mut self.operands);
         let mut kinds = self.kinds;

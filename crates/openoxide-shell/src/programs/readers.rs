@@ -1,13 +1,20 @@
 //! Programs whose words are a language of their own.
 
+mod awk;
+mod awk_words;
 mod conditions;
+mod files;
 mod find;
 mod git;
 mod jq;
+mod miller;
+mod pager;
 mod print;
 mod ps;
 mod sed;
+mod sed_script;
 mod shells;
+mod tar;
 mod tools;
 mod wrappers;
 
@@ -16,14 +23,19 @@ use openoxide_protocol::{CommandClass, Word, Words};
 use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
+    awk::awk,
     conditions::{bracket, test},
+    files::{addresses, compresses, copies, dd, links, remote, seven_zip, unpacks},
     find::find,
     git::{revision, shows_no_signature},
-    jq::jq,
+    jq::{jq, yq},
+    miller::mlr,
+    pager::{pager, printenv, searches},
     print::{change_directory, date, number, printf},
     ps::ps,
     sed::sed,
     shells::{bash, posix, zsh},
+    tar::tar,
     tools::{command, git_config, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };
