@@ -41,6 +41,8 @@ struct Options {
     rest: String,
     ends: String,
     moves: String,
+    into: String,
+    writes_optional: String,
 }
 
 /// A program or subcommand.
@@ -58,6 +60,8 @@ struct Row {
     given: String,
     #[serde(default)]
     here_with: String,
+    #[serde(default)]
+    cuts: String,
     #[serde(default)]
     traits: String,
     #[serde(default)]
@@ -249,7 +253,7 @@ impl Table {
         writeln!(
             self.code,
             "static {name}: Level = Level {{ name: {:?}, class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, opaque: &{}, except: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, cuts: &{}, opaque: &{}, except: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
             row.names.split_whitespace().next().unwrap_or_default(),
             operands(&row.operands)?,
             options.join(", "),
@@ -257,6 +261,7 @@ impl Table {
             subs.join(", "),
             names(&row.given),
             names(&row.here_with),
+            names(&row.cuts),
             names(&row.opaque),
             names(&row.except),
             row.alone,
@@ -286,6 +291,8 @@ impl Table {
             (&options.rest, "Rest", "Asks"),
             (&options.ends, "Nothing", "Ends"),
             (&options.moves, "Value", "Moves"),
+            (&options.into, "Value", "Into"),
+            (&options.writes_optional, "Attached", "Writes"),
         ];
         let mut all = BTreeMap::new();
         for (text, takes, does) in kinds {
@@ -352,6 +359,7 @@ fn operands(text: &str) -> Fallible<String> {
             "remote" => "Remote",
             "writes" => "Writes",
             "into" => "Into",
+            "changes" => "Changes",
             "reaches" => "Reaches",
             "asks" => "Asks",
             "runs" => "Runs",

@@ -30,6 +30,8 @@ pub(crate) struct Level {
     pub(crate) opaque: &'static [&'static str],
     /// An operand that holds one of these is not harmless.
     pub(crate) except: &'static [&'static str],
+    /// With one of these options it prints something else than the lines that it reads.
+    pub(crate) cuts: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
     /// Adds what the values of options do.
@@ -124,6 +126,8 @@ pub(crate) enum Does {
     Asks,
     /// The value names a file that is made, changed or removed.
     Writes,
+    /// The value is a directory into which the operands go.
+    Into,
     /// The value is a host or an address.
     Reaches,
     /// The value is a directory of this machine and where it is seen in a container, or a name.
@@ -151,6 +155,8 @@ pub(crate) enum Operand {
     Remote,
     /// A file that is made, changed or removed.
     Writes,
+    /// A file that is read and changed or removed.
+    Changes,
     /// A file that the files before it become, or a directory into which they go.
     Into,
     /// A host or an address.

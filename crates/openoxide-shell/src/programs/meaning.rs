@@ -200,7 +200,7 @@ pub(crate) fn read_plainly(
     while let Some(item) = items.next() {
         match item {
             Item::Option { option, value } => reading.option(option, value),
-            Item::Number => {}
+            Item::Number => reading.number(),
             Item::Unclear => reading.unclear(),
             Item::Operand(arg, at) => {
                 if let Some(sub) = reading.sub(arg) {
@@ -265,9 +265,12 @@ struct Reading<'a> {
     class: CommandClass,
     operands: Vec<Arg<'a>>,
     kinds: Operands,
+    /// The directory that an option names for what the operands become.
+    target: Option<Arg<'a>>,
     given: bool,
     here: bool,
     alone: Option<&'static str>,
+    cuts: bool,
     ends: bool,
     names: bool,
     ran: bool,
@@ -285,7 +288,9 @@ impl<'a> Reading<'a> {
             class: level.class,
             operands: Vec::new(),
             kinds: level.operands,
+            target: None,
             given: false,
+            cuts: false,
             here: level.traits.here,
             alone: level.alone,
             ends: false,
@@ -342,6 +347,7 @@ impl<'a> Reading<'a> {
         let level = self.level;
         self.given |= level.given.contains(&option.name);
         self.here |= level.here_with.contains(&option.name);
+        self.cuts |= level.cuts.contains(&option.name);
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
             self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
@@ -367,6 +373,7 @@ impl<'a> Reading<'a> {
             (Does::Ends, _) => self.ends = true,
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
             (Does::Writes, Some(value)) => self.meaning.write(value),
+            (Does::Into, Some(value)) => self.target = Some(value),
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
             (Does::Mounts, Some(value)) => readers::mount(&mut self.meaning, value),
@@ -378,10 +385,17 @@ impl<'a> Reading<'a> {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }
-            (Does::Asks | Does::Reads | Does::Writes | Does::Reaches | Does::Mounts, _) => {
+            (
+                Does::Asks | Does::Reads | Does::Writes | Does::Into | Does::Reaches | Does::Mounts,
+                _,
+            ) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
         }
+    }
+
+    fn number(&mut self) {
+        self.cuts |= self.level.cuts.contains(&"numbers");
     }
 
     fn unclear(&mut self) {
@@ -451,6 +465,9 @@ impl<'a> Reading<'a> {
         if !self.ran && kinds.run() {
             self.meaning.lower(CommandClass::Unknown); // What runs nothing shows something, or waits for input.
         }
+        if let Some(target) = self.target {
+            self.put_into(target, &operands);
+        }
         if operands.len() <= kinds.first.len() && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
@@ -470,7 +487,13 @@ impl<'a> Reading<'a> {
         }
         self.meaning.prints = match traits {
             _ if names => Prints::Paths { bare: true },
-            _ if traits.passes => Prints::Input,
+            _ if traits.passes
+                && !self.cuts
+                && self.understood
+                && self.meaning.effects.is_empty() =>
+            {
+                Prints::Input
+            }
             _ => Prints::Anything,
         };
         self.meaning
@@ -522,7 +545,11 @@ impl<'a> Reading<'a> {
             Some(Operand::Peg) => readers::peg(&mut self.meaning, arg),
             Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
             Some(Operand::Writes) => self.meaning.write(arg),
-            Some(Operand::Into) => self.into(arg, all),
+            Some(Operand::Changes) => {
+                self.meaning.read(arg, self.level.traits.lists);
+                self.meaning.write(arg);
+            }
+            Some(Operand::Into) => self.put_last(arg, all),
             Some(Operand::Reaches) => self.meaning.reach(arg),
             Some(Operand::Loads) => {
                 self.meaning.lower(CommandClass::Unknown);
@@ -534,16 +561,47 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Writes to a place: it becomes the file, or holds it under its name.
-    fn into(&mut self, place: Arg<'a>, all: &[Arg<'a>]) {
-        self.meaning.write(place);
-        let Arg::Known(place) = place else { return };
-        for source in all.iter().take(all.len().saturating_sub(1)) {
-            let (Arg::Known(source) | Arg::Begins(source)) = source else { continue };
-            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            if !matches!(name, "" | "." | "..") {
-                self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
+    /// The last operand is a place for those before it. Alone it is a file that gets its name in this directory.
+    fn put_last(&mut self, place: Arg<'a>, all: &[Arg<'a>]) {
+        match all.split_last() {
+            Some((_, sources)) if !sources.is_empty() => self.put_into(place, sources),
+            _ => {
+                self.meaning.read(place, self.level.traits.lists);
+                self.put_into(Arg::Known("."), all);
             }
         }
     }
+
+    /// Writes to a place: it becomes the file, or holds it under its name.
+    fn put_into(&mut self, place: Arg<'a>, sources: &[Arg<'a>]) {
+        self.meaning.write(place);
+        let Arg::Known(place) = place else { return };
+        for source in sources {
+            match source {
+                Arg::Known(source) => self.put_under_name(place, source),
+                // Names that begin with a dot could be those of settings that are not there yet.
+                Arg::Paths(Paths::Pattern(pattern)) if !last_part(pattern).starts_with('.') => {
+                    let name = last_part(pattern);
+                    let target = format!("{}/{name}", place.trim_end_matches('/'));
+                    self.meaning.effects.push(Effect::Writes(Target::Pattern(target)));
+                }
+                Arg::Paths(Paths::Below { roots, .. }) if roots.is_empty() => {}
+                Arg::Begins(_) | Arg::Paths(_) | Arg::Many => {
+                    self.meaning.lower(CommandClass::Unknown);
+                    self.meaning.cannot_tell(UNKNOWN_FILE);
+                }
+            }
+        }
+    }
+
+    fn put_under_name(&mut self, place: &str, source: &str) {
+        let name = last_part(source.trim_end_matches('/'));
+        if !matches!(name, "" | "." | "..") {
+            self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
+        }
+    }
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }

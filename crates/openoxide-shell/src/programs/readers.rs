@@ -1,20 +1,27 @@
 //! Programs whose words are a language of their own.
 
+mod awk;
+mod awk_words;
 mod builds;
 mod conditions;
 mod containers;
+mod files;
 mod find;
 mod forge;
 mod git;
 mod git_config;
 mod jq;
 mod launchers;
+mod miller;
 mod network;
+mod pager;
 mod print;
 mod ps;
 mod python;
 mod sed;
+mod sed_script;
 mod shells;
+mod tar;
 mod tools;
 mod wrappers;
 
@@ -23,24 +30,29 @@ use openoxide_protocol::{CommandClass, Word, Words};
 use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
+    awk::awk,
     builds::{cargo_fmt, cmake, compiler, make, prints_here},
     conditions::{bracket, test},
     containers::mount,
+    files::{addresses, compresses, copies, dd, links, rsync_remote, seven_zip, unpacks},
     find::find,
     forge::{filters_only, forge, forge_api},
     git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
     git_config::{git_config, git_setting},
-    jq::jq,
+    jq::{jq, yq},
     launchers::{
         after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux,
         tmux_format,
     },
+    miller::mlr,
     network::{lsof, ss},
+    pager::{pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
     python::python,
     sed::sed,
     shells::{bash, posix, zsh},
+    tar::tar,
     tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };

@@ -49,7 +49,7 @@ impl Walk<'_> {
         let meaning = self.exec(call, call.arguments(), call.text.to_owned(), 0);
         self.only_bash |= portable::differs(&call.argv);
         let function = functions && self.defines(name);
-        let prints = if function { None } else { self.printed(&meaning) };
+        let prints = if function { None } else { self.printed(call, &meaning) };
         let failed = if function {
             self.call_function(call, name, meaning)
         } else {
@@ -212,10 +212,10 @@ impl Walk<'_> {
     }
 
     /// Returns below which directories the files lie whose names a command prints, if it prints nothing else.
-    fn printed(&self, meaning: &Meaning) -> Option<Paths> {
+    fn printed(&self, call: &Call<'_>, meaning: &Meaning) -> Option<Paths> {
         match meaning.prints {
             Prints::Anything => None,
-            Prints::Input => self.stdin.as_ref().map(|(paths, _)| paths.clone()),
+            Prints::Input => self.inherited(call),
             Prints::Paths { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {

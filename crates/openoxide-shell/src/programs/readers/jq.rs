@@ -1,60 +1,167 @@
-//! `jq`: a filter can read the environment and other files, so it is searched for the words that do.
+//! `jq` and `yq`: a filter can read the environment and other files, so it is searched for the words that do.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::CommandClass;
 
-use super::{
-    super::{Arguments, Meaning, level::Level},
-    Known, harmless,
+use super::super::{
+    Arg, Arguments, Meaning,
+    items::{Item, items},
+    level::{Does, Level, Opt},
+    meaning::read_plainly,
 };
 
-const FLAGS: &str = "nrcRajSCMseh";
+/// The builtins and keywords of jq that reach beyond the input.
+pub(super) const OF_JQ: [&str; 6] =
+    ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
 
-/// The builtins and keywords that reach beyond the input.
-const REACHING: [&str; 7] =
-    ["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_filename"];
+/// Those of yq; `system` runs a command.
+const OF_YQ: [&str; 15] = [
+    "env",
+    "ENV",
+    "import",
+    "include",
+    "modulemeta",
+    "get_search_list",
+    "strenv",
+    "envsubst",
+    "load",
+    "load_str",
+    "load_base64",
+    "load_props",
+    "load_xml",
+    "eval",
+    "system",
+];
 
-/// Reads a whole command.
-pub(in super::super) fn jq(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {
-    harmless(judge(arguments.words))
-}
-
-fn judge(argv: &Words) -> Option<Known> {
-    let mut known = Known::default();
-    let mut words = argv.iter().skip(1);
-    let mut filter = None;
-    let mut operands_only = false;
-    while let Some(word) = words.next() {
-        let Word::Known(text) = word else { return None };
-        match text {
-            _ if operands_only || !text.starts_with('-') || text == "-" => match filter {
-                None => filter = Some(text),
-                Some(_) => known.read(text),
-            },
-            "--" => operands_only = true,
-            "--arg" | "--argjson" => {
-                words.nth(1).filter(|word| *word != Word::Many)?;
+/// Reads a whole command of jq.
+pub(in super::super) fn jq(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = Meaning::of(level.class);
+    let (mut filter, mut ends) = (None, false);
+    let mut items = items(level, arguments, from);
+    while let Some(item) = items.next() {
+        match item {
+            Item::Option { option: Opt { name: "arg" | "argjson", .. }, .. } => {
+                // The second word of its value.
+                if !matches!(items.next(), Some(Item::Operand(..))) {
+                    meaning.lower(CommandClass::Unknown);
+                }
             }
-            "--slurpfile" | "--rawfile" => known.read_word(words.nth(1)?)?,
-            "--indent" => words.next().filter(|word| *word != Word::Many).map(|_| ())?,
-            _ => flag(text)?,
+            Item::Option { option: Opt { name: "rawfile" | "slurpfile", .. }, .. } => {
+                match items.next() {
+                    Some(Item::Operand(file, _)) => meaning.read(file, false),
+                    _ => meaning.lower(CommandClass::Unknown),
+                }
+            }
+            Item::Option { option, value } if option.does == Does::Asks => {
+                meaning.lower(CommandClass::Unknown);
+                value.into_iter().for_each(|file| meaning.read(file, false));
+                filter = filter.or(Some(Arg::Known(".")));
+            }
+            Item::Option { option, .. } => ends |= option.does == Does::Ends,
+            Item::Operand(arg, _) if filter.is_none() => filter = Some(arg),
+            Item::Operand(arg, _) => meaning.read(arg, false),
+            Item::Number => {}
+            Item::Unclear => meaning.lower(CommandClass::Unknown),
         }
     }
-    stays_within(filter?).then_some(known)
+    let plain = match filter {
+        None => ends,
+        Some(Arg::Known(filter)) => stays_within(filter, &OF_JQ),
+        Some(_) => false,
+    };
+    if !plain {
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
 }
 
-fn flag(text: &str) -> Option<()> {
-    let long = "--null-input --raw-output --compact-output --raw-input --ascii-output \
-        --join-output --sort-keys --color-output --monochrome-output --slurp --exit-status \
-        --tab --seq --stream --stream-errors --unbuffered --raw-output0";
-    let short = text.strip_prefix('-')?;
-    let known =
-        long.split(' ').any(|each| each == text) || short.chars().all(|each| FLAGS.contains(each));
-    known.then_some(())
+/// Reads a whole command of yq. A single operand is the file, if there is one of this name.
+pub(in super::super) fn yq(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let (mut filter, mut in_place, mut first) = (None, false, true);
+    let mut files = Vec::new();
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option: Opt { name: "expression", .. }, value } => filter = value,
+            Item::Option { option: Opt { name: "i" | "inplace" | "in-place", .. }, .. } => {
+                in_place = true;
+            }
+            Item::Operand(Arg::Known("e" | "eval" | "ea" | "eval-all"), _)
+                if std::mem::take(&mut first) => {}
+            Item::Operand(arg, _) => files.push(arg),
+            Item::Option { .. } | Item::Number | Item::Unclear => {}
+        }
+    }
+    let mut files = files.as_slice();
+    if let (None, Some((expression, rest))) = (filter, files.split_first()) {
+        filter = Some(*expression);
+        files = if rest.is_empty() { files } else { rest };
+    }
+    for file in files {
+        meaning.read(*file, false);
+        if in_place {
+            meaning.write(*file);
+        }
+    }
+    if !matches!(filter, Some(Arg::Known(filter)) if stays_within(filter, &OF_YQ)) {
+        meaning.lower(CommandClass::Unknown);
+    }
+    if !matches!(filter, Some(Arg::Known(filter)) if stays_within(filter, &["system"])) {
+        meaning.cannot_tell("its expression can run programs");
+    }
+    meaning
 }
 
-/// Says whether a filter reads nothing but its input.
-pub(super) fn stays_within(filter: &str) -> bool {
-    filter
-        .split(|each: char| !each.is_ascii_alphanumeric() && each != '_')
-        .all(|word| !REACHING.contains(&word))
+/// Says whether a filter holds none of these words but as names of fields, and in texts that are nothing else.
+pub(super) fn stays_within(filter: &str, reaching: &[&str]) -> bool {
+    let mut rest = filter;
+    let mut before = ' ';
+    while let Some(letter) = rest.chars().next() {
+        let end = if letter == '"' {
+            match end_of_text(rest) {
+                Some(end) => end,
+                // A text with code in it: its words count, wherever they stand.
+                None => return !words(rest).any(|word| reaching.contains(&word)),
+            }
+        } else {
+            let word = words(rest).next().unwrap_or_default();
+            let end = if is_word(letter) { word.len() } else { letter.len_utf8() };
+            if is_word(letter) && before != '.' && reaching.contains(&word) {
+                return false;
+            }
+            end
+        };
+        // `..` and `.` in front of a blank are no fields.
+        before = if before == '.' && letter == '.' { ' ' } else { letter };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    true
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|each: char| !is_word(each))
+}
+
+/// Returns where a text ends that holds no code.
+fn end_of_text(quoted: &str) -> Option<usize> {
+    let mut letters = quoted.char_indices().skip(1);
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some(at + 1),
+            '\\' => drop(letters.next().filter(|(_, each)| *each != '(')?),
+            _ => {}
+        }
+    }
+    None
 }

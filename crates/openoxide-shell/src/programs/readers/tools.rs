@@ -29,6 +29,7 @@ pub(in super::super) fn strings(
     let mut meaning = read_plainly(level, arguments, from);
     if arguments.iter(from).any(|arg| matches!(arg, Arg::Known(text) if text.starts_with('@'))) {
         meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("its options lie in a file");
     }
     meaning
 }
@@ -47,38 +48,68 @@ fn shows_capability(argv: &Words) -> Option<Known> {
     (PRINTING.contains(&argv.known(1)?) && argv.iter().skip(2).all(number)).then(Known::default)
 }
 
-/// `xxd`: reads its first operand and writes its second. It looks at two letters of each option, whatever follows, so
-/// only options of two letters are certain.
-pub(in super::super) fn xxd(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {
-    harmless(dumps(arguments.words))
-}
-
-fn dumps(argv: &Words) -> Option<Known> {
-    let mut known = Known::default();
-    let mut words = argv.iter().skip(1);
-    let mut files = 0;
-    while let Some(word) = words.next() {
-        let Word::Known(text) = word else { return None };
-        let number = match text {
-            "-a" | "-b" | "-e" | "-u" | "-d" | "-p" | "-ps" | "-i" | "-E" | "-C" => continue,
-            "-c" | "-g" | "-l" | "-s" | "-o" => words.next()?,
-            _ if text.starts_with('-') && text != "-" => {
-                let attached = ["-c", "-g", "-l", "-s", "-o"];
-                Word::Known(attached.iter().find_map(|option| text.strip_prefix(option))?)
-            }
-            file => {
-                files += 1;
-                known.read(file);
-                continue;
+/// `xxd`: reads its first operand and writes its second. It looks at two letters of each option, and options come first.
+pub(in super::super) fn xxd(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = Meaning::of(level.class);
+    let mut words = arguments.iter(from).peekable();
+    while let Some(arg) = words.next_if(|arg| !matches!(arg, Arg::Known("-"))) {
+        let option = match arg {
+            Arg::Known(text) if text.starts_with('-') => text,
+            _ => {
+                dumps(&mut meaning, arg, words);
+                return meaning;
             }
         };
-        let Word::Known(number) = number else { return None };
-        is_offset(number).then_some(())?;
+        let option = option.strip_prefix("--").unwrap_or(option).trim_start_matches('-');
+        match takes_value(option) {
+            Some(true) => drop(words.next()),
+            Some(false) => {}
+            None => meaning.lower(CommandClass::Unknown),
+        }
     }
-    (files <= 1).then_some(known)
+    if let Some(arg) = words.next() {
+        dumps(&mut meaning, arg, words);
+    }
+    meaning
 }
 
-fn is_offset(number: &str) -> bool {
-    let digits = number.trim_start_matches(['+', '-']);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'x')
+fn dumps<'a>(meaning: &mut Meaning, first: Arg<'a>, mut rest: impl Iterator<Item = Arg<'a>>) {
+    meaning.read(first, false);
+    if let Arg::Paths(_) | Arg::Many = first {
+        meaning.write(Arg::Many);
+    }
+    rest.next().into_iter().for_each(|output| meaning.write(output));
+    if rest.next().is_some() {
+        meaning.lower(CommandClass::Unknown);
+    }
+}
+
+/// Says whether the next word belongs to an option; nothing if there is no such option.
+fn takes_value(option: &str) -> Option<bool> {
+    let mut letters = option.chars();
+    let letter = letters.next()?;
+    let rest = letters.as_str();
+    let named = match letter {
+        'a' | 'b' | 'e' | 'u' | 'p' | 'i' | 'C' | 'd' | 'r' | 'E' | 'v' | 'h' | 't' => {
+            return Some(false);
+        }
+        'c' if "apitalize".starts_with(rest) && rest.len() > 1 => return Some(false),
+        'c' => "ols",
+        'g' => "roup",
+        'l' => "en",
+        'n' => "ame",
+        'o' => "ffset",
+        's' if "kip".starts_with(rest) && !rest.is_empty() => "kip",
+        's' => "eek",
+        'R' => "",
+        _ => return None,
+    };
+    Some(
+        rest.is_empty()
+            || rest.starts_with(|each: char| each.is_ascii_lowercase()) && named.starts_with(rest),
+    )
 }

@@ -1,0 +1,131 @@
+//! `awk`: a script is harmless if it neither runs programs nor writes, and reads no files but its operands. It is read word
+//! by word; what two kinds of awk could read in two ways is not understood.
+
+use super::{
+    super::{
+        Arg, Arguments, Meaning,
+        items::{Item, items},
+        level::{Does, Level, Opt},
+        meaning::read_plainly,
+    },
+    awk_words::{Token, tokens},
+};
+use openoxide_protocol::CommandClass;
+
+/// Reads a whole command.
+pub(in super::super) fn awk(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let (mut scripted, mut ends) = (false, false);
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option: Opt { name: "e" | "source", .. }, value } => {
+                scripted = true;
+                script(&mut meaning, value);
+            }
+            Item::Option { option, .. } => {
+                scripted |= option.does == Does::Loads;
+                ends |= option.does == Does::Ends;
+            }
+            Item::Operand(arg, _) if !scripted => {
+                scripted = true;
+                script(&mut meaning, Some(arg));
+            }
+            Item::Operand(Arg::Known(text), _) if is_assignment(text) => {}
+            Item::Operand(arg, _) => meaning.read(arg, false),
+            Item::Number | Item::Unclear => {}
+        }
+    }
+    if !scripted && !ends {
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
+}
+
+/// Says whether an operand sets a variable before the files behind it.
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.starts_with(|each: char| each.is_ascii_digit())
+            && !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+fn script(meaning: &mut Meaning, script: Option<Arg<'_>>) {
+    let Some(Arg::Known(text)) = script else {
+        meaning.lower(CommandClass::Unknown);
+        return meaning.cannot_tell("runs a script that is not known");
+    };
+    match tokens(text) {
+        Some(tokens) => judge(meaning, &tokens),
+        None => {
+            meaning.lower(CommandClass::Unknown);
+            if may_run_or_write(text) {
+                meaning.cannot_tell("its script can run programs or write files");
+            }
+        }
+    }
+}
+
+/// Says whether a script that is not understood holds something that could run or write.
+fn may_run_or_write(script: &str) -> bool {
+    script.contains(['>', '|', '@']) || script.contains("system") || script.contains("extension")
+}
+
+/// Goes through a script. A `>` behind `print` and outside of parentheses names a file, elsewhere it compares.
+fn judge(meaning: &mut Meaning, tokens: &[Token<'_>]) {
+    let (mut depth, mut printing) = (0_usize, None);
+    let mut tokens = tokens.iter().peekable();
+    while let Some(token) = tokens.next() {
+        match *token {
+            Token::Word("print" | "printf") => printing = Some(depth),
+            Token::Word(word) => judge_word(meaning, word),
+            Token::Sign('(' | '[') => depth += 1,
+            Token::Sign(')' | ']') => depth = depth.saturating_sub(1),
+            Token::Sign('{' | '}') => printing = None,
+            Token::Sign(';') | Token::Line => printing = printing.filter(|at| *at < depth),
+            Token::Sign('|' | '@') => runs(meaning),
+            Token::Sign('>') if printing == Some(depth) => {
+                tokens.next_if(|next| **next == Token::Sign('>'));
+                let target = tokens.next().copied();
+                let end = match tokens.peek() {
+                    None | Some(Token::Sign(';' | '}') | Token::Line) => true,
+                    Some(_) => false,
+                };
+                writes(meaning, target.filter(|_| end));
+            }
+            Token::Sign(_) | Token::Text(_) | Token::Regex => {}
+        }
+    }
+}
+
+fn runs(meaning: &mut Meaning) {
+    meaning.lower(CommandClass::Unknown);
+    meaning.cannot_tell("its script runs programs");
+}
+
+fn judge_word(meaning: &mut Meaning, word: &str) {
+    match word {
+        "system" | "extension" => runs(meaning),
+        // They show the environment, read other files, or call by name.
+        "ENVIRON" | "ARGV" | "ARGC" | "SYMTAB" | "FUNCTAB" | "getline" => {
+            meaning.lower(CommandClass::Unknown);
+        }
+        _ => {}
+    }
+}
+
+fn writes(meaning: &mut Meaning, target: Option<Token<'_>>) {
+    match target {
+        Some(Token::Text(file)) if !file.starts_with("/inet") && !file.contains('\\') => {
+            meaning.write(Arg::Known(file));
+        }
+        _ => {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell("its script writes to a file that is not known");
+        }
+    }
+}

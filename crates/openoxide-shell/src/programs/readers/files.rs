@@ -1,0 +1,255 @@
+//! Programs that copy, link, pack and unpack: what they write is told by their operands, or lies in what they read.
+
+use openoxide_protocol::CommandClass;
+
+use super::super::{
+    Arg, Arguments, Effect, Meaning, Target,
+    items::{Item, items},
+    level::{Does, Level, Opt},
+    meaning::read_plainly,
+};
+
+const UNKNOWN_FILES: &str = "it writes files that are not known";
+
+/// `cp`: what lies in a directory goes under names of its own to the place; `--parents` keeps the directories before it.
+pub(in super::super) fn copies(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let (mut recursive, mut merges, mut parents) = (false, false, false);
+    let mut operands = Vec::new();
+    let mut target = None;
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option, value } => match option.name {
+                "r" | "R" | "a" | "recursive" | "archive" => recursive = true,
+                "T" | "no-target-directory" => merges = true,
+                "parents" => parents = true,
+                "t" | "target-directory" => target = value,
+                _ => {}
+            },
+            Item::Operand(arg, _) => operands.push(arg),
+            Item::Number | Item::Unclear => {}
+        }
+    }
+    let place = if target.is_some() { target } else { operands.pop() };
+    let Some(Arg::Known(place)) = place else { return meaning };
+    let names = |arg: &Arg<'_>| matches!(arg, Arg::Known(text) if is_contents(text));
+    if recursive && (merges || operands.iter().any(names)) && holds_settings(place) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(UNKNOWN_FILES);
+    }
+    if parents {
+        for operand in &operands {
+            let Arg::Known(source) = operand else { continue };
+            meaning.write(Arg::Known(&format!("{place}/{source}")));
+        }
+    }
+    meaning
+}
+
+/// Says whether what lies in a directory is meant, and not the directory by its name.
+fn is_contents(source: &str) -> bool {
+    matches!(source.trim_end_matches('/').rsplit('/').next(), None | Some("" | "." | ".."))
+}
+
+/// Says whether a place is one where settings lie: the working directory, what is above it, or anywhere else.
+fn holds_settings(place: &str) -> bool {
+    place.starts_with(['/', '~']) || place.split('/').all(|part| matches!(part, "" | "." | ".."))
+}
+
+/// `ln`: the target of a symbolic link counts from where the link lies.
+pub(in super::super) fn links(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let mut symbolic = false;
+    let mut target = None;
+    let mut operands = Vec::new();
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option: Opt { name: "s" | "symbolic", .. }, .. } => symbolic = true,
+            Item::Option { option, value } if option.does == Does::Into => target = value,
+            Item::Operand(arg, _) => operands.push(arg),
+            Item::Option { .. } | Item::Number | Item::Unclear => {}
+        }
+    }
+    let place = match (target, operands.len()) {
+        (Some(place), _) => Some(place),
+        (None, 0 | 1) => None,
+        (None, _) => operands.pop(),
+    };
+    let Some(Arg::Known(place)) = place.filter(|_| symbolic) else { return meaning };
+    let above = place.trim_end_matches('/').rsplit_once('/').map_or(".", |(above, _)| above);
+    for operand in &operands {
+        let Arg::Known(source) = operand else { continue };
+        if !source.starts_with('/') {
+            meaning.read(Arg::Known(&format!("{above}/{source}")), false);
+            meaning.read(Arg::Known(&format!("{place}/{source}")), false);
+        }
+    }
+    meaning
+}
+
+/// `dd`: its words are `name=value`.
+pub(in super::super) fn dd(_: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let mut meaning = Meaning::of(CommandClass::Harmless);
+    for arg in arguments.iter(from) {
+        match arg {
+            Arg::Known("--help" | "--version" | "--") => {}
+            Arg::Known(text) => match text.split_once('=') {
+                Some(("if", file)) => meaning.read(Arg::Known(file), false),
+                Some(("of", file)) => meaning.write(Arg::Known(file)),
+                Some((
+                    "bs" | "cbs" | "count" | "ibs" | "obs" | "iseek" | "oseek" | "seek" | "skip"
+                    | "conv" | "iflag" | "oflag" | "status",
+                    _,
+                )) => {}
+                _ => meaning.lower(CommandClass::Unknown),
+            },
+            Arg::Begins(text) => match text.split_once('=') {
+                Some(("if", beginning)) => meaning.read(Arg::Begins(beginning), false),
+                Some((name, _)) if !name.is_empty() && name != "of" => {
+                    meaning.lower(CommandClass::Unknown);
+                }
+                _ => meaning.write(arg),
+            },
+            Arg::Paths(_) | Arg::Many => meaning.write(arg),
+        }
+    }
+    meaning
+}
+
+/// Compressors: each file becomes another with an ending more, or one less.
+pub(in super::super) fn compresses(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    if meaning.class == CommandClass::Harmless {
+        return meaning;
+    }
+    let mut suffix = None;
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option: Opt { name: "S" | "suffix", .. }, value } => {
+                suffix = value;
+            }
+            // The file can hold the name that it gets.
+            Item::Option { option: Opt { name: "N" | "name", .. }, .. } => {
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell(UNKNOWN_FILES);
+            }
+            _ => {}
+        }
+    }
+    let mut unpacked = Vec::new();
+    for effect in &meaning.effects {
+        let Effect::Writes(Target::File(file)) = effect else { continue };
+        let ending = match suffix {
+            Some(Arg::Known(suffix)) => file.strip_suffix(suffix),
+            _ => file.rsplit_once('.').map(|(name, _)| name),
+        };
+        unpacked.extend(ending.map(str::to_owned));
+    }
+    for file in unpacked.iter().filter(|file| !file.is_empty() && !file.ends_with('/')) {
+        meaning.write(Arg::Known(file));
+    }
+    meaning
+}
+
+/// Programs that write what an archive holds: without another place, into the working directory.
+pub(in super::super) fn unpacks(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let ends = items(level, arguments, from)
+        .any(|item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends));
+    let writes = meaning.effects.iter().any(|effect| matches!(effect, Effect::Writes(_)));
+    if meaning.class != CommandClass::Harmless && !writes && !ends {
+        meaning.write(Arg::Known("."));
+    }
+    meaning
+}
+
+/// `7z`: `-spf` takes the whole paths that an archive holds.
+pub(in super::super) fn seven_zip(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let extracts = matches!(arguments.known(from), Some("e" | "x"));
+    let writes = meaning.effects.iter().any(|effect| matches!(effect, Effect::Writes(_)));
+    let prints = arguments.iter(from).any(|arg| arg == Arg::Known("-so"));
+    if extracts && prints && meaning.class == level.class && !writes {
+        meaning.class = CommandClass::Harmless;
+    } else if extracts && !writes {
+        meaning.write(Arg::Known("."));
+    }
+    let whole = |arg| match arg {
+        Arg::Known(text) | Arg::Begins(text) => text.starts_with("-spf"),
+        Arg::Paths(_) | Arg::Many => false,
+    };
+    if arguments.iter(from).any(whole) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(UNKNOWN_FILES);
+    }
+    for arg in arguments.iter(from) {
+        let Arg::Known(text) = arg else { continue };
+        if let Some(list) = text.strip_prefix('@') {
+            meaning.lower(CommandClass::Unknown);
+            meaning.read(Arg::Known(list), false);
+        }
+        // They remove what was packed, or send it.
+        if text.starts_with("-sdel") || text.starts_with("-seml") {
+            meaning.lower(CommandClass::Unknown);
+        }
+    }
+    meaning
+}
+
+/// Programs whose files can be those of another host: `host:path`, `host::module`, `rsync://host`.
+pub(in super::super) fn rsync_remote(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    reaching(read_plainly(level, arguments, from), |file| {
+        let before = file.split('/').next().unwrap_or_default();
+        before.contains(':')
+    })
+}
+
+/// Programs whose files can be addresses.
+pub(in super::super) fn addresses(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    reaching(read_plainly(level, arguments, from), |file| {
+        let before = file.split('/').next().unwrap_or_default();
+        before.len() > 2 && before.ends_with(':') || before.starts_with("file:")
+    })
+}
+
+fn reaching(mut meaning: Meaning, is_elsewhere: impl Fn(&str) -> bool) -> Meaning {
+    for effect in &mut meaning.effects {
+        let (Effect::Reads(Target::File(file)) | Effect::Writes(Target::File(file))) = effect
+        else {
+            continue;
+        };
+        if is_elsewhere(file) {
+            *effect = Effect::Reaches(std::mem::take(file));
+            meaning.class = CommandClass::Unknown;
+        }
+    }
+    meaning
+}

@@ -1,0 +1,153 @@
+//! Pagers, and what else shows things.
+
+use openoxide_protocol::CommandClass;
+
+use super::super::{
+    Arg, Arguments, Effect, Meaning, Prints,
+    items::{Item, items},
+    level::Level,
+    meaning::read_plainly,
+};
+
+/// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
+/// could end what it belongs to.
+pub(in super::super) fn pager(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let types = |arg| match arg {
+        Arg::Known(text) => text.contains(char::is_control) || is_typed(text),
+        Arg::Begins(text) => text.starts_with('+'),
+        Arg::Paths(_) | Arg::Many => false,
+    };
+    if arguments.iter(from).any(types) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("it is given commands");
+    }
+    meaning
+}
+
+/// Says whether a word is a command that is not plain.
+fn is_typed(text: &str) -> bool {
+    let Some(command) = text.strip_prefix('+') else { return false };
+    let command = command.trim_start_matches('+');
+    let end = matches!(command, "" | "g" | "G" | "F");
+    let line = command.bytes().all(|byte| byte.is_ascii_digit());
+    !(end || line || command.starts_with(['/', '?']))
+}
+
+/// `printenv NAME`: of the environment it shows what is no secret.
+pub(in super::super) fn printenv(
+    _: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let plain = |arg| {
+        matches!(
+            arg,
+            Arg::Known(
+                "CI" | "COLUMNS"
+                    | "DISPLAY"
+                    | "EDITOR"
+                    | "HOME"
+                    | "HOSTNAME"
+                    | "LANG"
+                    | "LANGUAGE"
+                    | "LC_ALL"
+                    | "LC_CTYPE"
+                    | "LINES"
+                    | "LOGNAME"
+                    | "NODE_ENV"
+                    | "NO_COLOR"
+                    | "OLDPWD"
+                    | "PAGER"
+                    | "PATH"
+                    | "PWD"
+                    | "SHELL"
+                    | "SHLVL"
+                    | "TERM"
+                    | "TMPDIR"
+                    | "TZ"
+                    | "USER"
+                    | "VIRTUAL_ENV"
+                    | "VISUAL"
+                    | "--help"
+                    | "--version"
+            )
+        )
+    };
+    let some = arguments.iter(from).next().is_some();
+    if some && arguments.iter(from).all(plain) {
+        Meaning::of(CommandClass::Harmless)
+    } else {
+        Meaning::unknown()
+    }
+}
+
+/// `grep -l`, `rg --files`: what they print are names of files, and nothing else.
+pub(in super::super) fn searches(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let (mut names, mut other, mut operands) = (false, false, 0);
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option, .. } => {
+                names |= matches!(
+                    option.name,
+                    "l" | "L" | "files" | "files-with-matches" | "files-without-match"
+                );
+                // Some of these print more, whatever else is asked for.
+                other |= matches!(
+                    option.name,
+                    "json"
+                        | "stats"
+                        | "debug"
+                        | "trace"
+                        | "type-list"
+                        | "generate"
+                        | "vimgrep"
+                        | "color"
+                        | "colour"
+                        | "p"
+                        | "pretty"
+                        | "hyperlink-format"
+                        | "label"
+                        | "path-separator"
+                        | "passthru"
+                        | "passthrough"
+                        | "c"
+                        | "count"
+                        | "count-matches"
+                        | "o"
+                        | "only-matching"
+                        | "replace"
+                        | "r"
+                        | "f"
+                        | "file"
+                        | "ignore-file"
+                        | "exclude-from"
+                ) && !(option.name == "r" && level.option("recursive").is_some());
+            }
+            Item::Operand(..) => operands += 1,
+            Item::Number => {}
+            Item::Unclear => other = true,
+        }
+    }
+    if names && !other && meaning.class == CommandClass::Harmless {
+        // Without a place they leave `./` out.
+        let placed = operands > 0 && !reads_here(&meaning);
+        meaning.prints = Prints::Paths { bare: !placed };
+    }
+    meaning
+}
+
+fn reads_here(meaning: &Meaning) -> bool {
+    meaning.effects.iter().any(
+        |effect| matches!(effect, Effect::Reads(super::super::Target::File(file)) if file == "."),
+    )
+}
