@@ -81,7 +81,8 @@ fn is_clear_pattern(pattern: &str) -> bool {
         return false;
     }
     let (directories, last) = pattern.rsplit_once('/').unwrap_or(("", pattern));
-    let is_open = |part: &str| !part.contains('*') || matches!(part, "*" | "**") || begins_plainly(part);
+    let is_open =
+        |part: &str| !part.contains('*') || matches!(part, "*" | "**") || begins_plainly(part);
     directories.split('/').all(is_open) && (matches!(last, "*" | "**") || is_kind_of_file(last))
 }
 
@@ -116,7 +117,8 @@ pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
         meaning.cannot_tell("its address can run a program");
     } else if text.contains("://") {
         meaning.reach(arg);
-    } else if let Some((host, path)) = text.split_once(':').filter(|(host, _)| !host.contains('/')) {
+    } else if let Some((host, path)) = text.split_once(':').filter(|(host, _)| !host.contains('/'))
+    {
         let host = host.rsplit('@').next().unwrap_or(host);
         meaning.reach(Arg::Known(&format!("ssh://{host}/{path}")));
     } else if text.contains('/') || text.starts_with('.') {
@@ -172,7 +174,9 @@ pub(in super::super) fn line_range(meaning: &mut Meaning, name: &str, value: Opt
 pub(in super::super) fn prints_only(name: &str, value: Option<Arg<'_>>) -> bool {
     match (name, value) {
         ("submodule", None | Some(Arg::Known("log" | "short"))) => true,
-        ("submodule", Some(_)) | ("format", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => false,
+        ("submodule", Some(_)) | ("format", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => {
+            false
+        }
         ("pretty", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => false,
         ("format" | "pretty", Some(Arg::Known(text))) => {
             let built_in = matches!(

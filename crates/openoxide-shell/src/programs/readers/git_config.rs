@@ -48,8 +48,8 @@ fn is_plain_setting(name: &str, value: &str) -> bool {
     const SECTIONS: [&str; 5] = ["advice", "color", "column", "versionsort", "i18n"];
     const NAMES: &str = "blame.blankboundary blame.coloring blame.date blame.showemail blame.showroot branch.sort \
         branch.autosetupmerge branch.autosetuprebase commit.verbose core.abbrev core.autocrlf core.bigfilethreshold \
-        core.commentchar core.compression core.eol core.filemode core.ignorecase core.longpaths core.precomposeunicode \
-        core.preloadindex core.quotepath core.safecrlf core.symlinks core.untrackedcache core.whitespace diff.algorithm \
+        core.commentchar core.compression core.eol core.filemode core.longpaths core.precomposeunicode \
+        core.preloadindex core.quotepath core.safecrlf core.untrackedcache core.whitespace diff.algorithm \
         diff.colormoved diff.context diff.indentheuristic diff.interhunkcontext diff.mnemonicprefix diff.noprefix \
         diff.renamelimit diff.renames diff.statgraphwidth diff.statnamewidth diff.suppressblankempty diff.wserrorhighlight \
         feature.manyfiles fetch.parallel fetch.prune fetch.prunetags gc.auto grep.column grep.extendedregexp \
@@ -66,8 +66,12 @@ fn is_plain_setting(name: &str, value: &str) -> bool {
         return true;
     }
     match name.split_once('.') {
-        Some((section, rest)) if SECTIONS.contains(&section) => !rest.contains('.') || section == "color",
-        Some(("pager", rest)) => !rest.contains('.') && matches!(value, "" | "cat" | "false" | "true"),
+        Some((section, rest)) if SECTIONS.contains(&section) => {
+            !rest.contains('.') || section == "color"
+        }
+        Some(("pager", rest)) => {
+            !rest.contains('.') && matches!(value, "" | "cat" | "false" | "true")
+        }
         Some(_) => is_plain_value(&name, value),
         None => false,
     }
@@ -79,7 +83,8 @@ fn is_plain_value(name: &str, value: &str) -> bool {
         "core.pager" => matches!(value, "" | "cat" | "less"),
         "core.editor" | "sequence.editor" => matches!(value, "true" | ":" | "false" | "cat"),
         "core.hookspath" => value == "/dev/null",
-        "core.fsmonitor" | "commit.gpgsign" | "tag.gpgsign" | "push.gpgsign" | "log.showsignature" => {
+        "core.fsmonitor" | "commit.gpgsign" | "tag.gpgsign" | "push.gpgsign"
+        | "log.showsignature" => {
             matches!(value, "false" | "no" | "off" | "0")
         }
         "credential.helper" | "diff.external" | "core.askpass" => value.is_empty(),
@@ -124,7 +129,9 @@ fn verb_of_option(name: &str) -> Option<Verb> {
         "l" | "list" => Verb::List,
         "add" | "replace-all" => Verb::Set,
         "unset" | "unset-all" | "remove-section" => Verb::Unset,
-        "e" | "edit" | "rename-section" | "get-urlmatch" | "get-color" | "get-colorbool" => Verb::Other,
+        "e" | "edit" | "rename-section" | "get-urlmatch" | "get-color" | "get-colorbool" => {
+            Verb::Other
+        }
         _ => return None,
     })
 }
@@ -168,7 +175,10 @@ fn is_shown(name: &str) -> bool {
         init interactive log maintenance merge pack pager pull push rebase remote rerere sequence stash status submodule tag \
         user";
     let plain = |each: char| each.is_ascii_alphanumeric() || "._-/*+$".contains(each);
-    let section = name.split_once('.').filter(|_| name.chars().all(plain)).map(|(section, _)| section.to_ascii_lowercase());
+    let section = name
+        .split_once('.')
+        .filter(|_| name.chars().all(plain))
+        .map(|(section, _)| section.to_ascii_lowercase());
     section.is_some_and(|section| SECTIONS.split_whitespace().any(|known| known == section))
 }
 
@@ -177,9 +187,12 @@ fn may_be_set(name: &str, value: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();
     match lower.split('.').next() {
-        Some("branch") => matches!(last, "remote" | "merge" | "rebase" | "description") && !is_program(value),
+        Some("branch") => {
+            matches!(last, "remote" | "merge" | "rebase" | "description") && !is_program(value)
+        }
         Some("remote") => {
-            matches!(last, "url" | "pushurl" | "fetch" | "push" | "prune" | "tagopt") && !is_program(value)
+            matches!(last, "url" | "pushurl" | "fetch" | "push" | "prune" | "tagopt")
+                && !is_program(value)
         }
         Some("user" | "author" | "committer") => true,
         Some("commit" | "tag") if last == "gpgsign" => true,
