@@ -175,11 +175,8 @@ fn is_shown(name: &str) -> bool {
         init interactive log maintenance merge pack pager pull push rebase remote rerere sequence stash status submodule tag \
         user";
     let plain = |each: char| each.is_ascii_alphanumeric() || "._-/*+$".contains(each);
-    let section = name
-        .split_once('.')
-        .filter(|_| name.chars().all(plain))
-        .map(|(section, _)| section.to_ascii_lowercase());
-    section.is_some_and(|section| SECTIONS.split_whitespace().any(|known| known == section))
+    let section = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    name.chars().all(plain) && SECTIONS.split_whitespace().any(|known| known == section)
 }
 
 /// Says whether a person who allows settings to be changed expects this one: it runs nothing that was not there before.
