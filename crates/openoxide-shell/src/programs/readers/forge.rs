@@ -6,7 +6,7 @@ use super::{
     super::{
         Arg, Arguments, Meaning,
         items::{Item, items},
-        level::{Does, Level},
+        level::{Does, Level, Opt},
         meaning::read_plainly,
     },
     jq::{OF_JQ, stays_within},
@@ -97,6 +97,24 @@ pub(in super::super) fn filters_only(name: &str, value: Option<Arg<'_>>) -> bool
     }
 }
 
+/// What a request does.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Request<'a> {
+    /// Its method only asks.
+    asks: bool,
+    /// Its method or body can change something.
+    changes: bool,
+    /// It is one of GraphQL.
+    query: bool,
+    /// The fields of its address or body.
+    fields: Vec<Option<Arg<'a>>>,
+    /// Something else of it may show what is secret.
+    unclear: bool,
+    /// It only prints a help.
+    ends: bool,
+}
+
 /// `gh api`: a request that only asks, and shows no secrets.
 pub(in super::super) fn forge_api(
     level: &'static Level,
@@ -104,39 +122,50 @@ pub(in super::super) fn forge_api(
     from: usize,
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
-    let (mut asks_only, mut changes, mut ends) = (false, false, false);
-    let mut fields = Vec::new();
-    let mut query = false;
+    let mut request = Request::default();
     for item in items(level, arguments, from) {
         match item {
-            Item::Option { option, value } => match (option.name, value) {
-                ("X" | "method", Some(Arg::Known("GET" | "HEAD"))) => asks_only = true,
-                ("X" | "method" | "input" | "form", _) => changes = true,
-                ("f" | "raw-field" | "F" | "field", value) => fields.push(value),
-                ("H" | "header", value) if !is_plain_header(value) => {
-                    meaning.lower(CommandClass::Unknown)
-                }
-                (name, value) if !filters_only(name, value) => meaning.lower(CommandClass::Unknown),
-                _ => ends |= option.does == Does::Ends,
-            },
-            Item::Operand(Arg::Known("graphql"), _) => query = true,
-            Item::Operand(endpoint, _) if !is_plain_endpoint(endpoint) => {
-                meaning.lower(CommandClass::Unknown);
-            }
-            Item::Operand(..) | Item::Number | Item::Unclear => {}
+            Item::Option { option, value } => request.option(option, value),
+            Item::Operand(endpoint, _) => request.endpoint(endpoint),
+            Item::Number | Item::Unclear => {}
         }
     }
-    changes |= !fields
-        .iter()
-        .all(|field| if query { is_query(*field) } else { asks_only && is_text(*field) });
-    if query || changes && !ends {
+    let changes = request.changes() && !request.ends;
+    if request.query || request.unclear || changes {
         meaning.lower(CommandClass::Unknown);
     }
     // Nobody who lets an agent look things up means any change of anything.
-    if changes && !ends {
+    if changes {
         meaning.cannot_tell("its request can change anything");
     }
     meaning
+}
+
+impl<'a> Request<'a> {
+    fn option(&mut self, option: &Opt, value: Option<Arg<'a>>) {
+        match (option.name, value) {
+            ("X" | "method", Some(Arg::Known("GET" | "HEAD"))) => self.asks = true,
+            ("X" | "method" | "input" | "form", _) => self.changes = true,
+            ("f" | "raw-field" | "F" | "field", value) => self.fields.push(value),
+            ("H" | "header", value) => self.unclear |= !is_plain_header(value),
+            (name, value) => self.unclear |= !filters_only(name, value),
+        }
+        self.ends |= option.does == Does::Ends;
+    }
+
+    fn endpoint(&mut self, endpoint: Arg<'_>) {
+        match endpoint {
+            Arg::Known("graphql") => self.query = true,
+            endpoint => self.unclear |= !is_plain_endpoint(endpoint),
+        }
+    }
+
+    fn changes(&self) -> bool {
+        let plain = |field: &Option<Arg<'_>>| {
+            if self.query { is_query(*field) } else { self.asks && is_text(*field) }
+        };
+        self.changes || !self.fields.iter().all(plain)
+    }
 }
 
 /// Says whether a field is the text of the command line: `@` begins the name of a file.

@@ -48,8 +48,8 @@ fn is_plain_setting(name: &str, value: &str) -> bool {
     const SECTIONS: [&str; 5] = ["advice", "color", "column", "versionsort", "i18n"];
     const NAMES: &str = "blame.blankboundary blame.coloring blame.date blame.showemail blame.showroot branch.sort \
         branch.autosetupmerge branch.autosetuprebase commit.verbose core.abbrev core.autocrlf core.bigfilethreshold \
-        core.commentchar core.compression core.eol core.filemode core.ignorecase core.longpaths core.precomposeunicode \
-        core.preloadindex core.quotepath core.safecrlf core.symlinks core.untrackedcache core.whitespace diff.algorithm \
+        core.commentchar core.compression core.eol core.filemode core.longpaths core.precomposeunicode \
+        core.preloadindex core.quotepath core.safecrlf core.untrackedcache core.whitespace diff.algorithm \
         diff.colormoved diff.context diff.indentheuristic diff.interhunkcontext diff.mnemonicprefix diff.noprefix \
         diff.renamelimit diff.renames diff.statgraphwidth diff.statnamewidth diff.suppressblankempty diff.wserrorhighlight \
         feature.manyfiles fetch.parallel fetch.prune fetch.prunetags gc.auto grep.column grep.extendedregexp \
@@ -175,11 +175,8 @@ fn is_shown(name: &str) -> bool {
         init interactive log maintenance merge pack pager pull push rebase remote rerere sequence stash status submodule tag \
         user";
     let plain = |each: char| each.is_ascii_alphanumeric() || "._-/*+$".contains(each);
-    let section = name
-        .split_once('.')
-        .filter(|_| name.chars().all(plain))
-        .map(|(section, _)| section.to_ascii_lowercase());
-    section.is_some_and(|section| SECTIONS.split_whitespace().any(|known| known == section))
+    let section = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    name.chars().all(plain) && SECTIONS.split_whitespace().any(|known| known == section)
 }
 
 /// Says whether a person who allows settings to be changed expects this one: it runs nothing that was not there before.
