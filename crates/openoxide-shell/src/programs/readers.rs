@@ -1,8 +1,10 @@
 //! Programs whose words are a language of their own.
 
 mod builds;
+mod cloud;
 mod conditions;
 mod containers;
+mod databases;
 mod find;
 mod git;
 mod jq;
@@ -20,8 +22,10 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
     builds::{cargo_fmt, cmake, compiler, make, prints_here},
+    cloud::{aws, az, gcloud},
     conditions::{bracket, test},
-    containers::mount,
+    containers::{copy, inspect, mount, plain_output, stays_local},
+    databases::{mysql, psql, sqlite, stays_here},
     find::find,
     git::{revision, shows_no_signature},
     jq::jq,
