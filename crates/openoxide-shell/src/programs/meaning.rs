@@ -5,7 +5,7 @@ use openoxide_protocol::{CommandClass, Words};
 use super::{
     Arg, Arguments, Argv, Paths,
     items::{Item, items},
-    level::{Does, Level, Operand, Operands, Opt},
+    level::{Check, Does, Level, Operand, Operands, Opt},
     readers,
 };
 
@@ -278,6 +278,8 @@ struct Reading<'a> {
     strict: bool,
     given_files: bool,
     asked: bool,
+    /// Those of the levels above hold for their options behind a subcommand, too.
+    checks: Vec<Check>,
 }
 
 impl<'a> Reading<'a> {
@@ -300,6 +302,7 @@ impl<'a> Reading<'a> {
             strict: false,
             given_files: false,
             asked: false,
+            checks: level.check.into_iter().collect(),
         }
     }
 
@@ -331,6 +334,7 @@ impl<'a> Reading<'a> {
         self.level = sub;
         self.class = sub.class;
         self.kinds = sub.operands;
+        self.checks.extend(sub.check);
         self.here = sub.traits.here;
         self.alone = sub.alone;
     }
@@ -355,7 +359,7 @@ impl<'a> Reading<'a> {
             self.strict |= when.strict;
             self.names |= when.prints_paths;
         }
-        if level.check.is_some_and(|check| !check(option.name, value)) {
+        if self.checks.iter().any(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
             self.asked = true;
         }
@@ -370,7 +374,8 @@ impl<'a> Reading<'a> {
         self.given_files |= does == Does::Reads;
         match (does, value) {
             (Does::Nothing, _) => {}
-            (Does::Ends, _) => self.ends = true,
+            // Behind a subcommand that is not known it is for that one to say.
+            (Does::Ends, _) => self.ends |= self.level.subs.is_empty() || self.operands.is_empty(),
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
             (Does::Writes, Some(value)) => self.meaning.write(value),
             (Does::Into, Some(value)) => self.target = Some(value),

@@ -3,8 +3,10 @@
 mod awk;
 mod awk_words;
 mod builds;
+mod cloud;
 mod conditions;
 mod containers;
+mod databases;
 mod files;
 mod find;
 mod forge;
@@ -32,8 +34,10 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 pub(super) use self::{
     awk::awk,
     builds::{cargo_fmt, cmake, compiler, make, prints_here},
+    cloud::{aws, az, gcloud},
     conditions::{bracket, test},
-    containers::mount,
+    containers::{copy, inspect, mount, plain_output, stays_local},
+    databases::{mysql, psql, sqlite, stays_here},
     files::{addresses, compresses, copies, dd, links, rsync_remote, seven_zip, unpacks},
     find::find,
     forge::{filters_only, forge, forge_api},
