@@ -27,7 +27,9 @@ pub(super) use self::{
     launchers::{
         after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux, tmux_format,
     },
-    network::{lsof, ss},
+    network::{
+        curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value, wget,
+    },
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
     sed::sed,
