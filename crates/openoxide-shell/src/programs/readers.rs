@@ -49,7 +49,10 @@ pub(super) use self::{
         tmux_format,
     },
     miller::mlr,
-    network::{lsof, ss},
+    network::{
+        curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value,
+        wget,
+    },
     pager::{pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
