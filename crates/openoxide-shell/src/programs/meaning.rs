@@ -233,13 +233,17 @@ impl<'a> Reading<'a> {
 
     fn sub(&self, arg: Arg<'_>) -> Option<&'static Level> {
         match arg {
-            Arg::Known(name) if self.operands.is_empty() => self.level.sub(name),
+            // Words of which nothing is known can be options.
+            Arg::Known(name) if self.operands.iter().all(|arg| is_doubtful(*arg)) => {
+                self.level.sub(name)
+            }
             _ => None,
         }
     }
 
     /// Goes on as a subcommand. What the options before it have lowered stays so.
     fn enter(&mut self, sub: &'static Level) {
+        self.operands.clear();
         self.level = sub;
         self.class = sub.class;
         self.kinds = sub.operands;
@@ -299,7 +303,9 @@ impl<'a> Reading<'a> {
     fn unclear(&mut self) {
         self.understood = false;
         self.meaning.lower(CommandClass::Unknown);
-        if self.kind_of_next().is_some_and(|kind| matches!(kind, Operand::Runs | Operand::Script)) {
+        // It moves what comes behind it.
+        let mut kinds = self.kinds.first.iter().chain(&self.kinds.repeated);
+        if kinds.any(|kind| matches!(kind, Operand::Runs | Operand::Script)) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
         }
     }
@@ -350,14 +356,15 @@ impl<'a> Reading<'a> {
         if let Some(target) = self.target {
             self.put_into(target, &operands);
         }
-        if operands.is_empty() && self.here {
+        let texts = kinds.first.iter().take_while(|kind| **kind == Operand::Text).count();
+        if operands.len() <= texts && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
         if let (true, false, Some(why)) = (operands.is_empty(), self.ran, self.level.alone) {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
         }
-        if !self.level.subs.is_empty() && operands.first().is_some() {
+        if !self.level.subs.is_empty() && !operands.is_empty() && !traits.mixed {
             self.meaning.lower(CommandClass::Unknown);
         }
         self.meaning.prints = match traits {
@@ -373,11 +380,11 @@ impl<'a> Reading<'a> {
     /// Gives each operand its kind.
     fn all(&mut self, operands: &[Arg<'a>], kinds: Operands) {
         let fixed = if kinds.repeated.is_some() { kinds.first.len() } else { operands.len() };
-        let several = |arg: &Arg<'_>| matches!(arg, Arg::Many | Arg::Paths(_));
-        if operands.iter().take(fixed).any(several) {
+        if operands.iter().take(fixed).any(|arg| is_doubtful(*arg)) {
             // Several words where one is expected move the others.
             self.meaning.lower(CommandClass::Unknown);
-            if kinds.first.iter().chain(kinds.last).any(|kind| *kind == Operand::Writes) {
+            let mut fixed = kinds.first.iter().chain(kinds.last);
+            if fixed.any(|kind| matches!(kind, Operand::Writes | Operand::Changes | Operand::Into)) {
                 self.meaning.cannot_tell(UNKNOWN_FILE);
             }
         }
@@ -453,6 +460,10 @@ impl<'a> Reading<'a> {
             self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
         }
     }
+}
+
+fn is_doubtful(arg: Arg<'_>) -> bool {
+    matches!(arg, Arg::Begins("") | Arg::Many | Arg::Paths(_))
 }
 
 fn last_part(path: &str) -> &str {
