@@ -381,7 +381,7 @@ fn operands(text: &str) -> Fallible<String> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 13] = [
+    const ALL: [&str; 14] = [
         "anything",
         "here",
         "lists",
@@ -395,6 +395,7 @@ fn traits(text: &str) -> Fallible<String> {
         "assignments",
         "prints-paths",
         "passes",
+        "mixed",
     ];
     let given: Vec<&str> = text.split_whitespace().collect();
     if let Some(unknown) = given.iter().find(|name| !ALL.contains(name)) {

@@ -15,7 +15,7 @@ pub(crate) enum Item<'a> {
     Option { option: &'static Opt, value: Option<Arg<'a>> },
     /// `-5` and its like.
     Number,
-    /// Anything else, and its place. A word that could be an option or an operand is neither.
+    /// Anything else, and its place. A word that could be an option or an operand comes after [`Item::Unclear`].
     Operand(Arg<'a>, usize),
     /// Something that is not understood. What comes after it is read all the same: it may be something worse.
     Unclear,
@@ -28,6 +28,8 @@ pub(crate) struct Items<'a, I> {
     levels: [Option<&'static Level>; MOST_LEVELS],
     consumed: usize,
     cluster: Option<Piece<'a>>,
+    /// A word that could be an option, and has been said to be unclear; or it is an operand.
+    doubtful: Option<Arg<'a>>,
     first: bool,
     operands_only: bool,
 }
@@ -58,6 +60,7 @@ pub(crate) fn items<'a>(
         levels,
         consumed: from,
         cluster: None,
+        doubtful: None,
         first: true,
         operands_only: false,
     }
@@ -103,6 +106,9 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         if let Some(cluster) = self.cluster.take() {
             return Some(self.short(cluster));
         }
+        if let Some(word) = self.doubtful.take() {
+            return Some(Item::Operand(word, self.consumed - 1));
+        }
         let word = self.word()?;
         let first = std::mem::take(&mut self.first);
         if self.operands_only {
@@ -120,7 +126,11 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
             Arg::Paths(paths) if !paths.may_look_like_option() || self.has(|l| l.traits.inert) => {
                 self.operand(word)
             }
-            Arg::Begins("" | "-") | Arg::Many | Arg::Paths(_) => Item::Unclear,
+            Arg::Begins("-") => Item::Unclear,
+            Arg::Begins("") | Arg::Many | Arg::Paths(_) => {
+                self.doubtful = Some(word);
+                Item::Unclear
+            }
             Arg::Begins(text) => self.opening(Piece { text, open: true }, word),
         })
     }

@@ -83,6 +83,8 @@ pub(crate) struct Traits {
     pub(crate) prints_paths: bool,
     /// What it prints are lines that it has read.
     pub(crate) passes: bool,
+    /// Its first operand need not be one of its subcommands.
+    pub(crate) mixed: bool,
 }
 
 /// An option.

@@ -324,13 +324,17 @@ impl<'a> Reading<'a> {
 
     fn sub(&self, arg: Arg<'_>) -> Option<&'static Level> {
         match arg {
-            Arg::Known(name) if self.operands.is_empty() => self.level.sub(name),
+            // Words of which nothing is known can be options.
+            Arg::Known(name) if self.operands.iter().all(|arg| is_doubtful(*arg)) => {
+                self.level.sub(name)
+            }
             _ => None,
         }
     }
 
     /// Goes on as a subcommand. What the options before it have lowered stays so.
     fn enter(&mut self, sub: &'static Level) {
+        self.operands.clear();
         self.level = sub;
         self.class = sub.class;
         self.kinds = sub.operands;
@@ -473,7 +477,8 @@ impl<'a> Reading<'a> {
         if let Some(target) = self.target {
             self.put_into(target, &operands);
         }
-        if operands.len() <= kinds.first.len() && self.here {
+        let texts = kinds.first.iter().take_while(|kind| **kind == Operand::Text).count();
+        if operands.len() <= texts && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
         let carries = kinds.first.iter().chain(&kinds.repeated).any(|kind| runs(*kind));
@@ -481,7 +486,7 @@ impl<'a> Reading<'a> {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
         }
-        if !self.level.subs.is_empty() && operands.first().is_some() {
+        if !self.level.subs.is_empty() && !operands.is_empty() && !traits.mixed {
             self.meaning.lower(CommandClass::Unknown);
         }
         // Options that are not harmless could put something else before the names.
@@ -507,14 +512,12 @@ impl<'a> Reading<'a> {
     /// Gives each operand its kind.
     fn all(&mut self, operands: &[Arg<'a>], kinds: Operands) {
         let fixed = if kinds.repeated.is_some() { kinds.first.len() } else { operands.len() };
-        let several = |arg: &Arg<'_>| match arg {
-            Arg::Paths(Paths::Below { roots, .. }) => !roots.is_empty(),
-            arg => matches!(arg, Arg::Many | Arg::Paths(_)),
-        };
-        if operands.iter().take(fixed).any(several) {
+        if operands.iter().take(fixed).any(|arg| is_doubtful(*arg)) {
             // Several words where one is expected move the others.
             self.meaning.lower(CommandClass::Unknown);
-            if kinds.first.iter().chain(kinds.last).any(|kind| *kind == Operand::Writes) {
+            let mut fixed = kinds.first.iter().chain(kinds.last);
+            if fixed.any(|kind| matches!(kind, Operand::Writes | Operand::Changes | Operand::Into))
+            {
                 self.meaning.cannot_tell(UNKNOWN_FILE);
             }
         }
@@ -605,6 +608,10 @@ impl<'a> Reading<'a> {
             self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
         }
     }
+}
+
+fn is_doubtful(arg: Arg<'_>) -> bool {
+    matches!(arg, Arg::Begins("") | Arg::Many | Arg::Paths(_))
 }
 
 fn last_part(path: &str) -> &str {
