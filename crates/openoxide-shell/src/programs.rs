@@ -37,9 +37,14 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     meaning
 }
 
-/// Returns the class of a command that runs no other one; of one that may, nothing is known.
+/// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` of what it
+/// runs, and not of another `find`: they could stand in each other without end.
 fn class_alone(arguments: Arguments<'_>) -> CommandClass {
     let level = arguments.known(0).and_then(level::program);
-    let alone = level.is_some_and(|level| level.reader.is_none() && !level.operands.run());
-    if alone { meaning(arguments).class } else { CommandClass::Unknown }
+    if level.is_none_or(|level| level.name == "find") {
+        return CommandClass::Unknown;
+    }
+    let meaning = meaning(arguments);
+    let runs = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
+    if meaning.effects.iter().any(runs) { CommandClass::Unknown } else { meaning.class }
 }
