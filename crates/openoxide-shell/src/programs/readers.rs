@@ -21,7 +21,7 @@ use openoxide_protocol::{CommandClass, Word, Words};
 use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
-    builds::{cargo_fmt, cmake, compiler, make, prints_here},
+    builds::{cargo_fmt, cmake, compiler, make, ninja_tool, prints_here},
     cloud::{aws, az, gcloud},
     conditions::{bracket, test},
     containers::{copy, inspect, mount, plain_output, stays_local},

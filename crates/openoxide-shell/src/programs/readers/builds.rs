@@ -179,5 +179,14 @@ pub(in super::super) fn cargo_fmt(level: &'static Level, arguments: Arguments<'_
     if plain_before && after.contains(&"--check") && after.iter().all(quiet) {
         return Meaning::of(CommandClass::Harmless);
     }
-    read_plainly(level, arguments, from)
+    let mut meaning = read_plainly(level, arguments, from);
+    after.iter().filter(|word| !word.starts_with('-')).for_each(|file| meaning.write(Arg::Known(file)));
+    meaning
+}
+
+/// `ninja -t`: some tools print, others remove.
+pub(in super::super) fn ninja_tool(name: &str, value: Option<Arg<'_>>) -> bool {
+    const PRINT: [&str; 10] =
+        ["targets", "commands", "query", "graph", "deps", "missingdeps", "inputs", "compdb", "rules", "list"];
+    name != "t" || matches!(value, Some(Arg::Known(tool)) if PRINT.contains(&tool))
 }

@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{CommandClass, Word};
 
-use super::super::{Arg, Arguments, Meaning, level::Level};
+use super::{
+    super::{Arg, Arguments, Meaning, level::Level},
+    NOT_SHOWN,
+};
 
 /// Verbs of `aws` that read without showing secrets, besides `describe-*` and `list-*`.
 const AWS_VERBS: [&str; 29] = [
@@ -39,6 +42,11 @@ pub(in super::super) fn aws(level: &'static Level, arguments: Arguments<'_>, fro
         if let Some((_, file)) = text.split_once("file://").or_else(|| text.split_once("fileb://")) {
             meaning.read(Arg::Known(file), false);
         }
+    }
+    // Signed requests would go to another host.
+    let elsewhere = |arg| text_of(arg).is_some_and(|text| text.starts_with("--endp"));
+    if arguments.iter(from).any(elsewhere) {
+        meaning.cannot_tell(NOT_SHOWN);
     }
     aws_files(&mut meaning, arguments, from);
     let harmless = known(arguments, from).is_some_and(|words| aws_reads(&words));
@@ -150,7 +158,12 @@ const GCLOUD_OPTIONS: [&str; 29] = [
 /// `gcloud GROUP … list`, `gcloud GROUP … describe NAME`.
 pub(in super::super) fn gcloud(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
     let harmless = known(arguments, from).is_some_and(|words| gcloud_reads(&words));
-    Meaning::of(if harmless { CommandClass::Harmless } else { level.class })
+    let mut meaning = Meaning::of(if harmless { CommandClass::Harmless } else { level.class });
+    // A file adds any option.
+    if arguments.iter(from).filter_map(text_of).any(|text| text.starts_with("--flags-f")) {
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+    meaning
 }
 
 fn gcloud_reads(words: &[&str]) -> bool {
