@@ -197,6 +197,7 @@ pub(crate) fn read_plainly(
 }
 
 /// A command line while it is read.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Reading<'a> {
     level: &'static Level,
     meaning: Meaning,

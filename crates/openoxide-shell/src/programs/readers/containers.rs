@@ -21,7 +21,9 @@ pub(in super::super) fn mount(meaning: &mut Meaning, value: Arg<'_>) {
     let Some(source) = source else { return };
     meaning.read(Arg::Known(source), false);
     let mut words = text.split([':', ',']).skip(1);
-    if !text.starts_with("id=") && !words.any(|word| matches!(word, "ro" | "readonly" | "readonly=true" | "ro=true")) {
+    if !text.starts_with("id=")
+        && !words.any(|word| matches!(word, "ro" | "readonly" | "readonly=true" | "ro=true"))
+    {
         meaning.write(Arg::Known(source));
     }
 }
@@ -34,13 +36,18 @@ fn is_path(text: &str) -> bool {
 fn bound(text: &str) -> Option<&str> {
     let fields = || text.split(',').filter_map(|field| field.split_once('='));
     let is = |key: &str, names: &[&str]| names.contains(&key.to_ascii_lowercase().as_str());
-    let (_, source) = fields().filter(|(key, _)| is(key, &["source", "src"])).next_back()?;
-    let file = fields().any(|(key, value)| is(key, &["id"]) || is(key, &["type"]) && value != "volume");
+    let (_, source) = fields().rfind(|(key, _)| is(key, &["source", "src"]))?;
+    let file =
+        fields().any(|(key, value)| is(key, &["id"]) || is(key, &["type"]) && value != "volume");
     (file || is_path(source)).then_some(source)
 }
 
 /// `docker inspect`: the format must name only what holds no secrets; without one the environment is shown.
-pub(in super::super) fn inspect(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn inspect(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let formats = |item| match item {
         Item::Option { option: Opt { name: "f" | "format", .. }, value } => Some(value),
@@ -49,7 +56,11 @@ pub(in super::super) fn inspect(level: &'static Level, arguments: Arguments<'_>,
     let shows_little = |value| matches!(value, Some(Arg::Known(text)) if is_plain_format(text));
     let mut formats = items(level, arguments, from).filter_map(formats).peekable();
     let understood = !items(level, arguments, from).any(|item| matches!(item, Item::Unclear));
-    if understood && formats.peek().is_some() && formats.all(shows_little) && meaning.effects.is_empty() {
+    if understood
+        && formats.peek().is_some()
+        && formats.all(shows_little)
+        && meaning.effects.is_empty()
+    {
         meaning.class = CommandClass::Harmless;
     }
     meaning
@@ -57,22 +68,75 @@ pub(in super::super) fn inspect(level: &'static Level, arguments: Arguments<'_>,
 
 /// Fields of what an engine tells of containers, images, networks that hold no secrets.
 const FIELDS: [&str; 56] = [
-    "Id", "ID", "Name", "Created", "State", "Status", "Running", "Paused", "Restarting", "OOMKilled", "Dead", "Pid",
-    "ExitCode", "Error", "StartedAt", "FinishedAt", "Health", "Log", "Output", "FailingStreak", "RestartCount",
-    "NetworkSettings", "Networks", "IPAddress", "Gateway", "MacAddress", "Ports", "HostPort", "HostIp", "Mounts",
-    "Source", "Destination", "Mode", "RW", "Type", "Driver", "Platform", "Image", "HostConfig", "NetworkMode",
-    "PortBindings", "Binds", "RestartPolicy", "Architecture", "Os", "Size", "RepoTags", "RepoDigests", "Layers",
-    "RootFS", "ExposedPorts", "Config", "Hostname", "WorkingDir", "NetworkID", "Aliases",
+    "Id",
+    "ID",
+    "Name",
+    "Created",
+    "State",
+    "Status",
+    "Running",
+    "Paused",
+    "Restarting",
+    "OOMKilled",
+    "Dead",
+    "Pid",
+    "ExitCode",
+    "Error",
+    "StartedAt",
+    "FinishedAt",
+    "Health",
+    "Log",
+    "Output",
+    "FailingStreak",
+    "RestartCount",
+    "NetworkSettings",
+    "Networks",
+    "IPAddress",
+    "Gateway",
+    "MacAddress",
+    "Ports",
+    "HostPort",
+    "HostIp",
+    "Mounts",
+    "Source",
+    "Destination",
+    "Mode",
+    "RW",
+    "Type",
+    "Driver",
+    "Platform",
+    "Image",
+    "HostConfig",
+    "NetworkMode",
+    "PortBindings",
+    "Binds",
+    "RestartPolicy",
+    "Architecture",
+    "Os",
+    "Size",
+    "RepoTags",
+    "RepoDigests",
+    "Layers",
+    "RootFS",
+    "ExposedPorts",
+    "Config",
+    "Hostname",
+    "WorkingDir",
+    "NetworkID",
+    "Aliases",
 ];
 
 /// Says whether a format names nothing but such fields, the last of which is not all of the configuration.
 fn is_plain_format(text: &str) -> bool {
-    const WORDS: [&str; 10] = ["range", "end", "if", "else", "json", "with", "len", "eq", "and", "or"];
+    const WORDS: [&str; 10] =
+        ["range", "end", "if", "else", "json", "with", "len", "eq", "and", "or"];
     // What stands outside of braces is printed as it is.
     let actions = text.split("{{").skip(1).map(|rest| rest.split("}}").next().unwrap_or_default());
     let plain = |word: &str| match word.strip_prefix('.') {
         Some(path) => {
-            path.split('.').all(|field| FIELDS.contains(&field)) && !path.ends_with("Config") && !path.is_empty()
+            path.split('.').all(|field| FIELDS.contains(&field))
+                && !path.ends_with("Config")
+                && !path.is_empty()
         }
         None => WORDS.contains(&word) || word.starts_with('"') && word.ends_with('"'),
     };
@@ -80,7 +144,11 @@ fn is_plain_format(text: &str) -> bool {
 }
 
 /// `docker cp`, `kubectl cp`: what has no colon is of this machine.
-pub(in super::super) fn copy(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn copy(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let operands: Vec<Arg<'_>> = items(level, arguments, from)
         .filter_map(|item| match item {
@@ -106,10 +174,12 @@ pub(in super::super) fn plain_output(name: &str, value: Option<Arg<'_>>) -> bool
     }
     let Some(Arg::Known(format)) = value else { return false };
     let inline = ["jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template="];
-    matches!(format, "json" | "yaml" | "wide" | "name") || inline.iter().any(|start| format.starts_with(start))
+    matches!(format, "json" | "yaml" | "wide" | "name")
+        || inline.iter().any(|start| format.starts_with(start))
 }
 
 /// `helm`: values can come from an address.
 pub(in super::super) fn stays_local(name: &str, value: Option<Arg<'_>>) -> bool {
-    !matches!(name, "f" | "values") || matches!(value, Some(Arg::Known(file)) if !file.contains("://"))
+    !matches!(name, "f" | "values")
+        || matches!(value, Some(Arg::Known(file)) if !file.contains("://"))
 }

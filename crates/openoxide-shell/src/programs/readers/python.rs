@@ -6,7 +6,11 @@ use super::super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly}
 
 /// `python3 …`. `-m json.tool FILE [OUT]` writes its second operand; `-I` keeps the working directory from shadowing it,
 /// but the module is found there otherwise, so it stays a question.
-pub(in super::super) fn python(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn python(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let mut words = arguments.iter(from).skip_while(|arg| *arg != Arg::Known("-m"));
     if words.nth(1) == Some(Arg::Known("json.tool")) {
