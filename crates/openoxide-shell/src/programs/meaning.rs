@@ -257,6 +257,7 @@ impl Path {
 }
 
 /// A command line while it is read.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Reading<'a> {
     level: &'static Level,
     /// What it has done so far; its class is what is left of being harmless.

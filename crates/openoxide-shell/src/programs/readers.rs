@@ -33,7 +33,7 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
     awk::awk,
-    builds::{cargo_fmt, cmake, compiler, make, prints_here},
+    builds::{cargo_fmt, cmake, compiler, make, ninja_tool, prints_here},
     cloud::{aws, az, gcloud},
     conditions::{bracket, test},
     containers::{copy, inspect, mount, plain_output, stays_local},
