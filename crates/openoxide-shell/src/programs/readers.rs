@@ -56,7 +56,7 @@ pub(super) use self::{
     pager::{pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
-    python::python,
+    python::{pytest_plugin, python},
     sed::sed,
     shells::{bash, posix, zsh},
     tar::tar,
