@@ -6,6 +6,7 @@ mod find;
 mod git;
 mod jq;
 mod launchers;
+mod media;
 mod network;
 mod print;
 mod ps;
@@ -27,6 +28,7 @@ pub(super) use self::{
     launchers::{
         after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux, tmux_format,
     },
+    media::{exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, tex},
     network::{
         curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value, wget,
     },

@@ -131,12 +131,19 @@ pub(in super::super) fn curl(level: &'static Level, arguments: Arguments<'_>, fr
     }
     if named {
         let directory = directory.unwrap_or(Arg::Known("."));
-        name_files(&mut meaning, directory, arguments, from);
+        name_files(&mut meaning, directory, "curl_response", arguments, from);
     }
     meaning
 }
 
-fn name_files(meaning: &mut Meaning, directory: Arg<'_>, arguments: Arguments<'_>, from: usize) {
+/// Adds a file for each address, by the last part of its path; `nameless` is the name where there is none.
+fn name_files(
+    meaning: &mut Meaning,
+    directory: Arg<'_>,
+    nameless: &str,
+    arguments: Arguments<'_>,
+    from: usize,
+) {
     let Arg::Known(directory) = directory else { return meaning.write(Arg::Many) };
     for arg in arguments.iter(from) {
         let Arg::Known(text) = arg else { continue };
@@ -147,7 +154,7 @@ fn name_files(meaning: &mut Meaning, directory: Arg<'_>, arguments: Arguments<'_
         if name.contains(['{', '[']) {
             meaning.write(Arg::Many);
         } else {
-            let name = if name.is_empty() { "curl_response" } else { name };
+            let name = if name.is_empty() { nameless } else { name };
             meaning.write(Arg::Known(&format!("{directory}/{name}")));
         }
     }
@@ -287,7 +294,7 @@ pub(in super::super) fn wget(level: &'static Level, arguments: Arguments<'_>, fr
         }
     }
     if named {
-        name_files(&mut meaning, directory, arguments, from);
+        name_files(&mut meaning, directory, "index.html", arguments, from);
     }
     meaning
 }
