@@ -28,9 +28,9 @@ pub(super) use self::{
     launchers::{
         after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux, tmux_format,
     },
-    media::{exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, tex},
+    media::{exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, pdftotext, tex},
     network::{
-        curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value, wget,
+        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value, wget,
     },
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,

@@ -250,3 +250,12 @@ pub(in super::super) fn tex(level: &'static Level, arguments: Arguments<'_>, fro
     }
     meaning
 }
+
+/// `pdftotext FILE TEXT`: without the second name it makes one up.
+pub(in super::super) fn pdftotext(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    if operands(level, arguments, from).count() == 1 {
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
+}
