@@ -14,6 +14,7 @@ mod git;
 mod git_config;
 mod jq;
 mod launchers;
+mod media;
 mod miller;
 mod network;
 mod pager;
@@ -48,10 +49,13 @@ pub(super) use self::{
         after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux,
         tmux_format,
     },
+    media::{
+        exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, pdftotext, tex,
+    },
     miller::mlr,
     network::{
-        curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value,
-        wget,
+        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, scp,
+        socat, ss, ssh_keygen, ssh_value, wget,
     },
     pager::{pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
