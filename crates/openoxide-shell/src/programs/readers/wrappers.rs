@@ -4,7 +4,7 @@ use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
     super::{
-        Arg, Arguments, Argv, Effect, Meaning, Paths,
+        Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target,
         items::{Item, items},
         level::{Does, Level, Opt},
         meaning::read_plainly,
@@ -55,7 +55,14 @@ fn command_at(arguments: Arguments<'_>, at: usize) -> Inside {
 
 /// `env`.
 pub(in super::super) fn env(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    carrying(level, env_of(level, arguments, from, true))
+    let mut meaning = carrying(level, env_of(level, arguments, from, true));
+    let ends = items(level, arguments, from)
+        .any(|item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends));
+    if meaning.effects.is_empty() && !ends {
+        // It prints the environment, and what lies there can be secret.
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
 }
 
 fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_split: bool) -> Inside {
@@ -102,15 +109,27 @@ fn split(value: Option<Arg<'_>>, rest: &Words) -> Option<Words> {
 /// `fd`: `-x` runs what follows for each file, `-X` for all of them.
 pub(in super::super) fn fd(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
     let mut items = items(level, arguments, from);
+    let mut clear = true;
     while let Some(item) = items.next() {
+        clear &= !matches!(item, Item::Unclear);
         let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } = item
         else {
             continue;
         };
-        let mut meaning = Meaning::unknown();
-        let command = arguments.tail(items.consumed()).words;
-        match fd_command(command.iter()).filter(|_| value.is_none()) {
-            Some(command) => meaning.effects.push(Effect::Runs(command.into())),
+        let at = items.consumed();
+        let before: Words = arguments.words.iter().take(at - 1).fold(Words::new(), |mut words, word| {
+            push(&mut words, word);
+            words
+        });
+        let mut meaning = read_plainly(level, (&before).into(), from);
+        meaning.prints = Prints::Anything;
+        let below = below(&meaning);
+        if !clear {
+            meaning.lower(CommandClass::Unknown);
+        }
+        let command = arguments.tail(at).words;
+        match fd_command(command.iter(), &below).filter(|_| value.is_none()) {
+            Some(command) => meaning.effects.push(Effect::Runs(command)),
             None => meaning.cannot_tell(NOT_UNDERSTOOD),
         }
         return meaning;
@@ -118,21 +137,49 @@ pub(in super::super) fn fd(level: &'static Level, arguments: Arguments<'_>, from
     read_plainly(level, arguments, from)
 }
 
-fn fd_command<'a>(mut words: impl Iterator<Item = Word<'a>>) -> Option<Words> {
-    let mut command = Words::new();
+/// Returns what the files are that it finds; nothing is known of those elsewhere.
+fn below(meaning: &Meaning) -> Option<Paths> {
+    let mut roots = Vec::new();
+    for effect in &meaning.effects {
+        let Effect::Lists(Target::File(root)) = effect else { return None };
+        roots.push(root.clone());
+    }
+    let known = meaning.place.is_none() && !roots.is_empty();
+    known.then_some(Paths::Below { roots, bare: true })
+}
+
+fn fd_command<'a>(mut words: impl Iterator<Item = Word<'a>>, below: &Option<Paths>) -> Option<Argv> {
+    let mut command = Argv::default();
+    let mut placed = false;
     for word in words.by_ref() {
         match word {
             Word::Known(";") => break,
+            Word::Known("{}") => {
+                placed = true;
+                push_file(&mut command, below);
+            }
             Word::Begins("" | ";") | Word::Many => return None,
-            word => push_replaced(&mut command, word, "{"),
+            word => {
+                placed |= matches!(word, Word::Known(text) if text.contains('{'));
+                push_replaced(&mut command.words, word, "{");
+            }
         }
     }
     // After the `;` another command could follow.
-    if command.is_empty() || words.next().is_some() {
+    if command.words.is_empty() || words.next().is_some() {
         return None;
     }
-    command.push_many();
+    if !placed {
+        push_file(&mut command, below);
+    }
     Some(command)
+}
+
+fn push_file(command: &mut Argv, below: &Option<Paths>) {
+    if let Some(below) = below {
+        command.paths.push((command.words.len(), below.clone()));
+    }
+    command.words.push_many();
 }
 
 /// `runuser -u USER COMMAND …`, and otherwise as `su`.
