@@ -3,9 +3,11 @@
 
 use std::{collections::BTreeMap, env, error::Error, fmt::Write as _, fs, path::PathBuf};
 
+use hash::slot;
 use serde::Deserialize;
 
-include!("src/programs/hash.rs");
+#[path = "src/programs/hash.rs"]
+mod hash;
 
 /// One file.
 #[derive(Deserialize)]
@@ -29,12 +31,14 @@ struct Options {
     writes: String,
     runs: String,
     reaches: String,
+    mounts: String,
     loads: String,
     loads_flags: String,
     loads_optional: String,
     asks: String,
     asks_flags: String,
     asks_optional: String,
+    rest: String,
     ends: String,
     moves: String,
     into: String,
@@ -61,6 +65,10 @@ struct Row {
     #[serde(default)]
     traits: String,
     #[serde(default)]
+    opaque: String,
+    #[serde(default)]
+    except: String,
+    #[serde(default)]
     reader: Option<String>,
     #[serde(default)]
     alone: Option<String>,
@@ -68,6 +76,8 @@ struct Row {
     sets: String,
     #[serde(default)]
     check: Option<String>,
+    #[serde(default)]
+    values: Option<String>,
     #[serde(default)]
     when: Vec<Condition>,
     #[serde(default)]
@@ -78,17 +88,22 @@ struct Row {
 
 /// What holds instead with certain options.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Condition {
     with: String,
     class: Option<String>,
     operands: Option<String>,
+    #[serde(default)]
+    strict: bool,
+    #[serde(default)]
+    prints_paths: bool,
 }
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Fallible<()> {
     println!("cargo::rerun-if-changed=programs");
+    println!("cargo::rerun-if-changed=prefixes.toml");
     println!("cargo::rerun-if-changed=src/programs/hash.rs");
     let mut table = Table::default();
     let mut files: Vec<PathBuf> = fs::read_dir("programs")?
@@ -100,8 +115,56 @@ fn main() -> Fallible<()> {
         let place = file.display().to_string();
         table.file(&fs::read_to_string(&file)?).map_err(|error| format!("{place}: {error}"))?;
     }
-    let out = PathBuf::from(env::var("OUT_DIR")?).join("programs.rs");
-    Ok(fs::write(out, table.finish()?)?)
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("programs.rs"), table.finish()?)?;
+    let prefixes = prefixes(&fs::read_to_string("prefixes.toml")?);
+    fs::write(
+        out.join("prefixes.rs"),
+        prefixes.map_err(|error| format!("prefixes.toml: {error}"))?,
+    )?;
+    Ok(())
+}
+
+/// Which prefixes may be offered, and which never.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prefixes {
+    words: BTreeMap<String, u8>,
+    banned: BTreeMap<String, Vec<String>>,
+}
+
+/// Writes the table of prefixes.
+fn prefixes(text: &str) -> Fallible<String> {
+    let prefixes: Prefixes = toml::from_str(text)?;
+    let mut all = BTreeMap::new();
+    for (key, words) in prefixes.words {
+        all.insert(key, format!("Prefix::Words({words})"));
+    }
+    for key in prefixes.banned.into_values().flatten() {
+        if all.insert(key.clone(), "Prefix::Banned".to_owned()).is_some() {
+            return Err(format!("`{key}` is there twice").into());
+        }
+    }
+    if let Some(long) = all.keys().find(|key| key.len() >= 32) {
+        return Err(format!("`{long}` is longer than any key may be").into());
+    }
+    let mut code = String::new();
+    let rows: Vec<_> = all.iter().map(|(key, value)| format!("({key:?}, {value})")).collect();
+    writeln!(code, "static PREFIXES: &[(&str, Prefix)] = &[{}];", rows.join(", "))?;
+    let slots = slots(all.keys())?;
+    writeln!(code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
+    Ok(code)
+}
+
+/// Returns a table that leads from a name's hash to its number, counted from one; 0 is nobody. Half of it and more stays empty.
+fn slots<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> Fallible<Vec<usize>> {
+    let mut slots = vec![0; (names.len() * 4).next_power_of_two()];
+    for (number, name) in names.enumerate() {
+        let count = slots.len();
+        let free = (slot(name)..).map(|at| at % count).find(|at| slots.get(*at) == Some(&0));
+        *free.and_then(|at| slots.get_mut(at)).ok_or("no room")? = number + 1;
+    }
+    Ok(slots)
 }
 
 /// The statics, as they are written.
@@ -117,13 +180,16 @@ impl Table {
         let file: File = toml::from_str(text)?;
         let mut sets = BTreeMap::new();
         for (name, options) in &file.set {
-            sets.insert(name.clone(), self.options(options).map_err(|e| format!("set {name}: {e}"))?);
+            sets.insert(
+                name.clone(),
+                self.options(options).map_err(|e| format!("set {name}: {e}"))?,
+            );
         }
         for row in &file.program {
             if row.source.as_deref().unwrap_or_default().is_empty() {
                 return Err(format!("{}: no source", row.names).into());
             }
-            let level = self.level(row, &sets, None).map_err(|e| format!("{}: {e}", row.names))?;
+            let level = self.level(row, &sets, "").map_err(|e| format!("{}: {e}", row.names))?;
             for name in row.names.split_whitespace() {
                 if self.programs.insert(name.to_owned(), level.clone()).is_some() {
                     return Err(format!("`{name}` is there twice").into());
@@ -138,23 +204,29 @@ impl Table {
         &mut self,
         row: &Row,
         sets: &BTreeMap<String, String>,
-        above: Option<&str>,
+        above: &str,
     ) -> Fallible<String> {
-        let class = class(row.class.as_deref().or(above))?;
+        let class = class(row.class.as_deref())?;
+        // How options are spelled is the same for all subcommands.
+        let traits_here = format!("{above} {}", row.traits);
+        let spelled = |name: &&str| matches!(*name, "single-dash" | "abbreviations");
+        let below: Vec<&str> = traits_here.split_whitespace().filter(spelled).collect();
+        let below = below.join(" ");
         let mut options = vec![self.options(&row.options)?];
         for name in row.sets.split_whitespace() {
             options.push(sets.get(name).ok_or(format!("no set `{name}`"))?.clone());
         }
         let mut subs = BTreeMap::new();
         for sub in &row.sub {
-            let level = self.level(sub, sets, None).map_err(|e| format!("{}: {e}", sub.names))?;
+            let level = self.level(sub, sets, &below).map_err(|e| format!("{}: {e}", sub.names))?;
             for name in sub.names.split_whitespace() {
                 if subs.insert(name.to_owned(), level.clone()).is_some() {
                     return Err(format!("`{name}` is there twice").into());
                 }
             }
         }
-        let subs: Vec<_> = subs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
+        let subs: Vec<_> =
+            subs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
         let mut whens = Vec::new();
         for when in &row.when {
             let class = match &when.class {
@@ -166,18 +238,23 @@ impl Table {
                 None => "None".to_owned(),
             };
             let with = names(&when.with);
-            whens.push(format!("When {{ with: &{with}, class: {class}, operands: {operands} }}"));
+            let (strict, paths) = (when.strict, when.prints_paths);
+            whens.push(format!(
+                "When {{ with: &{with}, class: {class}, operands: {operands}, strict: {strict}, prints_paths: {paths} }}"
+            ));
         }
         let function = |name: &Option<String>| match name {
             Some(name) => format!("Some(readers::{name})"),
             None => "None".to_owned(),
         };
         let (check, reader) = (function(&row.check), function(&row.reader));
+        let values = function(&row.values);
         let name = self.name("LEVEL");
         writeln!(
             self.code,
-            "static {name}: Level = Level {{ class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, cuts: &{}, check: {check}, reader: {reader}, alone: {:?}, traits: {} }};",
+            "static {name}: Level = Level {{ name: {:?}, class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
+             given: &{}, here_with: &{}, cuts: &{}, opaque: &{}, except: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
+            row.names.split_whitespace().next().unwrap_or_default(),
             operands(&row.operands)?,
             options.join(", "),
             whens.join(", "),
@@ -185,8 +262,10 @@ impl Table {
             names(&row.given),
             names(&row.here_with),
             names(&row.cuts),
+            names(&row.opaque),
+            names(&row.except),
             row.alone,
-            traits(&row.traits)?,
+            traits(&traits_here)?,
         )?;
         Ok(name)
     }
@@ -202,12 +281,14 @@ impl Table {
             (&options.writes, "Value", "Writes"),
             (&options.runs, "Value", "Runs"),
             (&options.reaches, "Value", "Reaches"),
+            (&options.mounts, "Value", "Mounts"),
             (&options.loads, "Value", "Loads"),
             (&options.loads_flags, "Nothing", "Loads"),
             (&options.loads_optional, "Attached", "Loads"),
             (&options.asks, "Value", "Asks"),
             (&options.asks_flags, "Nothing", "Asks"),
             (&options.asks_optional, "Attached", "Asks"),
+            (&options.rest, "Rest", "Asks"),
             (&options.ends, "Nothing", "Ends"),
             (&options.moves, "Value", "Moves"),
             (&options.into, "Value", "Into"),
@@ -238,18 +319,10 @@ impl Table {
     }
 
     fn finish(mut self) -> Fallible<String> {
-        let mut slots = vec![0; (self.programs.len() * 4).next_power_of_two()];
-        let mut rows = Vec::new();
-        for (number, (name, level)) in self.programs.iter().enumerate() {
-            rows.push(format!("({name:?}, &{level})"));
-            let count = slots.len();
-            let free = (hash(name.as_bytes())..).map(|slot| slot % count);
-            let mut free = free.filter(|slot| slots.get(*slot) == Some(&0));
-            let slot = free.next().ok_or("no room")?;
-            drop(free);
-            *slots.get_mut(slot).ok_or("no room")? = number + 1;
-        }
+        let rows: Vec<_> =
+            self.programs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
         writeln!(self.code, "static PROGRAMS: &[(&str, &Level)] = &[{}];", rows.join(", "))?;
+        let slots = slots(self.programs.keys())?;
         writeln!(self.code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
         Ok(self.code)
     }
@@ -281,6 +354,9 @@ fn operands(text: &str) -> Fallible<String> {
             "text" => "Text",
             "reads" => "Reads",
             "revision" => "Revision",
+            "pathspec" => "Pathspec",
+            "peg" => "Peg",
+            "remote" => "Remote",
             "writes" => "Writes",
             "into" => "Into",
             "changes" => "Changes",

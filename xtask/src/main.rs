@@ -1,8 +1,13 @@
 //! The project's chores: one verb each, run as `cargo xtask VERB`.
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
 mod bench;
+mod bypasses;
 mod e2e;
+mod fuzz;
+mod precision;
+mod referee;
 mod setup;
 mod steps;
 mod suite;
@@ -33,10 +38,10 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 3] = [
+const VERBS: [Verb; 7] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|doc]…",
+        arguments: "[fmt|clippy|test|referee|dash|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -47,10 +52,34 @@ const VERBS: [Verb; 3] = [
         run: e2e::run,
     },
     Verb {
+        name: "referee",
+        arguments: referee::ARGUMENTS,
+        does: "run scripts by chance in real shells, and compare with what the analysis says",
+        run: referee::run,
+    },
+    Verb {
         name: "bench",
         arguments: "",
         does: "run the benchmarks and the start-up floor of the hook",
         run: bench::run,
+    },
+    Verb {
+        name: "fuzz",
+        arguments: "[--seconds N] [TARGET]…",
+        does: "try the laws of the shell analysis on scripts that a fuzzer makes",
+        run: fuzz::run,
+    },
+    Verb {
+        name: "precision",
+        arguments: "FILE…",
+        does: "count what the built-in default decides on labelled commands (docs/precision.md)",
+        run: precision::run,
+    },
+    Verb {
+        name: "bypasses",
+        arguments: "",
+        does: "write docs/bypasses.md anew from the corpus",
+        run: bypasses::run,
     },
 ];
 
@@ -85,7 +114,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
 fn usage() -> String {
     let lines = VERBS.iter().map(|verb| {
         let call = format!("{} {}", verb.name, verb.arguments);
-        format!("  {call:<28} {}\n", verb.does)
+        format!("  {call:<36} {}\n", verb.does)
     });
     format!("usage: cargo xtask VERB\n\n{}", lines.collect::<String>())
 }

@@ -16,6 +16,19 @@ pub(crate) type Need = (&'static str, &'static str);
 pub(crate) const TESTS: &[Need] =
     &[("cc", "gcc libc6-dev"), ("bash", "bash"), ("git", "git"), ("strace", "strace")];
 
+/// What the fuzzers need: their engine is C++.
+pub(crate) const FUZZERS: &[Need] = &[("c++", "g++ libc6-dev")];
+
+/// What the referee needs.
+pub(crate) const REFEREE: &[Need] = &[
+    ("cc", "gcc libc6-dev"),
+    ("bash", "bash"),
+    ("dash", "dash"),
+    ("strace", "strace"),
+    ("bwrap", "bubblewrap"),
+    ("setpriv", "util-linux"),
+];
+
 /// What driving the real agents needs beyond that.
 pub(crate) const AGENTS: &[Need] = &[
     ("bash", "bash"),

@@ -8,11 +8,27 @@ use crate::{
     workspace::cargo,
 };
 
+/// Nothing dangerous may be allowed. How many of a hundred harmless commands may be asked about is not set yet.
+const PRECISION: &[&str] = &[
+    "run",
+    "--quiet",
+    "--package",
+    "xtask",
+    "--",
+    "precision",
+    "corpus/everyday/commands.tsv",
+    "--max-asked",
+    "100",
+];
+
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 4] = [
+const STEPS: [(&str, &[&str]); 7] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("test", &["test", "--workspace"]),
+    ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
+    ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
+    ("precision", PRECISION),
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
 ];
 
@@ -54,7 +70,8 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs_in_order() {
-        assert_eq!(names(&[]).unwrap(), ["fmt", "clippy", "test", "doc"]);
+        let all = ["fmt", "clippy", "test", "referee", "dash", "precision", "doc"];
+        assert_eq!(names(&[]).unwrap(), all);
     }
 
     #[test]

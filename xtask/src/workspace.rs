@@ -22,19 +22,27 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Builds the release program of `package` and returns where cargo put it.
-///
-/// Cargo itself is asked: the target folder and the triple in its path are the user's to choose.
 pub(crate) fn release_program(package: &str) -> Result<PathBuf, String> {
+    program(package, "release")
+}
+
+/// Builds the program of `package` as the tests have it, which is quick where they were just built.
+pub(crate) fn test_program(package: &str) -> Result<PathBuf, String> {
+    program(package, "test")
+}
+
+/// Cargo itself is asked where it put it: the target folder and the triple in its path are the user's to choose.
+fn program(package: &str, profile: &str) -> Result<PathBuf, String> {
     let mut build = cargo();
-    build.args(["build", "--release", "--package", package]);
+    build.args(["build", "--profile", profile, "--package", package]);
     build.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     println!("==> build: {}", crate::steps::show(&build));
     let output = build.output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
-        return Err(format!("the release build of `{package}` failed"));
+        return Err(format!("the {profile} build of `{package}` failed"));
     }
     executable(&String::from_utf8_lossy(&output.stdout))
-        .ok_or_else(|| format!("the release build of `{package}` made no program"))
+        .ok_or_else(|| format!("the {profile} build of `{package}` made no program"))
 }
 
 /// Returns the last executable that cargo's JSON `messages` tell of.

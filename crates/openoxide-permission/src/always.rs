@@ -33,7 +33,8 @@ fn rule(access: &Access, why: Why) -> Option<String> {
         | Why::Opaque
         | Why::Secret
         | Why::Protected
-        | Why::Carried | Why::Harmless
+        | Why::Carried
+        | Why::Harmless
         | Why::Inside
         | Why::Mode(_) => return None,
     }

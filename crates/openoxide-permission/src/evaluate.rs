@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, Facts, Finding, FindingKind, Part, PathAccess,
-    PermissionMode, Touch,
+    PermissionMode, Touch, Words,
 };
 
 use crate::{
@@ -141,6 +141,10 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
             };
             let outcome = by_rule_or(ruling(policy, subject), default);
             let outcome = by_base_name(policy, subject, outcome);
+            let outcome = match &exec.plain {
+                Some(plain) => by_plain_spelling(policy, plain, outcome),
+                None => outcome,
+            };
             if known { outcome } else { held_back(policy, subject.bytes, outcome) }
         }
         Access::Read(path) => by_path(policy, context, path, Space::Read),
@@ -195,6 +199,19 @@ fn by_base_name(policy: &PolicyStack, subject: Subject<'_>, outcome: Outcome) ->
     }
 }
 
+/// A rule that holds a subcommand back holds it back behind whatever options: `git -C . push` is `git push`.
+fn by_plain_spelling(policy: &PolicyStack, plain: &Words, outcome: Outcome) -> Outcome {
+    let subject =
+        Subject { space: Space::Exec, bytes: plain.as_bytes(), has_many: plain.has_many() };
+    let outcome = match ruling(policy, subject) {
+        Some(found) if found.effect > Effect::Allow && found.effect >= outcome.effect => {
+            Outcome { effect: found.effect, ruling: Some(found), why: Why::Rule }
+        }
+        _ => outcome,
+    };
+    by_base_name(policy, subject, outcome)
+}
+
 fn by_name(policy: &PolicyStack, space: Space, bytes: &[u8]) -> Outcome {
     let subject = Subject { space, bytes, has_many: false };
     by_rule_or(ruling(policy, subject), (Effect::Ask, Why::NoRule))
@@ -246,6 +263,9 @@ fn by_path(
             _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
         };
         let ruling = path_ruling(policy, context, spelling, space);
+        // What the built-in rules say of secrets is about what is in them, not about their names.
+        let ruling = ruling
+            .filter(|ruling| path.touch != Touch::Names || ruling.layer != LayerKind::Default);
         by_rule_or(ruling.filter(|ruling| inside || !reaches_too_far(*ruling, space)), default)
     };
     let written = one(&path.path);

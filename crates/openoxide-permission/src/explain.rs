@@ -194,6 +194,7 @@ mod tests {
             span: Default::default(),
             arity: 0,
             place: None,
+            plain: None,
         })
     }
 

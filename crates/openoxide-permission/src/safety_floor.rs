@@ -71,6 +71,7 @@ fn secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
         || SECRET_ENDINGS.iter().any(|ending| ends(name, ending))
         || begins(name, ".env.")
+        || begins(name, "firebase-adminsdk")
         || (begins(name, "id_") && SECRET_KEYS.iter().any(|key| ends(name, key)))
 }
 
@@ -80,9 +81,16 @@ const SECRET_KEYS: &[&str] =
 
 const SECRET_NAMES: &[&str] = &[
     ".bash_history",
+    ".boto",
+    ".dockercfg",
+    ".dockerconfigjson",
     ".env",
     ".git-credentials",
     ".htpasswd",
+    ".irb_history",
+    ".lesshst",
+    ".my.cnf",
+    ".mylogin.cnf",
     ".mysql_history",
     ".netrc",
     ".node_repl_history",
@@ -91,14 +99,35 @@ const SECRET_NAMES: &[&str] = &[
     ".psql_history",
     ".pypirc",
     ".python_history",
+    ".rediscli_history",
     ".s3cfg",
+    ".sqlite_history",
+    ".terraformrc",
     ".vault-token",
+    ".viminfo",
     ".zsh_history",
+    "Login Data",
     "_netrc",
+    "client_secret.json",
+    "cookies.sqlite",
+    "credentials.json",
+    "deploy_key",
+    "gcp-key.json",
     "gshadow",
+    "key4.db",
+    "kubeconfig",
+    "login.keychain-db",
+    "logins.json",
     "master.key",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "service-account.json",
+    "service_account.json",
     "shadow",
     "terraform.tfstate",
+    "wallet.dat",
 ];
 
 const SECRET_ENDINGS: &[&str] =
@@ -123,6 +152,23 @@ const SECRET_PLACES: &[Place] = &[
     Place(".ssh", None),
     Place("keyrings", None),
     Place("opencode", Some("auth.json")),
+    Place(".config", Some("chromium")),
+    Place(".config", Some("BraveSoftware")),
+    Place(".config", Some("op")),
+    Place(".config", Some("hub")),
+    Place(".config", Some("rclone")),
+    Place(".config", Some("sops")),
+    Place(".gemini", Some("oauth_creds.json")),
+    Place(".local", Some("keyrings")),
+    Place(".aider", None),
+    Place(".terraform.d", Some("credentials.tfrc.json")),
+    Place(".oci", None),
+    Place(".doctl", None),
+    Place("1Password", None),
+    Place("Keychains", None),
+    Place("etc", Some("shadow-")),
+    Place("etc", Some("sudoers")),
+    Place("etc", Some("krb5.keytab")),
 ];
 
 /// Start-up files of shells, and files that make tools run something.

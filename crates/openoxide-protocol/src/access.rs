@@ -71,6 +71,10 @@ pub struct Exec {
     /// Where it runs, if that is not the working directory of the operation.
     #[serde(default, skip)]
     pub place: Option<AbsPath>,
+    /// The same command without the options before its subcommand, and with the subcommand's own name, if it was written
+    /// otherwise: `git push` for `git -C . push`. A rule that holds this back holds the command back.
+    #[serde(default, skip)]
+    pub plain: Option<Words>,
 }
 
 /// What is known of a command without asking any rule.
@@ -138,7 +142,14 @@ impl PathAccess {
     #[must_use]
     pub fn new(path: AbsPath) -> Self {
         let written = path.to_string();
-        Self { path, resolved: None, written, touch: Touch::default(), pattern: false, span: Span::default() }
+        Self {
+            path,
+            resolved: None,
+            written,
+            touch: Touch::default(),
+            pattern: false,
+            span: Span::default(),
+        }
     }
 
     /// Returns both spellings, the resolved one last.

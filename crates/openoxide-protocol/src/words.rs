@@ -128,6 +128,17 @@ impl Words {
         }
     }
 
+    /// Drops the words from `index` on.
+    pub fn truncate(&mut self, index: usize) {
+        let kept = self.bytes.split_inclusive(|byte| *byte == 0).take(index).map(<[u8]>::len).sum();
+        self.bytes.truncate(kept);
+    }
+
+    /// Adds words as they are.
+    pub fn append(&mut self, words: &Self) {
+        self.bytes.extend_from_slice(&words.bytes);
+    }
+
     /// Returns the words from `index` on.
     #[must_use]
     pub fn tail(&self, index: usize) -> Self {

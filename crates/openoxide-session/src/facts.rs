@@ -1,7 +1,10 @@
 //! From a tool call to what it means.
 
+use std::path::Path;
+
 use openoxide_protocol::{
-    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Touch, Word, Words,
+    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Touch, Word,
+    Words,
 };
 use openoxide_shell::{Setting, analyse};
 
@@ -88,12 +91,18 @@ fn distrust_git(accesses: &mut [Access], cwd: &AbsPath) {
         let place = exec.place.as_ref().unwrap_or(cwd);
         let plain = match &last {
             Some((same, plain)) if same == place => *plain,
-            _ => last.insert((place.clone(), repository::is_plain(place))).1,
+            _ => last.insert((place.clone(), is_plain(exec, place))).1,
         };
         if !plain {
             exec.class = CommandClass::Unknown;
         }
     }
+}
+
+/// Says whether git runs nothing in the repository of this place. Of a place that the command names itself it is certain
+/// only if it is there.
+fn is_plain(exec: &Exec, place: &AbsPath) -> bool {
+    (exec.place.is_none() || Path::new(place.as_str()).is_dir()) && repository::is_plain(place)
 }
 
 /// Gives what a program reaches the name of its host. Says whether there is one.

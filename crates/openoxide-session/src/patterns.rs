@@ -35,7 +35,15 @@ fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
                 let file = PathAccess { path: file, written, pattern: false, ..path.clone() };
                 facts.accesses.push(access(file));
             }
-            // Without a match the pattern stands for itself; and its letters tell where it looks.
+            // Without a match the pattern stands for itself; and its letters tell what it looks for.
+            let letters = path.path.as_str().replace(['*', '?'], "");
+            if let Ok(plain) = AbsPath::new(&letters) {
+                facts.accesses.push(access(PathAccess {
+                    path: plain,
+                    pattern: false,
+                    ..path.clone()
+                }));
+            }
             facts.accesses.push(access(PathAccess { pattern: false, ..path }));
         }
         None => {
@@ -69,7 +77,9 @@ fn matching(place: &AbsPath, part: &str, found: &mut Vec<AbsPath>) -> Option<()>
         let name = entry.file_name();
         let name = name.to_str()?;
         let letters: Vec<char> = name.chars().collect();
-        if (name.starts_with('.') && !part.starts_with('.')) || !may_match(&pattern, &letters, &mut seen) {
+        if (name.starts_with('.') && !part.starts_with('.'))
+            || !may_match(&pattern, &letters, &mut seen)
+        {
             continue;
         }
         // The shell may split such a name, or look for files once more.
@@ -102,7 +112,8 @@ fn may_match(pattern: &[char], name: &[char], seen: &mut Vec<bool>) -> bool {
             }
             Some('?') => open.extend(letter.map(|_| (at + 1, place + 1))),
             Some('[') if letter.is_some() => {
-                let ends = pattern.iter().enumerate().skip(at + 1).filter(|(_, each)| **each == ']');
+                let ends =
+                    pattern.iter().enumerate().skip(at + 1).filter(|(_, each)| **each == ']');
                 open.extend(ends.map(|(end, _)| (end + 1, place + 1)));
                 open.extend((letter == Some(&'[')).then_some((at + 1, place + 1)));
             }

@@ -1,12 +1,13 @@
 //! How many leading words of a command say what it is about: `git push`, `npm run build`, `ls`.
 
-mod banned;
-mod table;
-
 use openoxide_protocol::{Word, Words};
+
+use crate::programs::hash::Hash;
 
 /// The most words that a prefix has.
 const MOST: usize = 4;
+/// No entry is as long.
+const LONGEST: usize = 32;
 
 /// Returns how many leading words "always allow" may keep of this command, or 0 if only all of its words.
 ///
@@ -14,65 +15,82 @@ const MOST: usize = 4;
 /// whatever it is told, and it has all the words that its program needs to be narrow (`git push`, never `git`).
 #[must_use]
 pub fn prefix_len(argv: &Words) -> u8 {
-    let mut words = [""; MOST];
     let mut key = Key::default();
-    for (slot, word) in words.iter_mut().zip(argv.iter()) {
+    let (mut wanted, mut plain, mut banned) = (None, 0, usize::MAX);
+    for (index, word) in argv.iter().take(MOST).enumerate() {
         let Word::Known(text) = word else { break };
-        *slot = text;
-        key.push(text);
+        plain += usize::from(plain == index && is_plain(text));
+        match key.push(text).and_then(|()| key.find()) {
+            Some(Prefix::Words(words)) if index + 1 < MOST => wanted = Some(words),
+            Some(Prefix::Banned) => banned = banned.min(index + 1),
+            _ => {}
+        }
+        if wanted.is_none() && index == 1 && is_subcommand(text) {
+            // Of an unknown program two words are kept, if the second looks like a subcommand.
+            wanted = Some(2);
+        }
     }
-    let wanted = wanted(&key, words);
+    let wanted = wanted.unwrap_or_default();
     let count = usize::from(wanted);
-    let plain = words.iter().take(count).all(|word| is_plain(word));
-    if count <= key.len && plain && !is_banned(&key, count) { wanted } else { 0 }
+    if count <= plain && count < banned { wanted } else { 0 }
 }
 
-/// Returns how many words the prefix needs: of all entries that fit, the longest counts.
-fn wanted(key: &Key, [_, second, ..]: [&str; MOST]) -> u8 {
-    let longest = (1..MOST).rev().find_map(|len| find(table::ARITIES, key.words(len)?));
-    // Of an unknown program two words are kept, if the second looks like a subcommand.
-    longest.copied().unwrap_or(if is_subcommand(second) { 2 } else { 0 })
+/// What is known of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prefix {
+    /// So many words make it narrow.
+    Words(u8),
+    /// It may never be offered.
+    Banned,
 }
 
-/// Says whether some beginning of the prefix is banned.
-fn is_banned(key: &Key, count: usize) -> bool {
-    (1..=count).any(|len| key.words(len).is_some_and(|key| find(banned::BANNED, key).is_some()))
-}
+include!(concat!(env!("OUT_DIR"), "/prefixes.rs"));
 
-/// Finds words in a table. Its keys have a blank between the words, and a blank sorts before all that is in a word.
-fn find<'t, T>(table: &'t [(&str, T)], words: &[u8]) -> Option<&'t T> {
-    let at = table.binary_search_by(|(key, _)| key.as_bytes().cmp(words)).ok()?;
-    table.get(at).map(|(_, value)| value)
-}
-
-/// The first words of a command with a blank between them. Words that are too long for any key are left out.
-#[derive(Debug, Default)]
+/// The first words of a command with a blank between them, and their hash.
 struct Key {
-    text: [u8; 32],
-    ends: [usize; MOST],
+    text: [u8; LONGEST],
     len: usize,
-    full: bool,
+    hash: Hash,
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        Self { text: [0; LONGEST], len: 0, hash: Hash::new() }
+    }
 }
 
 impl Key {
-    fn push(&mut self, word: &str) {
-        let start = self.ends.get(self.len.wrapping_sub(1)).map_or(0, |end| end + 1);
-        let end = start.saturating_add(word.len());
-        match self.text.get_mut(start..end) {
-            Some(place) if !self.full => place.copy_from_slice(word.as_bytes()),
-            _ => self.full = true,
+    /// Adds a word; nothing if no entry is as long.
+    fn push(&mut self, word: &str) -> Option<()> {
+        if self.len > 0 {
+            self.add(b" ")?;
         }
-        self.text.get_mut(end..=end).into_iter().for_each(|blank| blank.fill(b' '));
-        if let (false, Some(slot)) = (self.full, self.ends.get_mut(self.len)) {
-            *slot = end;
-        }
-        self.len += 1;
+        self.add(word.as_bytes())
     }
 
-    /// Returns the first `len` words, if there are as many.
-    fn words(&self, len: usize) -> Option<&[u8]> {
-        let end = self.ends.get(len.checked_sub(1)?).filter(|end| len <= self.len && **end > 0)?;
-        self.text.get(..*end)
+    fn add(&mut self, text: &[u8]) -> Option<()> {
+        let end = self.len.checked_add(text.len())?;
+        let place = self.text.get_mut(self.len..end);
+        // What did not fit must not be taken for what follows it.
+        self.len = end;
+        place?.copy_from_slice(text);
+        self.hash = self.hash.with(text);
+        Some(())
+    }
+
+    /// Returns the entry of these words.
+    fn find(&self) -> Option<Prefix> {
+        let words = self.text.get(..self.len)?;
+        let mut slot = self.hash.slot();
+        loop {
+            // INVARIANT: the build script leaves slots empty, so the search ends.
+            let number = *SLOTS.get(slot % SLOTS.len())?;
+            let (key, prefix) = PREFIXES.get(usize::from(number).checked_sub(1)?)?;
+            if key.as_bytes() == words {
+                return Some(*prefix);
+            }
+            slot += 1;
+        }
     }
 }
 

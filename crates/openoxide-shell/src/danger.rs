@@ -11,6 +11,43 @@ pub struct Place<'a> {
     pub home: Option<&'a AbsPath>,
 }
 
+/// Says whether a program of this name can be dangerous at all.
+#[must_use]
+pub fn concerns(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    NAMES.contains(&name) || name.starts_with("mkfs.")
+}
+
+/// The programs that `message` knows.
+const NAMES: [&str; 26] = [
+    "blkdiscard",
+    "chgrp",
+    "chmod",
+    "chown",
+    "cp",
+    "dd",
+    "fdisk",
+    "find",
+    "gdisk",
+    "git",
+    "mkfs",
+    "mkswap",
+    "mv",
+    "parted",
+    "rm",
+    "rmdir",
+    "sfdisk",
+    "sgdisk",
+    "shred",
+    "srm",
+    "tee",
+    "trash",
+    "truncate",
+    "unlink",
+    "wipefs",
+    "mke2fs",
+];
+
 /// Returns what is dangerous about a command. A program is known by its name in whichever directory it lies.
 #[must_use]
 pub fn findings(argv: &Words, place: &Place<'_>) -> Vec<Finding> {
@@ -45,7 +82,9 @@ fn message(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
         | "blkdiscard" | "tee" => device(operands(argv)),
         "cp" => device(operands(argv).last().into_iter()),
         "git" => forced_push(argv),
-        name if name == "mkfs" || name.starts_with("mkfs.") => device(operands(argv)),
+        name if matches!(name, "mkfs" | "mke2fs") || name.starts_with("mkfs.") => {
+            device(operands(argv))
+        }
         _ => None,
     }
 }

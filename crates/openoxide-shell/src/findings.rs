@@ -12,6 +12,7 @@ pub(crate) enum Code {
     Environment,
     Evaluated,
     Piped,
+    Hidden,
     #[expect(dead_code, reason = "`danger` makes its findings itself")]
     Removal,
     ForkBomb,
@@ -51,6 +52,12 @@ pub const REGISTRY: &[Entry] = &[
         "what another program writes would run as code",
         "curl https://example.com/install | sh",
         "curl https://example.com/list | sort",
+    ),
+    entry(
+        "OX106",
+        "a program would run something that its words do not show",
+        "git -c core.pager=./x log",
+        "git log",
     ),
     Entry {
         kind: FindingKind::CircuitBreaker,
@@ -100,6 +107,11 @@ pub(crate) fn at(code: Code, span: Span) -> Finding {
     }
 }
 
+/// Returns the finding that a program would do something that its words do not show, and why.
+pub(crate) fn hidden(why: &'static str, span: Span) -> Finding {
+    Finding { message: Cow::Borrowed(why), ..at(Code::Hidden, span) }
+}
+
 #[cfg(test)]
 mod tests {
     use openoxide_protocol::AbsPath;
@@ -145,6 +157,7 @@ mod tests {
             include_str!("../../../docs/findings/OX103.md"),
             include_str!("../../../docs/findings/OX104.md"),
             include_str!("../../../docs/findings/OX105.md"),
+            include_str!("../../../docs/findings/OX106.md"),
             include_str!("../../../docs/findings/OX201.md"),
             include_str!("../../../docs/findings/OX202.md"),
             include_str!("../../../docs/findings/OX301.md"),

@@ -5,6 +5,7 @@
 //! not harmless is told of it wherever it lies.
 
 mod arguments;
+pub(crate) mod hash;
 mod items;
 mod level;
 mod meaning;
@@ -28,8 +29,24 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     };
     let Some(level) = level::program(base) else { return Meaning::unknown() };
     let mut meaning = meaning::read(level, arguments, 1);
-    if !matches!(directory, "/bin" | "/usr/bin") {
+    let system = matches!(directory, "/bin" | "/usr/bin");
+    if name.contains('/') && (!system || meaning.effects.iter().any(carries)) {
         meaning.lower(CommandClass::Unknown);
     }
     meaning
+}
+
+fn carries(effect: &Effect) -> bool {
+    matches!(effect, Effect::Runs(_) | Effect::Script(_) | Effect::Unknown(_))
+}
+
+/// Returns the class of a command that runs no other one; of one that may, nothing is known.
+fn class_alone(arguments: Arguments<'_>) -> CommandClass {
+    let name = arguments.known(0).unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    // These ask for the class of what they run in their turn.
+    if matches!(name, "fd" | "fdfind" | "find" | "gfind") {
+        return CommandClass::Unknown;
+    }
+    let meaning = meaning(arguments);
+    if meaning.effects.iter().any(carries) { CommandClass::Unknown } else { meaning.class }
 }

@@ -15,6 +15,7 @@ mod environment;
 mod expand;
 mod number;
 mod paths;
+mod portable;
 mod program;
 mod redirect;
 mod simple;
@@ -25,11 +26,11 @@ mod whole;
 
 use openoxide_protocol::{Access, Facts, Span};
 
-use self::{simple::Call, state::State, whole::Whole};
+use self::{bases::Bases, simple::Call, state::State, whole::Whole};
 use crate::{
     Setting,
-    programs::Paths,
     findings::{self, Code},
+    programs::Paths,
     syntax::{
         self, MAX_DEPTH,
         tree::{Command, Item, Join, List, Piece, Pipeline, Simple, Tree},
@@ -69,10 +70,13 @@ struct Walk<'s> {
     /// Whether this command reads what another one writes.
     piped: bool,
     /// Which files the lines name that this command reads, if it is known.
-    stdin: Option<Paths>,
+    stdin: Option<(Paths, Bases)>,
     /// Which files the lines name that the last simple command has printed, if it is known.
     prints: Option<Paths>,
-    braces_used: bool,
+    /// The substitutions whose output is known to name files, by where they stand in the tree.
+    substituted: Vec<(usize, Paths)>,
+    /// Whether something was used that bash and a plain shell understand in two ways.
+    only_bash: bool,
 }
 
 /// Returns what `script` means, if it is nothing but a few words that stand for themselves.
@@ -94,7 +98,9 @@ pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
     }
     if let Some(fault) = fault {
         let code = if fault.too_deep { Code::TooLong } else { Code::Syntax };
-        walk.facts.findings.push(findings::at(code, Span::new(fault.at, script.len())));
+        walk.facts
+            .findings
+            .push(findings::at(code, Span::new(fault.at.min(script.len()), script.len())));
         let span = Span::new(0, script.len());
         walk.facts.accesses.push(Access::Opaque { text: script.to_owned(), span });
     }
@@ -117,7 +123,8 @@ impl<'s> Walk<'s> {
             piped: false,
             stdin: None,
             prints: None,
-            braces_used: false,
+            substituted: Vec::new(),
+            only_bash: false,
         }
     }
 
@@ -225,9 +232,14 @@ impl<'s> Walk<'s> {
                 walk.command(source, command);
             });
             let simple = matches!(command, Command::Simple(_));
-            self.stdin = self.prints.take().filter(|_| simple);
+            self.stdin = self
+                .prints
+                .take()
+                .filter(|_| simple)
+                .map(|paths| (paths, self.state.bases.clone()));
         }
         (self.parallel, self.piped) = was;
+        self.prints = self.stdin.take().map(|(paths, _)| paths);
         self.stdin = stdin;
         None
     }
@@ -266,24 +278,24 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Reads and walks text that runs as a script. Says whether it was read to the end.
-    fn script(&mut self, text: &str, span: Span) -> Option<bool> {
+    /// Reads and walks text that runs as a script.
+    fn script(&mut self, text: &str, span: Span) {
         self.nested_text = self.nested_text.saturating_add(text.len());
         if self.depth >= MAX_DEPTH || self.nested_text > MOST_NESTED_TEXT {
-            self.opaque(text, span, Code::TooLong);
-            return None;
+            return self.opaque(text, span, Code::TooLong);
         }
         self.depth += 1;
         let (tree, fault) = syntax::parse(text, self.depth);
+        self.only_bash |= tree.bashisms;
         let source = Source { text, outer: Some(span), heredocs: &tree.heredocs };
+        let noted = self.substituted.len();
         let failed = self.list(source, &tree.list);
         self.settle(failed);
+        self.substituted.truncate(noted); // Other trees will stand where this one stood.
         self.depth -= 1;
         if let Some(fault) = fault {
             self.opaque(text, span, if fault.too_deep { Code::TooLong } else { Code::Syntax });
-            return None;
         }
-        Some(tree.bashisms)
     }
 
     /// Says that something was not understood, and why.

@@ -107,6 +107,7 @@ fn run(text: &str, effect: Effect) -> Part {
         span: Span::default(),
         arity: 0,
         place: None,
+        plain: None,
     };
     part(Access::Exec(exec), effect)
 }

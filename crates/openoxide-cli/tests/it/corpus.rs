@@ -22,6 +22,9 @@ use tempfile::TempDir;
 /// Stands for the directory of the policy file, and for the project's directory.
 const POLICY_DIR: &str = "%%D";
 const PROJECT_DIR: &str = "%%P";
+/// Published ways round an approval, and harmless calls under the same rules.
+const PUBLISHED: &str = "bypasses/published.tsv";
+const STILL_ALLOWED: &str = "bypasses/still-allowed.tsv";
 /// The home of the decisions; it does not exist.
 const HOME: &str = "/h/u";
 
@@ -487,7 +490,7 @@ fn project(world: &World) -> (PathBuf, String) {
     (project, home.to_str().unwrap().to_owned())
 }
 
-/// One way round a gate.
+/// One way round a gate, or one call that only resembles it.
 struct Attack {
     id: String,
     policy: String,
@@ -496,71 +499,129 @@ struct Attack {
     line: String,
 }
 
-fn attacks(project: &Path) -> Vec<Attack> {
-    let project = project.to_str().unwrap();
+fn attacks(project: &Path, name: &str) -> Vec<Attack> {
     let attack = |columns: Vec<String>| {
         let [id, command, naive, ..] = columns.as_slice() else { unreachable_row(&columns) };
-        let command: String = serde_json::from_str(&format!("\"{command}\"")).unwrap();
-        let command = command.replace(PROJECT_DIR, project);
-        let (tool, input) = match command.strip_prefix('@').and_then(|call| call.split_once(' ')) {
-            Some((tool, input)) => (tool.to_owned(), serde_json::from_str(input).unwrap()),
-            None => ("Bash".to_owned(), json!({ "command": command })),
-        };
-        let (policy, mode) = match naive.split_once(':') {
-            Some(("deny", rule)) => (policy(&["Bash"], &[], &[rule]), None),
-            Some(("mode", "acceptEdits")) => (String::new(), Some("accept_edits")),
-            Some(("builtin", _)) => (String::new(), None),
-            _ => (policy(&naive.split(" + ").collect::<Vec<_>>(), &[], &[]), None),
-        };
-        let row = json!({ "id": id, "tool": tool, "input": input, "cwd": project });
+        let (policy, mode) = ruled(naive);
+        let row = called(id, command, project);
         Attack { id: id.clone(), policy, mode, row, line: columns.join(" | ") }
     };
-    table(&corpus("bypasses/attacks.tsv"), 6).into_iter().map(attack).collect()
+    let columns = if name == STILL_ALLOWED { 4 } else { 6 };
+    table(&corpus(name), columns).into_iter().map(attack).collect()
+}
+
+/// Returns the policy file and the mode that a row's third column stands for.
+fn ruled(naive: &str) -> (String, Option<&'static str>) {
+    match naive.split_once(':') {
+        Some(("deny", rule)) => (policy(&["Bash"], &[], &[rule]), None),
+        Some(("mode", "acceptEdits")) => (String::new(), Some("accept_edits")),
+        Some(("builtin", _)) => (String::new(), None),
+        _ => (policy(&naive.split(" + ").collect::<Vec<_>>(), &[], &[]), None),
+    }
+}
+
+/// Returns the line for `check --batch` of a row's second column.
+fn called(id: &str, command: &str, project: &Path) -> Value {
+    let command: String = serde_json::from_str(&format!("\"{command}\"")).unwrap();
+    let command = command.replace(PROJECT_DIR, project.to_str().unwrap());
+    let (tool, input) = match command.strip_prefix('@').and_then(|call| call.split_once(' ')) {
+        Some((tool, input)) => (tool.to_owned(), serde_json::from_str(input).unwrap()),
+        None => ("Bash".to_owned(), json!({ "command": command })),
+    };
+    json!({ "id": id, "tool": tool, "input": input, "cwd": project })
 }
 
 fn unreachable_row(columns: &[String]) -> ! {
     panic!("not enough columns: {columns:?}")
 }
 
-/// Returns the ids and reasons of what does not hold yet.
-fn not_yet() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(corpus("bypasses/not-yet.txt")).unwrap();
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let entry = |line: &str| {
-        let (id, reason) = line.split_once(' ').unwrap_or_else(|| panic!("no reason: {line}"));
-        (id.to_owned(), reason.to_owned())
-    };
-    lines.map(entry).collect()
+/// Returns the ids of what does not hold yet. The reason stands behind an id, or in the heading above it.
+fn not_yet(name: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(corpus(name)).unwrap();
+    let mut heading = "";
+    let mut ids = BTreeSet::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if let Some(reason) = line.strip_prefix("# ") {
+            heading = reason;
+            continue;
+        }
+        let (id, reason) = line.split_once(' ').unwrap_or((line, heading));
+        assert!(!reason.is_empty(), "no reason: {line}");
+        assert!(ids.insert(id.to_owned()), "listed twice: {id}");
+    }
+    ids
+}
+
+/// Returns every row with our answer to it.
+fn answered(name: &str) -> Vec<(Attack, Value)> {
+    let world = World::new();
+    let (project, home) = project(&world);
+    let mut groups: BTreeMap<_, Vec<Attack>> = BTreeMap::new();
+    for attack in attacks(&project, name) {
+        groups.entry((attack.policy.clone(), attack.mode)).or_default().push(attack);
+    }
+    let mut answered = Vec::new();
+    for (index, ((text, mode), group)) in groups.into_iter().enumerate() {
+        let policies = world.policies(&index.to_string(), &[text]);
+        let rows: Vec<_> = group.iter().map(|attack| attack.row.clone()).collect();
+        let answers = world.check((&home, Some(&project)), &policies, mode, &rows);
+        answered.extend(group.into_iter().zip(answers));
+    }
+    answered
+}
+
+/// Fails on a row that is allowed and not listed, and on one that is listed and not allowed.
+fn hold(attacks: &str, list: &str) {
+    let answered = answered(attacks);
+    let mut not_yet = not_yet(list);
+    let mut wrong = Vec::new();
+    for (attack, answer) in &answered {
+        let allowed = answer["decision"] == "allow" || answer["decision"].is_null();
+        match (allowed, not_yet.remove(&attack.id)) {
+            (true, false) => wrong.push(format!("allowed: {}\n    {answer}", attack.line)),
+            (false, true) => wrong.push(format!("holds now, take it from {list}: {}", attack.line)),
+            _ => {}
+        }
+    }
+    wrong.extend(not_yet.iter().map(|id| format!("in {list}, but no attack: {id}")));
+    fail_on(&wrong, answered.len());
 }
 
 #[test]
 fn no_attack_is_allowed_under_the_rule_that_looks_harmless() {
-    let world = World::new();
-    let (project, home) = project(&world);
-    let attacks = attacks(&project);
-    let mut not_yet = not_yet();
-    let mut groups: BTreeMap<_, Vec<&Attack>> = BTreeMap::new();
-    for attack in &attacks {
-        groups.entry((&attack.policy, attack.mode)).or_default().push(attack);
+    hold("bypasses/attacks.tsv", "bypasses/not-yet.txt");
+}
+
+#[test]
+fn no_published_bypass_is_allowed_under_the_rule_that_looks_harmless() {
+    hold(PUBLISHED, "bypasses/published-not-yet.txt");
+}
+
+/// Safety that is bought by refusing everything would show here.
+#[test]
+fn what_is_harmless_stays_allowed_under_the_same_rules() {
+    let answered = answered(STILL_ALLOWED);
+    let refused = answered.iter().filter(|(_, answer)| answer["decision"] != "allow");
+    let wrong: Vec<_> =
+        refused.map(|(row, answer)| format!("{}\n    {answer}", row.line)).collect();
+    fail_on(&wrong, answered.len());
+    assert!(answered.len() >= 40, "{}", answered.len());
+}
+
+#[test]
+fn every_published_bypass_is_new_and_says_where_it_comes_from() {
+    let published = table(&corpus(PUBLISHED), 6);
+    let ids: BTreeSet<_> = published.iter().map(|row| &row[0]).collect();
+    let mut attacks: BTreeSet<_> = table(&corpus("bypasses/attacks.tsv"), 6)
+        .into_iter()
+        .map(|row| (row[1].clone(), row[2].clone()))
+        .collect();
+    for row in &published {
+        assert!(row.iter().all(|column| !column.is_empty()), "{row:?}");
+        assert!(attacks.insert((row[1].clone(), row[2].clone())), "there already: {row:?}");
     }
-    let mut wrong = Vec::new();
-    for (index, ((text, mode), group)) in groups.into_iter().enumerate() {
-        let policies = world.policies(&index.to_string(), std::slice::from_ref(text));
-        let rows: Vec<_> = group.iter().map(|attack| attack.row.clone()).collect();
-        let answers = world.check((&home, Some(&project)), &policies, mode, &rows);
-        for (attack, answer) in group.into_iter().zip(&answers) {
-            let allowed = answer["decision"] == "allow" || answer["decision"].is_null();
-            match (allowed, not_yet.remove(&attack.id).is_some()) {
-                (true, false) => wrong.push(format!("allowed: {}\n    {answer}", attack.line)),
-                (false, true) => {
-                    wrong.push(format!("holds now, take it from not-yet.txt: {}", attack.line));
-                }
-                _ => {}
-            }
-        }
-    }
-    wrong.extend(not_yet.keys().map(|id| format!("in not-yet.txt, but no attack: {id}")));
-    fail_on(&wrong, attacks.len());
+    assert_eq!(ids.len(), published.len());
+    assert!(published.len() >= 500, "{}", published.len());
 }
 
 /// What Claude Code has decided about one call.

@@ -44,7 +44,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("landlock", &["sandbox"]),
     ("libc", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
-    ("toml", &["store"]),
+    ("toml", &["shell", "store"]),
     ("toml_edit", &["store"]),
     ("sha2", &["session"]),
     ("rable", &["shell"]),

@@ -65,7 +65,15 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
 fn run(number: u8, command: &str) -> Question {
     let argv = command.split(' ').collect();
     let text = command.to_owned();
-    let exec = Exec { argv, text, class: Default::default(), span: Default::default(), arity: 2, place: None };
+    let exec = Exec {
+        argv,
+        text,
+        class: Default::default(),
+        span: Default::default(),
+        arity: 2,
+        place: None,
+        plain: None,
+    };
     question(session(1), number, Access::Exec(exec))
 }
 

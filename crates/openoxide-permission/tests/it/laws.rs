@@ -30,7 +30,15 @@ fn policy(layers: &[Layer]) -> PolicyStack {
 
 fn exec(argv: Words, class: CommandClass) -> Access {
     let text = format!("{argv:?}");
-    Access::Exec(Exec { argv, text, class, span: Default::default(), arity: 0, place: None })
+    Access::Exec(Exec {
+        argv,
+        text,
+        class,
+        span: Default::default(),
+        arity: 0,
+        place: None,
+        plain: None,
+    })
 }
 
 fn run(command: &str) -> Access {

@@ -250,10 +250,13 @@ fn access(question: &Question) -> Access {
             span: Default::default(),
             arity: 0,
             place: None,
+            plain: None,
         }),
         Question::Read(text) => Access::Read(path(text)),
         Question::Edit(text) => Access::Edit(path(text)),
-        Question::Fetch(host) => Access::Fetch { host: host.clone(), url: String::new(), touch: Default::default() },
+        Question::Fetch(host) => {
+            Access::Fetch { host: host.clone(), url: String::new(), touch: Default::default() }
+        }
     }
 }
 

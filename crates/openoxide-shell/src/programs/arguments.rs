@@ -64,7 +64,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn iter(self, from: usize) -> impl Iterator<Item = Arg<'a>> {
         self.words.iter().enumerate().skip(from).map(move |(index, word)| match word {
             Word::Known(text) => Arg::Known(text),
-            Word::Begins(text) => Arg::Begins(text),
+            Word::Begins(text) => self.path(index).map_or(Arg::Begins(text), Arg::Paths),
             Word::Many => self.path(index).map_or(Arg::Many, Arg::Paths),
         })
     }

@@ -1,8 +1,28 @@
-/// FNV-1a: few instructions for short names. The build script uses the same function.
-fn hash(name: &[u8]) -> usize {
-    let mut hash = 0x811c_9dc5_u32;
-    for byte in name {
-        hash = (hash ^ (*byte as u32)).wrapping_mul(0x0100_0193);
+//! Where an entry stands in a table: the build script and the program must agree on it.
+
+/// FNV-1a, which can go on where it stopped: few instructions for short names.
+#[derive(Clone, Copy)]
+pub(crate) struct Hash(u32);
+
+impl Hash {
+    /// Returns the hash of nothing.
+    pub(crate) const fn new() -> Self {
+        Self(0x811c_9dc5)
     }
-    hash as usize ^ (hash as usize >> 15)
+
+    /// Adds text.
+    pub(crate) fn with(self, text: &[u8]) -> Self {
+        let add = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        Self(text.iter().fold(self.0, add))
+    }
+
+    /// Returns the first slot to look at.
+    pub(crate) const fn slot(self) -> usize {
+        self.0 as usize ^ (self.0 as usize >> 15)
+    }
+}
+
+/// Returns the first slot of a name.
+pub(crate) fn slot(name: &str) -> usize {
+    Hash::new().with(name.as_bytes()).slot()
 }

@@ -181,13 +181,16 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
             }
             Takes::Attached | Takes::Last => more.then(|| rest.arg()),
             // Without a known beginning, what follows may be empty, and then the value is the next word.
-            Takes::Value if rest.text.is_empty() && rest.open => return Item::Unclear,
-            Takes::Value if more => Some(rest.arg()),
-            Takes::Value => match self.value(option) {
+            Takes::Value | Takes::Rest if rest.text.is_empty() && rest.open => {
+                return Item::Unclear;
+            }
+            Takes::Value | Takes::Rest if more => Some(rest.arg()),
+            Takes::Value | Takes::Rest => match self.value(option) {
                 Some(value) => Some(value),
                 None => return Item::Unclear,
             },
         };
+        self.operands_only |= option.takes == Takes::Rest;
         Item::Option { option, value }
     }
 
@@ -203,7 +206,7 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         });
         let Some(option) = found else { return Item::Unclear };
         let value = match (option.takes, value) {
-            (Takes::Value, None) => match self.value(option) {
+            (Takes::Value | Takes::Rest, None) => match self.value(option) {
                 Some(value) => Some(value),
                 None => return Item::Unclear,
             },
@@ -213,6 +216,7 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
             },
             (_, value) => value,
         };
+        self.operands_only |= option.takes == Takes::Rest;
         Item::Option { option, value }
     }
 

@@ -5,11 +5,13 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::{Arg, Arguments, Meaning, readers};
+use super::{Arg, Arguments, Meaning, hash, readers};
 
 /// A program, or one of its subcommands.
 #[derive(Debug)]
 pub(crate) struct Level {
+    /// Its name; of several the first.
+    pub(crate) name: &'static str,
     /// What it is with nothing but options and operands that change nothing.
     pub(crate) class: CommandClass,
     /// What its operands are.
@@ -24,10 +26,16 @@ pub(crate) struct Level {
     pub(crate) given: &'static [&'static str],
     /// With one of these options and no operand it reads the working directory.
     pub(crate) here_with: &'static [&'static str],
+    /// A word that begins with one of these can make it run something that its words do not show.
+    pub(crate) opaque: &'static [&'static str],
+    /// An operand that holds one of these is not harmless.
+    pub(crate) except: &'static [&'static str],
     /// With one of these options it prints something else than the lines that it reads.
     pub(crate) cuts: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
+    /// Adds what the values of options do.
+    pub(crate) values: Option<Values>,
     /// Reads the words in a way of its own.
     pub(crate) reader: Option<Reader>,
     /// Why it cannot be told what it does without operands.
@@ -41,6 +49,9 @@ pub(crate) type Reader = fn(&'static Level, Arguments<'_>, usize) -> Meaning;
 
 /// Says whether an option with its value is harmless.
 pub(crate) type Check = fn(&str, Option<Arg<'_>>) -> bool;
+
+/// Adds what the value of an option does.
+pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);
 
 /// What is true of a program as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +109,8 @@ pub(crate) enum Takes {
     Attached,
     /// A value, attached or in the next word, or nothing if there is no next word.
     Last,
+    /// A value, attached or in the next word; whatever follows belongs to what it starts.
+    Rest,
 }
 
 /// What an option does, or what its value is.
@@ -119,6 +132,8 @@ pub(crate) enum Does {
     Into,
     /// The value is a host or an address.
     Reaches,
+    /// The value is a directory of this machine and where it is seen in a container, or a name.
+    Mounts,
     /// The value is a command for a shell.
     Runs,
     /// It makes the program run something that its words do not show.
@@ -134,6 +149,12 @@ pub(crate) enum Operand {
     Reads,
     /// A revision or path of git.
     Revision,
+    /// A path of git, which can be a pattern.
+    Pathspec,
+    /// A file or address of Subversion, perhaps with a revision behind it.
+    Peg,
+    /// A remote of git: its name, an address, or a directory.
+    Remote,
     /// A file that is made, changed or removed.
     Writes,
     /// A file that is read and changed or removed.
@@ -172,6 +193,18 @@ pub(crate) struct When {
     pub(crate) class: Option<CommandClass>,
     /// The operands.
     pub(crate) operands: Option<Operands>,
+    /// Whether nobody expects it to run anything: then what otherwise only asks makes it opaque.
+    pub(crate) strict: bool,
+    /// It prints names of files that lie below those that it reads, or below the working directory, and nothing else.
+    pub(crate) prints_paths: bool,
+}
+
+impl Operands {
+    /// Says whether a command or script is among them.
+    pub(crate) fn run(&self) -> bool {
+        let all = self.first.iter().chain(&self.repeated).chain(self.last);
+        all.into_iter().any(|kind| matches!(kind, Operand::Runs | Operand::Script))
+    }
 }
 
 impl Level {
@@ -209,7 +242,7 @@ impl Level {
 
 /// Returns what is known of the program of this name.
 pub(crate) fn program(name: &str) -> Option<&'static Level> {
-    let mut slot = hash(name.as_bytes());
+    let mut slot = hash::slot(name);
     loop {
         // INVARIANT: the build script leaves slots empty, so the search ends.
         let number = *SLOTS.get(slot % SLOTS.len())?;
@@ -221,7 +254,6 @@ pub(crate) fn program(name: &str) -> Option<&'static Level> {
     }
 }
 
-include!("hash.rs");
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
 /// Returns every program with what is known of it.

@@ -1,17 +1,17 @@
 //! What a command does, as far as its words show it.
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, Words};
 
 use super::{
-    Arg, Argv, Arguments, Paths,
+    Arg, Arguments, Argv, Paths,
     items::{Item, items},
-    level::{Does, Level, Operand, Operands, Opt},
+    level::{Check, Does, Level, Operand, Operands, Opt},
     readers,
 };
 
 const NOT_UNDERSTOOD: &str = "its options were not understood";
 const NOT_SHOWN: &str = "it can run something that its words do not show";
-const UNKNOWN_FILE: &str = "it changes a file that is not known";
+const UNKNOWN_FILE: &str = "it reads or changes a file that is not known";
 
 /// What a command does, as far as its words show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) struct Meaning {
     pub(crate) place: Option<String>,
     /// What it prints.
     pub(crate) prints: Prints,
+    /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
+    pub(crate) plain: Option<Words>,
 }
 
 /// One thing that a command does.
@@ -67,7 +69,7 @@ pub(crate) enum Prints {
 impl Meaning {
     /// Returns the meaning of a command of this class that has done nothing yet.
     pub(crate) const fn of(class: CommandClass) -> Self {
-        Self { class, effects: Vec::new(), place: None, prints: Prints::Anything }
+        Self { class, effects: Vec::new(), place: None, prints: Prints::Anything, plain: None }
     }
 
     /// Returns the meaning of a command of which nothing is known.
@@ -100,6 +102,7 @@ impl Meaning {
     pub(crate) fn write(&mut self, arg: Arg<'_>) {
         match arg {
             Arg::Known(file) if is_sink(file) => return,
+            Arg::Paths(Paths::Below { roots, .. }) if roots.is_empty() => return,
             Arg::Known(file) => self.effects.push(Effect::Writes(Target::File(file.to_owned()))),
             Arg::Paths(Paths::Pattern(pattern)) => {
                 self.effects.push(Effect::Writes(Target::Pattern(pattern.clone())));
@@ -114,9 +117,26 @@ impl Meaning {
 
     pub(crate) fn reach(&mut self, arg: Arg<'_>) {
         self.lower(CommandClass::Unknown);
-        if let Arg::Known(address) = arg {
+        let (Arg::Known(address) | Arg::Begins(address)) = arg else { return };
+        if let Some((scheme, rest)) = address.split_once(':')
+            && scheme.eq_ignore_ascii_case("file")
+        {
+            self.read_address(rest, matches!(arg, Arg::Known(_)));
+        } else if let Arg::Known(address) = arg {
             self.effects.push(Effect::Reaches(address.to_owned()));
         }
+    }
+
+    /// Reads the file that an address names; one with patterns or codes in it stands for another.
+    fn read_address(&mut self, rest: &str, whole: bool) {
+        let path = match rest.strip_prefix("//") {
+            Some(rest) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
+            None => rest,
+        };
+        if !whole || path.contains(['%', '{', '[', '*']) {
+            self.cannot_tell(UNKNOWN_FILE);
+        }
+        self.read(Arg::Known(path), false);
     }
 
     /// Has a shell run what `arg` says.
@@ -146,6 +166,11 @@ impl Meaning {
     }
 }
 
+/// Says whether a command or script begins with such an operand.
+fn runs(kind: Operand) -> bool {
+    matches!(kind, Operand::Runs | Operand::Script)
+}
+
 /// Says whether what is written there is kept nowhere.
 fn is_sink(file: &str) -> bool {
     matches!(file, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/full")
@@ -169,6 +194,8 @@ pub(crate) fn read_plainly(
         return Meaning::of(CommandClass::Harmless);
     }
     let mut reading = Reading::new(level);
+    let mut path = Path { names: Vec::new(), from, end: from, adorned: false };
+    reading.opaque(arguments, from);
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
         match item {
@@ -177,29 +204,64 @@ pub(crate) fn read_plainly(
             Item::Unclear => reading.unclear(),
             Item::Operand(arg, at) => {
                 if let Some(sub) = reading.sub(arg) {
+                    path.enter(sub, arg, at);
                     if let Some(reader) = sub.reader {
-                        return reading.join(reader(sub, arguments, at + 1));
+                        let inner = reader(sub, arguments, at + 1);
+                        return path.of(arguments, reading.join(inner));
+                    }
+                    if sub.traits.anything {
+                        let inner = Meaning::of(CommandClass::Harmless);
+                        return path.of(arguments, reading.join(inner));
                     }
                     reading.enter(sub);
+                    reading.opaque(arguments, at + 1);
                     items.enter(sub);
                 } else if reading.runs(arg) {
                     reading.run(arguments.tail(at));
-                    return reading.finish();
+                    return path.of(arguments, reading.finish());
                 } else {
                     reading.operands.push(arg);
                 }
             }
         }
     }
-    reading.finish()
+    path.of(arguments, reading.finish())
+}
+
+/// The subcommands of a command line.
+struct Path {
+    names: Vec<&'static str>,
+    from: usize,
+    end: usize,
+    adorned: bool,
+}
+
+impl Path {
+    fn enter(&mut self, sub: &'static Level, arg: Arg<'_>, at: usize) {
+        self.adorned |= at != self.from + self.names.len() || arg != Arg::Known(sub.name);
+        self.names.push(sub.name);
+        self.end = at + 1;
+    }
+
+    /// Adds the plain spelling to a meaning, if the command was spelled otherwise.
+    fn of(&self, arguments: Arguments<'_>, mut meaning: Meaning) -> Meaning {
+        if self.adorned {
+            let mut words = arguments.words.clone();
+            words.truncate(self.from);
+            self.names.iter().for_each(|name| words.push(name));
+            words.append(&arguments.words.tail(self.end));
+            meaning.plain = Some(words);
+        }
+        meaning
+    }
 }
 
 /// A command line while it is read.
 struct Reading<'a> {
     level: &'static Level,
-    /// What it does; its class is what the options have made of it.
+    /// What it has done so far; its class is what is left of being harmless.
     meaning: Meaning,
-    /// What it is without them.
+    /// The class of the program or subcommand.
     class: CommandClass,
     operands: Vec<Arg<'a>>,
     kinds: Operands,
@@ -207,10 +269,17 @@ struct Reading<'a> {
     target: Option<Arg<'a>>,
     given: bool,
     here: bool,
+    alone: Option<&'static str>,
     cuts: bool,
     ends: bool,
+    names: bool,
     ran: bool,
     understood: bool,
+    strict: bool,
+    given_files: bool,
+    asked: bool,
+    /// Those of the levels above hold for their options behind a subcommand, too.
+    checks: Vec<Check>,
 }
 
 impl<'a> Reading<'a> {
@@ -225,9 +294,31 @@ impl<'a> Reading<'a> {
             given: false,
             cuts: false,
             here: level.traits.here,
+            alone: level.alone,
             ends: false,
+            names: false,
             ran: false,
             understood: true,
+            strict: false,
+            given_files: false,
+            asked: false,
+            checks: level.check.into_iter().collect(),
+        }
+    }
+
+    /// Looks for words that make it run something else, wherever they stand.
+    fn opaque(&mut self, arguments: Arguments<'_>, from: usize) {
+        let hides = |text: &str| {
+            self.level.opaque.iter().any(|start| match start.strip_prefix('*') {
+                Some(held) => text.contains(held),
+                None => text.starts_with(start),
+            })
+        };
+        let mut words = arguments.iter(from);
+        if words.any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if hides(text))) {
+            self.asked = true;
+            self.meaning.lower(CommandClass::Unknown);
+            self.meaning.cannot_tell(NOT_SHOWN);
         }
     }
 
@@ -247,7 +338,9 @@ impl<'a> Reading<'a> {
         self.level = sub;
         self.class = sub.class;
         self.kinds = sub.operands;
+        self.checks.extend(sub.check);
         self.here = sub.traits.here;
+        self.alone = sub.alone;
     }
 
     /// Adds what comes before a subcommand with a reader of its own.
@@ -266,22 +359,33 @@ impl<'a> Reading<'a> {
         for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
             self.class = when.class.unwrap_or(self.class);
             self.kinds = when.operands.unwrap_or(self.kinds);
+            self.alone = self.alone.filter(|_| when.operands.is_none());
+            self.strict |= when.strict;
+            self.names |= when.prints_paths;
         }
-        if level.check.is_some_and(|check| !check(option.name, value)) {
+        if self.checks.iter().any(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
+            self.asked = true;
+        }
+        if let Some(values) = level.values {
+            values(&mut self.meaning, option.name, value);
         }
         self.does(option.does, value);
     }
 
     fn does(&mut self, does: Does, value: Option<Arg<'a>>) {
+        self.asked |= does >= Does::Asks;
+        self.given_files |= does == Does::Reads;
         match (does, value) {
             (Does::Nothing, _) => {}
-            (Does::Ends, _) => self.ends = true,
+            // Behind a subcommand that is not known it is for that one to say.
+            (Does::Ends, _) => self.ends |= self.level.subs.is_empty() || self.operands.is_empty(),
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
             (Does::Writes, Some(value)) => self.meaning.write(value),
             (Does::Into, Some(value)) => self.target = Some(value),
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
+            (Does::Mounts, Some(value)) => readers::mount(&mut self.meaning, value),
             (Does::Runs, Some(value)) => {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.run_script(value);
@@ -290,7 +394,10 @@ impl<'a> Reading<'a> {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }
-            (Does::Asks | Does::Reads | Does::Writes | Does::Into | Does::Reaches, _) => {
+            (
+                Does::Asks | Does::Reads | Does::Writes | Does::Into | Does::Reaches | Does::Mounts,
+                _,
+            ) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
         }
@@ -303,9 +410,9 @@ impl<'a> Reading<'a> {
     fn unclear(&mut self) {
         self.understood = false;
         self.meaning.lower(CommandClass::Unknown);
-        // It moves what comes behind it.
-        let mut kinds = self.kinds.first.iter().chain(&self.kinds.repeated);
-        if kinds.any(|kind| matches!(kind, Operand::Runs | Operand::Script)) {
+        // What is not understood can move the words after it.
+        let later = self.kinds.first.iter().skip(self.operands.len());
+        if later.chain(&self.kinds.repeated).any(|kind| runs(*kind)) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
         }
     }
@@ -316,7 +423,6 @@ impl<'a> Reading<'a> {
 
     /// Says whether a command or script begins with this operand.
     fn runs(&mut self, arg: Arg<'a>) -> bool {
-        let runs = |kind| matches!(kind, Operand::Runs | Operand::Script);
         let assigns = self.level.traits.assignments
             && matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.contains('='));
         self.kind_of_next().is_some_and(runs) && !assigns
@@ -341,11 +447,22 @@ impl<'a> Reading<'a> {
     }
 
     fn finish(mut self) -> Meaning {
-        // A help or version is all there is, if everything else was understood.
-        if self.ends && self.understood && self.meaning.effects.is_empty() {
+        self.meaning.lower(self.class);
+        // A help or version is all there is, if everything else was understood. A subcommand that is not listed can be an
+        // alias or a plug-in with a mind of its own.
+        let stranger = !self.level.subs.is_empty() && !self.operands.is_empty();
+        if self.ends
+            && self.understood
+            && !stranger
+            && !self.asked
+            && self.meaning.effects.is_empty()
+        {
             return Meaning::of(CommandClass::Harmless);
         }
-        self.meaning.lower(self.class);
+        if self.strict && (self.asked || self.given_files) {
+            self.meaning.lower(CommandClass::Unknown);
+            self.meaning.cannot_tell(NOT_SHOWN);
+        }
         let traits = self.level.traits;
         let operands = std::mem::take(&mut self.operands);
         let mut kinds = self.kinds;
@@ -353,6 +470,10 @@ impl<'a> Reading<'a> {
             kinds.first = kinds.first.get(1..).unwrap_or_default();
         }
         self.all(&operands, kinds);
+        self.meaning.lower(self.class);
+        if !self.ran && kinds.run() {
+            self.meaning.lower(CommandClass::Unknown); // What runs nothing shows something, or waits for input.
+        }
         if let Some(target) = self.target {
             self.put_into(target, &operands);
         }
@@ -360,16 +481,27 @@ impl<'a> Reading<'a> {
         if operands.len() <= texts && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
-        if let (true, false, Some(why)) = (operands.is_empty(), self.ran, self.level.alone) {
+        let carries = kinds.first.iter().chain(&kinds.repeated).any(|kind| runs(*kind));
+        if let (true, false, Some(why)) = (operands.is_empty() || carries, self.ran, self.alone) {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
         }
         if !self.level.subs.is_empty() && !operands.is_empty() && !traits.mixed {
             self.meaning.lower(CommandClass::Unknown);
         }
+        // Options that are not harmless could put something else before the names.
+        let names =
+            self.meaning.class == CommandClass::Harmless && (traits.prints_paths || self.names);
+        if names && self.names {
+            self.meaning.read(Arg::Known("."), true);
+        }
         self.meaning.prints = match traits {
-            _ if traits.prints_paths => Prints::Paths { bare: true },
-            _ if traits.passes && !self.cuts && self.understood && self.meaning.effects.is_empty() => {
+            _ if names => Prints::Paths { bare: true },
+            _ if traits.passes
+                && !self.cuts
+                && self.understood
+                && self.meaning.effects.is_empty() =>
+            {
                 Prints::Input
             }
             _ => Prints::Anything,
@@ -384,7 +516,8 @@ impl<'a> Reading<'a> {
             // Several words where one is expected move the others.
             self.meaning.lower(CommandClass::Unknown);
             let mut fixed = kinds.first.iter().chain(kinds.last);
-            if fixed.any(|kind| matches!(kind, Operand::Writes | Operand::Changes | Operand::Into)) {
+            if fixed.any(|kind| matches!(kind, Operand::Writes | Operand::Changes | Operand::Into))
+            {
                 self.meaning.cannot_tell(UNKNOWN_FILE);
             }
         }
@@ -400,10 +533,25 @@ impl<'a> Reading<'a> {
     }
 
     fn operand(&mut self, arg: Arg<'a>, kind: Option<Operand>, all: &[Arg<'a>]) {
+        let except = self.level.except;
+        let plain = match arg {
+            Arg::Known(text) => !except.iter().any(|held| text.to_ascii_lowercase().contains(held)),
+            _ => except.is_empty(),
+        };
+        if !plain {
+            self.meaning.lower(CommandClass::Unknown);
+        }
         match kind {
             Some(Operand::Text) => {}
             Some(Operand::Reads) => self.meaning.read(arg, self.level.traits.lists),
-            Some(Operand::Revision) => readers::revision(&mut self.meaning, arg),
+            Some(Operand::Revision) => {
+                readers::revision(&mut self.meaning, arg, self.level.traits.lists);
+            }
+            Some(Operand::Pathspec) => {
+                readers::pathspec(&mut self.meaning, arg, self.level.traits.lists);
+            }
+            Some(Operand::Peg) => readers::peg(&mut self.meaning, arg),
+            Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
             Some(Operand::Writes) => self.meaning.write(arg),
             Some(Operand::Changes) => {
                 self.meaning.read(arg, self.level.traits.lists);

@@ -2,15 +2,24 @@
 
 mod awk;
 mod awk_words;
+mod builds;
+mod cloud;
 mod conditions;
+mod containers;
+mod databases;
 mod files;
 mod find;
+mod forge;
 mod git;
+mod git_config;
 mod jq;
+mod launchers;
 mod miller;
+mod network;
 mod pager;
 mod print;
 mod ps;
+mod python;
 mod sed;
 mod sed_script;
 mod shells;
@@ -24,23 +33,39 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
     awk::awk,
+    builds::{cargo_fmt, cmake, compiler, make, prints_here},
+    cloud::{aws, az, gcloud},
     conditions::{bracket, test},
-    files::{addresses, compresses, copies, dd, links, remote, seven_zip, unpacks},
+    containers::{copy, inspect, mount, plain_output, stays_local},
+    databases::{mysql, psql, sqlite, stays_here},
+    files::{addresses, compresses, copies, dd, links, rsync_remote, seven_zip, unpacks},
     find::find,
-    git::{revision, shows_no_signature},
+    forge::{filters_only, forge, forge_api},
+    git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
+    git_config::{git_config, git_setting},
     jq::{jq, yq},
+    launchers::{
+        after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux,
+        tmux_format,
+    },
     miller::mlr,
+    network::{
+        curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value,
+        wget,
+    },
     pager::{pager, printenv, searches},
-    print::{change_directory, date, number, printf},
+    print::{change_directory, date, declares, number, printf, set},
     ps::ps,
+    python::python,
     sed::sed,
     shells::{bash, posix, zsh},
     tar::tar,
-    tools::{command, git_config, strings, tput, xxd},
+    tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };
 
 const NOT_UNDERSTOOD: &str = "its options were not understood";
+const NOT_SHOWN: &str = "it can run something that its words do not show";
 const ELSEWHERE: &str = "runs a command in another directory";
 const STARTS_SHELL: &str = "starts a shell";
 
@@ -87,6 +112,8 @@ fn harmless(known: Option<Known>) -> Meaning {
 enum Inside {
     /// Nothing: it runs nothing with these words.
     Nothing,
+    /// Nothing: it only prints a help or version.
+    Ends,
     /// One program.
     Command(Argv),
     /// A shell with this script.
@@ -102,6 +129,7 @@ fn carrying(level: &Level, inside: Inside) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     match inside {
         Inside::Nothing => {}
+        Inside::Ends => return Meaning::of(CommandClass::Harmless),
         Inside::Command(command) => meaning.effects.push(Effect::Runs(command)),
         Inside::Script(script) => meaning.effects.push(Effect::Script(script)),
         Inside::Unknown(why) => {

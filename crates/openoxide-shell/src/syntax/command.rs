@@ -85,8 +85,15 @@ impl<'a> Parser<'a> {
 
     fn pipeline(&mut self) -> Parsed<Pipeline<'a>> {
         let mut pipeline = Pipeline::default();
-        if self.prefixes(&mut pipeline.negated) && self.ends_pipeline() {
-            return Ok(pipeline);
+        if self.prefixes(&mut pipeline.negated) {
+            if self.ends_pipeline() {
+                return Ok(pipeline);
+            }
+            // In `$(time case …)` bash 5.2 takes `case` for a program, and the first `)` for the end.
+            if self.in_substitution && (self.peek() == Some(b'(') || is_reserved(self.peek_plain()))
+            {
+                return self.fault();
+            }
         }
         loop {
             let command = self.command(pipeline.commands.is_empty())?;

@@ -34,7 +34,8 @@ impl<'a> Parser<'a> {
         }
         let input = self.peek() == Some(b'<') && variable.is_none() && is_zero(digits);
         let target = self.target(matches!(digits, "" | "1") && variable.is_none())?;
-        self.bashisms |= variable.is_some();
+        // To a plain shell, more than one digit is a word.
+        self.bashisms |= variable.is_some() || digits.len() > 1;
         Ok(Some(Redirect { target, input, variable, span: self.span_from(start) }))
     }
 

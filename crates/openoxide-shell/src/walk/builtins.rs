@@ -2,7 +2,12 @@
 
 use openoxide_protocol::{Access, PathAccess, Word, Words};
 
-use super::{Walk, assign::Value, simple::Call, state::State};
+use super::{
+    Walk,
+    assign::Value,
+    simple::{Call, Input},
+    state::State,
+};
 use crate::findings::Code;
 
 /// What a builtin leaves behind when it fails, if that is another state.
@@ -77,6 +82,7 @@ impl Walk<'_> {
             tainted: super::simple::Mask::all(),
             numbers: super::simple::Mask::default(),
             altered: call.altered,
+            reveals: call.reveals,
         };
         self.run(&rest, false)
     }
@@ -251,13 +257,16 @@ impl Walk<'_> {
         let harmless = call.argv.iter().skip(1).all(|word| match word {
             Word::Known("-p") => call.argv.known(0) == Some("alias"),
             Word::Known(text) => {
-                matches!(text, "-r" | "-a" | "-l" | "-t") || !text.contains(['=', '-'])
+                matches!(text, "-r" | "-a" | "-l" | "-t" | "-d") || !text.contains(['=', '-'])
             }
             Word::Begins(_) | Word::Many => false,
         });
         if !harmless {
             self.seen.reprogrammed = true;
             self.note(Code::Environment, call.span);
+            // What the name runs from now on is not under it on the list. Whether aliases count is up to whoever
+            // started the shell (`-i`, `-O expand_aliases`, an agent's start-up file).
+            self.opaque(call.text, call.span, Code::Evaluated);
         }
     }
 
@@ -266,9 +275,23 @@ impl Walk<'_> {
             |word| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('a')),
         );
         match self.named_options(call, "adinNptu", "a") {
-            Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
+            Some(index) if index < call.argv.len() => {
+                let value = self.line(call, index);
+                self.named_from(call, index, &value);
+            }
             Some(_) => self.assign("REPLY", Value::Text),
             None => self.unclear_names(call),
+        }
+    }
+
+    /// Returns what is known of the line that `read` puts into one variable.
+    fn line(&self, call: &Call<'_>, index: usize) -> Value {
+        let alone = call.argv.len() == index + 1 && call.input == Input::Inherited;
+        match &self.stdin {
+            Some((paths, bases)) if alone && *bases == self.state.bases => {
+                Value::Files(paths.clone())
+            }
+            _ => Value::Text,
         }
     }
 

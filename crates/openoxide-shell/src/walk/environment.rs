@@ -220,3 +220,23 @@ pub(super) fn is_shells_number(name: &str) -> bool {
             | "SHLVL"
     )
 }
+
+/// Says whether a variable looks like one that holds a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "APIKEY",
+        "API_KEY",
+        "AUTH",
+        "CREDENTIAL",
+        "DATABASE_URL",
+        "PASSPHRASE",
+        "PASSWD",
+        "PASSWORD",
+        "PRIVATE_KEY",
+        "SECRET",
+        "TOKEN",
+        "ACCESS_KEY",
+    ];
+    let name = name.to_ascii_uppercase();
+    PARTS.iter().any(|part| name.contains(part)) && name != "SSH_AUTH_SOCK"
+}

@@ -5,7 +5,7 @@ use openoxide_protocol::Words;
 use super::{Walk, braces, environment, number, state::Certain};
 use crate::{
     programs::Paths,
-    syntax::tree::{Form, Parameter, Piece, Subscript, Word},
+    syntax::tree::{Form, List, Parameter, Piece, Subscript, Word},
 };
 
 /// What one word, or one of the words that its braces make, expands to.
@@ -28,6 +28,8 @@ pub(super) struct Text {
     bracket: bool,
     /// The files that are meant, if it is a pattern or comes from one.
     paths: Option<Paths>,
+    /// A variable of the environment that looks like a secret stands in it.
+    reveals: bool,
     /// An unquoted `*` or `?` stands in it.
     pattern: bool,
     /// It may become several words for another reason, or what is quoted in it looks like a pattern.
@@ -74,9 +76,14 @@ impl Text {
         self.tainted
     }
 
+    /// Says whether a variable of the environment that looks like a secret stands in it.
+    pub(super) const fn reveals(&self) -> bool {
+        self.reveals
+    }
+
     /// Returns the files that it stands for, if it stands for files and nothing else.
     pub(super) fn paths(&self) -> Option<&Paths> {
-        self.paths.as_ref().filter(|_| self.many && self.gaps.is_empty())
+        self.paths.as_ref()
     }
 
     fn gap(&mut self, wordy: bool) {
@@ -171,6 +178,11 @@ impl Walk<'_> {
     /// Returns the files that a word stands for that is one variable and nothing else.
     fn files_of(&self, pieces: &[Piece<'_>]) -> Option<Paths> {
         let parameter = match pieces {
+            // A pipe, and no file at all.
+            [Piece::Process(list)] if !list.is_empty() => {
+                return Some(Paths::Below { roots: Vec::new(), bare: false });
+            }
+            [Piece::Command(list)] => return self.output(list),
             [Piece::Parameter(parameter)] => parameter,
             [Piece::Quoted(inner)] => match inner.as_slice() {
                 [Piece::Parameter(parameter)] => parameter,
@@ -184,10 +196,20 @@ impl Walk<'_> {
         }
     }
 
+    /// Returns which files the output of a substitution names, if that is known.
+    fn output(&self, list: &List<'_>) -> Option<Paths> {
+        let place = std::ptr::from_ref(list).addr();
+        let found = self.substituted.iter().find(|(at, _)| *at == place);
+        found.filter(|_| !self.globs_changed()).map(|(_, paths)| paths.clone())
+    }
+
     /// Says whether the script changes which files a pattern matches.
     fn globs_changed(&self) -> bool {
-        self.seen.globs || self.known.globs || self.blanks_changed()
-            || self.seen.assigns("GLOBIGNORE") || self.known.assigns("GLOBIGNORE")
+        self.seen.globs
+            || self.known.globs
+            || self.blanks_changed()
+            || self.seen.assigns("GLOBIGNORE")
+            || self.known.assigns("GLOBIGNORE")
     }
 
     /// Adds unquoted text, the piece `index` of `count`.
@@ -217,7 +239,15 @@ impl Walk<'_> {
         let (user, rest) = plain.split_at_checked(end).unwrap_or((plain, ""));
         match self.home() {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
-            _ => text.gap(true),
+            _ => {
+                // Where another user's home lies is not known, but what lies in one is told by its letters.
+                let user = user.trim_start_matches('~');
+                if whole && !matches!(user, "" | "+" | "-") {
+                    let roots = vec![format!("/home/{user}{rest}")];
+                    text.paths = Some(Paths::Below { roots, bare: false });
+                }
+                text.gap(true);
+            }
         }
         rest
     }
@@ -277,6 +307,9 @@ impl Walk<'_> {
     }
 
     fn parameter(&self, parameter: &Parameter<'_>, quoted: bool, text: &mut Text) {
+        let assigned = self.seen.assigns(parameter.name) || self.known.assigns(parameter.name);
+        text.reveals |=
+            !assigned && parameter.form != Form::Length && environment::is_secret(parameter.name);
         match self.lookup(parameter) {
             Lookup::Known(value) => {
                 let splits = !quoted && (self.blanks_changed() || !value.bytes().all(stays_whole));

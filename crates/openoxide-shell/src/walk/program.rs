@@ -5,7 +5,7 @@ use openoxide_protocol::{
 };
 
 use super::{
-    Walk, environment,
+    Walk, environment, portable,
     simple::{Call, Input},
     state::State,
 };
@@ -18,6 +18,24 @@ use crate::{
 /// How many programs may start each other.
 const MOST_LEVELS: u8 = 16;
 
+/// Where a command works.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Where the script starts.
+    Start,
+    There(AbsPath),
+    Unknown,
+}
+
+impl Place {
+    fn elsewhere(self) -> Option<AbsPath> {
+        match self {
+            Self::There(place) => Some(place),
+            Self::Start | Self::Unknown => None,
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Runs a command of the script. `functions` says whether a function may be meant.
     pub(super) fn run(&mut self, call: &Call<'_>, functions: bool) -> Option<State> {
@@ -29,6 +47,7 @@ impl Walk<'_> {
             return None;
         };
         let meaning = self.exec(call, call.arguments(), call.text.to_owned(), 0);
+        self.only_bash |= portable::differs(&call.argv);
         let function = functions && self.defines(name);
         let prints = if function { None } else { self.printed(call, &meaning) };
         let failed = if function {
@@ -80,42 +99,67 @@ impl Walk<'_> {
     fn exec(&mut self, call: &Call<'_>, argv: Arguments<'_>, text: String, level: u8) -> Meaning {
         let name = argv.known(0).unwrap_or_default();
         let meaning = programs::meaning(argv);
-        let plain_shell = is_plain_shell(name, argv.words, &meaning) && level == 0;
-        let class = if is_harmless_builtin(name, argv.words) || plain_shell {
-            CommandClass::Harmless
-        } else {
-            meaning.class
-        };
         let place = self.place(&meaning);
         let trusted = !call.altered
+            && !call.reveals
             && !self.defines(name)
-            && !alters(argv.words)
-            && (name != "git" || place.is_some());
-        let class = if trusted { class } else { CommandClass::Unknown };
-        let arity = arity::prefix_len(argv.words);
-        let place = place.filter(|place| place != self.setting.cwd);
-        let argv_words = argv.words.clone();
-        let exec = Exec { argv: argv_words, text, class, span: call.span, arity, place };
-        self.facts.accesses.push(Access::Exec(exec));
+            && !(name == "env" && alters(argv.words))
+            && (name != "git" || place != Place::Unknown);
+        let only_redirects = name == "exec" && argv.words.len() == 1;
+        let plain_shell = level == 0 && is_plain_shell(name, argv.words, &meaning);
+        let class = match (trusted, only_redirects || plain_shell) {
+            (false, _) => CommandClass::Unknown,
+            (true, true) => CommandClass::Harmless,
+            (true, false) => meaning.class,
+        };
+        self.facts.accesses.push(Access::Exec(Exec {
+            argv: argv.words.clone(),
+            text,
+            class,
+            span: call.span,
+            arity: arity::prefix_len(argv.words),
+            place: place.elsewhere(),
+            plain: meaning.plain.clone(),
+        }));
         // The directory that `cd` enters is only entered.
         if name == "cd" {
             self.enters(call);
         } else {
             self.touches(call, &meaning, class);
         }
-        self.dangers(call, argv.words);
+        if danger::concerns(name) {
+            self.dangers(call, argv.words);
+        }
         meaning
     }
 
-    /// Returns where a command works, if that is certain.
-    fn place(&self, meaning: &Meaning) -> Option<AbsPath> {
-        let mut bases = self.state.bases.known(self.setting.cwd)?;
-        let base = bases.next().filter(|_| bases.next().is_none())?;
-        Some(meaning.place.as_ref().map_or_else(|| base.clone(), |place| base.join(place)))
+    /// Returns which files the lines name that a command reads from standard input, if it still is where they begin.
+    fn inherited(&self, call: &Call<'_>) -> Option<Paths> {
+        let (paths, bases) = self.stdin.as_ref()?;
+        let same = call.input == Input::Inherited && *bases == self.state.bases;
+        same.then(|| paths.clone())
+    }
+
+    /// Returns where a command works.
+    fn place(&self, meaning: &Meaning) -> Place {
+        let Some(mut bases) = self.state.bases.known(self.setting.cwd) else {
+            return Place::Unknown;
+        };
+        let (Some(base), None) = (bases.next(), bases.next()) else { return Place::Unknown };
+        match &meaning.place {
+            Some(place) => Place::There(base.join(place)),
+            None if base == self.setting.cwd => Place::Start,
+            None => Place::There(base.clone()),
+        }
     }
 
     /// Adds what a program reads, writes and reaches.
     fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass) {
+        if meaning.place.is_some() {
+            // What lies there decides what it does.
+            let here = Target::File(".".to_owned());
+            self.touch_target(call, meaning, &here, Access::Read, Touch::Names, class);
+        }
         for effect in &meaning.effects {
             match effect {
                 Effect::Reads(target) => {
@@ -157,7 +201,9 @@ impl Walk<'_> {
                 self.facts.accesses.extend(paths.map(access));
             }
             // What is known to be harmless must be known to read nothing else.
-            None if class != CommandClass::Unknown || matches!(access(PathAccess::new(self.setting.cwd.clone())), Access::Edit(_)) => {
+            None if class != CommandClass::Unknown
+                || matches!(access(PathAccess::new(self.setting.cwd.clone())), Access::Edit(_)) =>
+            {
                 let access = Access::Opaque { text: call.text.to_owned(), span: call.span };
                 self.facts.accesses.push(access);
             }
@@ -169,11 +215,15 @@ impl Walk<'_> {
     fn printed(&self, call: &Call<'_>, meaning: &Meaning) -> Option<Paths> {
         match meaning.prints {
             Prints::Anything => None,
-            Prints::Input => self.stdin.clone().filter(|_| call.input == Input::Inherited),
+            Prints::Input => self.inherited(call),
             Prints::Paths { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {
-                    let (Effect::Reads(Target::File(text)) | Effect::Lists(Target::File(text))) = effect else { return None };
+                    let (Effect::Reads(Target::File(text)) | Effect::Lists(Target::File(text))) =
+                        effect
+                    else {
+                        return None;
+                    };
                     let paths = self.paths(text, Span::default())?;
                     roots.extend(paths.into_iter().map(|path| path.path.to_string()));
                 }
@@ -196,7 +246,13 @@ impl Walk<'_> {
     }
 
     /// Walks what a program runs in its turn.
-    pub(super) fn inside(&mut self, call: &Call<'_>, argv: Arguments<'_>, meaning: Meaning, level: u8) {
+    pub(super) fn inside(
+        &mut self,
+        call: &Call<'_>,
+        argv: Arguments<'_>,
+        meaning: Meaning,
+        level: u8,
+    ) {
         if level > MOST_LEVELS {
             return self.opaque(call.text, call.span, Code::TooLong);
         }
@@ -212,7 +268,11 @@ impl Walk<'_> {
             match effect {
                 Effect::Runs(command) => self.inner(call, command, altered, level),
                 Effect::Script(script) => self.shell(name, &script, call.span),
-                Effect::Unknown(_) => self.opaque(call.text, call.span, Code::Evaluated),
+                Effect::Unknown(why) => {
+                    let text = call.text.to_owned();
+                    self.facts.accesses.push(Access::Opaque { text, span: call.span });
+                    self.facts.findings.push(findings::hidden(why, call.span));
+                }
                 Effect::Reads(_) | Effect::Lists(_) | Effect::Writes(_) | Effect::Reaches(_) => {}
             }
         }
@@ -225,7 +285,7 @@ impl Walk<'_> {
         if command.words.known(0).is_none() {
             return self.opaque(call.text, call.span, Code::Program);
         }
-        let stdin = self.stdin.clone().filter(|_| call.input == Input::Inherited);
+        let stdin = self.inherited(call);
         command.paths.retain_mut(|(_, paths)| match (paths == &Paths::Input, &stdin) {
             (true, Some(known)) => {
                 *paths = known.clone();
@@ -242,6 +302,7 @@ impl Walk<'_> {
             tainted: call.tainted,
             numbers: call.numbers,
             altered,
+            reveals: call.reveals,
         };
         let arguments = command.as_arguments();
         let meaning = self.exec(&inner, arguments, render(arguments.words), level + 1);
@@ -279,19 +340,18 @@ impl Walk<'_> {
 
     /// Walks the script that another shell runs.
     fn shell(&mut self, name: &str, script: &str, span: Span) {
-        let was = std::mem::take(&mut self.braces_used);
+        let was = std::mem::take(&mut self.only_bash);
         self.apart(|walk| {
             walk.state.variables.clear();
-            let bashisms = walk.script(script, span);
-            // What bash and a plain shell read in two ways, must not be judged by one of them.
-            let differs = bashisms == Some(true) || walk.braces_used;
+            walk.script(script, span);
             let other =
                 matches!(name, "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "nu" | "pwsh");
-            if name != "bash" && differs || other {
+            // What bash and a plain shell read in two ways, must not be judged by one of them.
+            if name != "bash" && walk.only_bash || other {
                 walk.opaque(script, span, Code::Syntax);
             }
         });
-        self.braces_used |= was;
+        self.only_bash = was;
     }
 }
 
@@ -341,48 +401,12 @@ fn is_plain_shell(name: &str, argv: &Words, meaning: &Meaning) -> bool {
 
 /// Says whether `env` gives what it starts a variable that is not known to leave it as it is.
 fn alters(argv: &Words) -> bool {
-    argv.known(0) == Some("env")
-        && argv.iter().any(|word| match word {
-            Word::Known(text) | Word::Begins(text) => text
-                .split_once('=')
-                .is_some_and(|(variable, _)| !environment::is_harmless(variable)),
-            Word::Many => true,
-        })
-}
-
-/// Says whether a builtin of the shell changes nothing that outlives the shell, and reads nothing.
-fn is_harmless_builtin(name: &str, argv: &Words) -> bool {
-    // Alone, or with `-p`, these show every variable, also those of the environment.
-    if matches!(name, "set" | "declare" | "typeset" | "readonly" | "local")
-        && (argv.len() == 1 || argv.iter().any(|word| word == Word::Known("-p")))
-    {
-        return false;
-    }
-    matches!(
-        name,
-        "cd" | "exit"
-            | "return"
-            | "break"
-            | "continue"
-            | "shift"
-            | ":"
-            | "true"
-            | "false"
-            | "wait"
-            | "local"
-            | "declare"
-            | "typeset"
-            | "readonly"
-            | "unset"
-            | "read"
-            | "set"
-            | "getopts"
-            | "let"
-            | "umask"
-            | "times"
-            | "trap"
-            | "eval"
-    )
+    argv.iter().any(|word| match word {
+        Word::Known(text) | Word::Begins(text) => {
+            text.split_once('=').is_some_and(|(variable, _)| !environment::is_harmless(variable))
+        }
+        Word::Many => true,
+    })
 }
 
 /// Returns a command for a person to read, its words quoted where that is needed.

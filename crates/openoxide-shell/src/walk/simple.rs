@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Span, Words};
 
-use super::{Source, Walk, environment, state::State};
+use super::{Source, Walk, environment, portable, state::State};
 use crate::{
     programs::{Arguments, Paths},
     syntax::{
@@ -27,6 +27,8 @@ pub(super) struct Call<'c> {
     pub(super) numbers: Mask,
     /// Variables are assigned for this command that may change what it does.
     pub(super) altered: bool,
+    /// A variable of the environment that looks like a secret stands in its words.
+    pub(super) reveals: bool,
 }
 
 impl<'c> Call<'c> {
@@ -41,6 +43,7 @@ impl<'c> Call<'c> {
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
+            reveals: false,
         }
     }
 
@@ -105,8 +108,10 @@ impl Walk<'_> {
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
+            reveals: false,
         };
         self.arguments(&simple.words, &mut call);
+        self.only_bash |= !simple.assignments.is_empty() && portable::keeps_variables(&call.argv);
         let reads = self.splits_input(simple);
         for assignment in &simple.assignments {
             if reads && assignment.name == "IFS" && assignment.subscript.is_none() {
@@ -159,7 +164,7 @@ impl Walk<'_> {
                 add(&text, &mut count, call);
                 continue;
             }
-            self.braces_used |= super::braces::may_expand(&word.pieces);
+            self.only_bash |= super::braces::may_expand(&word.pieces);
             self.expand_all(word, &mut |text| {
                 add(text, &mut count, call);
                 true
@@ -198,6 +203,7 @@ fn add(text: &super::expand::Text, count: &mut usize, call: &mut Call<'_>) {
         if let Some(paths) = text.paths() {
             call.paths.push((*count, paths.clone()));
         }
+        call.reveals |= text.reveals();
         call.tainted.set(*count, text.is_tainted());
         *count += 1;
     }

@@ -7,7 +7,7 @@ use crate::{
     findings::Code,
     syntax::{
         is_name,
-        tree::{Form, Parameter, Piece, Subscript, Word},
+        tree::{Command, Form, List, Parameter, Piece, Subscript, Word},
     },
 };
 
@@ -32,10 +32,12 @@ impl Walk<'_> {
                 Piece::Command(list) | Piece::Process(list) => {
                     let was =
                         std::mem::replace(&mut self.piped, matches!(piece, Piece::Process(_)));
+                    self.prints = None;
                     self.apart(|walk| {
                         walk.list(source, list);
                     });
                     self.piped = was;
+                    self.note_output(list);
                 }
                 Piece::Backquote(text, inner) => {
                     let inner = self.span(source, *inner);
@@ -46,6 +48,19 @@ impl Walk<'_> {
                 Piece::Arithmetic(pieces) => self.arithmetic(source, pieces, span),
                 Piece::Array(elements) => self.visit_elements(source, elements),
             }
+        }
+    }
+
+    /// Notes which files the output of a substitution names, if that is known: it must come from one pipeline.
+    fn note_output(&mut self, list: &List<'_>) {
+        let place = std::ptr::from_ref(list).addr();
+        self.substituted.retain(|(at, _)| *at != place);
+        let [item] = list.as_slice() else { return };
+        let simple = |command: &Command<'_>| matches!(command, Command::Simple(_));
+        let one =
+            !item.background && item.rest.is_empty() && item.first.commands.iter().all(simple);
+        if let (true, Some(paths)) = (one, self.prints.take()) {
+            self.substituted.push((place, paths));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Scripts by chance: seeds, cut and put together again.
+//! Scripts by chance: seeds, cut and put together again. The chores share this file (`xtask/src/referee`).
 
 /// A source of numbers that gives the same ones for the same seed.
 #[derive(Debug)]
@@ -153,11 +153,11 @@ impl Chance {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 11).unwrap() % limit.max(1)
+        usize::try_from(self.0 >> 11).unwrap_or(0) % limit.max(1)
     }
 
     pub(crate) fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {
-        from[self.below(from.len())]
+        from.get(self.below(from.len())).copied().unwrap_or_default()
     }
 
     /// Returns a script made of `seeds`.

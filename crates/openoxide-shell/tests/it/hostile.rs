@@ -9,7 +9,7 @@ use std::{thread, time::Instant};
 use openoxide_shell::MAX_SCRIPT;
 use proptest::prelude::*;
 
-use crate::{chance::Chance, support};
+use crate::{chance::Chance, laws, support};
 
 #[test]
 fn whatever_is_nested_too_deep_is_opaque_and_quickly_so() {
@@ -125,4 +125,17 @@ proptest! {
         let quoted = before.contains(['\'', '"', '`', '(', '<', '#', '=', '{']);
         prop_assert!(listed || support::is_opaque(&facts) || quoted, "{script:?}: {:?}", support::lines(&facts));
     }
+}
+
+#[test]
+fn laws_hold_of_scripts_by_chance() {
+    let seeds = support::seeds();
+    let mut chance = Chance::new(7);
+    for _ in 0..3_000 {
+        let (one, other) = (chance.script(&seeds), chance.script(&seeds));
+        laws::it_answers(&one);
+        laws::quoted_words_come_back(&other);
+        laws::neighbours_hide_nothing(&one, &other);
+    }
+    laws::neighbours_hide_nothing("evil1 a", "evil2 b");
 }

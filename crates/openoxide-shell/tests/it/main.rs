@@ -7,6 +7,8 @@ mod chance;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod referee;
 #[cfg(test)]
 mod support;

@@ -8,6 +8,19 @@ pub(crate) fn seeds() -> Vec<&'static str> {
     include_str!("seeds.txt").trim_end_matches('\n').split("\n%%\n").collect()
 }
 
+/// What the referee of the chores has found, and whatever else must be run for ever (`corpus/shell`).
+#[expect(clippy::disallowed_methods, reason = "the corpus is read; the crate itself stays pure")]
+pub(crate) fn corpus() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/shell");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut scripts: Vec<String> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "sh"))
+        .map(|file| std::fs::read_to_string(file).unwrap().trim_end_matches('\n').to_owned())
+        .collect();
+    scripts.sort_unstable();
+    scripts
+}
+
 /// Returns what `script` means in a project of somebody's home.
 pub(crate) fn facts(script: &str) -> Facts {
     let cwd = AbsPath::new("/home/me/project").unwrap();

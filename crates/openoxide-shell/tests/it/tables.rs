@@ -241,6 +241,10 @@ fn what_cannot_be_known_is_opaque() {
         "bind -x '\"a\":id'",
         "PS4='$(id)'; set -x; true",
         "BASH_CMDS[ls]=x; ls",
+        "hash -p x ls; ls",
+        "hash -p8 ls; ls",
+        "alias ls=x\nls",
+        "bash -ic 'alias ls=x\nls'",
         "jobs -x id",
         "fc -s",
         "x=$(a); echo ${y:x}; echo $((x))",
@@ -256,6 +260,9 @@ fn what_bash_reads_in_two_ways_is_opaque() {
         "echo \"${x:-\"{a,b}\"}\"",
         "echo \"`echo \"{a,b}\"`\"",
         "x=(a)b \"$c\"",
+        "x=\"$(time case a in a)'`id`';; esac)\"",
+        "echo $(a; ! time -p -- { b; })",
+        "cat <(time (a))",
         "x=$(cat <<E\na\nE\necho 1; echo 2)",
         "echo \"${x:-'$(id)'}\"",
         "e\\\nvil",
@@ -275,6 +282,13 @@ fn what_bash_reads_in_two_ways_is_opaque() {
         "x=$(cat <<E\nEOF)",
         "((a[)); id; ((]))",
         "sh -c 'echo $'\\''a\\'\\''; id'",
+        "sh -c 'x=ls; x=id :; $x'",
+        "dash -c 'declare x=1; a$x'",
+        "sh -c 'eval -- id'",
+        "sh -c 'exec -a x id'",
+        "sh -c 'id 12>x'",
+        "sh -c 'eval time'",
+        "dash -c 'echo `a $\"b\"`'",
     ] {
         assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
     }
@@ -335,7 +349,7 @@ fn a_program_is_harmless_only_under_its_own_name_and_environment() {
         "FOO=1 git status",
         "export PATH=/x && ls",
         "env FOO=1 git status",
-        "cd sub && git status",
+        "cd \"$X\" && git status",
     ] {
         assert_eq!(class(script), CommandClass::Unknown, "{script}");
     }

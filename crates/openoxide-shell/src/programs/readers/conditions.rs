@@ -2,7 +2,10 @@
 
 use openoxide_protocol::Word;
 
-use super::{super::{Arguments, Meaning, level::Level}, Known, harmless};
+use super::{
+    super::{Arguments, Meaning, level::Level},
+    Known, harmless,
+};
 
 /// `[ … ]`.
 pub(in super::super) fn bracket(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {

@@ -217,7 +217,7 @@ pub(in super::super) fn seven_zip(
 }
 
 /// Programs whose files can be those of another host: `host:path`, `host::module`, `rsync://host`.
-pub(in super::super) fn remote(
+pub(in super::super) fn rsync_remote(
     level: &'static Level,
     arguments: Arguments<'_>,
     from: usize,

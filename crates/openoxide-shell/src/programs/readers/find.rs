@@ -3,7 +3,9 @@
 use openoxide_protocol::{CommandClass, Word};
 
 use super::{
-    super::{Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, level::Level},
+    super::{
+        Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone, level::Level,
+    },
     NOT_UNDERSTOOD, moved, push_replaced,
 };
 
@@ -105,11 +107,18 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
         look(meaning, Word::Known("."));
         starts.push(".".to_owned());
     }
-    let below = Paths::Below { roots: starts, bare: false };
+    let mut below = Paths::Below { roots: starts, bare: false };
     while let Some(word) = words.next() {
         let Word::Known(name) = word else { return None };
         match primary(name)? {
             Primary::Test => {}
+            Primary::TestOf if name.ends_with("name") => {
+                let pattern = words.next().filter(|word| *word != Word::Many)?;
+                if may_choose_secrets(pattern) {
+                    meaning.prints = Prints::Anything;
+                    below = Paths::Input;
+                }
+            }
             Primary::TestOf => one(&mut words)?,
             Primary::TestOfFile => look(meaning, words.next()?),
             Primary::Change => meaning.lower(CommandClass::Unknown),
@@ -124,13 +133,42 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
             Primary::Run => {
                 let command = command(&mut words, &below)?;
                 // What runs elsewhere names other files.
-                let command = if name.ends_with("dir") { moved(&command.words).into() } else { command };
+                let command =
+                    if name.ends_with("dir") { moved(&command.words).into() } else { command };
+                // Which files it is run for, is not known beforehand.
+                meaning.lower(class_alone(command.as_arguments()));
                 meaning.effects.push(Effect::Runs(command));
                 meaning.prints = Prints::Anything;
             }
         }
     }
     Some(())
+}
+
+/// Says whether names that match a pattern may be those of secrets, so that the files must not be read as if they were any
+/// below a directory: it names one file, or hides how the name begins and ends.
+fn may_choose_secrets(pattern: Word<'_>) -> bool {
+    let Word::Known(pattern) = pattern else { return true };
+    let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let secret = matches!(
+        ending.to_ascii_lowercase().as_str(),
+        "env"
+            | "pem"
+            | "key"
+            | "p12"
+            | "pfx"
+            | "jks"
+            | "keystore"
+            | "kdbx"
+            | "ppk"
+            | "keychain"
+            | "tfstate"
+            | "gpg"
+            | "asc"
+    );
+    let plain =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    pattern.starts_with('.') || secret || !plain(ending)
 }
 
 fn arg(word: Word<'_>) -> Arg<'_> {

@@ -1,4 +1,4 @@
-//! What git takes: revisions, paths, formats.
+//! What git takes: revisions, paths, remotes, formats.
 
 use openoxide_protocol::CommandClass;
 
@@ -6,25 +6,37 @@ use super::super::{Arg, Meaning};
 
 /// Adds what an operand reads. Which operands are paths is for the repository to say, so each counts as one but for
 /// the plainest revisions; of `REVISION:PATH` it is the path.
-pub(in super::super) fn revision(meaning: &mut Meaning, arg: Arg<'_>) {
-    let operand = match arg {
-        Arg::Known(operand) => operand,
-        Arg::Paths(_) => return meaning.read(arg, false),
-        Arg::Begins(_) | Arg::Many => return meaning.lower(CommandClass::Unknown),
-    };
-    if is_unclear(operand) {
+pub(in super::super) fn revision(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
+    let Arg::Known(operand) = arg else { return unknown_path(meaning, arg, lists) };
+    if operand.contains(':') && operand.contains('{') {
+        // `REVISION^{/:}:PATH` hides the path.
         meaning.lower(CommandClass::Unknown);
     }
-    let path = match operand.split_once(':') {
-        None if is_plain(operand) => return,
-        None => operand,
-        // `:(top)x`, `:!x`, `:^x` and `:/x` are patterns; all of them stay in the repository.
-        Some(("", pattern)) if pattern.starts_with(['(', '!', '^', '/']) => ".",
-        // `:1:PATH` is a stage of the index.
-        Some(("", staged)) => staged.trim_start_matches(['0', '1', '2', '3', ':']),
-        Some((_, path)) => path,
-    };
-    meaning.read(Arg::Known(if path.is_empty() { "." } else { path }), false);
+    match operand.split_once(':') {
+        None if is_plain(operand) => {}
+        None => pathspec(meaning, arg, lists),
+        // `:1:PATH` is a stage of the index, `:PATH` the index itself, and all else that begins so is a pattern.
+        Some(("", staged)) if !staged.starts_with(['(', '!', '^', '/']) => {
+            read(meaning, staged.trim_start_matches(['0', '1', '2', '3', ':']), lists);
+        }
+        Some(("", _)) => pathspec(meaning, arg, lists),
+        Some((_, path)) => read(meaning, path, lists),
+    }
+}
+
+/// Adds a path of a tree, which is no pattern.
+fn read(meaning: &mut Meaning, path: &str, lists: bool) {
+    if path.contains(['*', '?', '[']) {
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning.read(Arg::Known(if path.is_empty() { "." } else { path }), lists);
+}
+
+fn unknown_path(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
+    match arg {
+        Arg::Known(_) | Arg::Paths(_) => meaning.read(arg, lists),
+        Arg::Begins(_) | Arg::Many => meaning.lower(CommandClass::Unknown),
+    }
 }
 
 fn is_plain(operand: &str) -> bool {
@@ -33,17 +45,156 @@ fn is_plain(operand: &str) -> bool {
     })
 }
 
-/// Formats can ask for a check of signatures, which runs a program.
-pub(in super::super) fn shows_no_signature(name: &str, value: Option<Arg<'_>>) -> bool {
+/// Adds what a pathspec reads: a file, or what a pattern of git stands for.
+pub(in super::super) fn pathspec(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
+    let Arg::Known(text) = arg else { return unknown_path(meaning, arg, lists) };
+    if let Some(magic) = text.strip_prefix(':') {
+        // What is left out of the whole is less than the whole.
+        if !excludes(magic) {
+            meaning.lower(CommandClass::Unknown);
+        }
+        return meaning.read(Arg::Known("."), lists);
+    }
+    let Some(first) = text.find(['*', '?', '[', '\\']) else { return meaning.read(arg, lists) };
+    if !lists && !is_clear_pattern(text) {
+        meaning.lower(CommandClass::Unknown);
+    }
+    let directory = text.get(..first).and_then(|before| before.rsplit_once('/'));
+    let directory = directory.map_or(".", |(directory, _)| directory);
+    meaning.read(Arg::Known(if directory.is_empty() { "/" } else { directory }), lists);
+    // The letters of a pattern tell what it looks for: `*.pem`.
+    meaning.read(arg, lists);
+}
+
+/// Says whether a pattern with magic only leaves something out: `:!x`, `:^x`, `:(exclude)x`.
+fn excludes(magic: &str) -> bool {
+    match magic.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        Some((words, _)) => words.split(',').any(|word| word == "exclude"),
+        None => magic.starts_with(['!', '^']),
+    }
+}
+
+/// Says whether a pattern stands for everything in a directory, or for all files of a usual kind: it singles out no file
+/// that holds secrets. A `*` stands for slashes and for a dot at the beginning, too.
+fn is_clear_pattern(pattern: &str) -> bool {
+    if pattern.contains(['?', '[', '\\']) {
+        return false;
+    }
+    let (directories, last) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+    let is_open =
+        |part: &str| !part.contains('*') || matches!(part, "*" | "**") || begins_plainly(part);
+    directories.split('/').all(is_open) && (matches!(last, "*" | "**") || is_kind_of_file(last))
+}
+
+fn begins_plainly(part: &str) -> bool {
+    part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
+}
+
+/// Says whether a name, perhaps with a `*`, is one of sources or texts: `*.rs`, `*_test.go`, `test_*.py`, `mod.rs`.
+fn is_kind_of_file(name: &str) -> bool {
+    const ENDINGS: &str = "adoc astro bash bat c cc cfg cjs clj cmake cpp cs css cts csv cxx dart elm erl ex exs fish fs go \
+        gql gradle graphql h hbs hh hpp hs html ini ipynb java jl js json jsx kt kts less lock lua m md mdx mjs mk ml mm mts \
+        nix php pl proto ps1 py pyi r rb rs rst sass scala scss sh snap sol sql svelte svg swift tex tf toml ts tsx txt vb \
+        vue xml yaml yml zig zsh";
+    if !name.contains('*') {
+        return true;
+    }
+    let Some((stem, ending)) = name.rsplit_once('.') else { return false };
+    // `*nv.json` could be meant for `.env.json`.
+    let singles_out = stem.strip_prefix('*').is_some_and(|rest| {
+        let first = rest.split('.').next().unwrap_or_default();
+        !first.is_empty() && "env".ends_with(first)
+    });
+    let plain = stem.starts_with('*') || begins_plainly(stem);
+    plain && !singles_out && ENDINGS.split_whitespace().any(|known| known == ending)
+}
+
+/// Adds a remote. An address such as `ext::sh -c x` runs what it says.
+pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
+    let Arg::Known(text) = arg else { return meaning.lower(CommandClass::Unknown) };
+    if is_program(text) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("its address can run a program");
+    } else if text.contains("://") {
+        meaning.reach(arg);
+    } else if let Some((host, path)) = text.split_once(':').filter(|(host, _)| !host.contains('/'))
+    {
+        let host = host.rsplit('@').next().unwrap_or(host);
+        meaning.reach(Arg::Known(&format!("ssh://{host}/{path}")));
+    } else if text.contains('/') || text.starts_with('.') {
+        meaning.lower(CommandClass::Unknown);
+        meaning.read(arg, false);
+    }
+}
+
+/// Adds a file or address of Subversion, perhaps with `@REVISION` behind it.
+pub(in super::super) fn peg(meaning: &mut Meaning, arg: Arg<'_>) {
+    let Arg::Known(text) = arg else { return meaning.read(arg, false) };
+    if text.contains("://") {
+        return meaning.reach(arg);
+    }
+    meaning.read(arg, false);
+    if let Some((file, _)) = text.rsplit_once('@') {
+        meaning.read(Arg::Known(if file.is_empty() { "." } else { file }), false);
+    }
+}
+
+/// Adds the remote that an option names.
+pub(in super::super) fn remote_option(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    if matches!(name, "remote" | "repo" | "bundle-uri") {
+        remote(meaning, value.unwrap_or(Arg::Many));
+    }
+}
+
+/// Says whether an address names a helper that git starts, or gives ssh an option.
+pub(super) fn is_program(address: &str) -> bool {
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or(host);
+    address.contains("::") || host.rsplit('@').next().unwrap_or(host).starts_with('-')
+}
+
+/// Adds the file of `-L 10,20:FILE` and `-L :FUNCTION:FILE`.
+pub(in super::super) fn line_range(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    if name != "L" {
+        return;
+    }
+    let Some(Arg::Known(range)) = value else { return meaning.lower(CommandClass::Unknown) };
+    let function = range.strip_prefix(':').or_else(|| range.strip_prefix("^:"));
+    let file = match function {
+        Some(rest) => rest.split_once(':'),
+        None => range.split_once(':'),
+    };
+    match file {
+        Some((_, file)) if !file.contains(':') => meaning.read(Arg::Known(file), false),
+        _ => meaning.lower(CommandClass::Unknown),
+    }
+}
+
+/// Formats can ask for a check of signatures, which runs a program, and a diff of submodules runs git in them.
+pub(in super::super) fn prints_only(name: &str, value: Option<Arg<'_>>) -> bool {
     match (name, value) {
+        ("submodule", None | Some(Arg::Known("log" | "short"))) => true,
+        ("submodule", Some(_)) | ("format", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => {
+            false
+        }
+        ("pretty", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => false,
         ("format" | "pretty", Some(Arg::Known(text))) => {
             let built_in = matches!(
                 text,
-                "oneline" | "short" | "medium" | "full" | "fuller" | "reference" | "email" | "raw"
+                "" | "oneline"
+                    | "short"
+                    | "medium"
+                    | "full"
+                    | "fuller"
+                    | "reference"
+                    | "email"
+                    | "mboxrd"
+                    | "raw"
             );
             built_in || text.contains(['%', ':']) && !checks_signatures(text)
         }
-        ("format" | "pretty", Some(_)) => false,
+        ("sort", Some(Arg::Known(text))) => !checks_signatures(text),
+        ("sort", Some(_)) => false,
         _ => true,
     }
 }
@@ -55,12 +206,4 @@ fn checks_signatures(text: &str) -> bool {
             .split('%')
             .skip(1)
             .any(|after| after.trim_start_matches(['+', '-', ' ']).starts_with('G'))
-}
-
-/// Says whether it is told by its letters alone what an operand of git reads: `REVISION^{/:}:PATH` hides the path,
-/// `:(top)x` and `s*` are patterns.
-fn is_unclear(text: &str) -> bool {
-    // `:1:PATH` is a stage of the index, `:PATH` the index itself.
-    let magic = text.strip_prefix(':').is_some_and(|rest| rest.starts_with(['(', '!', '^', '/']));
-    magic || text.contains(':') && text.contains('{') || text.contains(['*', '?', '['])
 }

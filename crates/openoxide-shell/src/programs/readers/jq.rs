@@ -10,7 +10,8 @@ use super::super::{
 };
 
 /// The builtins and keywords of jq that reach beyond the input.
-const OF_JQ: [&str; 6] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
+pub(super) const OF_JQ: [&str; 6] =
+    ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
 
 /// Those of yq; `system` runs a command.
 const OF_YQ: [&str; 15] = [
@@ -119,7 +120,7 @@ pub(in super::super) fn yq(
 }
 
 /// Says whether a filter holds none of these words but as names of fields, and in texts that are nothing else.
-fn stays_within(filter: &str, reaching: &[&str]) -> bool {
+pub(super) fn stays_within(filter: &str, reaching: &[&str]) -> bool {
     let mut rest = filter;
     let mut before = ' ';
     while let Some(letter) = rest.chars().next() {

@@ -24,8 +24,8 @@ const VERBS: &str = "altkv bar bootstrap bottom-up cat count count-distinct coun
 
 /// What a script of `put` and `filter` writes or runs with, and what shows the environment.
 const ACTING: [&str; 18] = [
-    "system", "exec", "os_type", "hostname", "ENV", "tee", "emit", "emit1", "emitp", "emitf", "emitx", "print", "printn",
-    "eprint", "eprintn", "dump", "edump", "split",
+    "system", "exec", "os_type", "hostname", "ENV", "tee", "emit", "emit1", "emitp", "emitf",
+    "emitx", "print", "printn", "eprint", "eprintn", "dump", "edump", "split",
 ];
 
 /// Reads a whole command. Each word that could be a file is taken for one.
@@ -74,7 +74,10 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
         if std::mem::take(&mut verb) {
             match text {
                 "put" | "filter" => {
-                    while words.next_if(|word| matches!(word, Arg::Known("-q" | "-S" | "-x"))).is_some() {}
+                    while words
+                        .next_if(|word| matches!(word, Arg::Known("-q" | "-S" | "-x")))
+                        .is_some()
+                    {}
                     let Some(Arg::Known(script)) = words.next() else { return None };
                     is_plain(script).then_some(())?;
                 }

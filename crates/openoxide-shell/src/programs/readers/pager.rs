@@ -104,11 +104,33 @@ pub(in super::super) fn searches(
                 // Some of these print more, whatever else is asked for.
                 other |= matches!(
                     option.name,
-                    "json" | "stats" | "debug" | "trace" | "type-list" | "generate" | "vimgrep"
-                        | "color" | "colour" | "p" | "pretty" | "hyperlink-format" | "label"
-                        | "path-separator" | "passthru" | "passthrough" | "c" | "count"
-                        | "count-matches" | "o" | "only-matching" | "replace" | "r" | "f" | "file"
-                        | "ignore-file" | "exclude-from"
+                    "json"
+                        | "stats"
+                        | "debug"
+                        | "trace"
+                        | "type-list"
+                        | "generate"
+                        | "vimgrep"
+                        | "color"
+                        | "colour"
+                        | "p"
+                        | "pretty"
+                        | "hyperlink-format"
+                        | "label"
+                        | "path-separator"
+                        | "passthru"
+                        | "passthrough"
+                        | "c"
+                        | "count"
+                        | "count-matches"
+                        | "o"
+                        | "only-matching"
+                        | "replace"
+                        | "r"
+                        | "f"
+                        | "file"
+                        | "ignore-file"
+                        | "exclude-from"
                 ) && !(option.name == "r" && level.option("recursive").is_some());
             }
             Item::Operand(..) => operands += 1,
@@ -125,7 +147,7 @@ pub(in super::super) fn searches(
 }
 
 fn reads_here(meaning: &Meaning) -> bool {
-    meaning.effects.iter().any(|effect| {
-        matches!(effect, Effect::Reads(super::super::Target::File(file)) if file == ".")
-    })
+    meaning.effects.iter().any(
+        |effect| matches!(effect, Effect::Reads(super::super::Target::File(file)) if file == "."),
+    )
 }

@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{CommandClass, Word, Words};
 
-use super::{super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly}, harmless, Known};
+use super::{
+    super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly},
+    Known, harmless,
+};
 
 /// `exit`, `return`, `break`, `continue`: some shells compute their operand, so it must be a number.
 pub(in super::super) fn number(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
@@ -23,6 +26,21 @@ pub(in super::super) fn change_directory(
     from: usize,
 ) -> Meaning {
     read_plainly(level, arguments, from)
+}
+
+/// `export`, `declare` and their like: without a name, or with `-p`, they show variables.
+pub(in super::super) fn declares(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    let is_option = |arg: &Arg<'_>| matches!(arg, Arg::Known(text) if text.starts_with(['-', '+']));
+    let shows =
+        |arg| matches!(arg, Arg::Known(text) if text.starts_with('-') && text.contains('p'));
+    let names = arguments.iter(from).any(|arg| !is_option(&arg));
+    let plain = names && !arguments.iter(from).any(shows);
+    harmless(plain.then(Known::default))
+}
+
+/// `set`: alone it shows every variable.
+pub(in super::super) fn set(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+    harmless((arguments.words.len() > from).then(Known::default))
 }
 
 /// `printf`: as a builtin, `-v` and `%n` set a variable, and some shells compute the numbers.
@@ -64,12 +82,18 @@ fn computes(format: &str) -> Option<bool> {
 }
 
 /// `date`: shows a date; any operand but a format would set the clock.
-pub(in super::super) fn date(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn date(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
-    let format = |arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.starts_with(['+', '-']));
+    let format =
+        |arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.starts_with(['+', '-']));
     let mut after = false;
     for arg in arguments.iter(from) {
-        let valued = matches!(arg, Arg::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference"));
+        let valued =
+            matches!(arg, Arg::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference"));
         if !after && !format(arg) {
             meaning.lower(CommandClass::Unknown);
         }

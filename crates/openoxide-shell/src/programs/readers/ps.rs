@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{Word, Words};
 
-use super::{super::{Arguments, Meaning, level::Level}, Known, harmless};
+use super::{
+    super::{Arguments, Meaning, level::Level},
+    Known, harmless,
+};
 
 /// Reads a whole command.
 pub(in super::super) fn ps(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {

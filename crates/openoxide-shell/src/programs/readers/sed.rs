@@ -55,7 +55,8 @@ pub(in super::super) fn sed(
         };
         (script, files) = (Some(joined(None, Some(*first))), rest);
         // `sed -i '' SCRIPT`, as BSD has it.
-        if let (true, Arg::Known(""), Some((second, rest))) = (in_place, *first, files.split_first())
+        if let (true, Arg::Known(""), Some((second, rest))) =
+            (in_place, *first, files.split_first())
         {
             (script, files) = (Some(joined(None, Some(*second))), rest);
         }

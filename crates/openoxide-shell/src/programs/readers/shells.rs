@@ -1,8 +1,11 @@
 //! Shells that are given a script with `-c`.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandClass, Word, Words};
 
-use super::{super::{Arguments, Meaning, level::Level}, Inside, UNCLEAR, carrying};
+use super::{
+    super::{Arg, Arguments, Meaning, level::Level},
+    Inside, UNCLEAR, carrying,
+};
 
 const READS_SCRIPT: Inside = Inside::Unknown("runs a script file, or what it reads");
 
@@ -24,7 +27,17 @@ const BASH_FLAGS: [&str; 12] = [
 
 /// `bash`, and `sh`, which may be bash.
 pub(in super::super) fn bash(level: &'static Level, arguments: Arguments<'_>, _: usize) -> Meaning {
-    carrying(level, inside_bash(arguments.words))
+    checked(arguments).unwrap_or_else(|| carrying(level, inside_bash(arguments.words)))
+}
+
+/// `-n FILE` reads a script without running it; together with other options it can be undone.
+fn checked(arguments: Arguments<'_>) -> Option<Meaning> {
+    let file = arguments.known(2).filter(|file| !file.starts_with(['-', '+']))?;
+    (arguments.known(1) == Some("-n") && arguments.words.len() == 3).then(|| {
+        let mut meaning = Meaning::of(CommandClass::Harmless);
+        meaning.read(Arg::Known(file), false);
+        meaning
+    })
 }
 
 fn inside_bash(argv: &Words) -> Inside {
@@ -37,7 +50,7 @@ fn inside_bash(argv: &Words) -> Inside {
         match name {
             _ if BASH_FLAGS.contains(&name) => skip += 1,
             "init-file" | "rcfile" => return Inside::Unknown("runs a start-up file first"),
-            "help" | "version" => return Inside::Nothing,
+            "help" | "version" => return Inside::Ends,
             "" => break,
             _ if long => return UNCLEAR,
             _ => break,
@@ -47,8 +60,12 @@ fn inside_bash(argv: &Words) -> Inside {
 }
 
 /// `dash`, `ash`, `ksh` and their like.
-pub(in super::super) fn posix(level: &'static Level, arguments: Arguments<'_>, _: usize) -> Meaning {
-    carrying(level, inside_posix(arguments.words))
+pub(in super::super) fn posix(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    _: usize,
+) -> Meaning {
+    checked(arguments).unwrap_or_else(|| carrying(level, inside_posix(arguments.words)))
 }
 
 fn inside_posix(argv: &Words) -> Inside {
@@ -62,7 +79,7 @@ pub(in super::super) fn zsh(level: &'static Level, arguments: Arguments<'_>, _: 
 
 fn inside_zsh(argv: &Words) -> Inside {
     match argv.known(1) {
-        Some("--version" | "--help") => Inside::Nothing,
+        Some("--version" | "--help") => Inside::Ends,
         _ => after(argv, 1, "efilnuvxso", ""),
     }
 }

@@ -9,36 +9,23 @@ use super::{
 };
 
 /// `command -v NAME` and `command -V NAME` print; without them it runs what it is given.
-pub(in super::super) fn command(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn command(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     match arguments.known(from) {
         Some("-v" | "-V") => Meaning::of(CommandClass::Harmless),
         _ => read_plainly(level, arguments, from),
     }
 }
 
-/// `git config`: the value of one name, of the sections that hold no secrets.
-pub(in super::super) fn git_config(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    harmless(shows_setting(arguments, from))
-}
-
-fn shows_setting(arguments: Arguments<'_>, from: usize) -> Option<Known> {
-    const SECTIONS: [&str; 10] =
-        ["alias", "branch", "color", "core", "fetch", "init", "merge", "pull", "remote", "user"];
-    let mut words = arguments.iter(from).peekable();
-    let scope = |word: &Arg<'_>| {
-        matches!(
-            word,
-            Arg::Known("get" | "--get" | "--get-all" | "--local" | "--global" | "--system" | "--includes")
-        )
-    };
-    while words.next_if(scope).is_some() {}
-    let Arg::Known(name) = words.next()? else { return None };
-    let section = name.split_once('.')?.0.to_ascii_lowercase();
-    (words.next().is_none() && SECTIONS.contains(&section.as_str())).then(Known::default)
-}
-
 /// `strings`: an operand `@FILE` is a file with more options.
-pub(in super::super) fn strings(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn strings(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if arguments.iter(from).any(|arg| matches!(arg, Arg::Known(text) if text.starts_with('@'))) {
         meaning.lower(CommandClass::Unknown);
@@ -107,7 +94,9 @@ fn takes_value(option: &str) -> Option<bool> {
     let letter = letters.next()?;
     let rest = letters.as_str();
     let named = match letter {
-        'a' | 'b' | 'e' | 'u' | 'p' | 'i' | 'C' | 'd' | 'r' | 'E' | 'v' | 'h' | 't' => return Some(false),
+        'a' | 'b' | 'e' | 'u' | 'p' | 'i' | 'C' | 'd' | 'r' | 'E' | 'v' | 'h' | 't' => {
+            return Some(false);
+        }
         'c' if "apitalize".starts_with(rest) && rest.len() > 1 => return Some(false),
         'c' => "ols",
         'g' => "roup",
@@ -119,5 +108,8 @@ fn takes_value(option: &str) -> Option<bool> {
         'R' => "",
         _ => return None,
     };
-    Some(rest.is_empty() || rest.starts_with(|each: char| each.is_ascii_lowercase()) && named.starts_with(rest))
+    Some(
+        rest.is_empty()
+            || rest.starts_with(|each: char| each.is_ascii_lowercase()) && named.starts_with(rest),
+    )
 }

@@ -4,7 +4,7 @@ use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
     super::{
-        Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target,
+        Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone,
         items::{Item, items},
         level::{Does, Level, Opt},
         meaning::read_plainly,
@@ -20,7 +20,7 @@ pub(in super::super) fn busybox(level: &Level, arguments: Arguments<'_>, from: u
 
 fn applet(arguments: Arguments<'_>, from: usize) -> Inside {
     match arguments.known(from) {
-        Some("--list" | "--list-full" | "--help") => Inside::Nothing,
+        Some("--list" | "--list-full" | "--help") => Inside::Ends,
         Some(applet) if !applet.starts_with('-') => command_at(arguments, from),
         _ if arguments.words.len() <= from => Inside::Nothing,
         _ => UNCLEAR,
@@ -28,11 +28,18 @@ fn applet(arguments: Arguments<'_>, from: usize) -> Inside {
 }
 
 /// `chrt`: newer versions run the command without a priority before it.
-pub(in super::super) fn chrt(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn chrt(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
         match item {
-            Item::Option { option, .. } if option.does == Does::Ends => return Meaning::of(level.class),
+            Item::Option { option, .. } if option.does == Does::Ends => {
+                return Meaning::of(level.class);
+            }
+            Item::Option { option, .. } if option.does == Does::Asks => return Meaning::unknown(),
             Item::Option { .. } | Item::Number => {}
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Operand(arg, at) => {
@@ -71,7 +78,8 @@ fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_spli
     while let Some(item) = items.next() {
         match item {
             Item::Unclear => return UNCLEAR,
-            Item::Option { option, .. } if option.does == Does::Ends => return Inside::Nothing,
+            Item::Option { option, .. } if option.does == Does::Ends => return Inside::Ends,
+            Item::Option { option, .. } if option.does == Does::Loads => return UNCLEAR,
             Item::Option { option, .. } if option.does == Does::Moves => moves = true,
             Item::Option { option: Opt { name: "S" | "split-string", .. }, value } => {
                 let rest = arguments.tail(items.consumed());
@@ -107,7 +115,11 @@ fn split(value: Option<Arg<'_>>, rest: &Words) -> Option<Words> {
 }
 
 /// `fd`: `-x` runs what follows for each file, `-X` for all of them.
-pub(in super::super) fn fd(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn fd(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut items = items(level, arguments, from);
     let mut clear = true;
     while let Some(item) = items.next() {
@@ -129,7 +141,11 @@ pub(in super::super) fn fd(level: &'static Level, arguments: Arguments<'_>, from
         }
         let command = arguments.tail(at).words;
         match fd_command(command.iter(), &below).filter(|_| value.is_none()) {
-            Some(command) => meaning.effects.push(Effect::Runs(command)),
+            Some(command) => {
+                // Which files it is run for, is not known beforehand.
+                meaning.lower(class_alone(command.as_arguments()));
+                meaning.effects.push(Effect::Runs(command));
+            }
             None => meaning.cannot_tell(NOT_UNDERSTOOD),
         }
         return meaning;
@@ -189,7 +205,8 @@ pub(in super::super) fn runuser(
     from: usize,
 ) -> Meaning {
     let user = |item| matches!(item, Item::Option { option: Opt { name: "u" | "user", .. }, .. });
-    if items(level, arguments, from).take_while(|item| !matches!(item, Item::Operand(..))).any(user) {
+    if items(level, arguments, from).take_while(|item| !matches!(item, Item::Operand(..))).any(user)
+    {
         read_plainly(level, arguments, from)
     } else {
         su(level, arguments, from)
@@ -197,7 +214,11 @@ pub(in super::super) fn runuser(
 }
 
 /// `su [-] [USER] -c SCRIPT`; its options may follow the user.
-pub(in super::super) fn su(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn su(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     carrying(level, su_script(level, arguments, from))
 }
 
@@ -209,7 +230,10 @@ fn su_script(level: &'static Level, arguments: Arguments<'_>, from: usize) -> In
         items.permute();
         match item {
             Item::Option { option, .. } if option.does == Does::Ends => return Inside::Nothing,
-            Item::Option { option: Opt { name: "c" | "command" | "session-command", .. }, value } => {
+            Item::Option {
+                option: Opt { name: "c" | "command" | "session-command", .. },
+                value,
+            } => {
                 if script.is_some() {
                     return UNCLEAR;
                 }
@@ -245,14 +269,20 @@ fn is_shell(value: Option<Arg<'_>>) -> bool {
 }
 
 /// `script -c SCRIPT`; what it records goes to a file.
-pub(in super::super) fn script(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn script(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let mut script = None;
     let mut operands = Vec::new();
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
-            Item::Option { option: Opt { name: "c" | "command", .. }, value } if script.is_none() => {
+            Item::Option { option: Opt { name: "c" | "command", .. }, value }
+                if script.is_none() =>
+            {
                 script = value;
             }
             Item::Option { option: Opt { name: "c" | "command", .. }, .. } | Item::Unclear => {
@@ -287,7 +317,11 @@ pub(in super::super) fn joined(command: &Words) -> Option<String> {
 }
 
 /// `xargs`: the words that it reads come behind the command, or in place of a text in it.
-pub(in super::super) fn xargs(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn xargs(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let mut items = items(level, arguments, from);
     let (mut placeholder, mut counted, mut start) = (None, false, None);
@@ -295,6 +329,9 @@ pub(in super::super) fn xargs(level: &'static Level, arguments: Arguments<'_>, f
         match item {
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
+            Item::Option { option, .. } if option.does == Does::Loads => {
+                return carrying(level, UNCLEAR);
+            }
             Item::Option { option: Opt { name: "I" | "i" | "replace", .. }, value } => {
                 let Arg::Known(text) = value.unwrap_or(Arg::Known("{}")) else {
                     return carrying(level, UNCLEAR);
@@ -305,7 +342,10 @@ pub(in super::super) fn xargs(level: &'static Level, arguments: Arguments<'_>, f
                 placeholder = Some(text);
             }
             // These undo a placeholder before them.
-            Item::Option { option: Opt { name: "n" | "L" | "l" | "max-args" | "max-lines", .. }, .. } => {
+            Item::Option {
+                option: Opt { name: "n" | "L" | "l" | "max-args" | "max-lines", .. },
+                ..
+            } => {
                 counted = true;
             }
             Item::Option { option, value: Some(file) } if option.does == Does::Reads => {

@@ -1,0 +1,2 @@
+(bash -i -c 'alias foo=v
+foo')

@@ -1,0 +1,2 @@
+bash -O expand_aliases -c 'alias foo=""
+foo a'

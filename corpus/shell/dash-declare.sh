@@ -1,0 +1,1 @@
+dash -c 'declare d=1;evil2$d'

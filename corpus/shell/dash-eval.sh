@@ -1,0 +1,1 @@
+dash -c 'eval time'

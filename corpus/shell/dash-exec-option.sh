@@ -1,0 +1,1 @@
+dash -c '(exec -a)'

@@ -1,0 +1,1 @@
+dash -c 'trap '\''time'\'' EXIT'

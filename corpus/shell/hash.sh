@@ -1,0 +1,1 @@
+hash -p8 foo;foo

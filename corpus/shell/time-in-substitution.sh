@@ -1,0 +1,1 @@
+i="$(time case "" in d)'`o`';esac)"

@@ -1,0 +1,524 @@
+//! The command lines of clouds: hundreds of subcommands, of which a few verbs only read.
+
+use openoxide_protocol::{CommandClass, Word};
+
+use super::super::{Arg, Arguments, Meaning, level::Level};
+
+/// Verbs of `aws` that read without showing secrets, besides `describe-*` and `list-*`.
+const AWS_VERBS: [&str; 29] = [
+    "get-caller-identity",
+    "head-object",
+    "head-bucket",
+    "get-bucket-acl",
+    "get-bucket-cors",
+    "get-bucket-encryption",
+    "get-bucket-lifecycle-configuration",
+    "get-bucket-location",
+    "get-bucket-logging",
+    "get-bucket-policy",
+    "get-bucket-policy-status",
+    "get-bucket-replication",
+    "get-bucket-tagging",
+    "get-bucket-versioning",
+    "get-bucket-website",
+    "get-object-tagging",
+    "get-object-acl",
+    "get-object-attributes",
+    "get-metric-statistics",
+    "get-metric-data",
+    "get-user",
+    "get-role",
+    "get-policy",
+    "get-policy-version",
+    "get-group",
+    "get-hosted-zone",
+    "get-public-access-block",
+    "filter-log-events",
+    "get-log-events",
+];
+
+/// What they show can be the environment, start scripts, or keys; a service without a verb is none of the harmless.
+const AWS_REVEALING: [(&str, &str); 21] = [
+    ("secretsmanager", ""),
+    ("apprunner", ""),
+    ("amplify", ""),
+    ("codebuild", ""),
+    ("sagemaker", ""),
+    ("lightsail", ""),
+    ("lambda", "list-functions"),
+    ("lambda", "list-versions"),
+    ("ecs", "describe-task"),
+    ("ec2", "describe-instance-attribute"),
+    ("ec2", "describe-launch-template-versions"),
+    ("ec2", "describe-spot"),
+    ("batch", "describe-job"),
+    ("elasticbeanstalk", "describe-configuration"),
+    ("cognito-idp", "describe-user-pool-client"),
+    ("appsync", "list-api"),
+    ("autoscaling", "describe-launch-configurations"),
+    ("apigateway", "get-"),
+    ("ssm", "list-command"),
+    ("ssm", "describe-session"),
+    ("glue", ""),
+];
+
+/// Options that reach elsewhere, read files or tell more; a beginning of one counts as it.
+const AWS_OPTIONS: [&str; 9] = [
+    "endpoint-url",
+    "cli-input-json",
+    "cli-input-yaml",
+    "outfile",
+    "debug",
+    "no-verify-ssl",
+    "ca-bundle",
+    "cli-auto-prompt",
+    "with-decryption",
+];
+
+/// `aws SERVICE VERB …`.
+pub(in super::super) fn aws(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = Meaning::of(level.class);
+    if let Some(["--version"]) = known(arguments, from).as_deref() {
+        return Meaning::of(CommandClass::Harmless);
+    }
+    for text in arguments.iter(from).filter_map(text_of) {
+        if let Some((_, file)) = text.split_once("file://").or_else(|| text.split_once("fileb://"))
+        {
+            meaning.read(Arg::Known(file), false);
+        }
+    }
+    aws_files(&mut meaning, arguments, from);
+    let harmless = known(arguments, from).is_some_and(|words| aws_reads(&words));
+    if harmless && meaning.effects.is_empty() {
+        meaning.class = CommandClass::Harmless;
+    }
+    meaning
+}
+
+fn text_of(arg: Arg<'_>) -> Option<&str> {
+    match arg {
+        Arg::Known(text) | Arg::Begins(text) => Some(text),
+        Arg::Paths(_) | Arg::Many => None,
+    }
+}
+
+/// Returns the words, if all of them are known.
+fn known<'a>(arguments: Arguments<'a>, from: usize) -> Option<Vec<&'a str>> {
+    let word = |word| match word {
+        Word::Known(text) => Some(text),
+        Word::Begins(_) | Word::Many => None,
+    };
+    arguments.words.iter().skip(from).map(word).collect()
+}
+
+/// Leaves out the options before the service.
+fn without_globals<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+    match words {
+        ["--region" | "--profile" | "--output" | "--query" | "--color", _, rest @ ..]
+        | ["--no-cli-pager" | "--no-paginate" | "--no-cli-auto-prompt", rest @ ..] => {
+            without_globals(rest)
+        }
+        [word, rest @ ..]
+            if ["--region=", "--profile=", "--output=", "--query="]
+                .iter()
+                .any(|start| word.starts_with(start)) =>
+        {
+            without_globals(rest)
+        }
+        _ => words,
+    }
+}
+
+fn aws_reads(words: &[&str]) -> bool {
+    let [service, verb, rest @ ..] = without_globals(words) else { return false };
+    let revealing =
+        AWS_REVEALING.iter().any(|(of, start)| service == of && verb.starts_with(start));
+    let secret = ["secret", "password", "token", "credential", "api-key", "user-data"];
+    let reads =
+        verb.starts_with("describe-") || verb.starts_with("list-") || AWS_VERBS.contains(verb);
+    let plain = |word: &&str| match word.strip_prefix("--") {
+        Some(option) => {
+            let name = option.split('=').next().unwrap_or_default();
+            !name.is_empty()
+                && !AWS_OPTIONS.iter().any(|denied| denied.starts_with(name))
+                && !option.contains("://")
+        }
+        None => *word != "help" && !word.contains("http://") && !word.contains("https://"),
+    };
+    let lists = (*service, *verb) == ("s3", "ls");
+    let (reads, whole) = (reads && !revealing, rest.iter().all(plain));
+    (lists || reads) && whole && !secret.iter().any(|part| verb.contains(part))
+}
+
+/// Adds the files of this machine that objects are copied from or to.
+fn aws_files(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) {
+    let Some(words) = known(arguments, from) else { return };
+    match without_globals(&words) {
+        ["s3", "cp" | "mv" | "sync", rest @ ..] => {
+            let files: Vec<&&str> =
+                rest.iter().filter(|word| !word.starts_with("--")).take(2).collect();
+            for (index, file) in
+                files.iter().enumerate().filter(|(_, file)| !file.starts_with("s3://"))
+            {
+                let file = Arg::Known(file);
+                if index == 0 { meaning.read(file, false) } else { meaning.write(file) }
+            }
+        }
+        ["configure", "set", name, ..] if name.contains("credential_process") => {
+            meaning.cannot_tell("it names a program for later");
+        }
+        [_, verb, .., file] if !file.starts_with('-') => {
+            let saves = [
+                "invoke",
+                "get-object",
+                "download-",
+                "get-media",
+                "get-export",
+                "get-sdk",
+                "synthesize-",
+            ];
+            if saves.iter().any(|start| verb.starts_with(start)) && !AWS_VERBS.contains(verb) {
+                meaning.write(Arg::Known(file));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Groups of `gcloud` of which lists and descriptions are harmless. None of them is the name of a command.
+const GCLOUD_GROUPS: [&str; 92] = [
+    "accelerator-types",
+    "addresses",
+    "apis",
+    "attachments",
+    "backend-buckets",
+    "backend-services",
+    "backups",
+    "budgets",
+    "buckets",
+    "builds",
+    "certificates",
+    "clusters",
+    "connections",
+    "connectors",
+    "databases",
+    "datasets",
+    "deployments",
+    "disk-types",
+    "disks",
+    "dns-keys",
+    "domain-mappings",
+    "endpoints",
+    "entries",
+    "environments",
+    "executions",
+    "external-vpn-gateways",
+    "fields",
+    "firewall-policies",
+    "firewall-rules",
+    "flags",
+    "folders",
+    "forwarding-rules",
+    "functions",
+    "gateways",
+    "groups",
+    "health-checks",
+    "images",
+    "indexes",
+    "instance-groups",
+    "instance-templates",
+    "instances",
+    "interconnects",
+    "jobs",
+    "keyrings",
+    "keys",
+    "locations",
+    "logs",
+    "machine-images",
+    "machine-types",
+    "managed-zones",
+    "migration-jobs",
+    "models",
+    "network-endpoint-groups",
+    "networks",
+    "node-pools",
+    "node-types",
+    "operations",
+    "organizations",
+    "os-images",
+    "packages",
+    "policies",
+    "pools",
+    "projects",
+    "queues",
+    "record-sets",
+    "regions",
+    "repositories",
+    "reservations",
+    "resource-policies",
+    "revisions",
+    "roles",
+    "routers",
+    "schemas",
+    "security-policies",
+    "service-accounts",
+    "services",
+    "sinks",
+    "snapshots",
+    "ssl-certificates",
+    "ssl-policies",
+    "subnets",
+    "subscriptions",
+    "tags",
+    "target-pools",
+    "tiers",
+    "topics",
+    "triggers",
+    "types",
+    "url-maps",
+    "versions",
+    "workflows",
+    "zones",
+];
+
+/// Groups whose objects carry an environment, start scripts or inputs.
+const GCLOUD_CARRYING: [&str; 14] = [
+    "services",
+    "revisions",
+    "jobs",
+    "functions",
+    "instances",
+    "instance-templates",
+    "versions",
+    "builds",
+    "executions",
+    "environments",
+    "triggers",
+    "workflows",
+    "deployments",
+    "machine-images",
+];
+
+const GCLOUD_OPTIONS: [&str; 29] = [
+    "project",
+    "format",
+    "filter",
+    "limit",
+    "sort-by",
+    "region",
+    "zone",
+    "zones",
+    "regions",
+    "location",
+    "quiet",
+    "page-size",
+    "uri",
+    "verbosity",
+    "account",
+    "configuration",
+    "cluster",
+    "instance",
+    "service",
+    "global",
+    "platform",
+    "show-deleted",
+    "organization",
+    "folder",
+    "namespace",
+    "repository",
+    "topic",
+    "keyring",
+    "database",
+];
+
+/// `gcloud GROUP … list`, `gcloud GROUP … describe NAME`.
+pub(in super::super) fn gcloud(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let harmless = known(arguments, from).is_some_and(|words| gcloud_reads(&words));
+    Meaning::of(if harmless { CommandClass::Harmless } else { level.class })
+}
+
+fn gcloud_reads(words: &[&str]) -> bool {
+    let is_word = |word: &&&str| !word.starts_with('-');
+    let path: Vec<&str> = words.iter().take_while(is_word).copied().collect();
+    let rest = words.get(path.len()..).unwrap_or_default();
+    let Some(format) = gcloud_format(rest) else { return false };
+    match path.as_slice() {
+        [] => matches!(rest, ["--version" | "--help"]),
+        ["version"]
+        | ["auth" | "projects" | "organizations", "list"]
+        | ["config", "configurations", "list"] => true,
+        ["config", "get-value" | "get", name] => {
+            !["pass", "token", "proxy", "auth"].iter().any(|part| name.contains(part))
+        }
+        [.., group, "list"] if are_groups(&path, 1) => {
+            GCLOUD_GROUPS.contains(group)
+                && (!GCLOUD_CARRYING.contains(group) || format != Format::All)
+        }
+        [.., group, "describe", _] if are_groups(&path, 2) => {
+            GCLOUD_GROUPS.contains(group)
+                && (!GCLOUD_CARRYING.contains(group) || format == Format::Some)
+        }
+        _ => false,
+    }
+}
+
+/// The first words of `gcloud`.
+const GCLOUD_TOPS: [&str; 38] = [
+    "ai",
+    "api-gateway",
+    "app",
+    "artifacts",
+    "asset",
+    "bigtable",
+    "billing",
+    "builds",
+    "certificate-manager",
+    "composer",
+    "compute",
+    "container",
+    "dataflow",
+    "dataproc",
+    "deploy",
+    "dns",
+    "endpoints",
+    "eventarc",
+    "filestore",
+    "firestore",
+    "functions",
+    "iam",
+    "kms",
+    "logging",
+    "memcache",
+    "monitoring",
+    "network-connectivity",
+    "notebooks",
+    "organizations",
+    "projects",
+    "pubsub",
+    "redis",
+    "run",
+    "scheduler",
+    "services",
+    "spanner",
+    "sql",
+    "storage",
+];
+
+/// Says whether all words but the last ones are names of groups: a name of an object could be that of a verb.
+fn are_groups(path: &[&str], last: usize) -> bool {
+    let groups = path.get(..path.len().saturating_sub(last)).unwrap_or_default();
+    let groups =
+        groups.strip_prefix(&["beta"]).or(groups.strip_prefix(&["alpha"])).unwrap_or(groups);
+    match groups {
+        [top, rest @ ..] => {
+            (GCLOUD_TOPS.contains(top) || ["tasks", "workflows"].contains(top))
+                && rest.iter().all(|group| GCLOUD_GROUPS.contains(group) || *group == "docker")
+        }
+        [] => false,
+    }
+}
+
+/// How much of the objects is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    /// A few columns, the default of lists.
+    Default,
+    /// Named values.
+    Some,
+    All,
+}
+
+/// Reads the options; nothing if one of them is not known.
+fn gcloud_format(options: &[&str]) -> Option<Format> {
+    let mut format = Format::Default;
+    let mut options = options.iter();
+    while let Some(word) = options.next() {
+        if matches!(*word, "-q" | "--quiet" | "--uri" | "--global" | "--version" | "--help") {
+            continue;
+        }
+        let (name, value) =
+            word.strip_prefix("--")?.split_once('=').map_or((*word, None), |(n, v)| (n, Some(v)));
+        let name = name.trim_start_matches('-');
+        let value =
+            value.or_else(|| options.next().copied()).filter(|_| GCLOUD_OPTIONS.contains(&name))?;
+        if name == "format" {
+            format = shown(value);
+        }
+    }
+    Some(format)
+}
+
+fn shown(format: &str) -> Format {
+    let named = ["value(", "table(", "csv(", "get("].iter().any(|start| format.starts_with(start));
+    let lower = format.to_ascii_lowercase();
+    let carries = ["env", "metadata", "spec", "template", "config", "substitutions", "source"];
+    if named && !carries.iter().any(|part| lower.contains(part)) {
+        Format::Some
+    } else {
+        Format::All
+    }
+}
+
+/// Parts of the names of `az`'s groups that hold secrets.
+const AZ_SECRET: [&str; 17] = [
+    "secret",
+    "key",
+    "cred",
+    "token",
+    "connection",
+    "appsettings",
+    "appconfig",
+    "sas",
+    "password",
+    "config",
+    "variable",
+    "container",
+    "hostname",
+    "publish",
+    "deployment",
+    "logic",
+    "automation",
+];
+
+/// `az GROUP … list|show OPTIONS`. Its commands have no operands, so the words before the first option are the command.
+pub(in super::super) fn az(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let harmless = known(arguments, from).is_some_and(|words| az_reads(&words));
+    let mut meaning = Meaning::of(if harmless { CommandClass::Harmless } else { level.class });
+    // `@FILE` stands for what the file holds.
+    for file in arguments.iter(from).filter_map(text_of).filter_map(|text| text.strip_prefix('@')) {
+        meaning.read(Arg::Known(file), false);
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
+}
+
+fn az_reads(words: &[&str]) -> bool {
+    let path: Vec<&str> = words.iter().take_while(|word| !word.starts_with('-')).copied().collect();
+    let rest = words.get(path.len()..).unwrap_or_default();
+    let plain =
+        |word: &&str| !word.starts_with("--debug") && !word.contains("://") && !word.contains("=@");
+    match path.as_slice() {
+        [] => matches!(rest, ["--version" | "--help" | "-h"]),
+        ["version"] => true,
+        [groups @ .., "list" | "show"] => {
+            let named =
+                |part: &&str| !groups.is_empty() && groups.iter().any(|group| group.contains(part));
+            !groups.is_empty()
+                && !AZ_SECRET.iter().any(|part| named(&part))
+                && rest.iter().all(plain)
+        }
+        _ => false,
+    }
+}

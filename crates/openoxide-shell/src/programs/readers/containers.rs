@@ -1,0 +1,185 @@
+//! What containers see of this machine.
+
+use openoxide_protocol::CommandClass;
+
+use super::super::{
+    Arg, Arguments, Meaning,
+    items::{Item, items},
+    level::{Level, Opt},
+    meaning::read_plainly,
+};
+
+/// `-v HOST:CONTAINER[:ro]`, `--mount type=bind,source=HOST,…`. A name without a slash is a volume of the engine.
+pub(in super::super) fn mount(meaning: &mut Meaning, value: Arg<'_>) {
+    meaning.lower(CommandClass::Unknown);
+    // Fields in quotation marks hide what they are.
+    let Arg::Known(text) = value else { return meaning.write(Arg::Many) };
+    if text.contains('"') {
+        return meaning.write(Arg::Many);
+    }
+    let source = if is_path(text) { text.split(':').next() } else { bound(text) };
+    let Some(source) = source else { return };
+    meaning.read(Arg::Known(source), false);
+    let mut words = text.split([':', ',']).skip(1);
+    if !text.starts_with("id=")
+        && !words.any(|word| matches!(word, "ro" | "readonly" | "readonly=true" | "ro=true"))
+    {
+        meaning.write(Arg::Known(source));
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with(['/', '.', '~'])
+}
+
+/// Returns the directory that `--mount` names, or the file of `--secret id=NAME,src=FILE`.
+fn bound(text: &str) -> Option<&str> {
+    let fields = || text.split(',').filter_map(|field| field.split_once('='));
+    let is = |key: &str, names: &[&str]| names.contains(&key.to_ascii_lowercase().as_str());
+    let (_, source) = fields().filter(|(key, _)| is(key, &["source", "src"])).next_back()?;
+    let file =
+        fields().any(|(key, value)| is(key, &["id"]) || is(key, &["type"]) && value != "volume");
+    (file || is_path(source)).then_some(source)
+}
+
+/// `docker inspect`: the format must name only what holds no secrets; without one the environment is shown.
+pub(in super::super) fn inspect(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let formats = |item| match item {
+        Item::Option { option: Opt { name: "f" | "format", .. }, value } => Some(value),
+        _ => None,
+    };
+    let shows_little = |value| matches!(value, Some(Arg::Known(text)) if is_plain_format(text));
+    let mut formats = items(level, arguments, from).filter_map(formats).peekable();
+    let understood = !items(level, arguments, from).any(|item| matches!(item, Item::Unclear));
+    if understood
+        && formats.peek().is_some()
+        && formats.all(shows_little)
+        && meaning.effects.is_empty()
+    {
+        meaning.class = CommandClass::Harmless;
+    }
+    meaning
+}
+
+/// Fields of what an engine tells of containers, images, networks that hold no secrets.
+const FIELDS: [&str; 56] = [
+    "Id",
+    "ID",
+    "Name",
+    "Created",
+    "State",
+    "Status",
+    "Running",
+    "Paused",
+    "Restarting",
+    "OOMKilled",
+    "Dead",
+    "Pid",
+    "ExitCode",
+    "Error",
+    "StartedAt",
+    "FinishedAt",
+    "Health",
+    "Log",
+    "Output",
+    "FailingStreak",
+    "RestartCount",
+    "NetworkSettings",
+    "Networks",
+    "IPAddress",
+    "Gateway",
+    "MacAddress",
+    "Ports",
+    "HostPort",
+    "HostIp",
+    "Mounts",
+    "Source",
+    "Destination",
+    "Mode",
+    "RW",
+    "Type",
+    "Driver",
+    "Platform",
+    "Image",
+    "HostConfig",
+    "NetworkMode",
+    "PortBindings",
+    "Binds",
+    "RestartPolicy",
+    "Architecture",
+    "Os",
+    "Size",
+    "RepoTags",
+    "RepoDigests",
+    "Layers",
+    "RootFS",
+    "ExposedPorts",
+    "Config",
+    "Hostname",
+    "WorkingDir",
+    "NetworkID",
+    "Aliases",
+];
+
+/// Says whether a format names nothing but such fields, the last of which is not all of the configuration.
+fn is_plain_format(text: &str) -> bool {
+    const WORDS: [&str; 10] =
+        ["range", "end", "if", "else", "json", "with", "len", "eq", "and", "or"];
+    // What stands outside of braces is printed as it is.
+    let actions = text.split("{{").skip(1).map(|rest| rest.split("}}").next().unwrap_or_default());
+    let plain = |word: &str| match word.strip_prefix('.') {
+        Some(path) => {
+            path.split('.').all(|field| FIELDS.contains(&field))
+                && !path.ends_with("Config")
+                && !path.is_empty()
+        }
+        None => WORDS.contains(&word) || word.starts_with('"') && word.ends_with('"'),
+    };
+    actions.flat_map(str::split_whitespace).all(plain)
+}
+
+/// `docker cp`, `kubectl cp`: what has no colon is of this machine.
+pub(in super::super) fn copy(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = Meaning::of(level.class);
+    let operands: Vec<Arg<'_>> = items(level, arguments, from)
+        .filter_map(|item| match item {
+            Item::Operand(arg, _) => Some(arg),
+            _ => None,
+        })
+        .collect();
+    let here = |arg: &Arg<'_>| match arg {
+        Arg::Known(text) => text.starts_with(['/', '.', '~']) || !text.contains(':'),
+        _ => true,
+    };
+    if let Some((last, sources)) = operands.split_last() {
+        sources.iter().filter(|arg| here(arg)).for_each(|file| meaning.read(*file, false));
+        std::iter::once(last).filter(|arg| here(arg)).for_each(|file| meaning.write(*file));
+    }
+    meaning
+}
+
+/// `kubectl get -o`: some formats are read from a file.
+pub(in super::super) fn plain_output(name: &str, value: Option<Arg<'_>>) -> bool {
+    if !matches!(name, "o" | "output") {
+        return true;
+    }
+    let Some(Arg::Known(format)) = value else { return false };
+    let inline = ["jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template="];
+    matches!(format, "json" | "yaml" | "wide" | "name")
+        || inline.iter().any(|start| format.starts_with(start))
+}
+
+/// `helm`: values can come from an address.
+pub(in super::super) fn stays_local(name: &str, value: Option<Arg<'_>>) -> bool {
+    !matches!(name, "f" | "values")
+        || matches!(value, Some(Arg::Known(file)) if !file.contains("://"))
+}

@@ -1,0 +1,403 @@
+//! The clients of data bases: their commands can start shells, read and write files.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    super::{
+        Arg, Arguments, Meaning,
+        items::{Item, items},
+        level::{Does, Level, Opt},
+        meaning::read_plainly,
+    },
+    NOT_SHOWN,
+};
+
+/// What a text for a data base does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Text {
+    /// It reads.
+    Reads,
+    /// It may change something there.
+    Changes,
+    /// It can run programs, or touch files of this machine.
+    Hides,
+}
+
+/// Functions that compute from what they are given, and what else stands before a parenthesis.
+const FUNCTIONS: [&str; 60] = [
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "total",
+    "coalesce",
+    "nullif",
+    "ifnull",
+    "lower",
+    "upper",
+    "length",
+    "char_length",
+    "substr",
+    "substring",
+    "trim",
+    "ltrim",
+    "rtrim",
+    "replace",
+    "round",
+    "abs",
+    "ceil",
+    "floor",
+    "now",
+    "date",
+    "datetime",
+    "strftime",
+    "julianday",
+    "time",
+    "date_trunc",
+    "extract",
+    "age",
+    "to_char",
+    "concat",
+    "group_concat",
+    "string_agg",
+    "array_agg",
+    "json_extract",
+    "json_array_length",
+    "cast",
+    "in",
+    "exists",
+    "values",
+    "and",
+    "or",
+    "not",
+    "where",
+    "on",
+    "from",
+    "as",
+    "over",
+    "select",
+    "version",
+    "distinct",
+    "row_number",
+    "rank",
+    "using",
+    "by",
+    "when",
+    "then",
+];
+
+/// Words that change something, lock it, or reach outside of the data base.
+const CHANGING: [&str; 33] = [
+    "insert",
+    "update",
+    "delete",
+    "drop",
+    "create",
+    "alter",
+    "truncate",
+    "into",
+    "grant",
+    "revoke",
+    "copy",
+    "attach",
+    "detach",
+    "vacuum",
+    "reindex",
+    "call",
+    "execute",
+    "do",
+    "set",
+    "merge",
+    "lock",
+    "share",
+    "outfile",
+    "dumpfile",
+    "program",
+    "install",
+    "load",
+    "import",
+    "export",
+    "analyze",
+    "refresh",
+    "procedure",
+    "pragma",
+];
+
+/// Judges one SQL text: a single `SELECT` of plain functions reads.
+fn sql(text: &str) -> Text {
+    let text = text.trim().trim_end_matches(';');
+    let lower = text.to_ascii_lowercase();
+    let hiding = [
+        "load_extension",
+        "writefile",
+        "readfile",
+        "edit(",
+        "fts3_tokenizer",
+        "from program",
+        "to program",
+        "outfile",
+        "dumpfile",
+        "vacuum into",
+        "load_file",
+    ];
+    if hiding.iter().any(|part| lower.contains(part)) {
+        return Text::Hides;
+    }
+    let secret = [
+        "pg_authid",
+        "pg_shadow",
+        "mysql.user",
+        "password",
+        "passwd",
+        "secret",
+        "token",
+        "api_key",
+    ];
+    let plain = !secret.iter().any(|part| lower.contains(part));
+    let plain = plain
+        && !lower.contains([';', '\\', '`', '$', '"'])
+        && !lower.contains("--")
+        && !lower.contains("/*");
+    if plain && (is_select(&lower) || is_table_pragma(&lower)) {
+        Text::Reads
+    } else {
+        Text::Changes
+    }
+}
+
+/// Says whether a text of lower case begins with `select` and holds only words that read. Texts in quotes are left out.
+fn is_select(lower: &str) -> bool {
+    if lower.matches('\'').count() % 2 != 0 || !lower.starts_with("select") {
+        return false;
+    }
+    let code: String = lower.split('\'').step_by(2).collect::<Vec<_>>().join(" '' ");
+    let word = |each: char| each.is_alphanumeric() || each == '_' || each == '.';
+    let changes = code.split(|each| !word(each)).any(|word| CHANGING.contains(&word));
+    let calls = |before: &str| {
+        let before = before.trim_end();
+        let name = before.rsplit(|each| !word(each)).next().unwrap_or_default();
+        name.is_empty() || FUNCTIONS.contains(&name)
+    };
+    let pieces: Vec<&str> = code.split('(').collect();
+    let all = pieces.len().saturating_sub(1);
+    !changes && pieces.iter().take(all).all(|before| calls(before))
+}
+
+fn is_table_pragma(lower: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "table_info",
+        "table_xinfo",
+        "table_list",
+        "index_list",
+        "index_info",
+        "foreign_key_list",
+        "user_version",
+        "schema_version",
+    ];
+    let Some(rest) = lower.strip_prefix("pragma ") else { return false };
+    let name = rest.split('(').next().unwrap_or_default().trim();
+    !rest.contains('=') && NAMES.contains(&name)
+}
+
+/// `psql`: a text that begins with a backslash is a command of psql's own; in backquotes it runs a shell.
+pub(in super::super) fn psql(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let mut worst = None;
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option: Opt { name: "c" | "command", .. }, value } => {
+                worst = worst.max(Some(of(value, psql_text)));
+            }
+            Item::Option { option: Opt { name: "l" | "list", .. }, .. } => {
+                worst = worst.max(Some(Text::Reads))
+            }
+            Item::Option {
+                option: Opt { name: "o" | "output" | "log-file" | "L", .. },
+                value: Some(Arg::Known(file)),
+            } if file.starts_with('|') => {
+                worst = Some(Text::Hides);
+            }
+            _ => {}
+        }
+    }
+    judge(&mut meaning, worst, ends(level, arguments, from));
+    meaning
+}
+
+/// Says whether it is asked for a help or version.
+fn ends(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
+    let ends = |item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends);
+    items(level, arguments, from).any(ends)
+}
+
+fn of(value: Option<Arg<'_>>, judge: fn(&str) -> Text) -> Text {
+    match value {
+        Some(Arg::Known(text)) => judge(text),
+        _ => Text::Hides,
+    }
+}
+
+/// Lowers what is harmless otherwise by what its texts do. Without any it runs what it reads.
+fn judge(meaning: &mut Meaning, worst: Option<Text>, ends: bool) {
+    match worst {
+        Some(Text::Reads) => {}
+        Some(Text::Changes) => meaning.lower(CommandClass::Unknown),
+        Some(Text::Hides) => {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell(NOT_SHOWN);
+        }
+        None if ends && meaning.class == CommandClass::Harmless && meaning.effects.is_empty() => {}
+        None => {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell("it runs what it reads");
+        }
+    }
+}
+
+fn psql_text(text: &str) -> Text {
+    let trimmed = text.trim();
+    let Some(command) = trimmed.strip_prefix('\\') else {
+        return if trimmed.contains('\\') { Text::Hides } else { sql(trimmed) };
+    };
+    let name: String = command.chars().take_while(|each| !each.is_whitespace()).collect();
+    let shows = name.starts_with(['d', 'l', 'z']) && !name.starts_with("lo");
+    let shows = shows || matches!(name.as_str(), "conninfo" | "timing" | "x" | "?" | "h");
+    let plain = !command.contains(['\\', '`', '|', '\n']);
+    if shows && plain { Text::Reads } else { Text::Hides }
+}
+
+/// `mysql -e`: statements that are commands of the client, and a backslash.
+pub(in super::super) fn mysql(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let text = |item| match item {
+        Item::Option { option: Opt { name: "e" | "execute", .. }, value } => {
+            Some(of(value, mysql_text))
+        }
+        _ => None,
+    };
+    let worst = items(level, arguments, from).filter_map(text).max();
+    judge(&mut meaning, worst, ends(level, arguments, from));
+    meaning
+}
+
+fn mysql_text(text: &str) -> Text {
+    const SHOWS: [&str; 6] = ["tables", "databases", "columns", "schemas", "status", "processlist"];
+    let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
+    let commands = [
+        "system",
+        "source",
+        "tee",
+        "pager",
+        "edit",
+        "delimiter",
+        "connect",
+        "prompt",
+        "charset",
+        "!",
+    ];
+    let first =
+        |statement: &str| statement.split_whitespace().next().unwrap_or_default().to_owned();
+    let mut statements = lower.split([';', '\n']);
+    if lower.contains('\\')
+        || statements.any(|statement| commands.contains(&first(statement).as_str()))
+    {
+        return Text::Hides;
+    }
+    let mut words = lower.split_whitespace();
+    let shows = matches!(words.next(), Some("show" | "describe" | "desc"))
+        && !lower.contains([';', '(', '"'])
+        && words.next().is_some_and(|word| !lower.starts_with("show") || SHOWS.contains(&word));
+    if shows { Text::Reads } else { sql(&lower) }
+}
+
+/// `sqlite3 FILE [SQL]…`, duckdb: a line that begins with a dot is a command of the shell's own.
+pub(in super::super) fn sqlite(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let (mut worst, mut file) = (None, None);
+    for item in items(level, arguments, from) {
+        match item {
+            Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => {
+                worst = worst.max(Some(of(value, lines)))
+            }
+            Item::Option { .. } | Item::Number | Item::Unclear => {}
+            Item::Operand(arg, _) if file.is_none() => file = Some(arg),
+            Item::Operand(arg, _) => worst = worst.max(Some(of(Some(arg), lines))),
+        }
+    }
+    judge(&mut meaning, worst, ends(level, arguments, from));
+    match file {
+        Some(Arg::Known(":memory:")) | None => {}
+        Some(Arg::Known(text)) => base(&mut meaning, text, worst == Some(Text::Reads)),
+        Some(_) => meaning.lower(CommandClass::Unknown),
+    }
+    meaning
+}
+
+/// Adds the file of the data base; `file:NAME?mode=ro` is an address.
+fn base(meaning: &mut Meaning, text: &str, reads: bool) {
+    let name =
+        text.strip_prefix("file:").map_or(text, |rest| rest.split('?').next().unwrap_or_default());
+    if name.contains('%') || text.contains("vfs=") {
+        meaning.lower(CommandClass::Unknown);
+    }
+    if reads { meaning.read(Arg::Known(name), false) } else { meaning.write(Arg::Known(name)) }
+}
+
+fn lines(text: &str) -> Text {
+    const SHOWS: [&str; 22] = [
+        ".tables",
+        ".table",
+        ".schema",
+        ".fullschema",
+        ".indexes",
+        ".indices",
+        ".databases",
+        ".mode",
+        ".headers",
+        ".header",
+        ".show",
+        ".width",
+        ".nullvalue",
+        ".separator",
+        ".timer",
+        ".stats",
+        ".help",
+        ".version",
+        ".dump",
+        ".dbinfo",
+        ".bail",
+        ".echo",
+    ];
+    let dotted = text.lines().any(|line| line.trim_start().starts_with('.'));
+    if !dotted {
+        return sql(text);
+    }
+    let name = text.split_whitespace().next().unwrap_or_default();
+    let plain = text.trim().lines().count() == 1 && !text.contains(['|', '\'', '"', '`']);
+    if plain && SHOWS.contains(&name) { Text::Reads } else { Text::Hides }
+}
+
+/// The host must be this one, and a name of a data base must not be an address of another.
+pub(in super::super) fn stays_here(name: &str, value: Option<Arg<'_>>) -> bool {
+    let Some(Arg::Known(text)) = value else {
+        return !matches!(name, "h" | "host" | "d" | "dbname");
+    };
+    match name {
+        "h" | "host" => matches!(text, "localhost" | "127.0.0.1" | "::1"),
+        "d" | "dbname" => !text.contains('=') && !text.contains("://"),
+        _ => true,
+    }
+}

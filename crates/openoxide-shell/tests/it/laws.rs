@@ -1,0 +1,79 @@
+//! Laws that hold of every script, whoever made it. The fuzzers and the tests share them.
+
+use openoxide_protocol::{AbsPath, Access, Facts, Words};
+use openoxide_shell::{MAX_SCRIPT, Setting, analyse};
+
+/// Analyses a script as if somebody ran it.
+pub(crate) fn facts(script: &str) -> Facts {
+    let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
+    analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
+}
+
+/// Nothing panics; what is said is not much longer than the script, and it points into it.
+pub(crate) fn it_answers(script: &str) {
+    let facts = facts(script);
+    // A word of three letters can be a command with a finding; `cd` multiplies directories by four at most.
+    let most = 64 + 16 * script.len();
+    assert!(facts.accesses.len() + facts.findings.len() <= most, "{script:?}");
+    for finding in &facts.findings {
+        let end = usize::try_from(finding.span.end).unwrap();
+        assert!(finding.span.start <= finding.span.end, "{script:?}");
+        assert!(end <= script.len(), "{script:?}");
+    }
+    if script.len() > MAX_SCRIPT {
+        assert!(is_opaque(&facts), "{script:?}");
+    }
+}
+
+/// Words that are quoted come back as they were: one word each, all of them known.
+pub(crate) fn quoted_words_come_back(text: &str) {
+    let words: Vec<&str> = text.split('\0').collect();
+    let quoted = words.iter().map(|word| format!(" '{}'", word.replace('\'', r"'\''")));
+    let script = format!("evil{}", quoted.collect::<String>());
+    let facts = facts(&script);
+    // What deceives the eye is refused before it is read.
+    if is_opaque(&facts) {
+        assert!(deceives(text) || script.len() > MAX_SCRIPT, "{script:?}");
+        return;
+    }
+    let expected: Words = std::iter::once("evil").chain(words.iter().copied()).collect();
+    let commands: Vec<&Words> = commands(&facts).collect();
+    assert_eq!(commands, [&expected], "{script:?}");
+}
+
+/// Two scripts in subshells do what each of them does: neither hides what the other does.
+pub(crate) fn neighbours_hide_nothing(one: &str, other: &str) {
+    // What the first one assigns, or where it goes, may be seen by the second: then it knows less.
+    if other.contains(['$', '`', '~', '*', '?', '[', '{']) || one.contains("<<") {
+        return;
+    }
+    let wrapped = |script: &str| format!("(\n{script}\n)");
+    let (first, second) = (facts(&wrapped(one)), facts(&wrapped(other)));
+    let both = facts(&format!("{}\n{}", wrapped(one), wrapped(other)));
+    // A script that ends in the middle of a word goes on in its neighbour.
+    if [&first, &second, &both].into_iter().any(is_opaque) {
+        return;
+    }
+    for command in commands(&first).chain(commands(&second)) {
+        assert!(
+            commands(&both).any(|listed| listed == command),
+            "{command:?} of {one:?} and {other:?}"
+        );
+    }
+}
+
+fn commands(facts: &Facts) -> impl Iterator<Item = &Words> {
+    facts.accesses.iter().filter_map(|access| match access {
+        Access::Exec(exec) => Some(&exec.argv),
+        _ => None,
+    })
+}
+
+fn is_opaque(facts: &Facts) -> bool {
+    facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
+}
+
+/// Says whether a text holds letters that are not seen, or that are not what they seem.
+fn deceives(text: &str) -> bool {
+    text.chars().any(|each| !each.is_ascii_graphic() && !" \n\t".contains(each))
+}

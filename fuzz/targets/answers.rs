@@ -1,0 +1,26 @@
+//! Any script gets an answer, without a panic and in time.
+#![no_main]
+
+use std::time::{Duration, Instant};
+
+#[path = "../../crates/openoxide-shell/tests/it/laws.rs"]
+#[allow(dead_code, reason = "each target holds one law")]
+mod laws;
+
+libfuzzer_sys::fuzz_target!(|script: &str| {
+    laws::it_answers(script);
+    it_answers_in_time(script);
+});
+
+/// The time is bounded by a line through the length: 64 KiB in 50 ms. The quickest of ten counts, for the machine may be
+/// busy.
+fn it_answers_in_time(script: &str) {
+    let bound =
+        Duration::from_millis(10) + Duration::from_nanos(750) * u32::try_from(script.len()).unwrap();
+    let quick = (0..10).any(|_| {
+        let since = Instant::now();
+        drop(laws::facts(script));
+        since.elapsed() <= bound
+    });
+    assert!(quick, "{} bytes take more than {bound:?}: {script:?}", script.len());
+}

@@ -1,0 +1,37 @@
+//! Precision: how often the built-in default asks about what is harmless, and allows what is not (`docs/precision.md`).
+
+mod arguments;
+mod case;
+mod decide;
+mod limit;
+mod not_yet;
+mod read;
+mod report;
+mod scratch;
+mod split;
+mod tally;
+
+use std::path::Path;
+
+use crate::{Failure, workspace};
+use arguments::Arguments;
+use case::Judged;
+
+/// Measures on every file that `arguments` name.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    let wanted = Arguments::read(arguments)?;
+    let openoxide = workspace::test_program("openoxide-cli")?;
+    let mut faults = Vec::new();
+    for file in &wanted.files {
+        let judged = measure(file, &openoxide)?;
+        print!("{}", report::of(file, &judged, &wanted));
+        let found = limit::faults(&judged, &not_yet::ids(file)?, wanted.max_asked);
+        faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", file.display())));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Failure::Work(faults.join("\nerror: "))) }
+}
+
+fn measure(file: &Path, openoxide: &Path) -> Result<Vec<Judged>, String> {
+    let cases = read::cases(file)?;
+    decide::all(openoxide, cases).map_err(|why| format!("{}: {why}", file.display()))
+}

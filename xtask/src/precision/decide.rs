@@ -1,0 +1,58 @@
+//! Asks the real program, by `check --batch`, with a policy that says nothing.
+
+use std::{fs::File, path::Path, process::Stdio};
+
+use serde_json::{Value, json};
+
+use super::{
+    case::{Case, Decision, Judged},
+    scratch::Scratch,
+};
+
+/// Stands for the project's directory in a command.
+const PROJECT: &str = "%%P";
+
+/// Returns every case with what `openoxide` decides about it.
+pub(crate) fn all(openoxide: &Path, cases: Vec<Case>) -> Result<Vec<Judged>, String> {
+    let scratch = Scratch::new()?;
+    let answers = answers(openoxide, &scratch, &calls(&cases, &scratch))?;
+    if answers.lines().count() != cases.len() {
+        return Err(format!("{} commands, {} answers", cases.len(), answers.lines().count()));
+    }
+    cases.into_iter().zip(answers.lines()).map(|(case, line)| judged(case, line)).collect()
+}
+
+fn calls(cases: &[Case], scratch: &Scratch) -> String {
+    let project = scratch.path("project").display().to_string();
+    let call = |case: &Case| {
+        let command = case.command.replace(PROJECT, &project);
+        let input = json!({ "command": command });
+        format!("{}\n", json!({ "id": case.id, "tool": "Bash", "input": input }))
+    };
+    cases.iter().map(call).collect()
+}
+
+fn answers(openoxide: &Path, scratch: &Scratch, calls: &str) -> Result<String, String> {
+    let calls = File::open(scratch.file("calls.ndjson", calls)?);
+    let calls = calls.map_err(|error| format!("the calls cannot be read: {error}"))?;
+    let mut check = scratch.command(openoxide);
+    // With a policy that is named, nobody's own counts.
+    check.args(["check", "--batch", "--policy"]).arg(scratch.path("policy.toml"));
+    let output = check.stdin(calls).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot start openoxide: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`openoxide check --batch` ended with {}", output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| error.to_string())
+}
+
+fn judged(case: Case, line: &str) -> Result<Judged, String> {
+    let answer: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let field = |name: &str| answer.get(name).and_then(Value::as_str);
+    let same = field("id") == Some(case.id.as_str());
+    let Some(decision) = field("decision").and_then(Decision::parse).filter(|_| same) else {
+        return Err(format!("{}: `{line}` is no decision on it", case.id));
+    };
+    let reason = field("reason").unwrap_or_default().to_owned();
+    Ok(Judged { case, decision, reason })
+}

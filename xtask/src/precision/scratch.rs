@@ -1,0 +1,139 @@
+//! A project of nobody's, in which the commands are judged: what they name exists or not for everyone alike.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+use crate::steps::succeed;
+
+/// The directories that scripts change into, below the project.
+const DIRECTORIES: &[&str] = &[
+    "api",
+    "app",
+    "backend",
+    "bin",
+    "build",
+    "client",
+    "cmd",
+    "config",
+    "crates/core",
+    "data",
+    "deploy",
+    "docs",
+    "examples",
+    "frontend",
+    "infra",
+    "internal",
+    "lib",
+    "logs",
+    "migrations",
+    "packages/api",
+    "packages/core",
+    "packages/ui",
+    "packages/web",
+    "public",
+    "scripts",
+    "server",
+    "services/auth",
+    "src/components",
+    "src/utils",
+    "terraform",
+    "tests/unit",
+    "tools",
+    "web",
+];
+
+/// Files that patterns find, empty: nothing is run, and nothing of them is read. Secrets are among them, because a pattern
+/// that finds none is harmless.
+const FILES: &[&str] = &[
+    "home/.aws/credentials",
+    "home/.bashrc",
+    "home/.ssh/id_rsa",
+    "project/.env",
+    "project/.env.local",
+    "project/.github/workflows/ci.yml",
+    "project/.gitignore",
+    "project/Cargo.toml",
+    "project/Dockerfile",
+    "project/Makefile",
+    "project/README.md",
+    "project/certs/private.pem",
+    "project/data/input.csv",
+    "project/docs/guide.md",
+    "project/go.mod",
+    "project/logs/app.log",
+    "project/migrations/0001_init.sql",
+    "project/package.json",
+    "project/packages/core/package.json",
+    "project/pyproject.toml",
+    "project/server.key",
+    "project/src/app.py",
+    "project/src/index.ts",
+    "project/src/main.rs",
+    "project/tests/test_api.py",
+    "project/tsconfig.json",
+];
+
+/// The project, beside it a home and an empty policy. It goes when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: TempDir,
+}
+
+impl Scratch {
+    /// Makes one, under git.
+    pub(crate) fn new() -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|error| format!("no scratch project: {error}"))?;
+        let scratch = Self { folder };
+        for name in DIRECTORIES {
+            scratch.folder(&format!("project/{name}"))?;
+        }
+        for name in FILES {
+            scratch.file(name, "")?;
+        }
+        scratch.file("policy.toml", "")?;
+        scratch.put_under_git()?;
+        Ok(scratch)
+    }
+
+    /// Returns where `name` lies.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and returns where it lies.
+    pub(crate) fn file(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+        let path = self.path(name);
+        let folder = path.parent().unwrap_or(self.folder.path());
+        fs::create_dir_all(folder).map_err(|error| cannot("make", folder, &error))?;
+        fs::write(&path, text).map_err(|error| cannot("write", &path, &error))?;
+        Ok(path)
+    }
+
+    /// Returns `program` in the project, with nothing of the caller's surroundings.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.path("project")).env_clear().env("HOME", self.path("home"));
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command
+    }
+
+    fn folder(&self, name: &str) -> Result<(), String> {
+        let path = self.path(name);
+        fs::create_dir_all(&path).map_err(|error| cannot("make", &path, &error))
+    }
+
+    fn put_under_git(&self) -> Result<(), String> {
+        let mut git = self.command(Path::new("git"));
+        git.args(["init", "--quiet", "--initial-branch=main"]).stdin(Stdio::null());
+        succeed(&mut git)
+    }
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {
+    format!("cannot {what} {}: {error}", path.display())
+}

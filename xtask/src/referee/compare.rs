@@ -1,0 +1,210 @@
+//! Whether the analysis has said before what a script did.
+
+use std::fmt;
+
+use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Facts, Word, Words};
+use openoxide_shell::{Setting, analyse};
+
+use super::{
+    deeds::{By, Deeds, Started, Written, base_name},
+    stage::{HOME, WORK},
+    work::Case,
+};
+
+/// Something that the analysis did not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Miss {
+    /// A program was started that is not on the list.
+    Program(Vec<String>),
+    /// A shell opened a file for writing that is not on the list.
+    File(String),
+    /// Everything on the list is harmless, and yet something was changed.
+    Change(String),
+}
+
+impl Miss {
+    /// Says whether two misses are of one kind: a script that is made shorter must miss in the same way.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(words) => write!(out, "program {words:?}"),
+            Self::File(path) => write!(out, "file {path:?}"),
+            Self::Change(path) => write!(out, "change of {path:?} by harmless commands"),
+        }
+    }
+}
+
+/// Returns what the analysis says of a case.
+pub(crate) fn facts(case: &Case) -> Facts {
+    let path = |text: &str| AbsPath::new(text).ok();
+    let (Some(cwd), Some(home)) = (path(WORK), path(HOME)) else { return Facts::default() };
+    analyse(&case.for_bash(), &Setting { cwd: &cwd, home: Some(&home) })
+}
+
+/// Compares what was said with what was done.
+pub(crate) fn judge(facts: &Facts, deeds: &Deeds) -> Option<Miss> {
+    if is_opaque(facts) {
+        return None;
+    }
+    if let Some(started) = deeds.started.iter().find(|started| !is_listed(facts, started)) {
+        let name = started.names.last().cloned();
+        return Some(Miss::Program(name.into_iter().chain(started.arguments.clone()).collect()));
+    }
+    let shells = deeds.written.iter().filter(|written| written.by_shell);
+    let mut unsaid = shells.filter(|written| !is_edit(facts, written, deeds.linked));
+    if let Some(written) = unsaid.next() {
+        return Some(Miss::File(written.path.clone()));
+    }
+    let change = deeds.written.iter().find(|written| written.done);
+    change.filter(|_| is_harmless(facts)).map(|written| Miss::Change(written.path.clone()))
+}
+
+/// Says whether something in the script was not understood.
+pub(crate) fn is_opaque(facts: &Facts) -> bool {
+    facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
+}
+
+/// Says whether by the analysis nothing at all is changed.
+pub(crate) fn is_harmless(facts: &Facts) -> bool {
+    facts.accesses.iter().all(|access| match access {
+        Access::Exec(exec) => exec.class == CommandClass::Harmless,
+        Access::Read(_) | Access::ExternalDirectory(_) => true,
+        _ => false,
+    })
+}
+
+/// Returns the programs on the list.
+pub(crate) fn programs(facts: &Facts) -> impl Iterator<Item = &Exec> {
+    facts.accesses.iter().filter_map(|access| match access {
+        Access::Exec(exec) => Some(exec),
+        _ => None,
+    })
+}
+
+fn is_listed(facts: &Facts, started: &Started) -> bool {
+    if programs(facts).any(|exec| can_be(exec, started)) {
+        return true;
+    }
+    // Of a program that is not known to be harmless nobody has said that it starts no others.
+    match &started.by {
+        By::Shell => false,
+        By::Program(words) => {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            programs(facts)
+                .any(|exec| exec.class != CommandClass::Harmless && fits(&exec.argv, &words))
+        }
+    }
+}
+
+/// Says whether a program on the list can be the one that was started.
+pub(crate) fn can_be(exec: &Exec, started: &Started) -> bool {
+    started.names.iter().any(|name| {
+        let words: Vec<&str> =
+            std::iter::once(name).chain(&started.arguments).map(String::as_str).collect();
+        fits(&exec.argv, &words)
+    })
+}
+
+/// Says whether `expected` can become these words. Row by row, because a pattern of many gaps must not take for ever.
+fn fits(expected: &Words, words: &[&str]) -> bool {
+    let mut reached = vec![false; words.len() + 1];
+    if let Some(start) = reached.first_mut() {
+        *start = true;
+    }
+    for word in expected.iter() {
+        reached = step(word, &reached, words);
+    }
+    reached.last() == Some(&true)
+}
+
+fn step(expected: Word<'_>, reached: &[bool], words: &[&str]) -> Vec<bool> {
+    let mut next = Vec::with_capacity(reached.len());
+    let mut any = false;
+    for (at, here) in reached.iter().enumerate() {
+        any |= here;
+        let before =
+            at.checked_sub(1).and_then(|before| Some((reached.get(before)?, words.get(before)?)));
+        next.push(match (expected, before) {
+            (Word::Many, _) => any,
+            (Word::Known(text), Some((true, word))) => *word == text,
+            (Word::Begins(text), Some((true, word))) => word.starts_with(text),
+            _ => false,
+        });
+    }
+    next
+}
+
+fn is_edit(facts: &Facts, written: &Written, linked: bool) -> bool {
+    let path = AbsPath::new(WORK).ok().map(|work| work.join(&written.path));
+    facts.accesses.iter().any(|access| match access {
+        // Behind a link that the script has made itself, letters do not tell where a path leads.
+        Access::Edit(edit) if linked => base_name(edit.path.as_str()) == base_name(&written.path),
+        Access::Edit(edit) => Some(&edit.path) == path.as_ref(),
+        _ => false,
+    })
+}
+
+/// Returns one line for each access.
+pub(crate) fn lines(facts: &Facts) -> Vec<String> {
+    facts.accesses.iter().map(line).collect()
+}
+
+fn line(access: &Access) -> String {
+    match access {
+        Access::Exec(exec) => format!("exec {:?} {:?}", exec.class, exec.argv),
+        Access::Read(path) => format!("read {}", path.path),
+        Access::Edit(path) => format!("edit {}", path.path),
+        other => format!("{} {}", other.permission(), other.summary()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::referee::options::Shell;
+
+    fn case(script: &str) -> Facts {
+        facts(&Case { script: script.to_owned(), shell: Shell::Bash, luck: 0 })
+    }
+
+    fn started(words: &[&str], by: By) -> Deeds {
+        let names = words.first().map(ToString::to_string).into_iter().collect();
+        let arguments = words.iter().skip(1).map(ToString::to_string).collect();
+        Deeds { started: vec![Started { names, arguments, by }], ..Deeds::default() }
+    }
+
+    #[test]
+    fn gaps_become_any_number_of_words() {
+        let mut expected: Words = ["a"].into_iter().collect();
+        expected.push_many();
+        expected.push_unknown();
+        expected.push_many();
+        assert!(fits(&expected, &["a", "b"]));
+        assert!(fits(&expected, &["a", "b", "c", "d"]));
+        assert!(!fits(&expected, &["a"]));
+        assert!(!fits(&expected, &["b", "b"]));
+    }
+
+    #[test]
+    fn what_a_harmless_program_starts_must_be_listed() {
+        let by = |words: &[&str]| By::Program(words.iter().map(ToString::to_string).collect());
+        let unknown = started(&["evil1"], by(&["awk", "x"]));
+        assert_eq!(judge(&case("awk x"), &unknown), None);
+        let harmless = started(&["evil1"], by(&["cat", "x"]));
+        assert!(matches!(judge(&case("cat x"), &harmless), Some(Miss::Program(_))));
+        assert!(judge(&case("awk x"), &started(&["evil1"], By::Shell)).is_some());
+    }
+
+    #[test]
+    fn harmless_commands_change_nothing() {
+        let written = Written { path: format!("{WORK}/x"), by_shell: false, done: true };
+        let deeds = Deeds { written: vec![written], ..Deeds::default() };
+        assert!(matches!(judge(&case("cat x"), &deeds), Some(Miss::Change(_))));
+        assert_eq!(judge(&case("tee x"), &deeds), None);
+    }
+}

@@ -1,0 +1,309 @@
+//! What a script did: the programs that its shells started, and the files that they opened for writing.
+
+use std::collections::HashMap;
+
+use super::trace::{Event, Record};
+
+/// What runs other programs because that is all it does: what is behind it counts as if the shell had started it.
+const WRAPPERS: &[&str] = &[
+    "env",
+    "xargs",
+    "nice",
+    "nohup",
+    "timeout",
+    "stdbuf",
+    "setsid",
+    "find",
+    "time",
+    "ionice",
+    "chrt",
+    "taskset",
+    "flock",
+    "script",
+    "watch",
+    "setarch",
+    "setpriv",
+    "prlimit",
+    "run-parts",
+];
+/// Of these some start a shell for what they are to run: that counts, and not the shell.
+const HELPED: &[&str] = &["flock", "script", "watch"];
+const SHELLS: &[&str] = &["bash", "sh", "dash", "rbash"];
+/// Where the programs of the stage lie. What lies elsewhere was made by the script itself.
+const SYSTEM: &[&str] = &["/s/", "/usr/", "/bin/", "/sbin/", "/lib/", "/ox/"];
+/// The first program of a namespace.
+const DRIVER: &str = "/ox/driver";
+/// What the shell starts for a name that it does not find.
+const NOT_FOUND: &str = "/ox/not-found";
+/// More than this tells nothing new: it is a loop.
+const MOST: usize = 400;
+
+/// What a process is at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Image {
+    Driver,
+    /// A shell; and the program that started it for work of its own, if there is one.
+    Shell(By),
+    /// Any other program, by its words, and who started it.
+    Program(Vec<String>, By),
+    /// A file of the script's own: what it does is not in the script's text.
+    Foreign,
+}
+
+/// Who started a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A shell, or what does nothing but run others.
+    Shell,
+    /// A program with other work, by its words.
+    Program(Vec<String>),
+}
+
+/// A program that was started, or looked for in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Started {
+    /// What the shell may have been given as its name.
+    pub(crate) names: Vec<String>,
+    /// The words after the name.
+    pub(crate) arguments: Vec<String>,
+    /// Who started it.
+    pub(crate) by: By,
+}
+
+/// A file that was made, changed or removed, or an attempt at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Its path, as far as it was seen.
+    pub(crate) path: String,
+    /// Whether a shell did it, not a program.
+    pub(crate) by_shell: bool,
+    /// Whether it succeeded.
+    pub(crate) done: bool,
+}
+
+/// All that was seen of one script.
+#[derive(Debug, Default)]
+pub(crate) struct Deeds {
+    pub(crate) started: Vec<Started>,
+    pub(crate) written: Vec<Written>,
+    /// How the shell ended; 1000 and more for a signal.
+    pub(crate) status: i32,
+    /// A link was made: paths may lead elsewhere from then on.
+    pub(crate) linked: bool,
+}
+
+/// The processes of a record, and what they were at which time.
+#[derive(Debug, Default)]
+struct Processes {
+    images: HashMap<u32, Vec<(usize, Image)>>,
+    parents: HashMap<u32, (u32, usize)>,
+}
+
+impl Deeds {
+    /// Reads them from a record.
+    pub(crate) fn of(record: &Record, status: i32) -> Self {
+        let mut processes = Processes::default();
+        for (at, pid, event) in &record.events {
+            if let Event::Fork { child } = event {
+                processes.parents.insert(*child, (*pid, *at));
+            }
+        }
+        let mut deeds = Self { status, ..Self::default() };
+        for (at, pid, event) in &record.events {
+            deeds.add(&mut processes, *at, *pid, event);
+        }
+        deeds
+    }
+
+    fn add(&mut self, processes: &mut Processes, at: usize, pid: u32, event: &Event) {
+        let image = processes.image(pid, at);
+        match event {
+            Event::Exec { path, argv, failed } => {
+                let started = started(path, argv, &image);
+                if let Some(started) = started.filter(|_| self.started.len() < MOST) {
+                    self.started.push(started);
+                }
+                processes.becomes(pid, at, path, argv, failed.as_deref());
+            }
+            Event::Write { path, done } if is_a_file(path) => {
+                let by_shell = image == Image::Shell(By::Shell);
+                let written = Written { path: path.clone(), by_shell, done: *done };
+                if image != Image::Driver && self.written.len() < MOST {
+                    self.linked |=
+                        *done && matches!(&image, Image::Program(argv, _) if links(argv));
+                    self.written.push(written);
+                }
+            }
+            Event::Write { .. } | Event::Fork { .. } => {}
+        }
+    }
+}
+
+impl Processes {
+    fn image(&self, pid: u32, at: usize) -> Image {
+        let (mut pid, mut at) = (pid, at);
+        // A process has at most so many ancestors; a number that is used again must not lead in a circle.
+        for _ in 0..1000 {
+            let mut past = self.images.get(&pid).into_iter().flatten();
+            if let Some((_, image)) = past.rfind(|(since, _)| *since < at) {
+                return image.clone();
+            }
+            match self.parents.get(&pid) {
+                Some(parent) => (pid, at) = *parent,
+                None => break,
+            }
+        }
+        Image::Driver
+    }
+
+    fn becomes(&mut self, pid: u32, at: usize, path: &str, argv: &[String], failed: Option<&str>) {
+        let own = !SYSTEM.iter().any(|place| path.starts_with(place));
+        let was = self.image(pid, at);
+        let image = match failed {
+            _ if was == Image::Foreign => return,
+            // The shell reads such a file as a script by itself.
+            Some("ENOEXEC") => Image::Foreign,
+            Some(_) => return,
+            None if path == DRIVER => Image::Driver,
+            None if own => Image::Foreign,
+            None if SHELLS.contains(&base_name(path)) => Image::Shell(was.starts()),
+            None => Image::Program(named(path, argv), was.starts()),
+        };
+        self.images.entry(pid).or_default().push((at, image));
+    }
+}
+
+impl Image {
+    /// Says who starts what it starts.
+    fn starts(&self) -> By {
+        match self {
+            Self::Shell(by) => by.clone(),
+            Self::Program(_, by @ By::Program(_)) => by.clone(),
+            Self::Program(words, By::Shell) if !is_one_of(WRAPPERS, words) => {
+                By::Program(words.clone())
+            }
+            Self::Driver | Self::Foreign | Self::Program(..) => By::Shell,
+        }
+    }
+}
+
+fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
+    let helper = matches!(image, Image::Program(words, _) if is_one_of(HELPED, words));
+    if matches!(image, Image::Driver | Image::Foreign) || helper && runs_text(path, argv) {
+        return None;
+    }
+    let by = image.starts();
+    let (first, arguments) = argv.split_first()?;
+    if path == NOT_FOUND {
+        let (name, arguments) = arguments.split_first()?;
+        return Some(Started { names: vec![name.clone()], arguments: arguments.to_vec(), by });
+    }
+    let mut names = vec![path.to_owned()];
+    // `exec` makes a path of what it was given; and the name that a program sees may be any (`exec -a`).
+    let whole = first.contains('/') && path.ends_with(first);
+    names.push(if whole { first.clone() } else { base_name(path).to_owned() });
+    Some(Started { names, arguments: arguments.to_vec(), by })
+}
+
+fn runs_text(path: &str, argv: &[String]) -> bool {
+    SHELLS.contains(&base_name(path)) && argv.iter().any(|word| word == "-c")
+}
+
+fn is_one_of(names: &[&str], words: &[String]) -> bool {
+    words.first().is_some_and(|name| names.contains(&base_name(name)))
+}
+
+fn links(argv: &[String]) -> bool {
+    argv.first().is_some_and(|name| matches!(base_name(name), "ln" | "cp" | "tar" | "mv"))
+}
+
+/// Returns the words of a program under the name that it was found by.
+fn named(path: &str, argv: &[String]) -> Vec<String> {
+    let name = match argv.first() {
+        Some(first) if first.contains('/') => path,
+        _ => base_name(path),
+    };
+    std::iter::once(name.to_owned()).chain(argv.iter().skip(1).cloned()).collect()
+}
+
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Says whether something that lasts has this path, and not a device, a pipe, or a file that a shell makes for itself.
+fn is_a_file(path: &str) -> bool {
+    let path = path.replace("//", "/");
+    !["/dev/", "/proc/"].iter().any(|place| path.starts_with(place))
+        && !base_name(&path).starts_with("sh-thd")
+        && !path.starts_with("/w/tmp/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exec(path: &str, words: &[&str]) -> Event {
+        let argv = words.iter().map(ToString::to_string).collect();
+        Event::Exec { path: path.to_owned(), argv, failed: None }
+    }
+
+    fn write(path: &str) -> Event {
+        Event::Write { path: path.to_owned(), done: true }
+    }
+
+    fn deeds(events: Vec<(u32, Event)>) -> Deeds {
+        let events = events.into_iter().enumerate().map(|(at, (pid, event))| (at, pid, event));
+        let mut record = Record::default();
+        record.events.extend(events);
+        Deeds::of(&record, 0)
+    }
+
+    #[test]
+    fn a_program_counts_by_who_started_it() {
+        let seen = deeds(vec![
+            (0, Event::Fork { child: 5 }),
+            (5, exec("/usr/bin/bash", &["bash", "-c", "x"])),
+            (5, Event::Fork { child: 6 }),
+            (6, exec("/s/env", &["env", "awk"])),
+            (6, exec("/s/awk", &["awk", "{}"])),
+            (6, exec("/bin/sh", &["sh", "-c", "q"])),
+            (6, exec(NOT_FOUND, &[NOT_FOUND, "q", "r"])),
+        ]);
+        let by: Vec<_> = seen.started.iter().map(|started| started.by.clone()).collect();
+        let awk = By::Program(vec!["awk".to_owned(), "{}".to_owned()]);
+        assert_eq!(by, [By::Shell, By::Shell, awk.clone(), awk]);
+        assert_eq!(seen.started.last().unwrap().names, ["q"]);
+        assert_eq!(seen.started.last().unwrap().arguments, ["r"]);
+    }
+
+    #[test]
+    fn a_child_is_what_its_parent_was_when_it_was_made() {
+        let seen = deeds(vec![
+            (0, Event::Fork { child: 5 }),
+            (5, exec("/usr/bin/bash", &["bash"])),
+            // The child is seen before the call that made it comes back.
+            (6, write("/w/by-shell")),
+            (5, Event::Fork { child: 6 }),
+            (5, exec("/s/tee", &["tee", "x"])),
+            (5, write("/w/by-tee")),
+            (0, write("/w/by-driver")),
+            (5, write("/dev/null")),
+        ]);
+        let written: Vec<_> =
+            seen.written.iter().map(|written| (written.path.as_str(), written.by_shell)).collect();
+        assert_eq!(written, [("/w/by-shell", true), ("/w/by-tee", false)]);
+    }
+
+    #[test]
+    fn what_a_file_of_the_script_does_is_its_own() {
+        let failed = Some("ENOEXEC".to_owned());
+        let seen = deeds(vec![
+            (5, exec("/usr/bin/bash", &["bash"])),
+            (5, Event::Exec { path: "./s".to_owned(), argv: vec!["./s".to_owned()], failed }),
+            (5, exec("/s/evil1", &["evil1"])),
+        ]);
+        let names: Vec<_> =
+            seen.started.iter().filter_map(|started| started.names.last()).collect();
+        assert_eq!(names, ["./s"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! The work: cases one after the other, on several stages at once.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use super::{
+    chance::Chance,
+    compare, corpus,
+    generate::Generator,
+    options::{Options, Shell},
+    report::{Found, Score},
+    shrink,
+    stage::{Ground, Stage},
+};
+
+/// Below this number chance may well leave a construct out.
+const ENOUGH_FOR_ALL: u64 = 10_000;
+/// To shrink takes a few hundred runs: after so many misses it is clear that something is broken.
+const MOST_SHRUNK: usize = 24;
+/// So many fallen stages are no accident.
+const MOST_LOST: usize = 100;
+
+/// One script, and what it is run with.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) script: String,
+    pub(crate) shell: Shell,
+    /// What the stubs print and how they end depends on it.
+    pub(crate) luck: u32,
+}
+
+impl Case {
+    /// Returns a case without a script.
+    pub(crate) fn new(options: &Options) -> Self {
+        let luck = u32::try_from(options.seed % 1_000_003).unwrap_or_default();
+        Self { script: String::new(), shell: options.shell, luck }
+    }
+
+    /// Returns the script as bash would be given it.
+    pub(crate) fn for_bash(&self) -> String {
+        match self.shell {
+            Shell::Bash => self.script.clone(),
+            Shell::Dash => format!("dash -c '{}'", self.script.replace('\'', "'\\''")),
+        }
+    }
+}
+
+/// What there is to do.
+#[derive(Debug)]
+pub(crate) struct Work {
+    options: Options,
+    generator: Generator,
+    next: AtomicU64,
+}
+
+impl Work {
+    /// Gathers the scripts that chance starts from.
+    pub(crate) fn new(options: Options) -> Result<Self, String> {
+        let generator = Generator::new(corpus::scripts()?);
+        Ok(Self { options, generator, next: AtomicU64::new(0) })
+    }
+
+    /// Says whether so many scripts run that every construct must be among them.
+    pub(crate) const fn demands_coverage(&self) -> bool {
+        self.options.cases >= ENOUGH_FOR_ALL && matches!(self.options.shell, Shell::Bash)
+    }
+
+    /// Does all of it.
+    pub(crate) fn run(&self, ground: &Ground) -> Result<Score, String> {
+        let total = Mutex::new(Score::default());
+        let results: Vec<Result<(), String>> = thread::scope(|scope| {
+            let jobs = (0..self.options.jobs.max(1)).map(|index| {
+                scope.spawn({
+                    let total = &total;
+                    move || self.job(index, ground, total)
+                })
+            });
+            let jobs: Vec<_> = jobs.collect();
+            let gone = |_| Err("a worker is gone".to_owned());
+            jobs.into_iter().map(|job| job.join().unwrap_or_else(gone)).collect()
+        });
+        results.into_iter().collect::<Result<Vec<()>, String>>()?;
+        Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn job(&self, index: usize, ground: &Ground, total: &Mutex<Score>) -> Result<(), String> {
+        let mut score = Score::default();
+        let mut stage = Stage::open(ground, index)?;
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.options.cases {
+                break;
+            }
+            if stage.is_worn() {
+                stage = Stage::open(ground, index)?;
+            }
+            if let Err(why) = self.case(number, &mut stage, &mut score) {
+                // A script that ends the stage ends it for itself alone.
+                score.lost.push(why);
+                if score.lost.len() > MOST_LOST {
+                    return Err(format!(
+                        "the stage falls again and again: {:?}",
+                        score.lost.last()
+                    ));
+                }
+                stage = Stage::open(ground, index)?;
+            }
+        }
+        total.lock().unwrap_or_else(PoisonError::into_inner).add(score);
+        Ok(())
+    }
+
+    /// Runs the case `number`. The same number of the same seed is the same script, whoever runs it.
+    fn case(&self, number: u64, stage: &mut Stage, score: &mut Score) -> Result<(), String> {
+        let mut chance =
+            Chance::new(self.options.seed.wrapping_mul(1_000_003).wrapping_add(number) << 1);
+        let (script, tags) = self.generator.script(number, self.options.shell, &mut chance);
+        let luck = u32::try_from(chance.below(1 << 20)).unwrap_or_default();
+        if !self.generator.accepts(&script) {
+            score.refused += 1;
+            return Ok(());
+        }
+        let case = Case { script, shell: self.options.shell, luck };
+        let facts = compare::facts(&case);
+        let deeds = stage.run(&case)?;
+        score.count(&facts, &deeds, &tags);
+        if let Some(miss) = compare::judge(&facts, &deeds) {
+            let found = Found { case, miss, number, seed: self.options.seed };
+            let shrunk = score.misses.len() < MOST_SHRUNK;
+            score.misses.push(if shrunk { shrink::shrink(found, stage) } else { found });
+        }
+        Ok(())
+    }
+}
