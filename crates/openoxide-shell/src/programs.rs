@@ -29,6 +29,7 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     };
     let Some(level) = level::program(base) else { return Meaning::unknown() };
     let mut meaning = meaning::read(level, arguments, 1);
+    let carries = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
     let system = matches!(directory, "/bin" | "/usr/bin");
     if name.contains('/') && (!system || meaning.effects.iter().any(carries)) {
         meaning.lower(CommandClass::Unknown);
@@ -36,17 +37,14 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     meaning
 }
 
-fn carries(effect: &Effect) -> bool {
-    matches!(effect, Effect::Runs(_) | Effect::Script(_) | Effect::Unknown(_))
-}
-
-/// Returns the class of a command that runs no other one; of one that may, nothing is known.
+/// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` and `fd`
+/// of what they run, and not of another one of them: they could stand in each other without end.
 fn class_alone(arguments: Arguments<'_>) -> CommandClass {
-    let name = arguments.known(0).unwrap_or_default().rsplit('/').next().unwrap_or_default();
-    // These ask for the class of what they run in their turn.
-    if matches!(name, "fd" | "fdfind" | "find" | "gfind") {
+    let level = arguments.known(0).and_then(level::program);
+    if level.is_none_or(|level| matches!(level.name, "find" | "fd")) {
         return CommandClass::Unknown;
     }
     let meaning = meaning(arguments);
-    if meaning.effects.iter().any(carries) { CommandClass::Unknown } else { meaning.class }
+    let runs = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
+    if meaning.effects.iter().any(runs) { CommandClass::Unknown } else { meaning.class }
 }

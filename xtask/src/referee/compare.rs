@@ -140,11 +140,13 @@ fn step(expected: Word<'_>, reached: &[bool], words: &[&str]) -> Vec<bool> {
 }
 
 fn is_edit(facts: &Facts, written: &Written, linked: bool) -> bool {
-    let path = AbsPath::new(WORK).ok().map(|work| work.join(&written.path));
+    let Some(path) = AbsPath::new(WORK).ok().map(|work| work.join(&written.path)) else {
+        return false;
+    };
     facts.accesses.iter().any(|access| match access {
         // Behind a link that the script has made itself, letters do not tell where a path leads.
-        Access::Edit(edit) if linked => base_name(edit.path.as_str()) == base_name(&written.path),
-        Access::Edit(edit) => Some(&edit.path) == path.as_ref(),
+        Access::Edit(edit) if linked => base_name(edit.path.as_str()) == base_name(path.as_str()),
+        Access::Edit(edit) => edit.path == path,
         _ => false,
     })
 }

@@ -611,7 +611,11 @@ impl<'a> Reading<'a> {
 }
 
 fn is_doubtful(arg: Arg<'_>) -> bool {
-    matches!(arg, Arg::Begins("") | Arg::Many | Arg::Paths(_))
+    match arg {
+        // A pipe is one word, and no file.
+        Arg::Paths(Paths::Below { roots, .. }) => !roots.is_empty(),
+        arg => matches!(arg, Arg::Begins("") | Arg::Many | Arg::Paths(_)),
+    }
 }
 
 fn last_part(path: &str) -> &str {

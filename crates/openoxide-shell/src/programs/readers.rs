@@ -90,13 +90,6 @@ impl Known {
         }
         (word != Word::Many).then_some(())
     }
-
-    /// Adds the file that this word names; there is no saying which if it is not wholly known.
-    fn read_word(&mut self, word: Word<'_>) -> Option<()> {
-        let Word::Known(file) = word else { return None };
-        self.read(file);
-        Some(())
-    }
 }
 
 /// Returns the meaning of a command that is harmless if `known` says so.

@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
 
     fn pipeline(&mut self) -> Parsed<Pipeline<'a>> {
         let mut pipeline = Pipeline::default();
-        if self.prefixes(&mut pipeline.negated) {
+        if self.prefixes(&mut pipeline.negated)? {
             if self.ends_pipeline() {
                 return Ok(pipeline);
             }
@@ -110,10 +110,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads any number of `!` and `time`; says whether `time` was among them.
-    fn prefixes(&mut self, negated: &mut bool) -> bool {
+    fn prefixes(&mut self, negated: &mut bool) -> Parsed<bool> {
         let mut timed = false;
         loop {
             self.skip_blanks();
+            self.no_torn_word()?;
             if self.eat_reserved("time") {
                 self.bashisms = true;
                 timed = true;
@@ -124,7 +125,7 @@ impl<'a> Parser<'a> {
             } else if self.eat_reserved("!") {
                 *negated = true;
             } else {
-                return timed;
+                return Ok(timed);
             }
         }
     }
@@ -139,6 +140,7 @@ impl<'a> Parser<'a> {
         if self.peek() == Some(b'(') {
             return self.parenthesis();
         }
+        self.no_torn_word()?;
         let word = self.peek_plain();
         if word == "time" && !first {
             self.bashisms = true;

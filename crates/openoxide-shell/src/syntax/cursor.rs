@@ -190,6 +190,26 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Gives up where a reserved word goes on in the next line: `!\⏎ a`, `t\⏎ime a`.
+    pub(super) fn no_torn_word(&self) -> Parsed<()> {
+        let mut rest = self.src.get(self.at..).unwrap_or_default();
+        let mut word = String::new();
+        let mut torn = false;
+        loop {
+            let end = rest.bytes().position(|byte| !bytes::is_plain(byte)).unwrap_or(rest.len());
+            let (plain, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            match after.strip_prefix("\\\n") {
+                Some(next) => rest = next,
+                None if !torn => return Ok(()),
+                None => break word.push_str(plain),
+            }
+            word.push_str(plain);
+            torn = true;
+        }
+        let special = bytes::is_reserved(&word) || matches!(word.as_str(), "-p" | "--");
+        if special { self.fault() } else { Ok(()) }
+    }
+
     /// Moves past the reserved word `word`, if it stands here alone.
     pub(super) fn eat_reserved(&mut self, word: &str) -> bool {
         let seen = self.peek_plain() == word;

@@ -158,7 +158,8 @@ impl Walk<'_> {
                 count += 1;
                 continue;
             }
-            if declares && assigns(word) {
+            // Braces make several assignments of it, as they do not before a command.
+            if declares && assigns(word) && !super::braces::may_expand(&word.pieces) {
                 let text = self.expand_quoted(word);
                 call.numbers.set(count, text.is_number_assigned());
                 add(&text, &mut count, call);

@@ -146,7 +146,10 @@ pub(in super::super) fn fd(
                 meaning.lower(class_alone(command.as_arguments()));
                 meaning.effects.push(Effect::Runs(command));
             }
-            None => meaning.cannot_tell(NOT_UNDERSTOOD),
+            None => {
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell(NOT_UNDERSTOOD);
+            }
         }
         return meaning;
     }
