@@ -9,7 +9,8 @@ use super::{
         level::{Does, Level, Opt},
         meaning::read_plainly,
     },
-    ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying, push,
+    ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying,
+    find::may_choose_secrets, push,
     push_beginning, push_replaced,
 };
 
@@ -121,9 +122,10 @@ pub(in super::super) fn fd(
     from: usize,
 ) -> Meaning {
     let mut items = items(level, arguments, from);
-    let mut clear = true;
+    let (mut clear, mut chosen) = (true, false);
     while let Some(item) = items.next() {
         clear &= !matches!(item, Item::Unclear);
+        chosen |= chooses(&item);
         let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } = item
         else {
             continue;
@@ -135,7 +137,7 @@ pub(in super::super) fn fd(
         });
         let mut meaning = read_plainly(level, (&before).into(), from);
         meaning.prints = Prints::Anything;
-        let below = below(&meaning);
+        let below = below(&meaning).filter(|_| !chosen);
         if !clear {
             meaning.lower(CommandClass::Unknown);
         }
@@ -153,7 +155,39 @@ pub(in super::super) fn fd(
         }
         return meaning;
     }
-    read_plainly(level, arguments, from)
+    let mut meaning = read_plainly(level, arguments, from);
+    if chosen {
+        meaning.prints = Prints::Anything;
+    }
+    meaning
+}
+
+/// Says whether the files may be chosen for what only secrets have: hidden ones, or by an ending or a pattern of theirs.
+fn chooses(item: &Item<'_>) -> bool {
+    let word = |arg: Arg<'_>| match arg {
+        Arg::Known(text) => may_choose_secrets(Word::Known(&format!("x.{text}"))),
+        _ => true,
+    };
+    match item {
+        Item::Option { option, value } => match option.name {
+            "H" | "hidden" | "u" | "unrestricted" | "no-ignore" | "I" => true,
+            "e" | "extension" => value.is_none_or(word),
+            "and" => true,
+            _ => false,
+        },
+        Item::Operand(Arg::Known("."), _) => false,
+        Item::Operand(Arg::Known(text), _) if text.contains('/') => false,
+        Item::Operand(arg, _) => word(*arg) || is_secret(*arg),
+        Item::Number | Item::Unclear => false,
+    }
+}
+
+fn is_secret(arg: Arg<'_>) -> bool {
+    const PARTS: [&str; 10] =
+        ["auth", "cred", "env", "id", "key", "pass", "rsa", "secret", "token", "wallet"];
+    let Arg::Known(text) = arg else { return true };
+    let text = text.to_ascii_lowercase();
+    PARTS.iter().any(|part| text.contains(part))
 }
 
 /// Returns what the files are that it finds; nothing is known of those elsewhere.
