@@ -37,11 +37,11 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     meaning
 }
 
-/// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` of what it
-/// runs, and not of another `find`: they could stand in each other without end.
+/// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` and `fd`
+/// of what they run, and not of another one of them: they could stand in each other without end.
 fn class_alone(arguments: Arguments<'_>) -> CommandClass {
     let level = arguments.known(0).and_then(level::program);
-    if level.is_none_or(|level| level.name == "find") {
+    if level.is_none_or(|level| matches!(level.name, "find" | "fd")) {
         return CommandClass::Unknown;
     }
     let meaning = meaning(arguments);

@@ -134,6 +134,8 @@ pub(crate) enum Does {
     Reaches,
     /// The value is a directory of this machine and where it is seen in a container, or a name.
     Mounts,
+    /// The value names a file that is read, and what it holds says what else is read or done.
+    ReadsMore,
     /// The value is a command for a shell.
     Runs,
     /// It makes the program run something that its words do not show.

@@ -391,11 +391,16 @@ impl<'a> Reading<'a> {
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
             (Does::Mounts, Some(value)) => readers::mount(&mut self.meaning, value),
+            (Does::ReadsMore, Some(value)) => {
+                self.meaning.read(value, false);
+                self.meaning.lower(CommandClass::Unknown);
+                self.meaning.cannot_tell(NOT_SHOWN);
+            }
             (Does::Runs, Some(value)) => {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.run_script(value);
             }
-            (Does::Runs | Does::Loads, _) => {
+            (Does::Runs | Does::Loads | Does::ReadsMore, _) => {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }

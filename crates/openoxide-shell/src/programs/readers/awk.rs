@@ -113,6 +113,7 @@ fn judge_word(meaning: &mut Meaning, word: &str) {
         // They show the environment, read other files, or call by name.
         "ENVIRON" | "ARGV" | "ARGC" | "SYMTAB" | "FUNCTAB" | "getline" => {
             meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell("its script reads the environment, or files that it names itself");
         }
         _ => {}
     }

@@ -147,7 +147,7 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
 
 /// Says whether names that match a pattern may be those of secrets, so that the files must not be read as if they were any
 /// below a directory: it names one file, or hides how the name begins and ends.
-fn may_choose_secrets(pattern: Word<'_>) -> bool {
+pub(super) fn may_choose_secrets(pattern: Word<'_>) -> bool {
     let Word::Known(pattern) = pattern else { return true };
     let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
     let secret = matches!(

@@ -55,9 +55,9 @@ pub(in super::super) fn jq(
                     _ => meaning.lower(CommandClass::Unknown),
                 }
             }
-            Item::Option { option, value } if option.does == Does::Asks => {
-                meaning.lower(CommandClass::Unknown);
+            Item::Option { option, value } if option.does >= Does::Asks => {
                 value.into_iter().for_each(|file| meaning.read(file, false));
+                reaches_out(&mut meaning);
                 filter = filter.or(Some(Arg::Known(".")));
             }
             Item::Option { option, .. } => ends |= option.does == Does::Ends,
@@ -69,13 +69,26 @@ pub(in super::super) fn jq(
     }
     let plain = match filter {
         None => ends,
-        Some(Arg::Known(filter)) => stays_within(filter, &OF_JQ),
-        Some(_) => false,
+        Some(Arg::Known(filter)) => {
+            if !stays_within(filter, &OF_JQ) {
+                reaches_out(&mut meaning);
+            }
+            true
+        }
+        Some(_) => {
+            reaches_out(&mut meaning);
+            false
+        }
     };
     if !plain {
         meaning.lower(CommandClass::Unknown);
     }
     meaning
+}
+
+fn reaches_out(meaning: &mut Meaning) {
+    meaning.lower(CommandClass::Unknown);
+    meaning.cannot_tell("its filter can read the environment and other files");
 }
 
 /// Reads a whole command of yq. A single operand is the file, if there is one of this name.
@@ -110,11 +123,10 @@ pub(in super::super) fn yq(
             meaning.write(*file);
         }
     }
-    if !matches!(filter, Some(Arg::Known(filter)) if stays_within(filter, &OF_YQ)) {
-        meaning.lower(CommandClass::Unknown);
-    }
-    if !matches!(filter, Some(Arg::Known(filter)) if stays_within(filter, &["system"])) {
-        meaning.cannot_tell("its expression can run programs");
+    match filter {
+        Some(Arg::Known(filter)) if stays_within(filter, &OF_YQ) => {}
+        Some(_) => reaches_out(&mut meaning),
+        None => meaning.lower(CommandClass::Unknown),
     }
     meaning
 }

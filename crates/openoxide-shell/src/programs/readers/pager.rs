@@ -1,12 +1,15 @@
 //! Pagers, and what else shows things.
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, Word};
 
-use super::super::{
-    Arg, Arguments, Effect, Meaning, Prints,
-    items::{Item, items},
-    level::Level,
-    meaning::read_plainly,
+use super::{
+    super::{
+        Arg, Arguments, Effect, Meaning, Prints,
+        items::{Item, items},
+        level::Level,
+        meaning::read_plainly,
+    },
+    find::may_choose_secrets,
 };
 
 /// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
@@ -96,7 +99,8 @@ pub(in super::super) fn searches(
     let (mut names, mut other, mut operands) = (false, false, 0);
     for item in items(level, arguments, from) {
         match item {
-            Item::Option { option, .. } => {
+            Item::Option { option, value } => {
+                includes(&mut meaning, option.name, value);
                 names |= matches!(
                     option.name,
                     "l" | "L" | "files" | "files-with-matches" | "files-without-match"
@@ -144,6 +148,16 @@ pub(in super::super) fn searches(
         meaning.prints = Prints::Paths { bare: !placed };
     }
     meaning
+}
+
+/// Files that a pattern takes in, and that may hold secrets, are as good as named.
+fn includes(meaning: &mut Meaning, option: &str, value: Option<Arg<'_>>) {
+    if let ("include" | "g" | "glob" | "iglob", Some(Arg::Known(pattern))) = (option, value) {
+        let name = pattern.rsplit('/').next().unwrap_or_default();
+        if !pattern.starts_with('!') && may_choose_secrets(Word::Known(name)) {
+            meaning.read(Arg::Known(pattern), false);
+        }
+    }
 }
 
 fn reads_here(meaning: &Meaning) -> bool {

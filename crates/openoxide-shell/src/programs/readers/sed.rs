@@ -19,6 +19,7 @@ pub(in super::super) fn sed(
 ) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let (mut script, mut in_place, mut ends, mut plain) = (None, false, false, true);
+    let mut suffix = "";
     let mut operands = Vec::new();
     for item in items(level, arguments, from) {
         match item {
@@ -32,10 +33,14 @@ pub(in super::super) fn sed(
             }
             Item::Option { option: Opt { name: "i" | "in-place" | "I", .. }, value } => {
                 in_place = true;
-                // A suffix can be a directory for the files as they were.
-                if !matches!(value, None | Some(Arg::Known(_))) || has_slash(value) {
-                    meaning.lower(CommandClass::Unknown);
-                    meaning.cannot_tell("keeps what was there in another directory");
+                // The files as they were get another name, or go into another directory.
+                match value {
+                    None => {}
+                    Some(Arg::Known(text)) if !text.contains(['/', '*']) => suffix = text,
+                    Some(_) => {
+                        meaning.lower(CommandClass::Unknown);
+                        meaning.cannot_tell("keeps what was there under another name");
+                    }
                 }
             }
             Item::Option { option, .. } => {
@@ -66,6 +71,9 @@ pub(in super::super) fn sed(
         meaning.read(*file, false);
         if in_place {
             meaning.write(*file);
+            if let (Arg::Known(file), false) = (file, suffix.is_empty()) {
+                meaning.write(Arg::Known(&format!("{file}{suffix}")));
+            }
         }
     }
     if in_place {
@@ -74,10 +82,6 @@ pub(in super::super) fn sed(
         meaning.prints = Prints::Input;
     }
     meaning
-}
-
-fn has_slash(value: Option<Arg<'_>>) -> bool {
-    matches!(value, Some(Arg::Known(text)) if text.contains('/'))
 }
 
 /// Adds one more script to those before it, a line each; nothing if one is not known.

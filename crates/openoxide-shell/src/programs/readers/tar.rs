@@ -33,6 +33,7 @@ struct Tar<'a> {
     place: String,
     prints: bool,
     anywhere: bool,
+    removes: bool,
     ends: bool,
     clear: bool,
 }
@@ -51,6 +52,7 @@ pub(in super::super) fn tar(
         place: String::new(),
         prints: false,
         anywhere: false,
+        removes: false,
         ends: false,
         clear: true,
     };
@@ -77,8 +79,15 @@ impl<'a> Tar<'a> {
             ("C" | "directory" | "cd", value) => self.moves(value),
             ("checkpoint-action", value) => self.action(value),
             ("O" | "to-stdout", _) => self.prints = true,
-            ("P" | "absolute-names" | "absolute-paths", _) => self.anywhere = true,
-            ("remove-files" | "recursive-unlink" | "U" | "unlink-first", _) => self.clear = false,
+            (
+                "P" | "absolute-names" | "absolute-paths" | "transform" | "xform" | "one-top-level",
+                _,
+            ) => {
+                self.anywhere = true;
+            }
+            ("s", Some(_)) => self.anywhere = true,
+            ("remove-files", _) => self.removes = true,
+            ("recursive-unlink" | "U" | "unlink-first", _) => self.clear = false,
             _ => self.does(does, value),
         }
     }
@@ -190,6 +199,14 @@ impl<'a> Tar<'a> {
         elsewhere
     }
 
+    fn takes(&mut self, file: Arg<'_>) {
+        self.meaning.read(file, false);
+        if self.removes {
+            self.clear = false;
+            self.meaning.write(file);
+        }
+    }
+
     fn reads_operands(&mut self) {
         for (place, operand) in std::mem::take(&mut self.operands) {
             match operand {
@@ -199,9 +216,9 @@ impl<'a> Tar<'a> {
                     self.meaning.read(operand, false);
                 }
                 Arg::Known(file) if !place.is_empty() && !file.starts_with('/') => {
-                    self.meaning.read(Arg::Known(&format!("{place}/{file}")), false);
+                    self.takes(Arg::Known(&format!("{place}/{file}")));
                 }
-                operand => self.meaning.read(operand, false),
+                operand => self.takes(operand),
             }
         }
     }

@@ -4,13 +4,14 @@ use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
     super::{
-        Arg, Arguments, Argv, Effect, Meaning, Paths,
+        Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone,
         items::{Item, items},
         level::{Does, Level, Opt},
         meaning::read_plainly,
     },
-    ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying, push,
-    push_beginning, push_replaced,
+    ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying,
+    find::may_choose_secrets,
+    push, push_beginning, push_replaced,
 };
 
 /// `busybox APPLET …`, and toybox.
@@ -60,16 +61,20 @@ fn command_at(arguments: Arguments<'_>, at: usize) -> Inside {
     if command.words.is_empty() { Inside::Nothing } else { Inside::Command(command) }
 }
 
-/// `env`; without a command it shows the environment.
+/// `env`.
 pub(in super::super) fn env(
     level: &'static Level,
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    match env_of(level, arguments, from, true) {
-        Inside::Nothing => Meaning::unknown(),
-        inside => carrying(level, inside),
+    let mut meaning = carrying(level, env_of(level, arguments, from, true));
+    let ends = items(level, arguments, from)
+        .any(|item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends));
+    if meaning.effects.is_empty() && !ends {
+        // It prints the environment, and what lies there can be secret.
+        meaning.lower(CommandClass::Unknown);
     }
+    meaning
 }
 
 fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_split: bool) -> Inside {
@@ -121,38 +126,122 @@ pub(in super::super) fn fd(
     from: usize,
 ) -> Meaning {
     let mut items = items(level, arguments, from);
+    let (mut clear, mut chosen) = (true, false);
     while let Some(item) = items.next() {
+        clear &= !matches!(item, Item::Unclear);
+        chosen |= chooses(&item);
         let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } =
             item
         else {
             continue;
         };
-        let mut meaning = Meaning::unknown();
-        let command = arguments.tail(items.consumed()).words;
-        match fd_command(command.iter()).filter(|_| value.is_none()) {
-            Some(command) => meaning.effects.push(Effect::Runs(command.into())),
-            None => meaning.cannot_tell(NOT_UNDERSTOOD),
+        let at = items.consumed();
+        let before: Words =
+            arguments.words.iter().take(at - 1).fold(Words::new(), |mut words, word| {
+                push(&mut words, word);
+                words
+            });
+        let mut meaning = read_plainly(level, (&before).into(), from);
+        meaning.prints = Prints::Anything;
+        let below = below(&meaning).filter(|_| !chosen);
+        if !clear {
+            meaning.lower(CommandClass::Unknown);
+        }
+        let command = arguments.tail(at).words;
+        match fd_command(command.iter(), &below).filter(|_| value.is_none()) {
+            Some(command) => {
+                // Which files it is run for, is not known beforehand.
+                meaning.lower(class_alone(command.as_arguments()));
+                meaning.effects.push(Effect::Runs(command));
+            }
+            None => {
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell(NOT_UNDERSTOOD);
+            }
         }
         return meaning;
     }
-    read_plainly(level, arguments, from)
+    let mut meaning = read_plainly(level, arguments, from);
+    if chosen {
+        meaning.prints = Prints::Anything;
+    }
+    meaning
 }
 
-fn fd_command<'a>(mut words: impl Iterator<Item = Word<'a>>) -> Option<Words> {
-    let mut command = Words::new();
+/// Says whether the files may be chosen for what only secrets have: hidden ones, or by an ending or a pattern of theirs.
+fn chooses(item: &Item<'_>) -> bool {
+    let word = |arg: Arg<'_>| match arg {
+        Arg::Known(text) => may_choose_secrets(Word::Known(&format!("x.{text}"))),
+        _ => true,
+    };
+    match item {
+        Item::Option { option, value } => match option.name {
+            "H" | "hidden" | "u" | "unrestricted" | "no-ignore" | "I" => true,
+            "e" | "extension" => value.is_none_or(word),
+            "and" => true,
+            _ => false,
+        },
+        Item::Operand(Arg::Known("."), _) => false,
+        Item::Operand(Arg::Known(text), _) if text.contains('/') => false,
+        Item::Operand(arg, _) => word(*arg) || is_secret(*arg),
+        Item::Number | Item::Unclear => false,
+    }
+}
+
+fn is_secret(arg: Arg<'_>) -> bool {
+    const PARTS: [&str; 10] =
+        ["auth", "cred", "env", "id", "key", "pass", "rsa", "secret", "token", "wallet"];
+    let Arg::Known(text) = arg else { return true };
+    let text = text.to_ascii_lowercase();
+    PARTS.iter().any(|part| text.contains(part))
+}
+
+/// Returns what the files are that it finds; nothing is known of those elsewhere.
+fn below(meaning: &Meaning) -> Option<Paths> {
+    let mut roots = Vec::new();
+    for effect in &meaning.effects {
+        let Effect::Lists(Target::File(root)) = effect else { return None };
+        roots.push(root.clone());
+    }
+    let known = meaning.place.is_none() && !roots.is_empty();
+    known.then_some(Paths::Below { roots, bare: true })
+}
+
+fn fd_command<'a>(
+    mut words: impl Iterator<Item = Word<'a>>,
+    below: &Option<Paths>,
+) -> Option<Argv> {
+    let mut command = Argv::default();
+    let mut placed = false;
     for word in words.by_ref() {
         match word {
             Word::Known(";") => break,
+            Word::Known("{}") => {
+                placed = true;
+                push_file(&mut command, below);
+            }
             Word::Begins("" | ";") | Word::Many => return None,
-            word => push_replaced(&mut command, word, "{"),
+            word => {
+                placed |= matches!(word, Word::Known(text) if text.contains('{'));
+                push_replaced(&mut command.words, word, "{");
+            }
         }
     }
     // After the `;` another command could follow.
-    if command.is_empty() || words.next().is_some() {
+    if command.words.is_empty() || words.next().is_some() {
         return None;
     }
-    command.push_many();
+    if !placed {
+        push_file(&mut command, below);
+    }
     Some(command)
+}
+
+fn push_file(command: &mut Argv, below: &Option<Paths>) {
+    if let Some(below) = below {
+        command.paths.push((command.words.len(), below.clone()));
+    }
+    command.words.push_many();
 }
 
 /// `runuser -u USER COMMAND …`, and otherwise as `su`.
