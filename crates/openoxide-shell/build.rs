@@ -83,7 +83,7 @@ struct Row {
     #[serde(default)]
     when: Vec<Condition>,
     #[serde(default)]
-    sub: Vec<Row>,
+    sub: Vec<Self>,
     #[serde(default)]
     options: Options,
 }

@@ -130,8 +130,19 @@ const SECRET_NAMES: &[&str] = &[
     "wallet.dat",
 ];
 
-const SECRET_ENDINGS: &[&str] =
-    &[".env", ".jks", ".kdbx", ".key", ".keychain", ".keystore", ".p12", ".pem", ".pfx", ".ppk"];
+const SECRET_ENDINGS: &[&str] = &[
+    ".env",
+    ".jks",
+    ".kdbx",
+    ".key",
+    ".keychain",
+    ".keystore",
+    ".p12",
+    ".pem",
+    ".pfx",
+    ".ppk",
+    ".tfvars",
+];
 
 const SECRET_PLACES: &[Place] = &[
     Place(".aws", None),

@@ -21,7 +21,7 @@ pub(crate) struct Level {
     /// What holds instead with certain options; the last that fits counts.
     pub(crate) whens: &'static [When],
     /// Its subcommands, sorted by name.
-    pub(crate) subs: &'static [(&'static str, &'static Level)],
+    pub(crate) subs: &'static [(&'static str, &'static Self)],
     /// With one of these options the first operand is one of those that repeat.
     pub(crate) given: &'static [&'static str],
     /// With one of these options and no operand it reads the working directory.

@@ -103,7 +103,7 @@ impl Walk<'_> {
         let trusted = !call.altered
             && !call.reveals
             && !self.defines(name)
-            && !(name == "env" && alters(argv.words))
+            && (name != "env" || !alters(argv.words))
             && (name != "git" || place != Place::Unknown);
         let only_redirects = name == "exec" && argv.words.len() == 1;
         let plain_shell = level == 0 && is_plain_shell(name, argv.words, &meaning);

@@ -58,6 +58,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one token. The outer nothing says that it is not understood, the inner one that there is none.
+    #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
     fn token(&mut self, letter: char, last: Option<&Token<'a>>) -> Option<Option<Token<'a>>> {
         match letter {
             ' ' | '\t' | '\r' => self.skip(1).map(|_| None),
@@ -81,6 +82,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A line that goes on.
+    #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
     fn continued(&mut self) -> Option<Option<Token<'a>>> {
         let after = self.rest.strip_prefix("\\\n")?;
         self.rest = after;
@@ -140,6 +142,7 @@ impl<'a> Reader<'a> {
         Some(Token::Word(word))
     }
 
+    #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
     fn sign(&mut self, letter: char, last: Option<&Token<'a>>) -> Option<Option<Token<'a>>> {
         if self.rest.starts_with("||") || self.rest.starts_with("&&") {
             self.skip(2)?;

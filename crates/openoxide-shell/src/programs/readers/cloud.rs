@@ -528,9 +528,7 @@ fn az_reads(words: &[&str]) -> bool {
         [groups @ .., "list" | "show"] => {
             let named =
                 |part: &&str| !groups.is_empty() && groups.iter().any(|group| group.contains(part));
-            !groups.is_empty()
-                && !AZ_SECRET.iter().any(|part| named(part))
-                && rest.iter().all(plain)
+            !groups.is_empty() && !AZ_SECRET.iter().any(named) && rest.iter().all(plain)
         }
         _ => false,
     }

@@ -214,7 +214,7 @@ pub(in super::super) fn psql(
                 worst = worst.max(Some(of(value, psql_text)));
             }
             Item::Option { option: Opt { name: "l" | "list", .. }, .. } => {
-                worst = worst.max(Some(Text::Reads))
+                worst = worst.max(Some(Text::Reads));
             }
             Item::Option {
                 option: Opt { name: "o" | "output" | "log-file" | "L", .. },
@@ -330,7 +330,7 @@ pub(in super::super) fn sqlite(
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => {
-                worst = worst.max(Some(of(value, lines)))
+                worst = worst.max(Some(of(value, lines)));
             }
             Item::Option { .. } | Item::Number | Item::Unclear => {}
             Item::Operand(arg, _) if file.is_none() => file = Some(arg),

@@ -195,9 +195,8 @@ fn one<'a>(words: &mut impl Iterator<Item = Word<'a>>) -> Option<()> {
 /// Reads the words up to `;` or `{} +`. What stands for `{}` lies below the starting points.
 fn command<'a>(words: &mut impl Iterator<Item = Word<'a>>, starts: &Paths) -> Option<Argv> {
     let mut command = Argv::default();
-    let mut count = 0;
     let mut braces = false; // After `{}` a `+` ends the command.
-    for word in words {
+    for (count, word) in words.enumerate() {
         if word == Word::Known("+") && braces {
             return Some(command);
         }
@@ -212,7 +211,6 @@ fn command<'a>(words: &mut impl Iterator<Item = Word<'a>>, starts: &Paths) -> Op
             Word::Begins("" | ";" | "+" | "{" | "{}") | Word::Many => return None,
             word => push_replaced(&mut command.words, word, "{}"),
         }
-        count += 1;
     }
     None
 }

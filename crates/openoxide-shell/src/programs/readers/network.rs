@@ -143,7 +143,7 @@ pub(in super::super) fn curl(
             Item::Option { option, value } => match option.name {
                 "X" | "request" => methods += 1,
                 "O" | "remote-name" | "remote-name-all" | "J" | "remote-header-name" => {
-                    named = true
+                    named = true;
                 }
                 "output-dir" => directory = value,
                 _ => {}
@@ -221,7 +221,7 @@ pub(in super::super) fn ssh_value(meaning: &mut Meaning, name: &str, value: Opti
     if name != "o" {
         return;
     }
-    let (Some(Arg::Known(text)) | Some(Arg::Begins(text))) = value else {
+    let Some(Arg::Known(text) | Arg::Begins(text)) = value else {
         return meaning.cannot_tell(NOT_SHOWN);
     };
     let text = text.trim_start();
@@ -309,7 +309,7 @@ fn socat_address(meaning: &mut Meaning, address: &str) {
             if value.is_empty() => {}
         "tcp" | "tcp4" | "tcp6" | "tcp-connect" | "udp" | "udp4" | "udp6" | "udp-connect"
         | "openssl" | "ssl" | "openssl-connect" | "udp-sendto" | "udp-datagram" => {
-            meaning.reach(Arg::Known(value))
+            meaning.reach(Arg::Known(value));
         }
         "tcp-listen" | "tcp-l" | "tcp4-listen" | "tcp6-listen" | "udp-listen" | "udp-l"
         | "udp-recv"
@@ -365,7 +365,7 @@ pub(in super::super) fn file_or_address(
                 meaning.reach(arg);
             }
             Item::Operand(arg, _) if meaning.class != CommandClass::Harmless => {
-                meaning.read(arg, false)
+                meaning.read(arg, false);
             }
             _ => {}
         }

@@ -85,6 +85,7 @@ pub(in super::super) fn sed(
 }
 
 /// Adds one more script to those before it, a line each; nothing if one is not known.
+#[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
 fn joined(before: Option<Option<String>>, value: Option<Arg<'_>>) -> Option<String> {
     let Some(Arg::Known(text)) = value else { return None };
     match before {

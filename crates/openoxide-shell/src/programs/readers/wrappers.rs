@@ -34,8 +34,8 @@ pub(in super::super) fn chrt(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    let mut items = items(level, arguments, from);
-    while let Some(item) = items.next() {
+    let items = items(level, arguments, from);
+    for item in items {
         match item {
             Item::Option { option, .. } if option.does == Does::Ends => {
                 return Meaning::of(level.class);
@@ -148,7 +148,7 @@ pub(in super::super) fn fd(
             meaning.lower(CommandClass::Unknown);
         }
         let command = arguments.tail(at).words;
-        match fd_command(command.iter(), &below).filter(|_| value.is_none()) {
+        match fd_command(command.iter(), below.as_ref()).filter(|_| value.is_none()) {
             Some(command) => {
                 // Which files it is run for, is not known beforehand.
                 meaning.lower(class_alone(command.as_arguments()));
@@ -209,7 +209,7 @@ fn below(meaning: &Meaning) -> Option<Paths> {
 
 fn fd_command<'a>(
     mut words: impl Iterator<Item = Word<'a>>,
-    below: &Option<Paths>,
+    below: Option<&Paths>,
 ) -> Option<Argv> {
     let mut command = Argv::default();
     let mut placed = false;
@@ -237,7 +237,7 @@ fn fd_command<'a>(
     Some(command)
 }
 
-fn push_file(command: &mut Argv, below: &Option<Paths>) {
+fn push_file(command: &mut Argv, below: Option<&Paths>) {
     if let Some(below) = below {
         command.paths.push((command.words.len(), below.clone()));
     }
@@ -369,9 +369,9 @@ pub(in super::super) fn xargs(
     from: usize,
 ) -> Meaning {
     let mut meaning = Meaning::of(level.class);
-    let mut items = items(level, arguments, from);
+    let items = items(level, arguments, from);
     let (mut placeholder, mut counted, mut start) = (None, false, None);
-    while let Some(item) = items.next() {
+    for item in items {
         match item {
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
