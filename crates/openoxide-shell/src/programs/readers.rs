@@ -30,7 +30,7 @@ pub(super) use self::{
     },
     media::{exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, pdftotext, tex},
     network::{
-        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value, wget,
+        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, rclone, scp, socat, ss, ssh_keygen, ssh_value, wget,
     },
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,

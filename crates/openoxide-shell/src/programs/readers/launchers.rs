@@ -14,7 +14,11 @@ use super::{
 
 /// Programs that take commands from their input or a start-up file: what they do is never shown by their words, unless
 /// they only print something.
-pub(in super::super) fn hidden(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn hidden(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class != CommandClass::Harmless {
         meaning.cannot_tell("runs commands that its words do not show");
@@ -80,7 +84,11 @@ fn before(words: &Words, at: usize) -> Words {
 }
 
 /// `tmux`: a `;` at the end of a word begins another of its commands.
-pub(in super::super) fn tmux(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn tmux(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if arguments.iter(from).any(|arg| matches!(arg, Arg::Known(text) if text.ends_with(';'))) {
         meaning.lower(CommandClass::Unknown);
@@ -91,14 +99,19 @@ pub(in super::super) fn tmux(level: &'static Level, arguments: Arguments<'_>, fr
 
 /// `#(…)` in a format of tmux is a command for a shell.
 pub(in super::super) fn tmux_format(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
-    if matches!(name, "F" | "f") && !matches!(value, Some(Arg::Known(text)) if !text.contains("#(")) {
+    if matches!(name, "F" | "f") && !matches!(value, Some(Arg::Known(text)) if !text.contains("#("))
+    {
         meaning.lower(CommandClass::Unknown);
         meaning.cannot_tell("runs a script that is not known");
     }
 }
 
 /// `screen -ls` lists; `-l` and `-s` are something else otherwise.
-pub(in super::super) fn screen(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn screen(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let lists = matches!(arguments.known(from), Some("-ls" | "-list"));
     if lists && arguments.words.len() == from + 1 {
         return Meaning::of(CommandClass::Harmless);
@@ -107,7 +120,11 @@ pub(in super::super) fn screen(level: &'static Level, arguments: Arguments<'_>, 
 }
 
 /// `setarch [ARCHITECTURE] [OPTION]… [COMMAND]`: only the first word can be an architecture.
-pub(in super::super) fn setarch(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn setarch(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     match arguments.known(from) {
         Some(text) if text.starts_with('-') => read_plainly(level, arguments, from),
         _ => read_plainly(level, arguments, from + 1),
@@ -115,7 +132,11 @@ pub(in super::super) fn setarch(level: &'static Level, arguments: Arguments<'_>,
 }
 
 /// `parallel COMMAND … ::: ARGUMENT …`, if the words hold nothing that it or a shell would replace.
-pub(in super::super) fn parallel(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn parallel(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut first = None;
     for item in items(level, arguments, from) {
         match item {
@@ -146,25 +167,33 @@ fn parallel_scripts(arguments: Arguments<'_>, at: usize) -> Option<Vec<String>> 
     let known = |word| if let Word::Known(text) = word { Some(text) } else { None };
     let words: Option<Vec<&str>> = arguments.words.iter().skip(at).map(known).collect();
     let words = words?;
-    let (command, values) = words.split_at_checked(words.iter().position(|word| *word == ":::")?)?;
+    let (command, values) =
+        words.split_at_checked(words.iter().position(|word| *word == ":::")?)?;
     let values = values.get(1..)?;
     let plain = |each: char| each.is_ascii_alphanumeric() || "_-+./:,@%".contains(each);
     let is_plain = |word: &&str| !word.is_empty() && word.replace("{}", "").chars().all(plain);
-    let single = !values.iter().any(|value| value.starts_with(":::"));
-    (single && values.len() <= MOST && !command.is_empty() && command.iter().all(is_plain)).then(|| {
-        let mut script = command.join(" ");
-        if !script.contains("{}") {
-            script.push_str(" {}");
-        }
-        let quoted = values.iter().map(|value| format!("'{}'", value.replace('\'', "'\\''")));
-        quoted.map(|value| script.replace("{}", &value)).collect()
-    })
+    let single = words.iter().filter(|word| word.starts_with(":::")).count() == 1;
+    (single && values.len() <= MOST && !command.is_empty() && command.iter().all(is_plain)).then(
+        || {
+            let mut script = command.join(" ");
+            if !script.contains("{}") {
+                script.push_str(" {}");
+            }
+            let quoted = values.iter().map(|value| format!("'{}'", value.replace('\'', "'\\''")));
+            quoted.map(|value| script.replace("{}", &value)).collect()
+        },
+    )
 }
 
 /// `ip netns exec NAME COMMAND …`; with `ip -all` there is no name.
-pub(in super::super) fn netns_exec(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn netns_exec(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
-    let all = |arg| matches!(arg, Arg::Known(text) if text.starts_with("-a") || text.starts_with("--a"));
+    let all =
+        |arg| matches!(arg, Arg::Known(text) if text.starts_with("-a") || text.starts_with("--a"));
     if arguments.iter(1).take(from.saturating_sub(1)).any(all) {
         meaning.cannot_tell(NOT_UNDERSTOOD);
     }

@@ -22,7 +22,11 @@ fn operands<'a>(
 }
 
 /// `man`: a word with a slash is a file, and so is every word with `-l`.
-pub(in super::super) fn man(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn man(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let is_local = |item| matches!(item, Item::Option { option, .. } if matches!(option.name, "l" | "local-file"));
     let local = items(level, arguments, from).any(is_local);
@@ -59,11 +63,27 @@ fn read_media(meaning: &mut Meaning, arg: Arg<'_>) {
 /// `-f concat` reads a list of files; `-vf movie=FILE` and libraries of filters hide in their texts.
 pub(in super::super) fn ffmpeg_value(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
     const HIDING: [&str; 16] = [
-        "movie", "ladspa", "lv2", "frei0r", "filename", "file=", "sendcmd", "zmq", "subtitles", "ass=", "textfile",
-        "fontfile", "lut3d", "program", "metadata", "drawtext",
+        "movie",
+        "ladspa",
+        "lv2",
+        "frei0r",
+        "filename",
+        "file=",
+        "sendcmd",
+        "zmq",
+        "subtitles",
+        "ass=",
+        "textfile",
+        "fontfile",
+        "lut3d",
+        "program",
+        "metadata",
+        "drawtext",
     ];
     let Some(value) = value else { return };
-    let (Arg::Known(text) | Arg::Begins(text)) = value else { return meaning.cannot_tell(NOT_SHOWN) };
+    let (Arg::Known(text) | Arg::Begins(text)) = value else {
+        return meaning.cannot_tell(NOT_SHOWN);
+    };
     let whole = matches!(value, Arg::Known(_));
     let hides = match name {
         "i" => {
@@ -89,7 +109,11 @@ pub(in super::super) fn ffmpeg_value(meaning: &mut Meaning, name: &str, value: O
 }
 
 /// `ffmpeg`, `ffprobe`: what is no option is what comes out, or for ffprobe what it looks at.
-pub(in super::super) fn ffmpeg(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn ffmpeg(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let probes = level.class == CommandClass::Harmless;
     let mut meaning = read_plainly(level, arguments, from);
     let ends = meaning.class == CommandClass::Harmless;
@@ -114,10 +138,15 @@ pub(in super::super) fn ffmpeg(level: &'static Level, arguments: Arguments<'_>, 
 }
 
 /// The programs of ImageMagick: a word can name a format (`msl:FILE`), a file with words (`@FILE`) or an address.
-pub(in super::super) fn imagemagick(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn imagemagick(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     const PLAIN: [&str; 22] = [
-        "xc", "canvas", "gradient", "label", "caption", "plasma", "pattern", "logo", "rose", "null", "png", "jpg", "jpeg",
-        "gif", "webp", "tiff", "bmp", "info", "png8", "png24", "png32", "json",
+        "xc", "canvas", "gradient", "label", "caption", "plasma", "pattern", "logo", "rose",
+        "null", "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24",
+        "png32", "json",
     ];
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class == CommandClass::Harmless {
@@ -131,7 +160,9 @@ pub(in super::super) fn imagemagick(level: &'static Level, arguments: Arguments<
             meaning.reach(arg);
         } else if let Some(file) = file {
             meaning.read(Arg::Known(file), false);
-        } else if text.contains(':') && !PLAIN.contains(&scheme.to_ascii_lowercase().as_str()) && !is_measure(scheme)
+        } else if text.contains(':')
+            && !PLAIN.contains(&scheme.to_ascii_lowercase().as_str())
+            && !is_measure(scheme)
             || text.contains('|')
         {
             meaning.cannot_tell(NOT_SHOWN);
@@ -156,7 +187,9 @@ fn is_measure(text: &str) -> bool {
 fn names_file(arg: Arg<'_>) -> bool {
     match arg {
         Arg::Known(text) => {
-            let plain = !text.starts_with(['-', '+', '(', ')', '@']) && !text.contains(':') && !is_measure(text);
+            let plain = !text.starts_with(['-', '+', '(', ')', '@'])
+                && !text.contains(':')
+                && !is_measure(text);
             plain && (text.contains(['.', '/']) || text.starts_with('.'))
         }
         Arg::Paths(_) => true,
@@ -165,14 +198,14 @@ fn names_file(arg: Arg<'_>) -> bool {
 }
 
 /// `exiftool`: it shows, unless a word sets a tag (`-TAG=…`) or is code.
-pub(in super::super) fn exiftool(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    const CODE: [&str; 12] = [
-        "if", "if2", "p", "printformat", "config", "@", "userparam", "api", "fileorder", "execute", "tagsfromfile", "efile",
-    ];
-    const WRITES: [&str; 14] = [
-        "o", "out", "w", "textout", "overwrite", "delete", "restore", "geotag", "stay_open", "plot", "sep", "csv=", "json=",
-        "diff",
-    ];
+pub(in super::super) fn exiftool(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    const CODE: &str = "if p printformat config @ api execute tagsfromfile efile userparam";
+    const WRITES: &str = "o out w textout tagout overwrite_original overwrite_original_in_place delete_original \
+        restore_original geotag stay_open csv json plot diff";
     let mut meaning = Meaning::of(level.class);
     let mut words = arguments.iter(from);
     while let Some(word) = words.next() {
@@ -185,21 +218,38 @@ pub(in super::super) fn exiftool(level: &'static Level, arguments: Arguments<'_>
             continue;
         };
         let option = option.to_ascii_lowercase();
-        let name: &str = option.trim_end_matches(|each: char| each.is_ascii_digit());
-        if CODE.iter().any(|code| name == *code || option == *code) || option.starts_with("if") {
+        // `-w+!`, `-if2`, `-p-`: what follows the letters changes how, not what.
+        let end = option.find(|each: char| !each.is_ascii_alphabetic() && !"_@".contains(each));
+        let name = option.get(..end.unwrap_or(option.len())).unwrap_or_default();
+        let is_one_of = |names: &str| names.split_whitespace().any(|each| each == name);
+        if is_one_of(CODE) {
             meaning.lower(CommandClass::Unknown);
             meaning.cannot_tell(NOT_SHOWN);
             words.next();
         } else if option.contains('=') || option.contains('<') || option.contains('>') {
             // The name of a file can be set, too.
             meaning.lower(CommandClass::Unknown);
-            if option.starts_with("filename") || option.starts_with("directory") || option.starts_with("testname") {
+            if option.starts_with("filename")
+                || option.starts_with("directory")
+                || option.starts_with("testname")
+            {
                 let (_, place) = text.split_once(['=', '<']).unwrap_or((text, ""));
                 meaning.write(if text.contains('<') { Arg::Many } else { Arg::Known(place) });
             }
-        } else if WRITES.iter().any(|write| option.starts_with(write)) {
+        } else if is_one_of(WRITES) && !matches!(option.as_str(), "csv" | "json") {
             meaning.lower(CommandClass::Unknown);
-        } else if matches!(name, "d" | "dateformat" | "charset" | "ext" | "i" | "ignore" | "lang" | "x" | "c" | "coordformat") {
+        } else if matches!(
+            name,
+            "d" | "dateformat"
+                | "charset"
+                | "ext"
+                | "i"
+                | "ignore"
+                | "lang"
+                | "x"
+                | "c"
+                | "coordformat"
+        ) {
             words.next();
         }
     }
@@ -209,7 +259,9 @@ pub(in super::super) fn exiftool(level: &'static Level, arguments: Arguments<'_>
 /// `-t FILE.lua` and `-f FILE.lua` are code.
 pub(in super::super) fn pandoc_value(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
     if matches!(name, "f" | "r" | "t" | "w" | "from" | "to" | "read" | "write") {
-        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte));
+        let plain = |text: &str| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte))
+        };
         if !matches!(value, Some(Arg::Known(text)) if plain(text)) {
             meaning.lower(CommandClass::Unknown);
             meaning.cannot_tell(NOT_SHOWN);
@@ -218,7 +270,11 @@ pub(in super::super) fn pandoc_value(meaning: &mut Meaning, name: &str, value: O
 }
 
 /// `pandoc`: what goes to standard output only reads, if the input includes nothing else.
-pub(in super::super) fn pandoc(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn pandoc(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class == CommandClass::Harmless {
         return meaning;
@@ -233,7 +289,11 @@ pub(in super::super) fn pandoc(level: &'static Level, arguments: Arguments<'_>, 
 }
 
 /// TeX: an operand with a backslash or a `|` is code.
-pub(in super::super) fn tex(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn tex(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let is_code = |arg| !matches!(arg, Arg::Known(text) if !text.contains(['\\', '|', '&']));
     if arguments.iter(from).any(is_code) && meaning.class != CommandClass::Harmless {
@@ -252,7 +312,11 @@ pub(in super::super) fn tex(level: &'static Level, arguments: Arguments<'_>, fro
 }
 
 /// `pdftotext FILE TEXT`: without the second name it makes one up.
-pub(in super::super) fn pdftotext(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn pdftotext(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if operands(level, arguments, from).count() == 1 {
         meaning.lower(CommandClass::Unknown);

@@ -13,7 +13,11 @@ const NOT_SHOWN: &str = "it can run something that its words do not show";
 const UNKNOWN_FILE: &str = "it reads a file that is not known";
 
 /// `lsof`: `@HOST` is looked up, and a name that is looked up tells its letters to whoever answers.
-pub(in super::super) fn lsof(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn lsof(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let named = |arg| !matches!(arg, Arg::Known(text) if !text.contains('@'));
     if arguments.iter(from).any(named) {
@@ -23,13 +27,21 @@ pub(in super::super) fn lsof(level: &'static Level, arguments: Arguments<'_>, fr
 }
 
 /// `ss`: a filter of states, ports and numbers; anything else could be a host.
-pub(in super::super) fn ss(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn ss(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     const WORDS: &str = "state exclude all connected synchronized bucket big established syn-sent syn-recv fin-wait-1 \
         fin-wait-2 time-wait closed close-wait last-ack listening closing sport dport src dst and or not eq neq ge le gt lt";
     let mut meaning = read_plainly(level, arguments, from);
-    let is_number = |word: &str| word.chars().all(|each| each.is_ascii_digit() || ".:*/=<>!()[]&|".contains(each));
+    let is_number = |word: &str| {
+        word.chars().all(|each| each.is_ascii_digit() || ".:*/=<>!()[]&|".contains(each))
+    };
     let is_filter = |word: &str| {
-        word.starts_with('-') || is_number(word) || WORDS.split_whitespace().any(|known| known == word)
+        word.starts_with('-')
+            || is_number(word)
+            || WORDS.split_whitespace().any(|known| known == word)
     };
     let plain = |arg| matches!(arg, Arg::Known(text) if text.split_whitespace().all(is_filter));
     if !arguments.iter(from).all(plain) {
@@ -47,7 +59,8 @@ pub(in super::super) fn curl_value(meaning: &mut Meaning, name: &str, value: Opt
         }
         "data-urlencode" | "url-query" => read_behind_name(meaning, value, "@"),
         // Without a `=` it is a file with cookies.
-        "b" | "cookie" if !matches!(value, Arg::Known(text) | Arg::Begins(text) if text.contains('=')) => {
+        "b" | "cookie" if !matches!(value, Arg::Known(text) | Arg::Begins(text) if text.contains('=')) =>
+        {
             meaning.read(value, false);
         }
         "T" | "upload-file" if matches!(value, Arg::Known(text) if text.contains(['{', '['])) => {
@@ -70,7 +83,8 @@ fn read_behind(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
                 meaning.read(Arg::Known(file), false);
             }
         }
-        Arg::Begins(text) if !text.is_empty() && !text.starts_with(|first| marks.contains(first)) => {}
+        Arg::Begins(text)
+            if !text.is_empty() && !text.starts_with(|first| marks.contains(first)) => {}
         _ => meaning.cannot_tell(UNKNOWN_FILE),
     }
 }
@@ -79,7 +93,10 @@ fn read_behind(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
 fn read_behind_name(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
     let Arg::Known(text) = value else {
         // What is known shows that it is no file, or it could be one.
-        if !matches!(value, Arg::Begins(text) if text.split_once('=').is_some_and(|(_, rest)| is_text(rest, marks))) {
+        let is_plain = |(name, rest): (&str, &str)| {
+            if marks == "@" { !name.contains('@') } else { is_text(rest, marks) }
+        };
+        if !matches!(value, Arg::Begins(text) if text.split_once('=').is_some_and(is_plain)) {
             meaning.cannot_tell(UNKNOWN_FILE);
         }
         return;
@@ -112,7 +129,11 @@ fn write_out(meaning: &mut Meaning, value: Arg<'_>) {
 }
 
 /// `-O`: the last part of the address is the name of the file.
-pub(in super::super) fn curl(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn curl(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     // `--help` can be followed by the name of a part of it.
     if matches!(arguments.known(from), Some("-h" | "--help")) && arguments.words.len() <= from + 2 {
         return Meaning::of(CommandClass::Harmless);
@@ -123,7 +144,9 @@ pub(in super::super) fn curl(level: &'static Level, arguments: Arguments<'_>, fr
         match item {
             Item::Option { option, value } => match option.name {
                 "X" | "request" => methods += 1,
-                "O" | "remote-name" | "remote-name-all" | "J" | "remote-header-name" => named = true,
+                "O" | "remote-name" | "remote-name-all" | "J" | "remote-header-name" => {
+                    named = true;
+                }
                 "output-dir" => directory = value,
                 _ => {}
             },
@@ -154,7 +177,8 @@ fn name_files(
         let Arg::Known(text) = arg else { continue };
         let Some((_, address)) = text.split_once("://") else { continue };
         let path = address.split(['?', '#']).next().unwrap_or(address);
-        let name = path.split_once('/').map_or("", |(_, path)| path.rsplit('/').next().unwrap_or(path));
+        let name =
+            path.split_once('/').map_or("", |(_, path)| path.rsplit('/').next().unwrap_or(path));
         // With patterns in it, the address stands for several.
         if name.contains(['{', '[']) {
             meaning.write(Arg::Many);
@@ -166,7 +190,11 @@ fn name_files(
 }
 
 /// `http`: words such as `name@FILE`, `name=@FILE`, `name:=@FILE` and `@FILE` send files.
-pub(in super::super) fn http(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn http(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class == CommandClass::Harmless {
         return meaning;
@@ -195,7 +223,7 @@ pub(in super::super) fn ssh_value(meaning: &mut Meaning, name: &str, value: Opti
     if name != "o" {
         return;
     }
-    let (Some(Arg::Known(text)) | Some(Arg::Begins(text))) = value else {
+    let Some(Arg::Known(text) | Arg::Begins(text)) = value else {
         return meaning.cannot_tell(NOT_SHOWN);
     };
     let text = text.trim_start();
@@ -207,14 +235,19 @@ pub(in super::super) fn ssh_value(meaning: &mut Meaning, name: &str, value: Opti
             meaning.write(Arg::Known(file.trim_matches('"')));
         }
     } else if key == "identityfile" || key == "certificatefile" {
-        meaning.read(Arg::Known(rest.trim_start_matches([' ', '=', '\t']).trim_matches('"')), false);
+        meaning
+            .read(Arg::Known(rest.trim_start_matches([' ', '=', '\t']).trim_matches('"')), false);
     } else if !PLAIN_SSH.split_whitespace().any(|plain| plain == key) {
         meaning.cannot_tell(NOT_SHOWN);
     }
 }
 
 /// `scp FILE… HOST:PLACE`: what has a `:` before any slash lies on another host.
-pub(in super::super) fn scp(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn scp(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let operands: Vec<Arg<'_>> = items(level, arguments, from)
         .filter_map(|item| if let Item::Operand(arg, _) = item { Some(arg) } else { None })
@@ -232,7 +265,8 @@ pub(in super::super) fn scp(level: &'static Level, arguments: Arguments<'_>, fro
         meaning.write(*place);
         for source in sources {
             if let (Arg::Known(source), Arg::Known(place)) = (source, place) {
-                let name = source.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+                let name =
+                    source.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
                 meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
             }
         }
@@ -248,7 +282,11 @@ fn remote(arg: Arg<'_>) -> Option<&str> {
 }
 
 /// Addresses of socat name what they are: a host, a file, a program.
-pub(in super::super) fn socat(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn socat(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class == CommandClass::Harmless {
         return meaning;
@@ -269,12 +307,17 @@ fn socat_address(meaning: &mut Meaning, address: &str) {
     let value = rest.split(',').next().unwrap_or(rest);
     let kind = kind.split(',').next().unwrap_or(kind).to_ascii_lowercase();
     match kind.as_str() {
-        "-" | "stdio" | "stdin" | "stdout" | "stderr" | "fd" | "pty" | "pipe" if value.is_empty() => {}
-        "tcp" | "tcp4" | "tcp6" | "tcp-connect" | "udp" | "udp4" | "udp6" | "udp-connect" | "openssl" | "ssl"
-        | "openssl-connect" | "udp-sendto" | "udp-datagram" => meaning.reach(Arg::Known(value)),
-        "tcp-listen" | "tcp-l" | "tcp4-listen" | "tcp6-listen" | "udp-listen" | "udp-l" | "udp-recv"
+        "-" | "stdio" | "stdin" | "stdout" | "stderr" | "fd" | "pty" | "pipe"
+            if value.is_empty() => {}
+        "tcp" | "tcp4" | "tcp6" | "tcp-connect" | "udp" | "udp4" | "udp6" | "udp-connect"
+        | "openssl" | "ssl" | "openssl-connect" | "udp-sendto" | "udp-datagram" => {
+            meaning.reach(Arg::Known(value));
+        }
+        "tcp-listen" | "tcp-l" | "tcp4-listen" | "tcp6-listen" | "udp-listen" | "udp-l"
+        | "udp-recv"
             if !address.contains("fork") || !address.contains("exec") => {}
-        "open" | "file" | "gopen" | "create" | "creat" | "unix" | "unix-connect" | "unix-listen" => {
+        "open" | "file" | "gopen" | "create" | "creat" | "unix" | "unix-connect"
+        | "unix-listen" => {
             meaning.read(Arg::Known(value), false);
             meaning.write(Arg::Known(value));
         }
@@ -287,7 +330,11 @@ fn socat_address(meaning: &mut Meaning, address: &str) {
 }
 
 /// `wget`: the last part of the address is the name of the file, unless another is given.
-pub(in super::super) fn wget(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn wget(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut named, mut directory) = (meaning.class != CommandClass::Harmless, Arg::Known("."));
     for item in items(level, arguments, from) {
@@ -314,10 +361,14 @@ pub(in super::super) fn file_or_address(
     let mut meaning = read_plainly(level, arguments, from);
     for item in items(level, arguments, from) {
         match item {
-            Item::Operand(arg @ Arg::Known(text), _) if text.contains("://") || text.starts_with("file:") => {
+            Item::Operand(arg @ Arg::Known(text), _)
+                if text.contains("://") || text.starts_with("file:") =>
+            {
                 meaning.reach(arg);
             }
-            Item::Operand(arg, _) if meaning.class != CommandClass::Harmless => meaning.read(arg, false),
+            Item::Operand(arg, _) if meaning.class != CommandClass::Harmless => {
+                meaning.read(arg, false);
+            }
             _ => {}
         }
     }
@@ -325,15 +376,22 @@ pub(in super::super) fn file_or_address(
 }
 
 /// `-oN FILE` and its like write, `-iL FILE` reads; the file may be attached.
-pub(in super::super) fn nmap(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn nmap(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let mut words = arguments.iter(from);
     while let Some(word) = words.next() {
         let (Arg::Known(text) | Arg::Begins(text)) = word else { continue };
-        let Some(text) = text.strip_prefix('-').map(|text| text.trim_start_matches('-')) else { continue };
+        let Some(text) = text.strip_prefix('-').map(|text| text.trim_start_matches('-')) else {
+            continue;
+        };
         let Some((kind, rest)) = text.split_at_checked(2) else { continue };
         let rest = rest.trim_start_matches('=');
-        let file = if rest.is_empty() { words.next().unwrap_or(Arg::Many) } else { Arg::Known(rest) };
+        let file =
+            if rest.is_empty() { words.next().unwrap_or(Arg::Many) } else { Arg::Known(rest) };
         match kind {
             "oN" | "oX" | "oG" | "oS" | "oA" | "oM" | "oH" => meaning.write(file),
             "iL" => meaning.read(file, false),
@@ -344,7 +402,11 @@ pub(in super::super) fn nmap(level: &'static Level, arguments: Arguments<'_>, fr
 }
 
 /// `ssh-keygen`: the file of `-f` is written, unless it only shows what is in it.
-pub(in super::super) fn ssh_keygen(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn ssh_keygen(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut shows, mut other, mut file) = (false, false, None);
     for item in items(level, arguments, from) {
@@ -380,7 +442,10 @@ pub(in super::super) fn kernel_log(meaning: &mut Meaning, name: &str, _: Option<
 
 /// `journalctl`: the journal is cut or begun anew.
 pub(in super::super) fn journal(meaning: &mut Meaning, name: &str, _: Option<Arg<'_>>) {
-    if matches!(name, "flush" | "rotate" | "vacuum-files" | "vacuum-size" | "vacuum-time" | "setup-keys") {
+    if matches!(
+        name,
+        "flush" | "rotate" | "vacuum-files" | "vacuum-size" | "vacuum-time" | "setup-keys"
+    ) {
         meaning.write(Arg::Known("/var/log/journal"));
     }
 }
@@ -407,4 +472,22 @@ fn goes_elsewhere(meaning: &mut Meaning) {
     if misleads || hosts.len() > 1 {
         meaning.cannot_tell("reaches several hosts, or another than it seems");
     }
+}
+
+/// `rclone`: `REMOTE,option=value:PATH` sets options of a backend, of which some are commands.
+pub(in super::super) fn rclone(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let sets = |text: &str| text.contains(',') && text.contains(['=', ':']);
+    if arguments
+        .iter(from)
+        .any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if sets(text)))
+    {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+    meaning
 }
