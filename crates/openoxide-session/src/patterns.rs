@@ -15,10 +15,12 @@ pub(crate) fn expand(facts: &mut Facts) {
     }
     let all = std::mem::take(&mut facts.accesses);
     for access in all {
-        match access {
-            Access::Read(path) if path.pattern => put(facts, path, Access::Read),
-            Access::Edit(path) if path.pattern => put(facts, path, Access::Edit),
-            other => facts.accesses.push(other),
+        if !is_pattern(&access) {
+            facts.accesses.push(access);
+        } else if let Access::Read(path) = access {
+            put(facts, path, Access::Read);
+        } else if let Access::Edit(path) = access {
+            put(facts, path, Access::Edit);
         }
     }
 }

@@ -54,8 +54,8 @@ pub(super) use self::{
     },
     miller::mlr,
     network::{
-        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, scp,
-        socat, ss, ssh_keygen, ssh_value, wget,
+        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, rclone,
+        scp, socat, ss, ssh_keygen, ssh_value, wget,
     },
     pager::{pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},

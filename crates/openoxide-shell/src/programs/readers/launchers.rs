@@ -172,7 +172,7 @@ fn parallel_scripts(arguments: Arguments<'_>, at: usize) -> Option<Vec<String>> 
     let values = values.get(1..)?;
     let plain = |each: char| each.is_ascii_alphanumeric() || "_-+./:,@%".contains(each);
     let is_plain = |word: &&str| !word.is_empty() && word.replace("{}", "").chars().all(plain);
-    let single = !values.iter().any(|value| value.starts_with(":::"));
+    let single = words.iter().filter(|word| word.starts_with(":::")).count() == 1;
     (single && values.len() <= MOST && !command.is_empty() && command.iter().all(is_plain)).then(
         || {
             let mut script = command.join(" ");

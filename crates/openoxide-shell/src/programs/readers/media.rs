@@ -203,36 +203,9 @@ pub(in super::super) fn exiftool(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    const CODE: [&str; 12] = [
-        "if",
-        "if2",
-        "p",
-        "printformat",
-        "config",
-        "@",
-        "userparam",
-        "api",
-        "fileorder",
-        "execute",
-        "tagsfromfile",
-        "efile",
-    ];
-    const WRITES: [&str; 14] = [
-        "o",
-        "out",
-        "w",
-        "textout",
-        "overwrite",
-        "delete",
-        "restore",
-        "geotag",
-        "stay_open",
-        "plot",
-        "sep",
-        "csv=",
-        "json=",
-        "diff",
-    ];
+    const CODE: &str = "if p printformat config @ api execute tagsfromfile efile userparam";
+    const WRITES: &str = "o out w textout tagout overwrite_original overwrite_original_in_place delete_original \
+        restore_original geotag stay_open csv json plot diff";
     let mut meaning = Meaning::of(level.class);
     let mut words = arguments.iter(from);
     while let Some(word) = words.next() {
@@ -245,8 +218,11 @@ pub(in super::super) fn exiftool(
             continue;
         };
         let option = option.to_ascii_lowercase();
-        let name: &str = option.trim_end_matches(|each: char| each.is_ascii_digit());
-        if CODE.iter().any(|code| name == *code || option == *code) || option.starts_with("if") {
+        // `-w+!`, `-if2`, `-p-`: what follows the letters changes how, not what.
+        let end = option.find(|each: char| !each.is_ascii_alphabetic() && !"_@".contains(each));
+        let name = option.get(..end.unwrap_or(option.len())).unwrap_or_default();
+        let is_one_of = |names: &str| names.split_whitespace().any(|each| each == name);
+        if is_one_of(CODE) {
             meaning.lower(CommandClass::Unknown);
             meaning.cannot_tell(NOT_SHOWN);
             words.next();
@@ -260,7 +236,7 @@ pub(in super::super) fn exiftool(
                 let (_, place) = text.split_once(['=', '<']).unwrap_or((text, ""));
                 meaning.write(if text.contains('<') { Arg::Many } else { Arg::Known(place) });
             }
-        } else if WRITES.iter().any(|write| option.starts_with(write)) {
+        } else if is_one_of(WRITES) && !matches!(option.as_str(), "csv" | "json") {
             meaning.lower(CommandClass::Unknown);
         } else if matches!(
             name,

@@ -93,8 +93,10 @@ fn read_behind(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
 fn read_behind_name(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
     let Arg::Known(text) = value else {
         // What is known shows that it is no file, or it could be one.
-        if !matches!(value, Arg::Begins(text) if text.split_once('=').is_some_and(|(_, rest)| is_text(rest, marks)))
-        {
+        let is_plain = |(name, rest): (&str, &str)| {
+            if marks == "@" { !name.contains('@') } else { is_text(rest, marks) }
+        };
+        if !matches!(value, Arg::Begins(text) if text.split_once('=').is_some_and(is_plain)) {
             meaning.cannot_tell(UNKNOWN_FILE);
         }
         return;
@@ -470,4 +472,22 @@ fn goes_elsewhere(meaning: &mut Meaning) {
     if misleads || hosts.len() > 1 {
         meaning.cannot_tell("reaches several hosts, or another than it seems");
     }
+}
+
+/// `rclone`: `REMOTE,option=value:PATH` sets options of a backend, of which some are commands.
+pub(in super::super) fn rclone(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let sets = |text: &str| text.contains(',') && text.contains(['=', ':']);
+    if arguments
+        .iter(from)
+        .any(|arg| matches!(arg, Arg::Known(text) | Arg::Begins(text) if sets(text)))
+    {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+    meaning
 }
