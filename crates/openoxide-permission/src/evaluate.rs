@@ -35,8 +35,7 @@ pub struct Context<'a> {
 ///
 /// An operation without any access does nothing, and is allowed.
 pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Decision {
-    let outcomes: Vec<_> =
-        facts.accesses.iter().map(|access| decide(policy, context, access)).collect();
+    let outcomes: Vec<_> = each(policy, context, facts).collect();
     let parts: Vec<_> = facts
         .accesses
         .iter()
@@ -64,12 +63,40 @@ pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> D
 /// Returns the effect on an operation alone. It allocates nothing.
 #[must_use]
 pub fn effect(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Effect {
-    let accesses = facts.accesses.iter().map(|access| decide(policy, context, access).effect);
+    let accesses = each(policy, context, facts).map(|outcome| outcome.effect);
     let effect = accesses.max().unwrap_or(Effect::Allow);
     let floor =
         escalation(&facts.findings, context.mode).map(|_| after_mode(Effect::Ask, context.mode));
     let doubt = context.doubt.map(|_| after_mode(Effect::Ask, context.mode));
     effect.max(floor.unwrap_or(Effect::Allow)).max(doubt.unwrap_or(Effect::Allow))
+}
+
+/// Decides on each access in turn. Where a rule allows every command, it is meant wherever a command writes: what the last
+/// program changes outside the project is then no question of its own. The safety floor holds all the same.
+fn each<'a>(
+    policy: &'a PolicyStack,
+    context: &'a Context<'a>,
+    facts: &'a Facts,
+) -> impl Iterator<Item = Outcome> + 'a {
+    let mut anywhere = false;
+    facts.accesses.iter().map(move |access| {
+        let outcome = decide(policy, context, access);
+        match access {
+            Access::Exec(_) => anywhere = allows_everything(&outcome),
+            Access::Edit(path)
+                if anywhere && path.touch == Touch::Program && outcome.why == Why::Outside =>
+            {
+                return above_the_floor(context.mode, access, CARRIED);
+            }
+            _ => {}
+        }
+        outcome
+    })
+}
+
+/// Says whether a command is allowed by a rule that allows every command.
+fn allows_everything(outcome: &Outcome) -> bool {
+    matches!(outcome.ruling, Some(ruling) if ruling.bare) && outcome.effect == Effect::Allow
 }
 
 /// Returns the part that speaks for the whole: among the strictest the first that a rule decided, or else the first.

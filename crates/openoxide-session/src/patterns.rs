@@ -55,7 +55,8 @@ fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
 /// Returns the files that match; nothing if they are too many, or hard to name.
 fn files(pattern: &AbsPath) -> Option<Vec<AbsPath>> {
     let mut places = vec![AbsPath::root()];
-    for part in pattern.as_str().split('/').filter(|part| !part.is_empty()) {
+    let mut parts = pattern.as_str().split('/').filter(|part| !part.is_empty()).peekable();
+    while let Some(part) = parts.next() {
         if !part.contains(['*', '?', '[']) {
             places = places.iter().map(|place| place.join(part)).collect();
             continue;
@@ -63,6 +64,9 @@ fn files(pattern: &AbsPath) -> Option<Vec<AbsPath>> {
         let mut next = Vec::new();
         for place in &places {
             matching(place, part, &mut next)?;
+        }
+        if parts.peek().is_some() {
+            next.retain(|place| fs::metadata(place.as_str()).is_ok_and(|meta| meta.is_dir()));
         }
         places = next;
     }
@@ -148,7 +152,7 @@ mod tests {
         assert_eq!(matched("*.rs", &names), ["a.rs", "b.rs"]);
         assert_eq!(matched("*", &names[..5]), ["a.rs", "b.rs", "src"]);
         assert_eq!(matched(".e*", &names), [".env"]);
-        assert_eq!(matched("*/*", &names), ["src/id_rsa", "src/x.rs"]);
+        assert_eq!(matched("*/*", &names[..5]), ["src/id_rsa", "src/x.rs"]);
         assert_eq!(matched("[a-b].rs", &names), ["a.rs", "b.rs"]);
         assert_eq!(matched("nothing*", &names), [""; 0]);
     }

@@ -23,7 +23,7 @@ pub(crate) fn is_plain(cwd: &AbsPath) -> bool {
         // A directory of that name that is no repository is passed by.
         if git.is_file() || is_bare(&git) {
             return common_directory(&git, git.is_dir())
-                .is_some_and(|common| has_plain_config(&common));
+                .is_some_and(|common| has_plain_config(&common) && has_plain_modules(&common));
         }
         if is_bare(directory) {
             return false;
@@ -62,6 +62,37 @@ fn has_plain_config(directory: &Path) -> bool {
     !directory.join("hooks/post-index-change").exists()
         && !directory.join("config.worktree").exists()
         && read(&directory.join("config")).is_some_and(|text| is_plain_config(&text))
+}
+
+/// More submodules than this are not looked at.
+const MOST_MODULES: usize = 256;
+
+/// Says whether the submodules' own configurations are plain: `git status` and `git diff` enter them (gitsubmodules(7)).
+fn has_plain_modules(directory: &Path) -> bool {
+    let mut open = vec![directory.join("modules")];
+    let mut seen = 0;
+    while let Some(place) = open.pop() {
+        let Ok(entries) = fs::read_dir(&place) else { continue };
+        for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+            seen += 1;
+            if seen > MOST_MODULES || entry.join("HEAD").exists() && !is_plain_module(&entry) {
+                return false;
+            }
+            // A name with a slash in it makes directories; and modules have modules.
+            let deeper = if entry.join("HEAD").exists() { entry.join("modules") } else { entry };
+            open.extend(deeper.is_dir().then_some(deeper));
+        }
+    }
+    true
+}
+
+/// A submodule says where its files lie; that and nothing more than another repository.
+fn is_plain_module(directory: &Path) -> bool {
+    let place = |line: &&str| !line.trim_start().starts_with("worktree = ../");
+    let config = read(&directory.join("config"));
+    let rest = config.map(|text| text.lines().filter(place).collect::<Vec<_>>().join("\n"));
+    !directory.join("hooks/post-index-change").exists()
+        && rest.is_some_and(|text| is_plain_config(&text))
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -183,6 +214,14 @@ mod tests {
         assert!(!is_plain(&path(&project)), "git status runs it");
         fs::remove_file(hook).unwrap();
         assert!(is_plain(&path(&project)));
+        let module = project.join(".git/modules/libs/x");
+        fs::create_dir_all(&module).unwrap();
+        fs::write(module.join("HEAD"), "ref: refs/heads/main").unwrap();
+        fs::write(module.join("config"), "[core]\n\tworktree = ../../../../libs/x\n").unwrap();
+        assert!(is_plain(&path(&project)));
+        fs::write(module.join("config"), "[core]\n\tfsmonitor = ./x\n").unwrap();
+        assert!(!is_plain(&path(&project)), "git status enters its submodules");
+        fs::remove_dir_all(project.join(".git/modules")).unwrap();
         fs::write(project.join(".git/config.worktree"), "").unwrap();
         assert!(!is_plain(&path(&project)));
     }

@@ -157,7 +157,7 @@ impl Processes {
     }
 
     fn becomes(&mut self, pid: u32, at: usize, path: &str, argv: &[String], failed: Option<&str>) {
-        let own = !SYSTEM.iter().any(|place| path.starts_with(place));
+        let own = !is_of_system(path);
         let was = self.image(pid, at);
         let image = match failed {
             _ if was == Image::Foreign => return,
@@ -200,9 +200,13 @@ fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
     }
     let mut names = vec![path.to_owned()];
     // `exec` makes a path of what it was given; and the name that a program sees may be any (`exec -a`).
-    let whole = first.contains('/') && path.ends_with(first);
+    let whole = first.contains('/') && (path.ends_with(first) || !is_of_system(path));
     names.push(if whole { first.clone() } else { base_name(path).to_owned() });
     Some(Started { names, arguments: arguments.to_vec(), by })
+}
+
+fn is_of_system(path: &str) -> bool {
+    SYSTEM.iter().any(|place| path.starts_with(place))
 }
 
 fn runs_text(path: &str, argv: &[String]) -> bool {

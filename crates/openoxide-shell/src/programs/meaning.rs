@@ -107,7 +107,11 @@ impl Meaning {
             Arg::Paths(Paths::Pattern(pattern)) => {
                 self.effects.push(Effect::Writes(Target::Pattern(pattern.clone())));
             }
-            Arg::Paths(Paths::Below { .. } | Paths::Input) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Below { roots, .. }) => {
+                let target = |root: &String| Effect::Writes(Target::File(root.clone()));
+                self.effects.extend(roots.iter().map(target));
+            }
+            Arg::Paths(Paths::Input) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);
                 self.cannot_tell(UNKNOWN_FILE);
             }
@@ -257,6 +261,7 @@ impl Path {
 }
 
 /// A command line while it is read.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Reading<'a> {
     level: &'static Level,
     /// What it has done so far; its class is what is left of being harmless.

@@ -14,6 +14,7 @@ mod git;
 mod git_config;
 mod jq;
 mod launchers;
+mod media;
 mod miller;
 mod network;
 mod pager;
@@ -33,7 +34,7 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
     awk::awk,
-    builds::{cargo_fmt, cmake, compiler, make, prints_here},
+    builds::{cargo_fmt, cmake, compiler, make, ninja_tool, prints_here},
     cloud::{aws, az, gcloud},
     conditions::{bracket, test},
     containers::{copy, inspect, mount, plain_output, stays_local},
@@ -48,15 +49,18 @@ pub(super) use self::{
         after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux,
         tmux_format,
     },
+    media::{
+        exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, pdftotext, tex,
+    },
     miller::mlr,
     network::{
-        curl, curl_value, file_or_address, http, lsof, nmap, scp, socat, ss, ssh_keygen, ssh_value,
-        wget,
+        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, scp,
+        socat, ss, ssh_keygen, ssh_value, wget,
     },
     pager::{pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
-    python::python,
+    python::{pytest_plugin, python},
     sed::sed,
     shells::{bash, posix, zsh},
     tar::tar,

@@ -345,7 +345,10 @@ impl Walk<'_> {
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             let harmless = match word {
                 Word::Known(text) => self.is_plain_text(text),
-                Word::Begins(text) => self.is_plain_text(text) && !call.tainted.has(index),
+                Word::Begins(text) => {
+                    let known = !call.tainted.has(index) && ends_unknown(&call.argv.tail(index));
+                    known && self.is_plain_text(text)
+                }
                 Word::Many => false,
             };
             if !harmless {
@@ -407,6 +410,12 @@ fn is_plain_option(word: Word<'_>) -> bool {
                 | "notify"
         )
     )
+}
+
+/// Says whether nothing known comes after what is unknown in the first word: it would not be looked at.
+fn ends_unknown(words: &Words) -> bool {
+    let word = words.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
+    std::str::from_utf8(word).is_err_and(|error| error.valid_up_to() + 1 == word.len())
 }
 
 fn may_be_option(beginning: &str) -> bool {

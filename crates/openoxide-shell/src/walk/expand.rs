@@ -72,8 +72,15 @@ impl Text {
     }
 
     /// Says whether something in it may be text that the script does not show.
-    pub(super) const fn is_tainted(&self) -> bool {
-        self.tainted
+    pub(super) fn is_tainted(&self) -> bool {
+        self.tainted || self.is_mixed()
+    }
+
+    /// Says whether an option, a subscript or code stands here beside something unknown, which may well be empty:
+    /// `"$nothing"-v`, `"$nothing"'a[$(b)]'`.
+    fn is_mixed(&self) -> bool {
+        let code = self.text.starts_with('-') || self.text.contains(['[', '(', '$', '`']);
+        code && !self.gaps.is_empty()
     }
 
     /// Says whether a variable of the environment that looks like a secret stands in it.

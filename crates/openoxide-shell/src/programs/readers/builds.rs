@@ -263,7 +263,8 @@ pub(in super::super) fn cargo_fmt(
     let before = words.by_ref().take_while(|word| *word != "--");
     let plain =
         |word: &str| matches!(word, "--all" | "--check" | "-q" | "--quiet" | "-v" | "--verbose");
-    let plain_before = before.fold(true, |all, word| all && plain(word));
+    let before: Vec<&str> = before.collect();
+    let plain_before = before.iter().all(|word| plain(word));
     let after: Vec<&str> = words.collect();
     let quiet = |word: &&str| {
         matches!(*word, "--check" | "-l" | "--files-with-diff" | "-q" | "--quiet" | "--color=never")
@@ -271,5 +272,27 @@ pub(in super::super) fn cargo_fmt(
     if plain_before && after.contains(&"--check") && after.iter().all(quiet) {
         return Meaning::of(CommandClass::Harmless);
     }
-    read_plainly(level, arguments, from)
+    let mut meaning = read_plainly(level, arguments, from);
+    after
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .for_each(|file| meaning.write(Arg::Known(file)));
+    meaning
+}
+
+/// `ninja -t`: some tools print, others remove.
+pub(in super::super) fn ninja_tool(name: &str, value: Option<Arg<'_>>) -> bool {
+    const PRINT: [&str; 10] = [
+        "targets",
+        "commands",
+        "query",
+        "graph",
+        "deps",
+        "missingdeps",
+        "inputs",
+        "compdb",
+        "rules",
+        "list",
+    ];
+    name != "t" || matches!(value, Some(Arg::Known(tool)) if PRINT.contains(&tool))
 }

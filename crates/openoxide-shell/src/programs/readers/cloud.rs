@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{CommandClass, Word};
 
-use super::super::{Arg, Arguments, Meaning, level::Level};
+use super::{
+    super::{Arg, Arguments, Meaning, level::Level},
+    NOT_SHOWN,
+};
 
 /// Verbs of `aws` that read without showing secrets, besides `describe-*` and `list-*`.
 const AWS_VERBS: [&str; 29] = [
@@ -90,6 +93,11 @@ pub(in super::super) fn aws(
         {
             meaning.read(Arg::Known(file), false);
         }
+    }
+    // Signed requests would go to another host.
+    let elsewhere = |arg| text_of(arg).is_some_and(|text| text.starts_with("--endp"));
+    if arguments.iter(from).any(elsewhere) {
+        meaning.cannot_tell(NOT_SHOWN);
     }
     aws_files(&mut meaning, arguments, from);
     let harmless = known(arguments, from).is_some_and(|words| aws_reads(&words));
@@ -342,7 +350,12 @@ pub(in super::super) fn gcloud(
     from: usize,
 ) -> Meaning {
     let harmless = known(arguments, from).is_some_and(|words| gcloud_reads(&words));
-    Meaning::of(if harmless { CommandClass::Harmless } else { level.class })
+    let mut meaning = Meaning::of(if harmless { CommandClass::Harmless } else { level.class });
+    // A file adds any option.
+    if arguments.iter(from).filter_map(text_of).any(|text| text.starts_with("--flags-f")) {
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+    meaning
 }
 
 fn gcloud_reads(words: &[&str]) -> bool {
@@ -516,7 +529,7 @@ fn az_reads(words: &[&str]) -> bool {
             let named =
                 |part: &&str| !groups.is_empty() && groups.iter().any(|group| group.contains(part));
             !groups.is_empty()
-                && !AZ_SECRET.iter().any(|part| named(&part))
+                && !AZ_SECRET.iter().any(|part| named(part))
                 && rest.iter().all(plain)
         }
         _ => false,

@@ -36,7 +36,7 @@ fn is_path(text: &str) -> bool {
 fn bound(text: &str) -> Option<&str> {
     let fields = || text.split(',').filter_map(|field| field.split_once('='));
     let is = |key: &str, names: &[&str]| names.contains(&key.to_ascii_lowercase().as_str());
-    let (_, source) = fields().filter(|(key, _)| is(key, &["source", "src"])).next_back()?;
+    let (_, source) = fields().rfind(|(key, _)| is(key, &["source", "src"]))?;
     let file =
         fields().any(|(key, value)| is(key, &["id"]) || is(key, &["type"]) && value != "volume");
     (file || is_path(source)).then_some(source)

@@ -168,7 +168,7 @@ fn sql(text: &str) -> Text {
 
 /// Says whether a text of lower case begins with `select` and holds only words that read. Texts in quotes are left out.
 fn is_select(lower: &str) -> bool {
-    if lower.matches('\'').count() % 2 != 0 || !lower.starts_with("select") {
+    if !lower.matches('\'').count().is_multiple_of(2) || !lower.starts_with("select") {
         return false;
     }
     let code: String = lower.split('\'').step_by(2).collect::<Vec<_>>().join(" '' ");

@@ -88,6 +88,9 @@ pub(in super::super) fn links(
     for operand in &operands {
         let Arg::Known(source) = operand else { continue };
         if !source.starts_with('/') {
+            // It leads from where the link is, not from here.
+            let here = Effect::Reads(Target::File((*source).to_owned()));
+            meaning.effects.retain(|effect| *effect != here);
             meaning.read(Arg::Known(&format!("{above}/{source}")), false);
             meaning.read(Arg::Known(&format!("{place}/{source}")), false);
         }

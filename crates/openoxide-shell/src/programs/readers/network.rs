@@ -3,7 +3,7 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    Arg, Arguments, Meaning,
+    Arg, Arguments, Effect, Meaning,
     items::{Item, items},
     level::Level,
     meaning::read_plainly,
@@ -137,10 +137,11 @@ pub(in super::super) fn curl(
         return Meaning::of(CommandClass::Harmless);
     }
     let mut meaning = read_plainly(level, arguments, from);
-    let (mut named, mut directory) = (false, None);
+    let (mut named, mut directory, mut methods) = (false, None, 0);
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option, value } => match option.name {
+                "X" | "request" => methods += 1,
                 "O" | "remote-name" | "remote-name-all" | "J" | "remote-header-name" => {
                     named = true
                 }
@@ -150,14 +151,25 @@ pub(in super::super) fn curl(
             Item::Operand(..) | Item::Number | Item::Unclear => {}
         }
     }
+    goes_elsewhere(&mut meaning);
+    if methods > 1 {
+        meaning.cannot_tell("is given two methods");
+    }
     if named {
         let directory = directory.unwrap_or(Arg::Known("."));
-        name_files(&mut meaning, directory, arguments, from);
+        name_files(&mut meaning, directory, "curl_response", arguments, from);
     }
     meaning
 }
 
-fn name_files(meaning: &mut Meaning, directory: Arg<'_>, arguments: Arguments<'_>, from: usize) {
+/// Adds a file for each address, by the last part of its path; `nameless` is the name where there is none.
+fn name_files(
+    meaning: &mut Meaning,
+    directory: Arg<'_>,
+    nameless: &str,
+    arguments: Arguments<'_>,
+    from: usize,
+) {
     let Arg::Known(directory) = directory else { return meaning.write(Arg::Many) };
     for arg in arguments.iter(from) {
         let Arg::Known(text) = arg else { continue };
@@ -169,7 +181,7 @@ fn name_files(meaning: &mut Meaning, directory: Arg<'_>, arguments: Arguments<'_
         if name.contains(['{', '[']) {
             meaning.write(Arg::Many);
         } else {
-            let name = if name.is_empty() { "curl_response" } else { name };
+            let name = if name.is_empty() { nameless } else { name };
             meaning.write(Arg::Known(&format!("{directory}/{name}")));
         }
     }
@@ -331,8 +343,9 @@ pub(in super::super) fn wget(
             _ => {}
         }
     }
+    goes_elsewhere(&mut meaning);
     if named {
-        name_files(&mut meaning, directory, arguments, from);
+        name_files(&mut meaning, directory, "index.html", arguments, from);
     }
     meaning
 }
@@ -416,4 +429,45 @@ pub(in super::super) fn ssh_keygen(
         }
     }
     meaning
+}
+
+/// `dmesg`: what the kernel said is gone afterwards.
+pub(in super::super) fn kernel_log(meaning: &mut Meaning, name: &str, _: Option<Arg<'_>>) {
+    if matches!(name, "C" | "c" | "clear" | "read-clear") {
+        meaning.write(Arg::Known("/dev/kmsg"));
+    }
+}
+
+/// `journalctl`: the journal is cut or begun anew.
+pub(in super::super) fn journal(meaning: &mut Meaning, name: &str, _: Option<Arg<'_>>) {
+    if matches!(
+        name,
+        "flush" | "rotate" | "vacuum-files" | "vacuum-size" | "vacuum-time" | "setup-keys"
+    ) {
+        meaning.write(Arg::Known("/var/log/journal"));
+    }
+}
+
+/// `crontab -r`: the table is gone afterwards.
+pub(in super::super) fn crontab(meaning: &mut Meaning, name: &str, _: Option<Arg<'_>>) {
+    if name == "r" {
+        meaning.write(Arg::Known("/var/spool/cron"));
+    }
+}
+
+/// Notes that what is reached is not what the first address says: rules are written with that one in mind.
+fn goes_elsewhere(meaning: &mut Meaning) {
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut misleads = false;
+    for effect in &meaning.effects {
+        let Effect::Reaches(address) = effect else { continue };
+        let rest = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
+        let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+        misleads |= host.contains('@') || host.contains(['{', '[']);
+        hosts.push(host);
+    }
+    hosts.dedup();
+    if misleads || hosts.len() > 1 {
+        meaning.cannot_tell("reaches several hosts, or another than it seems");
+    }
 }

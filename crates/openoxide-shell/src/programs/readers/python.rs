@@ -37,3 +37,12 @@ fn formats<'a>(meaning: &mut Meaning, mut files: impl Iterator<Item = Arg<'a>>) 
         None => true,
     }
 }
+
+/// `pytest -p NAME` loads a plug-in, `-p no:NAME` switches one off.
+pub(in super::super) fn pytest_plugin(meaning: &mut Meaning, option: &str, value: Option<Arg<'_>>) {
+    let off = matches!(value, Some(Arg::Known(name)) if name.starts_with("no:"));
+    if option == "p" && !off {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("loads a plug-in");
+    }
+}

@@ -79,7 +79,10 @@ impl<'a> Tar<'a> {
             ("C" | "directory" | "cd", value) => self.moves(value),
             ("checkpoint-action", value) => self.action(value),
             ("O" | "to-stdout", _) => self.prints = true,
-            ("P" | "absolute-names" | "absolute-paths" | "transform" | "xform" | "one-top-level", _) => {
+            (
+                "P" | "absolute-names" | "absolute-paths" | "transform" | "xform" | "one-top-level",
+                _,
+            ) => {
                 self.anywhere = true;
             }
             ("s", Some(_)) => self.anywhere = true,

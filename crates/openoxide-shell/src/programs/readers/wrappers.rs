@@ -10,8 +10,8 @@ use super::{
         meaning::read_plainly,
     },
     ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying,
-    find::may_choose_secrets, push,
-    push_beginning, push_replaced,
+    find::may_choose_secrets,
+    push, push_beginning, push_replaced,
 };
 
 /// `busybox APPLET …`, and toybox.
@@ -62,7 +62,11 @@ fn command_at(arguments: Arguments<'_>, at: usize) -> Inside {
 }
 
 /// `env`.
-pub(in super::super) fn env(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
+pub(in super::super) fn env(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
     let mut meaning = carrying(level, env_of(level, arguments, from, true));
     let ends = items(level, arguments, from)
         .any(|item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends));
@@ -126,15 +130,17 @@ pub(in super::super) fn fd(
     while let Some(item) = items.next() {
         clear &= !matches!(item, Item::Unclear);
         chosen |= chooses(&item);
-        let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } = item
+        let Item::Option { option: Opt { name: "x" | "X" | "exec" | "exec-batch", .. }, value } =
+            item
         else {
             continue;
         };
         let at = items.consumed();
-        let before: Words = arguments.words.iter().take(at - 1).fold(Words::new(), |mut words, word| {
-            push(&mut words, word);
-            words
-        });
+        let before: Words =
+            arguments.words.iter().take(at - 1).fold(Words::new(), |mut words, word| {
+                push(&mut words, word);
+                words
+            });
         let mut meaning = read_plainly(level, (&before).into(), from);
         meaning.prints = Prints::Anything;
         let below = below(&meaning).filter(|_| !chosen);
@@ -201,7 +207,10 @@ fn below(meaning: &Meaning) -> Option<Paths> {
     known.then_some(Paths::Below { roots, bare: true })
 }
 
-fn fd_command<'a>(mut words: impl Iterator<Item = Word<'a>>, below: &Option<Paths>) -> Option<Argv> {
+fn fd_command<'a>(
+    mut words: impl Iterator<Item = Word<'a>>,
+    below: &Option<Paths>,
+) -> Option<Argv> {
     let mut command = Argv::default();
     let mut placed = false;
     for word in words.by_ref() {

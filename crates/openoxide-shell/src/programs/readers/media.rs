@@ -1,0 +1,349 @@
+//! Programs for documents, pictures, sound and video: what they are given can be a format, a filter or an address.
+
+use openoxide_protocol::CommandClass;
+
+use super::super::{
+    Arg, Arguments, Meaning,
+    items::{Item, items},
+    level::Level,
+    meaning::read_plainly,
+};
+
+const NOT_SHOWN: &str = "it can run something that its words do not show";
+
+/// Returns the operands of a command.
+fn operands<'a>(
+    level: &'static Level,
+    arguments: Arguments<'a>,
+    from: usize,
+) -> impl Iterator<Item = Arg<'a>> {
+    items(level, arguments, from)
+        .filter_map(|item| if let Item::Operand(arg, _) = item { Some(arg) } else { None })
+}
+
+/// `man`: a word with a slash is a file, and so is every word with `-l`.
+pub(in super::super) fn man(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let is_local = |item| matches!(item, Item::Option { option, .. } if matches!(option.name, "l" | "local-file"));
+    let local = items(level, arguments, from).any(is_local);
+    for arg in operands(level, arguments, from) {
+        if local || !matches!(arg, Arg::Known(text) if !text.contains('/')) {
+            meaning.read(arg, false);
+        }
+    }
+    meaning
+}
+
+/// Adds what an input of ffmpeg reads: a file, an address, or something with a protocol of its own.
+fn read_media(meaning: &mut Meaning, arg: Arg<'_>) {
+    let Arg::Known(text) = arg else { return meaning.lower(CommandClass::Unknown) };
+    match text.split_once(':') {
+        // `concat:a|b`, `subfile:…`, `crypto:…`, `data:…`: not worth taking apart.
+        Some((scheme, rest)) if !scheme.contains('/') && scheme.len() > 1 => {
+            if rest.starts_with("//") || scheme == "file" {
+                meaning.reach(arg);
+            } else {
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell(NOT_SHOWN);
+            }
+        }
+        // Lists of other files.
+        _ if text.ends_with(".m3u8") || text.ends_with(".ffconcat") || text.ends_with(".mpd") => {
+            meaning.read(arg, false);
+            meaning.lower(CommandClass::Unknown);
+        }
+        _ => meaning.read(arg, false),
+    }
+}
+
+/// `-f concat` reads a list of files; `-vf movie=FILE` and libraries of filters hide in their texts.
+pub(in super::super) fn ffmpeg_value(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    const HIDING: [&str; 16] = [
+        "movie",
+        "ladspa",
+        "lv2",
+        "frei0r",
+        "filename",
+        "file=",
+        "sendcmd",
+        "zmq",
+        "subtitles",
+        "ass=",
+        "textfile",
+        "fontfile",
+        "lut3d",
+        "program",
+        "metadata",
+        "drawtext",
+    ];
+    let Some(value) = value else { return };
+    let (Arg::Known(text) | Arg::Begins(text)) = value else {
+        return meaning.cannot_tell(NOT_SHOWN);
+    };
+    let whole = matches!(value, Arg::Known(_));
+    let hides = match name {
+        "i" => {
+            // An address is told as what it is.
+            if text.contains(':') {
+                read_media(meaning, value);
+            }
+            false
+        }
+        "f" => matches!(text, "concat" | "lavfi" | "tee" | "segment" | "hls" | "dash") || !whole,
+        _ if name.split(':').next().is_some_and(|name| {
+            matches!(name, "af" | "vf" | "filter" | "filter_complex" | "lavfi")
+        }) =>
+        {
+            !whole || HIDING.iter().any(|word| text.contains(word))
+        }
+        _ => false,
+    };
+    if hides {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+}
+
+/// `ffmpeg`, `ffprobe`: what is no option is what comes out, or for ffprobe what it looks at.
+pub(in super::super) fn ffmpeg(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let probes = level.class == CommandClass::Harmless;
+    let mut meaning = read_plainly(level, arguments, from);
+    let ends = meaning.class == CommandClass::Harmless;
+    let all: Vec<Arg<'_>> = operands(level, arguments, from).collect();
+    if probes {
+        // The operand is what makes the class worse; it only reads.
+        let unclear = items(level, arguments, from).any(|item| matches!(item, Item::Unclear));
+        if all.len() == 1 && !unclear && meaning.effects.is_empty() {
+            meaning.class = CommandClass::Harmless;
+        }
+        all.iter().for_each(|arg| read_media(&mut meaning, *arg));
+    } else if !ends {
+        for arg in &all {
+            match arg {
+                Arg::Known(text) if text.contains("://") => meaning.reach(*arg),
+                Arg::Known("-" | "pipe:1" | "pipe:") => {}
+                _ => meaning.write(*arg),
+            }
+        }
+    }
+    meaning
+}
+
+/// The programs of ImageMagick: a word can name a format (`msl:FILE`), a file with words (`@FILE`) or an address.
+pub(in super::super) fn imagemagick(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    const PLAIN: [&str; 22] = [
+        "xc", "canvas", "gradient", "label", "caption", "plasma", "pattern", "logo", "rose",
+        "null", "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24",
+        "png32", "json",
+    ];
+    let mut meaning = read_plainly(level, arguments, from);
+    if meaning.class == CommandClass::Harmless {
+        return meaning;
+    }
+    for arg in arguments.iter(from) {
+        let (Arg::Known(text) | Arg::Begins(text)) = arg else { continue };
+        let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
+        let file = rest.strip_prefix('@');
+        if text.contains("://") && !text.contains(['"', '|', '`', '$', ';']) {
+            meaning.reach(arg);
+        } else if let Some(file) = file {
+            meaning.read(Arg::Known(file), false);
+        } else if text.contains(':')
+            && !PLAIN.contains(&scheme.to_ascii_lowercase().as_str())
+            && !is_measure(scheme)
+            || text.contains('|')
+        {
+            meaning.cannot_tell(NOT_SHOWN);
+        }
+    }
+    let all: Vec<Arg<'_>> = arguments.iter(from).filter(|arg| names_file(*arg)).collect();
+    for arg in &all {
+        meaning.read(*arg, false);
+    }
+    match all.last() {
+        Some(last) if !matches!(arguments.known(0), Some("identify")) => meaning.write(*last),
+        _ => {}
+    }
+    meaning
+}
+
+/// Says whether what stands before a `:` is a number of a geometry, and no format.
+fn is_measure(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b"x+-%.".contains(&byte))
+}
+
+fn names_file(arg: Arg<'_>) -> bool {
+    match arg {
+        Arg::Known(text) => {
+            let plain = !text.starts_with(['-', '+', '(', ')', '@'])
+                && !text.contains(':')
+                && !is_measure(text);
+            plain && (text.contains(['.', '/']) || text.starts_with('.'))
+        }
+        Arg::Paths(_) => true,
+        Arg::Begins(_) | Arg::Many => false,
+    }
+}
+
+/// `exiftool`: it shows, unless a word sets a tag (`-TAG=…`) or is code.
+pub(in super::super) fn exiftool(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    const CODE: [&str; 12] = [
+        "if",
+        "if2",
+        "p",
+        "printformat",
+        "config",
+        "@",
+        "userparam",
+        "api",
+        "fileorder",
+        "execute",
+        "tagsfromfile",
+        "efile",
+    ];
+    const WRITES: [&str; 14] = [
+        "o",
+        "out",
+        "w",
+        "textout",
+        "overwrite",
+        "delete",
+        "restore",
+        "geotag",
+        "stay_open",
+        "plot",
+        "sep",
+        "csv=",
+        "json=",
+        "diff",
+    ];
+    let mut meaning = Meaning::of(level.class);
+    let mut words = arguments.iter(from);
+    while let Some(word) = words.next() {
+        let Arg::Known(text) = word else {
+            meaning.read(word, false);
+            continue;
+        };
+        let Some(option) = text.strip_prefix('-').filter(|option| !option.is_empty()) else {
+            meaning.read(word, false);
+            continue;
+        };
+        let option = option.to_ascii_lowercase();
+        let name: &str = option.trim_end_matches(|each: char| each.is_ascii_digit());
+        if CODE.iter().any(|code| name == *code || option == *code) || option.starts_with("if") {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell(NOT_SHOWN);
+            words.next();
+        } else if option.contains('=') || option.contains('<') || option.contains('>') {
+            // The name of a file can be set, too.
+            meaning.lower(CommandClass::Unknown);
+            if option.starts_with("filename")
+                || option.starts_with("directory")
+                || option.starts_with("testname")
+            {
+                let (_, place) = text.split_once(['=', '<']).unwrap_or((text, ""));
+                meaning.write(if text.contains('<') { Arg::Many } else { Arg::Known(place) });
+            }
+        } else if WRITES.iter().any(|write| option.starts_with(write)) {
+            meaning.lower(CommandClass::Unknown);
+        } else if matches!(
+            name,
+            "d" | "dateformat"
+                | "charset"
+                | "ext"
+                | "i"
+                | "ignore"
+                | "lang"
+                | "x"
+                | "c"
+                | "coordformat"
+        ) {
+            words.next();
+        }
+    }
+    meaning
+}
+
+/// `-t FILE.lua` and `-f FILE.lua` are code.
+pub(in super::super) fn pandoc_value(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    if matches!(name, "f" | "r" | "t" | "w" | "from" | "to" | "read" | "write") {
+        let plain = |text: &str| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte))
+        };
+        if !matches!(value, Some(Arg::Known(text)) if plain(text)) {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell(NOT_SHOWN);
+        }
+    }
+}
+
+/// `pandoc`: what goes to standard output only reads, if the input includes nothing else.
+pub(in super::super) fn pandoc(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    if meaning.class == CommandClass::Harmless {
+        return meaning;
+    }
+    for arg in operands(level, arguments, from) {
+        match arg {
+            Arg::Known(text) if text.contains("://") => meaning.reach(arg),
+            _ => meaning.read(arg, false),
+        }
+    }
+    meaning
+}
+
+/// TeX: an operand with a backslash or a `|` is code.
+pub(in super::super) fn tex(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let is_code = |arg| !matches!(arg, Arg::Known(text) if !text.contains(['\\', '|', '&']));
+    if arguments.iter(from).any(is_code) && meaning.class != CommandClass::Harmless {
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+    // `-output-directory` and `-jobname` name what is written together.
+    let is_job = |arg| matches!(arg, Arg::Known(text) if text.trim_start_matches('-').starts_with("jobname"));
+    let job = arguments.iter(from).position(is_job).and_then(|at| {
+        let text = arguments.known(from + at)?;
+        text.split_once('=').map(|(_, name)| name).or_else(|| arguments.known(from + at + 1))
+    });
+    if let Some(job) = job {
+        meaning.write(Arg::Known(job));
+    }
+    meaning
+}
+
+/// `pdftotext FILE TEXT`: without the second name it makes one up.
+pub(in super::super) fn pdftotext(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    if operands(level, arguments, from).count() == 1 {
+        meaning.lower(CommandClass::Unknown);
+    }
+    meaning
+}
