@@ -1,7 +1,7 @@
 //! Reading the options of a program from its words, as the program itself reads them.
 
 use super::{
-    Arg, Arguments,
+    Arg, Arguments, Paths,
     level::{Does, Level, Opt, Takes},
 };
 
@@ -123,6 +123,10 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
                 self.short(Piece { text, open: false })
             }
             Arg::Known(text) => self.opening(Piece { text, open: false }, word),
+            Arg::Paths(Paths::Pattern(pattern)) if beginning(pattern).is_some() => {
+                let text = beginning(pattern).unwrap_or_default();
+                self.opening(Piece { text, open: true }, word)
+            }
             Arg::Paths(paths) if !paths.may_look_like_option() || self.has(|l| l.traits.inert) => {
                 self.operand(word)
             }
@@ -181,7 +185,10 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
             }
             Takes::Attached | Takes::Last => more.then(|| rest.arg()),
             // Without a known beginning, what follows may be empty, and then the value is the next word.
-            Takes::Value | Takes::Rest if rest.text.is_empty() && rest.open => {
+            // The worst is to be expected of some.
+            Takes::Value | Takes::Rest
+                if rest.text.is_empty() && rest.open && option.does < Does::Asks =>
+            {
                 return Item::Unclear;
             }
             Takes::Value | Takes::Rest if more => Some(rest.arg()),
@@ -197,7 +204,7 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
     fn long(&mut self, piece: Piece<'a>) -> Item<'a> {
         let (name, value) = match piece.text.split_once('=') {
             Some((name, text)) => (name, Some(Piece { text, ..piece }.arg())),
-            None if piece.open => return Item::Unclear,
+            None if piece.open => return self.begun(piece.text),
             None => (piece.text, None),
         };
         let single = self.has(|level| level.traits.single_dash);
@@ -220,11 +227,26 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         Item::Option { option, value }
     }
 
+    /// Returns the worst of the long options that begin so; what follows is not known.
+    fn begun(&self, name: &str) -> Item<'a> {
+        let found = self.lookup(|level| level.long_option(name).filter(|_| !name.is_empty()));
+        match found.filter(|option| option.does >= Does::Asks) {
+            Some(option) => Item::Option { option, value: Some(Arg::Begins("")) },
+            None => Item::Unclear,
+        }
+    }
+
     /// Returns the next word as a value. Words of which not even the number is known are none, unless the worst is to be
     /// expected of them.
     fn value(&mut self, option: &Opt) -> Option<Arg<'a>> {
         self.word().filter(|word| !matches!(word, Arg::Many) || option.does >= Does::Asks)
     }
+}
+
+/// Returns what a pattern begins with that is an option for certain: `--include=*.rs`.
+fn beginning(pattern: &str) -> Option<&str> {
+    let end = pattern.find(['*', '?', '[', '\\'])?;
+    pattern.get(..end).filter(|text| text.len() > 1 && text.starts_with('-'))
 }
 
 /// Says whether the first word of `tar xf a` and its like can be a cluster.

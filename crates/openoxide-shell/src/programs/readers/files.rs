@@ -214,6 +214,7 @@ pub(in super::super) fn seven_zip(
         // They remove what was packed, or send it.
         if text.starts_with("-sdel") || text.starts_with("-seml") {
             meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell(UNKNOWN_FILES);
         }
     }
     meaning

@@ -121,7 +121,10 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
             }
             Primary::TestOf => one(&mut words)?,
             Primary::TestOfFile => look(meaning, words.next()?),
-            Primary::Change => meaning.lower(CommandClass::Unknown),
+            Primary::Change => {
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell("removes files that are not known");
+            }
             Primary::Write => {
                 meaning.lower(CommandClass::Unknown);
                 let file = words.next()?;
