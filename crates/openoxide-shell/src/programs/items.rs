@@ -88,8 +88,13 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         self.levels.first().copied().flatten()
     }
 
+    /// Finds an option of the innermost level that has it. Behind a subcommand, `-v` and `--version` of the program are
+    /// something else: `docker compose down -v` removes volumes. Only `--help` stays what it is.
     fn lookup(&self, find: impl Fn(&Level) -> Option<&'static Opt>) -> Option<&'static Opt> {
-        self.levels.iter().flatten().find_map(|level| find(level))
+        let innermost = self.level().and_then(&find);
+        let above = || self.levels.iter().skip(1).flatten().find_map(|level| find(level));
+        innermost
+            .or_else(|| above().filter(|option| option.does != Does::Ends || option.name == "help"))
     }
 
     fn has(&self, has: impl Fn(&Level) -> bool) -> bool {

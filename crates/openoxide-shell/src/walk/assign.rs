@@ -89,7 +89,8 @@ impl Walk<'_> {
 
     /// Notes what it means that this variable, of all, is assigned.
     pub(super) fn check_value(&mut self, name: &str, value: &Value, span: Span, text: &str) {
-        if environment::changes_programs(name) {
+        let off = matches!(value, Value::Known(text) if environment::switches_off(name, text));
+        if environment::changes_programs(name) && !off {
             self.seen.reprogrammed = true;
             self.note(Code::Environment, span);
         }
@@ -170,7 +171,8 @@ impl Walk<'_> {
             self.expand_all(word, &mut |text| {
                 pattern = text.paths().cloned();
                 match text.known() {
-                    Some(name) if !name.is_empty() => roots.push(name.to_owned()),
+                    // Where it stands without quotes, it stays one word.
+                    Some(name) if super::expand::is_one_word(name) => roots.push(name.to_owned()),
                     _ => return false,
                 }
                 true

@@ -121,6 +121,17 @@ pub(super) fn is_harmless(name: &str) -> bool {
     )
 }
 
+/// Says whether an assignment only switches a pager or a question off.
+pub(super) fn switches_off(name: &str, value: &str) -> bool {
+    match name {
+        "PAGER" | "GIT_PAGER" | "MANPAGER" | "GH_PAGER" | "AWS_PAGER" | "SYSTEMD_PAGER" => {
+            matches!(value, "" | "cat")
+        }
+        "GIT_TERMINAL_PROMPT" | "GIT_OPTIONAL_LOCKS" => matches!(value, "0" | "1"),
+        _ => false,
+    }
+}
+
 /// Says whether the shell takes what is assigned to `name` for an expression (`variables.c`: the integer variables).
 pub(super) fn evaluates(name: &str) -> bool {
     matches!(

@@ -442,6 +442,11 @@ fn is_several(parameter: &Parameter<'_>) -> bool {
         || holds_several(&parameter.operand)
 }
 
+/// Says whether an unquoted value stays one word, and this very one.
+pub(super) fn is_one_word(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(stays_whole)
+}
+
 /// Says whether an unquoted value with this byte stays one word.
 const fn stays_whole(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()

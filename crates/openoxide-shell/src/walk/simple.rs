@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Span, Words};
 
-use super::{Source, Walk, environment, portable, state::State};
+use super::{Source, Walk, assign::Value, environment, portable, state::State};
 use crate::{
     programs::{Arguments, Paths},
     syntax::{
@@ -119,6 +119,10 @@ impl Walk<'_> {
                 continue;
             }
             self.assignment(source, assignment, false);
+            if matches!(self.value(&assignment.value), Value::Known(text) if environment::switches_off(assignment.name, &text))
+            {
+                continue;
+            }
             call.altered |= !environment::is_harmless(assignment.name);
             self.note_alteration(assignment.name, call.span);
         }

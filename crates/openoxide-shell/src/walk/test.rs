@@ -12,7 +12,9 @@ impl Walk<'_> {
         let risky = words.iter().enumerate().skip(1).any(|(index, word)| {
             is_operator(*word, call, index)
                 && words.get(index + 1).is_some_and(|next| is_subscripted(*next, call, index + 1))
-                || matches!(word, Word::Many) && call.tainted.has(index)
+                || matches!(word, Word::Many)
+                    && call.tainted.has(index)
+                    && !(is_name_of_file(call, index) && !words.iter().any(|word| computes(*word)))
         });
         if risky {
             self.opaque(call.text, call.span, Code::Evaluated);
@@ -31,6 +33,16 @@ impl Walk<'_> {
             self.opaque(source.slice(word.span), span, Code::Evaluated);
         }
     }
+}
+
+/// Says whether a word is the name of a file, and none that looks like an operator.
+fn is_name_of_file(call: &Call<'_>, index: usize) -> bool {
+    call.paths.iter().any(|(at, paths)| *at == index && !paths.may_look_like_option())
+}
+
+/// Says whether an operator evaluates what stands beside it.
+fn computes(word: Word<'_>) -> bool {
+    matches!(word, Word::Known("-v" | "-R" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"))
 }
 
 /// Says whether a word may be an operator that takes the name of a variable.

@@ -3,13 +3,13 @@
 use openoxide_protocol::Word;
 
 use super::{
-    super::{Arguments, Meaning, level::Level},
+    super::{Arg, Arguments, Meaning, Paths, level::Level},
     Known, harmless,
 };
 
 /// `[ … ]`.
 pub(in super::super) fn bracket(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    let words: Vec<Word<'_>> = arguments.words.iter().skip(from).collect();
+    let words = words(arguments, from);
     let known = match words.split_last() {
         Some((Word::Known("]"), condition)) => judge(condition),
         _ => None,
@@ -19,7 +19,18 @@ pub(in super::super) fn bracket(_: &Level, arguments: Arguments<'_>, from: usize
 
 /// `test …`.
 pub(in super::super) fn test(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    harmless(judge(&arguments.words.iter().skip(from).collect::<Vec<_>>()))
+    harmless(judge(&words(arguments, from)))
+}
+
+/// Returns the words; one that is the name of some file is one word.
+fn words(arguments: Arguments<'_>, from: usize) -> Vec<Word<'_>> {
+    let word = |arg| match arg {
+        Arg::Known(text) => Word::Known(text),
+        Arg::Paths(Paths::Below { bare: false, .. }) => Word::Begins(""),
+        Arg::Begins(text) => Word::Begins(text),
+        Arg::Paths(_) | Arg::Many => Word::Many,
+    };
+    arguments.iter(from).map(word).collect()
 }
 
 fn judge(words: &[Word<'_>]) -> Option<Known> {
