@@ -14,7 +14,7 @@ impl Walk<'_> {
                 && words.get(index + 1).is_some_and(|next| is_subscripted(*next, call, index + 1))
                 || matches!(word, Word::Many)
                     && call.tainted.has(index)
-                    && !(is_name_of_file(call, index) && !words.iter().any(|word| computes(*word)))
+                    && (!is_name_of_file(call, index) || words.iter().any(|word| computes(*word)))
         });
         if risky {
             self.opaque(call.text, call.span, Code::Evaluated);
