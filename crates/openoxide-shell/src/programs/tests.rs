@@ -160,7 +160,7 @@ fn end(argv: &mut Argv, piece: Piece) {
         Piece { there: false, .. } => {}
         Piece { splits: true, .. } => argv.words.push_many(),
         Piece { unknown: Some(at), text, .. } => {
-            argv.words.push_piece(&text[..at]);
+            argv.words.push_piece(text.get(..at).unwrap());
             argv.words.push_unknown_piece();
             argv.words.end_word();
         }

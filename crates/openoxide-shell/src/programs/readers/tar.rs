@@ -24,6 +24,7 @@ enum Mode {
 }
 
 /// What is known of a command line.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Tar<'a> {
     meaning: Meaning,
     mode: Option<Mode>,
@@ -73,8 +74,11 @@ impl<'a> Tar<'a> {
             ("t" | "list", _) => self.set(Mode::Lists),
             ("x" | "extract" | "get", _) => self.set(Mode::Extracts),
             ("c" | "create", _) => self.set(Mode::Creates),
-            ("r" | "u" | "A" | "append" | "update" | "catenate" | "concatenate" | "delete", _)
-            | ("d" | "diff" | "compare" | "test-label", _) => self.set(Mode::Other),
+            (
+                "r" | "u" | "A" | "d" | "append" | "update" | "catenate" | "concatenate" | "delete"
+                | "diff" | "compare" | "test-label",
+                _,
+            ) => self.set(Mode::Other),
             ("f" | "file", Some(archive)) => self.archives.push(archive),
             ("C" | "directory" | "cd", value) => self.moves(value),
             ("checkpoint-action", value) => self.action(value),

@@ -148,7 +148,7 @@ pub(in super::super) fn fd(
             meaning.lower(CommandClass::Unknown);
         }
         let command = arguments.tail(at).words;
-        match fd_command(command.iter(), &below).filter(|_| value.is_none()) {
+        match fd_command(command.iter(), below.as_ref()).filter(|_| value.is_none()) {
             Some(command) => {
                 // Which files it is run for, is not known beforehand.
                 meaning.lower(class_alone(command.as_arguments()));
@@ -209,7 +209,7 @@ fn below(meaning: &Meaning) -> Option<Paths> {
 
 fn fd_command<'a>(
     mut words: impl Iterator<Item = Word<'a>>,
-    below: &Option<Paths>,
+    below: Option<&Paths>,
 ) -> Option<Argv> {
     let mut command = Argv::default();
     let mut placed = false;
@@ -237,7 +237,7 @@ fn fd_command<'a>(
     Some(command)
 }
 
-fn push_file(command: &mut Argv, below: &Option<Paths>) {
+fn push_file(command: &mut Argv, below: Option<&Paths>) {
     if let Some(below) = below {
         command.paths.push((command.words.len(), below.clone()));
     }
