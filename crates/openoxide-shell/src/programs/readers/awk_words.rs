@@ -34,13 +34,12 @@ const KEYWORDS: [&str; 14] = [
 
 /// Splits a script; nothing if it is not understood.
 pub(super) fn tokens(script: &str) -> Option<Vec<Token<'_>>> {
-    let mut reader = Reader { rest: script, before: Before::Nothing, parens: Vec::new() };
-    let mut tokens = Vec::new();
+    let mut reader =
+        Reader { rest: script, before: Before::Nothing, parens: Vec::new(), tokens: Vec::new() };
     while let Some(letter) = reader.rest.chars().next() {
-        let token = reader.token(letter, tokens.last())?;
-        tokens.extend(token);
+        reader.token(letter)?;
     }
-    Some(tokens)
+    Some(reader.tokens)
 }
 
 struct Reader<'a> {
@@ -48,6 +47,7 @@ struct Reader<'a> {
     before: Before,
     /// For each open parenthesis, whether it belongs to `if`, `while` and the like.
     parens: Vec<bool>,
+    tokens: Vec<Token<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -57,39 +57,56 @@ impl<'a> Reader<'a> {
         Some(skipped)
     }
 
+<<<<<<< HEAD
     /// Reads one token. The outer nothing says that it is not understood, the inner one that there is none.
     #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
     fn token(&mut self, letter: char, last: Option<&Token<'a>>) -> Option<Option<Token<'a>>> {
-        match letter {
-            ' ' | '\t' | '\r' => self.skip(1).map(|_| None),
-            '\\' => self.continued(),
-            '\n' => {
-                self.skip(1)?;
-                self.before = Before::Nothing;
-                let goes_on = matches!(last, Some(Token::Sign(',' | '&' | '|')));
-                Some((!goes_on).then_some(Token::Line))
-            }
-            '#' => {
-                let end = self.rest.find('\n').unwrap_or(self.rest.len());
-                self.skip(end).map(|_| None)
-            }
-            '"' => self.text().map(Some),
-            '/' => self.slash().map(Some),
-            _ if letter.is_ascii_alphanumeric() || letter == '_' => self.word().map(Some),
-            _ if letter.is_ascii_punctuation() => self.sign(letter, last),
-            _ => None,
-        }
+=======
+    fn push(&mut self, token: Token<'a>, before: Before) {
+        self.tokens.push(token);
+        self.before = before;
     }
 
+    /// Reads one token, or what stands between them.
+    fn token(&mut self, letter: char) -> Option<()> {
+>>>>>>> table-a
+        match letter {
+            ' ' | '\t' | '\r' => drop(self.skip(1)?),
+            '\\' => self.rest = self.rest.strip_prefix("\\\n")?,
+            '\n' => self.line()?,
+            '#' => {
+                let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                self.skip(end)?;
+            }
+            '"' => self.text()?,
+            '/' => self.slash()?,
+            _ if letter.is_ascii_alphanumeric() || letter == '_' => self.word()?,
+            _ if letter.is_ascii_punctuation() => self.sign(letter)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+<<<<<<< HEAD
     /// A line that goes on.
     #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
     fn continued(&mut self) -> Option<Option<Token<'a>>> {
         let after = self.rest.strip_prefix("\\\n")?;
         self.rest = after;
         Some(None)
+=======
+    fn line(&mut self) -> Option<()> {
+        self.skip(1)?;
+        let goes_on = matches!(self.tokens.last(), Some(Token::Sign(',' | '&' | '|')));
+        self.before = Before::Nothing;
+        if !goes_on {
+            self.tokens.push(Token::Line);
+        }
+        Some(())
+>>>>>>> table-a
     }
 
-    fn text(&mut self) -> Option<Token<'a>> {
+    fn text(&mut self) -> Option<()> {
         self.skip(1)?;
         let mut letters = self.rest.char_indices();
         while let Some((at, letter)) = letters.next() {
@@ -97,8 +114,8 @@ impl<'a> Reader<'a> {
                 '"' => {
                     let text = self.skip(at)?;
                     self.skip(1)?;
-                    self.before = Before::Value;
-                    return Some(Token::Text(text));
+                    self.push(Token::Text(text), Before::Value);
+                    return Some(());
                 }
                 '\n' => return None,
                 '\\' => drop(letters.next().filter(|(_, each)| *each != '\n')?),
@@ -108,58 +125,60 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn slash(&mut self) -> Option<Token<'a>> {
+    fn slash(&mut self) -> Option<()> {
+        self.skip(1)?;
         match self.before {
-            Before::Value => {
-                self.skip(1)?;
-                self.before = Before::Nothing;
-                Some(Token::Sign('/'))
-            }
+            Before::Value => self.push(Token::Sign('/'), Before::Nothing),
             Before::Nothing => {
-                self.skip(1)?;
                 let end = end_of_regex(self.rest)?;
                 self.skip(end + 1)?;
-                self.before = Before::Value;
-                Some(Token::Regex)
+                self.push(Token::Regex, Before::Value);
             }
-            Before::Either => None,
+            Before::Either => return None,
         }
+        Some(())
     }
 
-    fn word(&mut self) -> Option<Token<'a>> {
+    fn word(&mut self) -> Option<()> {
         // `1system()` are a number and a call.
         let number = self.rest.starts_with(|each: char| each.is_ascii_digit());
         let plain = |each: char| {
             each.is_ascii_digit() || !number && (each.is_ascii_alphabetic() || each == '_')
         };
-        let end = self.rest.find(|each| !plain(each)).unwrap_or(self.rest.len());
-        let word = self.skip(end)?;
-        self.before = match word {
+        let rest = self.rest.trim_start_matches(plain);
+        let word = self.skip(self.rest.len() - rest.len())?;
+        let before = match word {
             _ if KEYWORDS.contains(&word) => Before::Nothing,
             "getline" | "length" => Before::Either,
             _ => Before::Value,
         };
-        Some(Token::Word(word))
+        self.push(Token::Word(word), before);
+        Some(())
     }
 
+<<<<<<< HEAD
     #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
     fn sign(&mut self, letter: char, last: Option<&Token<'a>>) -> Option<Option<Token<'a>>> {
+=======
+    fn sign(&mut self, letter: char) -> Option<()> {
+>>>>>>> table-a
         if self.rest.starts_with("||") || self.rest.starts_with("&&") {
             self.skip(2)?;
-            self.before = Before::Nothing;
             // It stands for both: a line may go on behind it.
-            return Some(Some(Token::Sign('&')));
+            self.push(Token::Sign('&'), Before::Nothing);
+            return Some(());
         }
         if self.rest.starts_with("++") || self.rest.starts_with("--") {
             self.skip(2)?;
             self.before = Before::Either;
-            return Some(None);
+            return Some(());
         }
         self.skip(letter.len_utf8())?;
-        self.before = match letter {
+        let before = match letter {
             '(' => {
+                let word = self.tokens.last();
                 let condition =
-                    matches!(last, Some(Token::Word("if" | "while" | "for" | "switch")));
+                    matches!(word, Some(Token::Word("if" | "while" | "for" | "switch")));
                 self.parens.push(condition);
                 Before::Nothing
             }
@@ -169,7 +188,8 @@ impl<'a> Reader<'a> {
             '\'' | '`' => return None,
             _ => Before::Nothing,
         };
-        Some(Some(Token::Sign(letter)))
+        self.push(Token::Sign(letter), before);
+        Some(())
     }
 }
 

@@ -18,16 +18,16 @@ pub(in super::super) fn sed(
     from: usize,
 ) -> Meaning {
     let mut meaning = Meaning::of(level.class);
-    let (mut script, mut in_place, mut ends, mut plain) = (None, false, false, true);
+    let (mut scripts, mut in_place, mut ends, mut plain) = (Vec::new(), false, false, true);
     let mut suffix = "";
     let mut operands = Vec::new();
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option: Opt { name: "e" | "expression", .. }, value } => {
-                script = Some(joined(script, value));
+                scripts.push(value.unwrap_or(Arg::Many));
             }
             Item::Option { option, .. } if option.does == Does::Loads => {
-                script.get_or_insert(Some(String::new()));
+                scripts.push(Arg::Known(""));
                 meaning.lower(CommandClass::Unknown);
                 meaning.cannot_tell("its script lies in a file");
             }
@@ -53,20 +53,22 @@ pub(in super::super) fn sed(
         }
     }
     let mut files = operands.as_slice();
-    if script.is_none() {
+    if scripts.is_empty() {
         let Some((first, rest)) = files.split_first() else {
             meaning.lower(if ends { level.class } else { CommandClass::Unknown });
             return meaning;
         };
-        (script, files) = (Some(joined(None, Some(*first))), rest);
+        scripts.push(*first);
+        files = rest;
         // `sed -i '' SCRIPT`, as BSD has it.
         if let (true, Arg::Known(""), Some((second, rest))) =
             (in_place, *first, files.split_first())
         {
-            (script, files) = (Some(joined(None, Some(*second))), rest);
+            scripts.push(*second);
+            files = rest;
         }
     }
-    let keeps = read_script(&mut meaning, script.flatten());
+    let keeps = read_script(&mut meaning, joined(&scripts));
     for file in files {
         meaning.read(*file, false);
         if in_place {
@@ -84,6 +86,7 @@ pub(in super::super) fn sed(
     meaning
 }
 
+<<<<<<< HEAD
 /// Adds one more script to those before it, a line each; nothing if one is not known.
 #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
 fn joined(before: Option<Option<String>>, value: Option<Arg<'_>>) -> Option<String> {
@@ -91,7 +94,16 @@ fn joined(before: Option<Option<String>>, value: Option<Arg<'_>>) -> Option<Stri
     match before {
         None => Some(text.to_owned()),
         Some(before) => before.map(|before| format!("{before}\n{text}")),
+=======
+/// Returns the scripts as one, a line each; nothing if one is not known.
+fn joined(scripts: &[Arg<'_>]) -> Option<String> {
+    let mut lines = Vec::new();
+    for script in scripts {
+        let Arg::Known(text) = script else { return None };
+        lines.push(*text);
+>>>>>>> table-a
     }
+    Some(lines.join("\n"))
 }
 
 /// Adds what a script does, and says whether it prints nothing but lines that it has read.
