@@ -57,11 +57,6 @@ impl<'a> Reader<'a> {
         Some(skipped)
     }
 
-<<<<<<< HEAD
-    /// Reads one token. The outer nothing says that it is not understood, the inner one that there is none.
-    #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
-    fn token(&mut self, letter: char, last: Option<&Token<'a>>) -> Option<Option<Token<'a>>> {
-=======
     fn push(&mut self, token: Token<'a>, before: Before) {
         self.tokens.push(token);
         self.before = before;
@@ -69,7 +64,6 @@ impl<'a> Reader<'a> {
 
     /// Reads one token, or what stands between them.
     fn token(&mut self, letter: char) -> Option<()> {
->>>>>>> table-a
         match letter {
             ' ' | '\t' | '\r' => drop(self.skip(1)?),
             '\\' => self.rest = self.rest.strip_prefix("\\\n")?,
@@ -87,14 +81,6 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-<<<<<<< HEAD
-    /// A line that goes on.
-    #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
-    fn continued(&mut self) -> Option<Option<Token<'a>>> {
-        let after = self.rest.strip_prefix("\\\n")?;
-        self.rest = after;
-        Some(None)
-=======
     fn line(&mut self) -> Option<()> {
         self.skip(1)?;
         let goes_on = matches!(self.tokens.last(), Some(Token::Sign(',' | '&' | '|')));
@@ -103,7 +89,6 @@ impl<'a> Reader<'a> {
             self.tokens.push(Token::Line);
         }
         Some(())
->>>>>>> table-a
     }
 
     fn text(&mut self) -> Option<()> {
@@ -156,12 +141,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-<<<<<<< HEAD
-    #[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
-    fn sign(&mut self, letter: char, last: Option<&Token<'a>>) -> Option<Option<Token<'a>>> {
-=======
     fn sign(&mut self, letter: char) -> Option<()> {
->>>>>>> table-a
         if self.rest.starts_with("||") || self.rest.starts_with("&&") {
             self.skip(2)?;
             // It stands for both: a line may go on behind it.

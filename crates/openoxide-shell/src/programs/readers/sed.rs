@@ -86,22 +86,12 @@ pub(in super::super) fn sed(
     meaning
 }
 
-<<<<<<< HEAD
-/// Adds one more script to those before it, a line each; nothing if one is not known.
-#[expect(clippy::option_option, reason = "not understood and nothing are two answers")]
-fn joined(before: Option<Option<String>>, value: Option<Arg<'_>>) -> Option<String> {
-    let Some(Arg::Known(text)) = value else { return None };
-    match before {
-        None => Some(text.to_owned()),
-        Some(before) => before.map(|before| format!("{before}\n{text}")),
-=======
 /// Returns the scripts as one, a line each; nothing if one is not known.
 fn joined(scripts: &[Arg<'_>]) -> Option<String> {
     let mut lines = Vec::new();
     for script in scripts {
         let Arg::Known(text) = script else { return None };
         lines.push(*text);
->>>>>>> table-a
     }
     Some(lines.join("\n"))
 }

@@ -75,11 +75,7 @@ impl<'a> Tar<'a> {
             ("x" | "extract" | "get", _) => self.set(Mode::Extracts),
             ("c" | "create", _) => self.set(Mode::Creates),
             (
-<<<<<<< HEAD
-                "r" | "u" | "A" | "append" | "update" | "catenate" | "concatenate" | "delete" | "d"
-=======
                 "r" | "u" | "A" | "d" | "append" | "update" | "catenate" | "concatenate" | "delete"
->>>>>>> table-a
                 | "diff" | "compare" | "test-label",
                 _,
             ) => self.set(Mode::Other),
