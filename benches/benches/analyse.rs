@@ -62,6 +62,9 @@ impl<'a> Ours<'a> {
     fn contestants(&'a self) -> Vec<Contestant<'a>> {
         let facts = || analyse(black_box(self.script), &self.setting());
         vec![
+            one("OpenOxide: parse", move || {
+                black_box(openoxide_shell::is_read(black_box(self.script)));
+            }),
             one("OpenOxide: analyse", move || drop(black_box(facts()))),
             one("OpenOxide: analyse, decide (effect alone)", move || {
                 black_box(effect(self.policy, &context(self.project), &facts()));

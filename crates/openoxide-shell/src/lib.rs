@@ -58,6 +58,12 @@ pub fn analyse(script: &str, setting: &Setting<'_>) -> Facts {
     analyse_fully(script, setting)
 }
 
+/// Says whether a script is read to its end, whatever it does: the parsing alone.
+#[must_use]
+pub fn is_read(script: &str) -> bool {
+    text::refused(script).is_none() && syntax::parse(script, 0).1.is_none()
+}
+
 /// As [`analyse`], without the short way for plain scripts.
 fn analyse_fully(script: &str, setting: &Setting<'_>) -> Facts {
     if let Some(facts) = text::refused(script) {
