@@ -89,6 +89,41 @@ pub(in super::super) fn printenv(
     }
 }
 
+/// Options with which more is printed than names, or names of hidden files.
+const OTHER: [&str; 31] = [
+    ".",
+    "c",
+    "color",
+    "colour",
+    "count",
+    "count-matches",
+    "debug",
+    "exclude-from",
+    "f",
+    "file",
+    "generate",
+    "hidden",
+    "hyperlink-format",
+    "ignore-file",
+    "json",
+    "label",
+    "o",
+    "only-matching",
+    "p",
+    "passthrough",
+    "passthru",
+    "path-separator",
+    "pretty",
+    "r",
+    "replace",
+    "stats",
+    "trace",
+    "type-list",
+    "u",
+    "unrestricted",
+    "vimgrep",
+];
+
 /// `grep -l`, `rg --files`: what they print are names of files, and nothing else.
 pub(in super::super) fn searches(
     level: &'static Level,
@@ -105,37 +140,8 @@ pub(in super::super) fn searches(
                     option.name,
                     "l" | "L" | "files" | "files-with-matches" | "files-without-match"
                 );
-                // Some of these print more, whatever else is asked for.
-                other |= matches!(
-                    option.name,
-                    "json"
-                        | "stats"
-                        | "debug"
-                        | "trace"
-                        | "type-list"
-                        | "generate"
-                        | "vimgrep"
-                        | "color"
-                        | "colour"
-                        | "p"
-                        | "pretty"
-                        | "hyperlink-format"
-                        | "label"
-                        | "path-separator"
-                        | "passthru"
-                        | "passthrough"
-                        | "c"
-                        | "count"
-                        | "count-matches"
-                        | "o"
-                        | "only-matching"
-                        | "replace"
-                        | "r"
-                        | "f"
-                        | "file"
-                        | "ignore-file"
-                        | "exclude-from"
-                ) && !(option.name == "r" && level.option("recursive").is_some());
+                let recursive = option.name == "r" && level.option("recursive").is_some();
+                other |= OTHER.contains(&option.name) && !recursive;
             }
             Item::Operand(..) => operands += 1,
             Item::Number => {}
