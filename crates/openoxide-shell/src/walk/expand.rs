@@ -244,6 +244,12 @@ impl Walk<'_> {
     fn tilde<'t>(&self, plain: &'t str, whole: bool, text: &mut Text) -> &'t str {
         let end = plain.find('/').unwrap_or(plain.len());
         let (user, rest) = plain.split_at_checked(end).unwrap_or((plain, ""));
+        if user == "~+"
+            && let Lookup::Known(here) = self.lookup_name("PWD")
+        {
+            text.text.push_str(&here);
+            return rest;
+        }
         match self.home() {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
             _ => {
