@@ -10,6 +10,7 @@ mod items;
 mod level;
 mod meaning;
 mod readers;
+mod reading;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +29,7 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
         None => ("/bin", name),
     };
     let Some(level) = level::program(base) else { return Meaning::unknown() };
-    let mut meaning = meaning::read(level, arguments, 1);
+    let mut meaning = reading::read(level, arguments, 1);
     let carries = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
     let system = matches!(directory, "/bin" | "/usr/bin");
     if name.contains('/') && (!system || meaning.effects.iter().any(carries)) {

@@ -199,6 +199,16 @@ fn every_option_that_a_row_names_twice_is_there() {
 
 /// The options are searched by halves.
 #[test]
+fn every_program_of_the_table_is_found_by_its_name() {
+    let names: Vec<&str> = super::level::all().map(|(name, _)| name).collect();
+    assert!(names.len() >= 300, "{}", names.len());
+    for name in names {
+        assert!(super::level::program(name).is_some(), "{name}");
+    }
+    assert!(super::level::program("no-such-program").is_none());
+}
+
+#[test]
 fn options_and_subcommands_are_sorted() {
     for (name, level) in level::all() {
         let sorted = level.options.iter().all(|set| set.is_sorted_by_key(|option| option.name));

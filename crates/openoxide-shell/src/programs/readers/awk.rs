@@ -6,7 +6,7 @@ use super::{
         Arg, Arguments, Meaning,
         items::{Item, items},
         level::{Does, Level, Opt},
-        meaning::read_plainly,
+        reading::read_plainly,
     },
     awk_words::{Token, tokens},
 };

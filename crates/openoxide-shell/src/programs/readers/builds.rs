@@ -3,7 +3,7 @@
 use openoxide_protocol::CommandClass;
 
 use super::{
-    super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly},
+    super::{Arg, Arguments, Meaning, level::Level, reading::read_plainly},
     NOT_SHOWN,
 };
 

@@ -6,7 +6,7 @@ use super::super::{
     Arg, Arguments, Meaning,
     items::{Item, items},
     level::{Level, Opt},
-    meaning::read_plainly,
+    reading::read_plainly,
 };
 
 /// `-v HOST:CONTAINER[:ro]`, `--mount type=bind,source=HOST,…`. A name without a slash is a volume of the engine.

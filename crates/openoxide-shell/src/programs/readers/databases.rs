@@ -7,7 +7,7 @@ use super::{
         Arg, Arguments, Meaning,
         items::{Item, items},
         level::{Does, Level, Opt},
-        meaning::read_plainly,
+        reading::read_plainly,
     },
     NOT_SHOWN,
 };

@@ -6,7 +6,7 @@ use super::super::{
     Arg, Arguments, Effect, Meaning, Target,
     items::{Item, items},
     level::{Does, Level, Opt},
-    meaning::read_plainly,
+    reading::read_plainly,
 };
 
 const UNKNOWN_FILES: &str = "it writes files that are not known";

@@ -6,7 +6,7 @@ use super::super::{
     Arg, Arguments, Meaning,
     items::{Item, items},
     level::{Does, Level, Opt},
-    meaning::read_plainly,
+    reading::read_plainly,
 };
 
 /// The builtins and keywords of jq that reach beyond the input.

@@ -7,7 +7,7 @@ use super::{
         Arg, Arguments, Effect, Meaning,
         items::{Item, items},
         level::{Does, Level},
-        meaning::read_plainly,
+        reading::read_plainly,
     },
     NOT_UNDERSTOOD, STARTS_SHELL, push,
 };

@@ -6,7 +6,7 @@ use super::super::{
     Arg, Arguments, Meaning,
     items::{Item, items},
     level::Level,
-    meaning::read_plainly,
+    reading::read_plainly,
 };
 
 const NOT_SHOWN: &str = "it can run something that its words do not show";

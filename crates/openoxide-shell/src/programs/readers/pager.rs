@@ -7,7 +7,7 @@ use super::{
         Arg, Arguments, Effect, Meaning, Prints,
         items::{Item, items},
         level::Level,
-        meaning::read_plainly,
+        reading::read_plainly,
     },
     find::may_choose_secrets,
 };

@@ -2,7 +2,7 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly};
+use super::super::{Arg, Arguments, Meaning, level::Level, reading::read_plainly};
 
 /// `python3 …`. `-m json.tool FILE [OUT]` writes its second operand; `-I` keeps the working directory from shadowing it,
 /// but the module is found there otherwise, so it stays a question.

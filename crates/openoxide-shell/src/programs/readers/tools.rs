@@ -3,7 +3,7 @@
 use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
-    super::{Arg, Arguments, Meaning, level::Level, meaning::read_plainly},
+    super::{Arg, Arguments, Meaning, level::Level, reading::read_plainly},
     Known, harmless,
     print::is_digits,
 };

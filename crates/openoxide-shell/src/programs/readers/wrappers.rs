@@ -7,7 +7,7 @@ use super::{
         Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone,
         items::{Item, items},
         level::{Does, Level, Opt},
-        meaning::read_plainly,
+        reading::read_plainly,
     },
     ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying,
     find::may_choose_secrets,
