@@ -8,7 +8,7 @@ use openoxide_protocol::{
 };
 use openoxide_shell::{Setting, analyse};
 
-use crate::{address, patterns, repository, resolve::resolve};
+use crate::{address, patterns, repository, resolve::resolve, settings};
 
 /// Where an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,7 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
     }
     facts.accesses.retain(|access| !stays(access, place.cwd));
     distrust_git(&mut facts.accesses, place.cwd);
+    settings::distrust(&mut facts.accesses, place.cwd, place.home);
     facts
 }
 
@@ -120,9 +121,15 @@ fn harmless_git(access: &mut Access) -> Option<&mut Exec> {
     (exec.class == CommandClass::Harmless && runs_git(&exec.argv)).then_some(exec)
 }
 
-/// Says whether git runs, also inside of a wrapper that is judged by what it carries.
+/// Says whether git runs, by any path, also inside of a wrapper that is judged by what it carries. `delta` has it compare, and
+/// `git-lfs` starts it.
 fn runs_git(argv: &Words) -> bool {
-    argv.iter().any(|word| word == Word::Known("git"))
+    argv.iter().any(|word| match word {
+        Word::Known(text) => {
+            matches!(text.rsplit('/').next(), Some("git" | "git-lfs" | "delta"))
+        }
+        Word::Begins(_) | Word::Many => false,
+    })
 }
 
 /// Says whether an access only enters a directory below the working directory: that is no step out of anything.

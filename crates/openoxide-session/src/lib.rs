@@ -14,6 +14,7 @@ mod patterns;
 mod present;
 mod repository;
 mod resolve;
+mod settings;
 
 pub use digest::digest;
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};

@@ -14,6 +14,18 @@ use openoxide_protocol::AbsPath;
 /// No configuration of a repository is longer.
 const LONGEST: u64 = 1 << 20;
 
+/// Submodules deeper than this are not looked at.
+const DEEPEST: usize = 4;
+
+/// No index is longer.
+const LONGEST_INDEX: u64 = 1 << 27;
+
+/// Where git keeps what belongs to a working tree, and what belongs to the repository.
+struct Directories {
+    own: PathBuf,
+    common: PathBuf,
+}
+
 /// Says whether the repository that git would find from `cwd` configures nothing but what is known to run nothing; also when
 /// there is none.
 pub(crate) fn is_plain(cwd: &AbsPath) -> bool {
@@ -22,8 +34,7 @@ pub(crate) fn is_plain(cwd: &AbsPath) -> bool {
         let git = directory.join(".git");
         // A directory of that name that is no repository is passed by.
         if git.is_file() || is_bare(&git) {
-            return common_directory(&git, git.is_dir())
-                .is_some_and(|common| has_plain_config(&common) && has_plain_modules(&common));
+            return is_plain_tree(directory, false, DEEPEST);
         }
         if is_bare(directory) {
             return false;
@@ -33,6 +44,67 @@ pub(crate) fn is_plain(cwd: &AbsPath) -> bool {
     true
 }
 
+/// Says whether the repository of this working tree is plain, and those of its submodules are: `git status` and `git diff` run
+/// git in each of them, with the configuration that lies there.
+fn is_plain_tree(tree: &Path, is_submodule: bool, deep: usize) -> bool {
+    let git = tree.join(".git");
+    let Some(found) = directories(&git, git.is_dir()) else { return false };
+    let Some(config) = plain_config(&found.common, is_submodule.then_some(tree)) else {
+        return false;
+    };
+    let Some(links) = links(&found.own, &config) else { return false };
+    let mut there = links.iter().map(|name| tree.join(name));
+    there.all(|below| {
+        !below.join(".git").exists() || deep > 0 && is_plain_tree(&below, true, deep - 1)
+    })
+}
+
+/// Returns the paths of the submodules that an index holds (gitformat-index(5)); nothing if it cannot be read. What is in
+/// `.gitmodules` does not matter to git here.
+fn links(own: &Path, config: &str) -> Option<Vec<String>> {
+    // An index can go on in another file.
+    let names = fs::read_dir(own).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
+    if names.into_iter().any(|name| name.to_string_lossy().starts_with("sharedindex.")) {
+        return None;
+    }
+    let path = own.join("index");
+    if !path.exists() {
+        return Some(Vec::new());
+    }
+    let meta = fs::metadata(&path).ok()?;
+    let bytes = (meta.is_file() && meta.len() <= LONGEST_INDEX).then(|| fs::read(&path).ok())??;
+    let hash = if config.to_ascii_lowercase().contains("sha256") { 32 } else { 20 };
+    match number(&bytes, 4, 4)? {
+        2 | 3 => entries(&bytes, hash),
+        // Its names are shortened: that there is no submodule is all that can be told.
+        _ => (!bytes.windows(4).any(|four| four == [0, 0, 0xE0, 0])).then(Vec::new),
+    }
+}
+
+fn entries(bytes: &[u8], hash: usize) -> Option<Vec<String>> {
+    const LINK: usize = 0o160_000;
+    const EXTENDED: usize = 0x4000;
+    let mut found = Vec::new();
+    let mut at = 12;
+    for _ in 0..number(bytes, 8, 4)? {
+        let flags = number(bytes, at + 40 + hash, 2)?;
+        let name_at = at + 42 + hash + if flags & EXTENDED == 0 { 0 } else { 2 };
+        let rest = bytes.get(name_at..)?;
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        if number(bytes, at + 24, 4)? == LINK {
+            found.push(String::from_utf8(rest.get(..length)?.to_vec()).ok()?);
+        }
+        at += (name_at - at + length + 8) & !7;
+    }
+    Some(found)
+}
+
+/// Returns the number that lies there, the highest byte first.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+}
+
 /// Says whether git would take a directory itself for a repository (gitrepository-layout(5)).
 fn is_bare(directory: &Path) -> bool {
     directory.join("HEAD").exists()
@@ -40,8 +112,8 @@ fn is_bare(directory: &Path) -> bool {
         && directory.join("refs").exists()
 }
 
-/// Returns the directory that holds the configuration: `.git` itself, or what a file in its place leads to.
-fn common_directory(git: &Path, is_directory: bool) -> Option<PathBuf> {
+/// Returns the directories of a repository: `.git` itself, or what a file in its place leads to.
+fn directories(git: &Path, is_directory: bool) -> Option<Directories> {
     let own = if is_directory {
         git.to_path_buf()
     } else {
@@ -51,48 +123,40 @@ fn common_directory(git: &Path, is_directory: bool) -> Option<PathBuf> {
     if own.join("config.worktree").exists() {
         return None;
     }
-    match read(&own.join("commondir")) {
-        Some(common) => Some(own.join(common.trim_end())),
-        None => Some(own),
-    }
+    let common = match read(&own.join("commondir")) {
+        Some(common) => own.join(common.trim_end()),
+        None => own.clone(),
+    };
+    Some(Directories { own, common })
 }
 
-fn has_plain_config(directory: &Path) -> bool {
+/// Returns the configuration, if nothing in it runs anything. That of a submodule may name its own working tree, as git writes
+/// it.
+fn plain_config(directory: &Path, submodule: Option<&Path>) -> Option<String> {
     // Commands that only look write the index anew, and then this hook runs (githooks(5)).
-    !directory.join("hooks/post-index-change").exists()
-        && !directory.join("config.worktree").exists()
-        && read(&directory.join("config")).is_some_and(|text| is_plain_config(&text))
-}
-
-/// More submodules than this are not looked at.
-const MOST_MODULES: usize = 256;
-
-/// Says whether the submodules' own configurations are plain: `git status` and `git diff` enter them (gitsubmodules(7)).
-fn has_plain_modules(directory: &Path) -> bool {
-    let mut open = vec![directory.join("modules")];
-    let mut seen = 0;
-    while let Some(place) = open.pop() {
-        let Ok(entries) = fs::read_dir(&place) else { continue };
-        for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            seen += 1;
-            if seen > MOST_MODULES || entry.join("HEAD").exists() && !is_plain_module(&entry) {
-                return false;
-            }
-            // A name with a slash in it makes directories; and modules have modules.
-            let deeper = if entry.join("HEAD").exists() { entry.join("modules") } else { entry };
-            open.extend(deeper.is_dir().then_some(deeper));
-        }
+    if directory.join("hooks/post-index-change").exists()
+        || directory.join("config.worktree").exists()
+    {
+        return None;
     }
-    true
+    let text = read(&directory.join("config"))?;
+    let rest = match submodule {
+        Some(tree) => without_own_tree(&text, directory, tree),
+        None => text.clone(),
+    };
+    is_plain_config(&rest).then_some(text)
 }
 
-/// A submodule says where its files lie; that and nothing more than another repository.
-fn is_plain_module(directory: &Path) -> bool {
-    let place = |line: &&str| !line.trim_start().starts_with("worktree = ../");
-    let config = read(&directory.join("config"));
-    let rest = config.map(|text| text.lines().filter(place).collect::<Vec<_>>().join("\n"));
-    !directory.join("hooks/post-index-change").exists()
-        && rest.is_some_and(|text| is_plain_config(&text))
+/// Leaves out the lines that name this very working tree.
+fn without_own_tree(text: &str, directory: &Path, tree: &Path) -> String {
+    let own = |line: &&str| match line.trim().split_once('=') {
+        Some((name, value)) if name.trim() == "worktree" => {
+            let named = fs::canonicalize(directory.join(value.trim())).ok();
+            named.is_some() && named == fs::canonicalize(tree).ok()
+        }
+        _ => false,
+    };
+    text.lines().filter(|line| !own(line)).fold(String::new(), |all, line| all + line + "\n")
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -214,14 +278,6 @@ mod tests {
         assert!(!is_plain(&path(&project)), "git status runs it");
         fs::remove_file(hook).unwrap();
         assert!(is_plain(&path(&project)));
-        let module = project.join(".git/modules/libs/x");
-        fs::create_dir_all(&module).unwrap();
-        fs::write(module.join("HEAD"), "ref: refs/heads/main").unwrap();
-        fs::write(module.join("config"), "[core]\n\tworktree = ../../../../libs/x\n").unwrap();
-        assert!(is_plain(&path(&project)));
-        fs::write(module.join("config"), "[core]\n\tfsmonitor = ./x\n").unwrap();
-        assert!(!is_plain(&path(&project)), "git status enters its submodules");
-        fs::remove_dir_all(project.join(".git/modules")).unwrap();
         fs::write(project.join(".git/config.worktree"), "").unwrap();
         assert!(!is_plain(&path(&project)));
     }
@@ -239,5 +295,43 @@ mod tests {
         assert!(is_plain(&path(&root.join("w"))));
         fs::write(root.join("main/.git/config"), "[core]\nfsmonitor = x\n").unwrap();
         assert!(!is_plain(&path(&root.join("w"))));
+    }
+
+    /// An index of the second version with one entry.
+    fn index(mode: u32, name: &str) -> Vec<u8> {
+        let mut bytes = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+        bytes.extend([0; 24]);
+        bytes.extend(mode.to_be_bytes());
+        bytes.extend([0; 32]);
+        bytes.extend([0, u8::try_from(name.len()).unwrap()]);
+        bytes.extend(name.as_bytes());
+        bytes.resize(12 + ((62 + name.len() + 8) & !7), 0);
+        bytes
+    }
+
+    #[test]
+    fn a_submodule_has_a_configuration_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for name in [".git/objects", ".git/refs", ".git/modules/s", "s"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let write = |name: &str, text: &str| fs::write(root.join(name), text).unwrap();
+        write(".git/HEAD", "ref: refs/heads/main");
+        write(".git/config", CLONED);
+        fs::write(root.join(".git/index"), index(0o160_000, "s")).unwrap();
+        assert!(is_plain(&path(&root)), "it is not there yet");
+        write("s/.git", "gitdir: ../.git/modules/s\n");
+        let own = format!("{CLONED}[core]\n\tworktree = ../../../s\n");
+        write(".git/modules/s/config", &own);
+        assert!(is_plain(&path(&root)));
+        write(".git/modules/s/config", &own.replace("../s", ".."));
+        assert!(!is_plain(&path(&root)), "another working tree");
+        write(".git/modules/s/config", &format!("{own}\tfsmonitor = ./x\n"));
+        assert!(!is_plain(&path(&root)), "git status runs it");
+        fs::write(root.join(".git/index"), index(0o100_644, "s")).unwrap();
+        assert!(is_plain(&path(&root)), "no submodule");
+        write(".git/sharedindex.00", "");
+        assert!(!is_plain(&path(&root)), "the index goes on elsewhere");
     }
 }

@@ -178,8 +178,14 @@ pub(in super::super) fn plain_output(name: &str, value: Option<Arg<'_>>) -> bool
         || inline.iter().any(|start| format.starts_with(start))
 }
 
-/// `helm`: values can come from an address.
+/// `helm`, `docker compose`: values and files can come from an address (`oci://…`, `git@…`, `github.com/…`).
 pub(in super::super) fn stays_local(name: &str, value: Option<Arg<'_>>) -> bool {
-    !matches!(name, "f" | "values")
-        || matches!(value, Some(Arg::Known(file)) if !file.contains("://"))
+    let elsewhere = |file: &str| {
+        file.contains("://")
+            || file.contains('@')
+            || file.contains(".git")
+            || file.starts_with("github.com/")
+    };
+    !matches!(name, "f" | "file" | "values")
+        || matches!(value, Some(Arg::Known(file)) if !elsewhere(file))
 }

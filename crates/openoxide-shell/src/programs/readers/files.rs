@@ -135,7 +135,11 @@ pub(in super::super) fn compresses(
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class == CommandClass::Harmless {
-        return meaning;
+        if acts_after_all(level, arguments, from) {
+            put_in_their_places(&mut meaning);
+        } else {
+            return meaning;
+        }
     }
     let mut suffix = None;
     for item in items(level, arguments, from) {
@@ -164,6 +168,33 @@ pub(in super::super) fn compresses(
         meaning.write(Arg::Known(file));
     }
     meaning
+}
+
+/// Says whether what is asked last is to compress or to unpack: of `-t`, `-l`, `-d` and `-z` the last one counts. What is
+/// printed with `-c` is never written.
+fn acts_after_all(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
+    let mut acts = false;
+    for item in items(level, arguments, from) {
+        let Item::Option { option, .. } = item else { continue };
+        match option.name {
+            "c" | "stdout" | "to-stdout" => return false,
+            "t" | "l" | "test" | "list" => acts = false,
+            "d" | "z" | "compress" | "decompress" | "uncompress" => acts = true,
+            _ => {}
+        }
+    }
+    acts
+}
+
+/// What was only looked at is changed, too.
+fn put_in_their_places(meaning: &mut Meaning) {
+    meaning.lower(CommandClass::Edits);
+    for effect in std::mem::take(&mut meaning.effects) {
+        meaning.effects.push(effect.clone());
+        if let Effect::Reads(target) = effect {
+            meaning.effects.push(Effect::Writes(target));
+        }
+    }
 }
 
 /// Programs that write what an archive holds: without another place, into the working directory.
