@@ -71,12 +71,13 @@ mod tests {
         let project = home.join("p/deep");
         fs::create_dir_all(&project).unwrap();
         fs::write(home.join(".npmrc"), "").unwrap();
-        for script in ["npm view react", "mvn --version", "/usr/bin/npm view react"] {
+        for script in ["npm view react", "cargo --version", "/usr/bin/npm view react"] {
             assert!(is_harmless(script, &project, &home), "{script}");
         }
         fs::write(home.join("p/.npmrc"), "registry=https://x/${TOKEN}").unwrap();
-        fs::create_dir(home.join("p/.mvn")).unwrap();
-        for script in ["npm view react", "mvn --version", "/usr/bin/npm view react"] {
+        fs::create_dir_all(home.join("p/.cargo")).unwrap();
+        fs::write(home.join("p/.cargo/config.toml"), "").unwrap();
+        for script in ["npm view react", "cargo --version", "/usr/bin/npm view react"] {
             assert!(!is_harmless(script, &project, &home), "{script}");
         }
         assert!(is_harmless("wc --version", &project, &home));
