@@ -111,16 +111,34 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
     while let Some(word) = words.next() {
         let Word::Known(name) = word else { return None };
         match primary(name)? {
-            Primary::Test => {}
-            Primary::TestOf if name.ends_with("name") => {
+            Primary::Test => {
+                // Rights, owners and where links lead stand beside the names.
+                if name == "-ls" {
+                    meaning.prints = Prints::Anything;
+                }
+            }
+            // The format can put another directory or a dash before the name.
+            Primary::TestOf if name == "-printf" => {
+                if !matches!(words.next()?, Word::Known("%p\\n" | "%p\\0")) {
+                    meaning.prints = Prints::Anything;
+                }
+            }
+            Primary::TestOf if name == "-inum" || chooses_names(name) => {
                 let pattern = words.next().filter(|word| *word != Word::Many)?;
-                if may_choose_secrets(pattern) {
+                if name == "-inum" || may_choose_secrets(last_of(name, pattern)) {
                     meaning.prints = Prints::Anything;
                     below = Paths::Input;
                 }
             }
             Primary::TestOf => one(&mut words)?,
-            Primary::TestOfFile => look(meaning, words.next()?),
+            Primary::TestOfFile => {
+                look(meaning, words.next()?);
+                // It is this file by another name.
+                if name == "-samefile" {
+                    meaning.prints = Prints::Anything;
+                    below = Paths::Input;
+                }
+            }
             Primary::Change => {
                 meaning.lower(CommandClass::Unknown);
                 meaning.cannot_tell("removes files that are not known");
@@ -146,6 +164,25 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
         }
     }
     Some(())
+}
+
+/// Says whether a test compares names with a pattern.
+fn chooses_names(test: &str) -> bool {
+    test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
+}
+
+/// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
+fn last_of<'a>(test: &str, pattern: Word<'a>) -> Word<'a> {
+    let Word::Known(text) = pattern else { return pattern };
+    if test.ends_with("regex") {
+        return Word::Known(text.strip_prefix(".*").unwrap_or(text));
+    }
+    match text.rsplit_once('/') {
+        // Whatever lies below a directory.
+        Some((_, "*" | "**")) if !test.ends_with("lname") => Word::Known("*.any"),
+        Some((_, last)) => Word::Known(last),
+        None => pattern,
+    }
 }
 
 /// Says whether names that match a pattern may be those of secrets, so that the files must not be read as if they were any
