@@ -6,7 +6,7 @@ use super::{
     super::{
         Arg, Arguments, Argv, Effect, Meaning, Paths,
         items::{Item, items},
-        level::{Does, Level, Opt},
+        level::{self, Does, Level, Opt},
         meaning::read_plainly,
     },
     ELSEWHERE, Inside, NOT_UNDERSTOOD, STARTS_SHELL, UNCLEAR, base_name, carrying, push,
@@ -282,7 +282,9 @@ pub(in super::super) fn xargs(
     let mut meaning = Meaning::of(level.class);
     let mut items = items(level, arguments, from);
     let (mut placeholder, mut counted, mut start) = (None, false, None);
+    let mut whole = false;
     while let Some(item) = items.next() {
+        whole |= keeps_lines(&item);
         match item {
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
@@ -328,9 +330,29 @@ pub(in super::super) fn xargs(
         let index = command.words.len();
         command.paths.push((index, Paths::Input));
         command.words.push_many();
+        // What follows a blank in the name of a file (`a -o.git/config`) is a word of its own, and can be an option.
+        if !whole && !is_inert(&command) {
+            meaning.lower(CommandClass::Unknown);
+        }
     }
     meaning.effects.push(Effect::Runs(command));
     meaning
+}
+
+/// Says whether an option of `xargs` keeps it from splitting lines at blanks.
+fn keeps_lines(item: &Item<'_>) -> bool {
+    let Item::Option { option, value } = item else { return false };
+    match option.name {
+        "0" | "null" => true,
+        "d" | "delimiter" => matches!(value, Some(Arg::Known("\n" | "\\n" | "\\0"))),
+        _ => false,
+    }
+}
+
+/// Says whether no option of a command can hurt.
+fn is_inert(command: &Argv) -> bool {
+    let program = command.words.known(0).and_then(level::program);
+    program.is_some_and(|level| level.traits.inert)
 }
 
 /// Adds a word in which `placeholder` stands for what is read.
