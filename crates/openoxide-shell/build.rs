@@ -384,7 +384,8 @@ fn operands(text: &str) -> Fallible<String> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 14] = [
+    const ALL: [&str; 15] = [
+        "aliases",
         "anything",
         "here",
         "lists",

@@ -82,6 +82,7 @@ const SECRET_KEYS: &[&str] =
 const SECRET_NAMES: &[&str] = &[
     ".bash_history",
     ".boto",
+    ".dev.vars",
     ".dockercfg",
     ".dockerconfigjson",
     ".env",
@@ -101,6 +102,7 @@ const SECRET_NAMES: &[&str] = &[
     ".python_history",
     ".rediscli_history",
     ".s3cfg",
+    ".secrets",
     ".sqlite_history",
     ".terraformrc",
     ".vault-token",
@@ -108,6 +110,7 @@ const SECRET_NAMES: &[&str] = &[
     ".zsh_history",
     "Login Data",
     "_netrc",
+    "auth.json",
     "client_secret.json",
     "cookies.sqlite",
     "credentials.json",
@@ -116,6 +119,7 @@ const SECRET_NAMES: &[&str] = &[
     "gshadow",
     "key4.db",
     "kubeconfig",
+    "local.settings.json",
     "login.keychain-db",
     "logins.json",
     "master.key",
@@ -128,6 +132,7 @@ const SECRET_NAMES: &[&str] = &[
     "shadow",
     "terraform.tfstate",
     "wallet.dat",
+    "wp-config.php",
 ];
 
 const SECRET_ENDINGS: &[&str] = &[

@@ -9,8 +9,8 @@ pub(crate) enum Paths {
     Pattern(String),
     /// Some that lie below these directories, or are these files. Their names may be `bare`, or begin with the directories'.
     Below { roots: Vec<String>, bare: bool },
-    /// What the command reads from standard input, whatever that is.
-    Input,
+    /// What the command reads from standard input, whatever that is: `whole` lines, or what stands between blanks.
+    Input { whole: bool },
 }
 
 /// A command: its words, and which of the unknown ones are names of files.
@@ -90,10 +90,24 @@ impl<'a> Arguments<'a> {
 }
 
 impl Paths {
+    /// Returns the names as they are where they come out of a stream. What follows a blank in one (`a -o.git/config`) is a
+    /// word of its own, unless lines are kept `whole`, and can look like an option.
+    pub(crate) fn read(self, whole: bool) -> Self {
+        match self {
+            Self::Below { roots, bare } => Self::Below { roots, bare: bare || !whole },
+            other => other,
+        }
+    }
+
+    /// Says whether the names stand in the script itself. Those that are read from another program lie below whole paths.
+    pub(crate) fn is_listed(&self) -> bool {
+        !matches!(self, Self::Below { roots, .. } if roots.iter().any(|root| root.starts_with('/')))
+    }
+
     /// Says whether such a name may begin with a dash.
     pub(crate) fn may_look_like_option(&self) -> bool {
         match self {
-            Self::Input => true,
+            Self::Input { .. } => true,
             Self::Pattern(pattern) => pattern.starts_with(['-', '*', '?', '[']),
             Self::Below { roots, bare } => *bare || roots.iter().any(|root| root.starts_with('-')),
         }

@@ -57,6 +57,8 @@ pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Traits {
+    /// Its names are names of one thing: `npm i` is `npm install`.
+    pub(crate) aliases: bool,
     /// Whatever its words are, it does nothing but print.
     pub(crate) anything: bool,
     /// Without operands it reads the working directory.

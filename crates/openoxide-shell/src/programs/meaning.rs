@@ -87,7 +87,7 @@ impl Meaning {
             Arg::Paths(Paths::Below { roots, .. }) => {
                 self.effects.extend(roots.iter().map(|root| effect(Target::File(root.clone()))));
             }
-            Arg::Paths(Paths::Input) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Input { .. }) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);
             }
         }
@@ -105,7 +105,7 @@ impl Meaning {
                 let target = |root: &String| Effect::Writes(Target::File(root.clone()));
                 self.effects.extend(roots.iter().map(target));
             }
-            Arg::Paths(Paths::Input) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Input { .. }) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);
                 self.cannot_tell(UNKNOWN_FILE);
             }

@@ -66,17 +66,19 @@ pub(crate) fn read_plainly(
 }
 
 /// The subcommands of a command line.
-struct Path {
-    names: Vec<&'static str>,
+struct Path<'a> {
+    names: Vec<&'a str>,
     from: usize,
     end: usize,
     adorned: bool,
 }
 
-impl Path {
-    fn enter(&mut self, sub: &'static Level, arg: Arg<'_>, at: usize) {
-        self.adorned |= at != self.from + self.names.len() || arg != Arg::Known(sub.name);
-        self.names.push(sub.name);
+impl<'a> Path<'a> {
+    fn enter(&mut self, sub: &'static Level, arg: Arg<'a>, at: usize) {
+        let Arg::Known(typed) = arg else { return };
+        let name = if sub.traits.aliases { sub.name } else { typed };
+        self.adorned |= at != self.from + self.names.len() || typed != name;
+        self.names.push(name);
         self.end = at + 1;
     }
 

@@ -197,8 +197,11 @@ impl Walk<'_> {
             },
             _ => return None,
         };
+        let quoted = matches!(pieces, [Piece::Quoted(_)]);
         match self.lookup(parameter) {
-            Lookup::Files(paths) if !self.globs_changed() => Some(paths),
+            Lookup::Files(paths) if !self.globs_changed() => {
+                Some(if paths.is_listed() { paths } else { paths.read(quoted) })
+            }
             _ => None,
         }
     }
@@ -207,7 +210,7 @@ impl Walk<'_> {
     fn output(&self, list: &List<'_>) -> Option<Paths> {
         let place = std::ptr::from_ref(list).addr();
         let found = self.substituted.iter().find(|(at, _)| *at == place);
-        found.filter(|_| !self.globs_changed()).map(|(_, paths)| paths.clone())
+        found.filter(|_| !self.globs_changed()).map(|(_, paths)| paths.clone().read(false))
     }
 
     /// Says whether the script changes which files a pattern matches.

@@ -286,12 +286,13 @@ impl Walk<'_> {
             return self.opaque(call.text, call.span, Code::Program);
         }
         let stdin = self.inherited(call);
-        command.paths.retain_mut(|(_, paths)| match (paths == &Paths::Input, &stdin) {
-            (true, Some(known)) => {
-                *paths = known.clone();
+        command.paths.retain_mut(|(_, paths)| match (&*paths, &stdin) {
+            (Paths::Input { whole }, Some(known)) => {
+                *paths = known.clone().read(*whole);
                 true
             }
-            (input, _) => !input,
+            (Paths::Input { .. }, None) => false,
+            _ => true,
         });
         let inner = Call {
             text: call.text,

@@ -127,7 +127,7 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
                 let pattern = words.next().filter(|word| *word != Word::Many)?;
                 if name == "-inum" || may_choose_secrets(last_of(name, pattern)) {
                     meaning.prints = Prints::Anything;
-                    below = Paths::Input;
+                    below = Paths::Input { whole: false };
                 }
             }
             Primary::TestOf => one(&mut words)?,
@@ -136,7 +136,7 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
                 // It is this file by another name.
                 if name == "-samefile" {
                     meaning.prints = Prints::Anything;
-                    below = Paths::Input;
+                    below = Paths::Input { whole: false };
                 }
             }
             Primary::Change => {

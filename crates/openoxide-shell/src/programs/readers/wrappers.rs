@@ -371,7 +371,9 @@ pub(in super::super) fn xargs(
     let mut meaning = Meaning::of(level.class);
     let items = items(level, arguments, from);
     let (mut placeholder, mut counted, mut start) = (None, false, None);
+    let mut whole = false;
     for item in items {
+        whole |= keeps_lines(&item);
         match item {
             Item::Unclear => return carrying(level, UNCLEAR),
             Item::Option { option, .. } if option.does == Does::Ends => return meaning,
@@ -415,17 +417,27 @@ pub(in super::super) fn xargs(
     }
     if counted || placeholder.is_none() {
         let index = command.words.len();
-        command.paths.push((index, Paths::Input));
+        command.paths.push((index, Paths::Input { whole }));
         command.words.push_many();
     }
     meaning.effects.push(Effect::Runs(command));
     meaning
 }
 
+/// Says whether an option of `xargs` keeps it from splitting lines at blanks.
+fn keeps_lines(item: &Item<'_>) -> bool {
+    let Item::Option { option, value } = item else { return false };
+    match option.name {
+        "0" | "null" => true,
+        "d" | "delimiter" => matches!(value, Some(Arg::Known("\n" | "\\n" | "\\0"))),
+        _ => false,
+    }
+}
+
 /// Adds a word in which `placeholder` stands for what is read.
 fn push_input(command: &mut Argv, word: Word<'_>, placeholder: &str) {
     if word == Word::Known(placeholder) {
-        command.paths.push((command.words.len(), Paths::Input));
+        command.paths.push((command.words.len(), Paths::Input { whole: true }));
         command.words.push_many();
     } else {
         push_replaced(&mut command.words, word, placeholder);
