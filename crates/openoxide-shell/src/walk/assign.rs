@@ -131,8 +131,8 @@ impl Walk<'_> {
     pub(super) fn text_value(&self, text: &Text) -> Value {
         match text.known() {
             Some(known) => Value::Known(known.to_owned()),
-            None if text.is_numbers() && text.may_be_empty() => Value::Digits,
-            None if text.is_numbers() => Value::Number,
+            None if text.is_one_number() => Value::Number,
+            None if text.is_numbers() => Value::Digits,
             None => Value::Text,
         }
     }
@@ -149,7 +149,7 @@ impl Walk<'_> {
         for word in words.unwrap_or_default() {
             self.visit_word(source, word);
             numbers &= self.expand_all(word, &mut |text| text.is_numbers());
-            full &= self.expand_all(word, &mut |text| !text.may_be_empty());
+            full &= self.expand_all(word, &mut |text| text.is_one_number());
         }
         self.check_value(name, &Value::Text, Span::default(), name);
         self.assign(

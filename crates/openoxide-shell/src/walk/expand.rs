@@ -60,6 +60,15 @@ impl Text {
         !self.wordy && super::assign::is_number(&self.text)
     }
 
+    /// Says whether it is one number: never empty, and one word also where it stands without quotes.
+    pub(super) fn is_one_number(&self) -> bool {
+        let empty = self.text.is_empty() && self.gaps.is_empty();
+        self.is_numbers()
+            && !self.may_be_empty()
+            && !empty
+            && !self.text.contains([' ', '\t', '\n'])
+    }
+
     /// Says whether it may be empty, or several words.
     pub(super) const fn may_be_empty(&self) -> bool {
         self.hollow || self.many

@@ -1,0 +1,3 @@
+(for y in ""
+do n $y
+done)
