@@ -172,7 +172,14 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
                 Some(plain) => by_plain_spelling(policy, plain, outcome),
                 None => outcome,
             };
-            if known { outcome } else { held_back(policy, subject.bytes, outcome) }
+            match &exec.plain {
+                _ if known => outcome,
+                Some(plain) => {
+                    let outcome = held_back(policy, subject.bytes, outcome);
+                    held_back(policy, plain.as_bytes(), outcome)
+                }
+                None => held_back(policy, subject.bytes, outcome),
+            }
         }
         Access::Read(path) => by_path(policy, context, path, Space::Read),
         Access::Edit(path) => by_path(policy, context, path, Space::Edit),

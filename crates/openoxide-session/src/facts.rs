@@ -106,14 +106,20 @@ fn is_plain(exec: &Exec, place: &AbsPath) -> bool {
     (exec.place.is_none() || Path::new(place.as_str()).is_dir()) && repository::is_plain(place)
 }
 
-/// Gives what a program reaches the name of its host. Says whether there is one.
+/// Gives what a program reaches the name of its host. An address without one that can be told could be any that a rule denies.
+/// Says whether there is something to judge: a word that is no address names nothing.
 fn names_host(access: &mut Access) -> bool {
     let Access::Fetch { host, url, touch: Touch::Program } = access else { return true };
     let named = match url.contains("://") {
         true => address::host(url),
         false => address::host(&format!("https://{url}")),
     };
-    named.map(|name| *host = name).is_some()
+    match named {
+        Some(name) => *host = name,
+        None if url.contains("://") => *access = opaque(&url.clone()),
+        None => return false,
+    }
+    true
 }
 
 fn harmless_git(access: &mut Access) -> Option<&mut Exec> {
