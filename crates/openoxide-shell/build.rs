@@ -79,6 +79,8 @@ struct Row {
     #[serde(default)]
     check: Option<String>,
     #[serde(default)]
+    tokens: Option<String>,
+    #[serde(default)]
     values: Option<String>,
     #[serde(default)]
     when: Vec<Condition>,
@@ -250,12 +252,13 @@ impl Table {
             None => "None".to_owned(),
         };
         let (check, reader) = (function(&row.check), function(&row.reader));
+        let tokens = function(&row.tokens);
         let values = function(&row.values);
         let name = self.name("LEVEL");
         writeln!(
             self.code,
             "static {name}: Level = Level {{ name: {:?}, class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, cuts: &{}, opaque: &{}, except: &{}, check: {check}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
+             given: &{}, here_with: &{}, cuts: &{}, opaque: &{}, except: &{}, check: {check}, tokens: {tokens}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
             row.names.split_whitespace().next().unwrap_or_default(),
             operands(&row.operands)?,
             options.join(", "),

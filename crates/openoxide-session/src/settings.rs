@@ -1,7 +1,7 @@
 //! Files of a project that make harmless programs run something, or send what is in the environment.
 //!
 //! A `.npmrc` names the git that npm runs, and its addresses may hold variables (`https://x/${TOKEN}`): `npm view` sends them.
-//! `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too. Where such a file lies, the program is not
+//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too. Where such a file lies, the program is not
 //! harmless, whatever its words are.
 
 use std::path::Path;
@@ -11,6 +11,7 @@ use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Word};
 /// Programs, and the files that they look for in the working directory and those above it.
 const SETTINGS: &[(&[&str], &[&str])] = &[
     (&["npm"], &[".npmrc"]),
+    (&["pnpm"], &[".pnpmfile.cjs", ".pnpmfile.mjs", ".npmrc", "pnpm-workspace.yaml"]),
     (&["bun"], &[".npmrc", "bunfig.toml"]),
     (&["cargo"], &[".cargo/config.toml", ".cargo/config"]),
     (&["mvn", "mvnd"], &[".mvn"]),

@@ -21,6 +21,7 @@ mod redirect;
 mod simple;
 mod state;
 mod test;
+mod told;
 mod visit;
 mod whole;
 
@@ -65,6 +66,8 @@ struct Walk<'s> {
     inside: Vec<String>,
     /// How many loops and functions there are around this place, up to the next subshell.
     repeats: u32,
+    /// How often this place is walked, in the rounds of the loops around it.
+    rounds: usize,
     /// Whether this command is one of several in a pipeline, or runs in the background.
     parallel: bool,
     /// Whether this command reads what another one writes.
@@ -119,6 +122,7 @@ impl<'s> Walk<'s> {
             nested_text: 0,
             inside: Vec::new(),
             repeats: 0,
+            rounds: 1,
             parallel: false,
             piped: false,
             stdin: None,

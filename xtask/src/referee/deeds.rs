@@ -236,10 +236,11 @@ pub(crate) fn base_name(path: &str) -> &str {
 
 /// Says whether something that lasts has this path, and not a device, a pipe, or a file that a shell makes for itself.
 fn is_a_file(path: &str) -> bool {
-    let path = path.replace("//", "/");
-    !["/dev/", "/proc/"].iter().any(|place| path.starts_with(place))
-        && !base_name(&path).starts_with("sh-thd")
-        && !path.starts_with("/w/tmp/")
+    let rest = path.trim_start_matches('/');
+    !["dev/", "proc/", "w/tmp/"]
+        .iter()
+        .any(|place| path.starts_with('/') && rest.starts_with(place))
+        && !base_name(path).starts_with("sh-thd")
 }
 
 #[cfg(test)]

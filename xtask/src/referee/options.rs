@@ -3,7 +3,8 @@
 use std::thread;
 
 /// How the arguments are written.
-pub(crate) const ARGUMENTS: &str = "[--cases N] [--seed S] [--shell bash|dash] [--jobs J]";
+pub(crate) const ARGUMENTS: &str =
+    "[--cases N] [--seed S] [--from N] [--shell bash|dash] [--jobs J]";
 
 /// The shell that runs the scripts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) cases: u64,
     /// Where chance starts: the same seed gives the same scripts.
     pub(crate) seed: u64,
+    /// The number of the first script: a miss can be looked at again alone.
+    pub(crate) from: u64,
     /// What runs them.
     pub(crate) shell: Shell,
     /// How many run at once.
@@ -36,7 +39,7 @@ impl Options {
         // A tracer and what it traces take turns: two at once for each core leave none idle.
         let jobs = thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
         let mut options =
-            Self { cases: 20_000, seed: 1, shell: Shell::default(), jobs, explain: None };
+            Self { cases: 20_000, seed: 1, from: 0, shell: Shell::default(), jobs, explain: None };
         let mut words = arguments.iter();
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{name}` wants a value"))?;
@@ -50,6 +53,7 @@ impl Options {
         match name {
             "--cases" => self.cases = value.parse().map_err(|_| wrong())?,
             "--seed" => self.seed = value.parse().map_err(|_| wrong())?,
+            "--from" => self.from = value.parse().map_err(|_| wrong())?,
             "--jobs" => self.jobs = value.parse().map_err(|_| wrong())?,
             "--explain" => self.explain = Some(value.to_owned()),
             "--shell" if value == "bash" => self.shell = Shell::Bash,

@@ -55,6 +55,8 @@ pub(crate) struct Score {
     /// Programs on the list, where the script ended by itself and nothing was opaque, and those that never started.
     listed: usize,
     idle: usize,
+    /// Scripts that did not run, because the analysis does not understand them and says so.
+    pub(crate) passed_over: usize,
     /// Scripts that must not run even here.
     pub(crate) refused: usize,
     /// Why scripts have no result.
@@ -110,6 +112,7 @@ impl Score {
         self.harmless += other.harmless;
         self.listed += other.listed;
         self.idle += other.idle;
+        self.passed_over += other.passed_over;
         self.refused += other.refused;
         self.lost.extend(other.lost);
         self.misses.extend(other.misses);
@@ -138,7 +141,8 @@ impl Score {
         let share = |part: usize, whole: usize| 100.0 * as_f64(part) / as_f64(whole.max(1));
         format!(
             "{} scripts in {seconds:.1} s ({:.0} a second): {} read to the end, {} killed, {} lost, {} refused\n\
-             {} did something ({} programs, {} files), {:.1} % of these were opaque, {} all harmless\n\
+             {} more were opaque and did not run\n\
+             {} did something ({} programs, {} files), {} of these were opaque, {} all harmless\n\
              {} programs listed where nothing was opaque, {:.1} % of them never started\n\
              {} missed\n",
             self.run,
@@ -147,10 +151,11 @@ impl Score {
             self.killed,
             self.lost.len(),
             self.refused,
+            self.passed_over,
             self.did_something,
             self.programs,
             self.files,
-            share(self.opaque, self.did_something),
+            self.opaque,
             self.harmless,
             self.listed,
             share(self.idle, self.listed),

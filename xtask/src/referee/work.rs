@@ -24,6 +24,9 @@ const ENOUGH_FOR_ALL: u64 = 10_000;
 const MOST_SHRUNK: usize = 24;
 /// So many fallen stages are no accident.
 const MOST_LOST: usize = 100;
+/// What is not understood is asked about, whatever it does: nothing can be missed in it. One of so many such scripts runs
+/// all the same, for the figures.
+const OPAQUE_RUN: u64 = 16;
 
 /// One script, and what it is run with.
 #[derive(Clone, Debug)]
@@ -55,14 +58,17 @@ impl Case {
 pub(crate) struct Work {
     options: Options,
     generator: Generator,
+    /// The number of the next script.
     next: AtomicU64,
+    /// How many have been run.
+    run: AtomicU64,
 }
 
 impl Work {
     /// Gathers the scripts that chance starts from.
     pub(crate) fn new(options: Options) -> Result<Self, String> {
         let generator = Generator::new(corpus::scripts()?);
-        Ok(Self { options, generator, next: AtomicU64::new(0) })
+        Ok(Self { options, generator, next: AtomicU64::new(0), run: AtomicU64::new(0) })
     }
 
     /// Says whether so many scripts run that every construct must be among them.
@@ -91,11 +97,8 @@ impl Work {
     fn job(&self, index: usize, ground: &Ground, total: &Mutex<Score>) -> Result<(), String> {
         let mut score = Score::default();
         let mut stage = Stage::open(ground, index)?;
-        loop {
+        while self.run.load(Ordering::Relaxed) < self.options.cases {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.options.cases {
-                break;
-            }
             if stage.is_worn() {
                 stage = Stage::open(ground, index)?;
             }
@@ -127,9 +130,15 @@ impl Work {
         }
         let case = Case { script, shell: self.options.shell, luck };
         let facts = compare::facts(&case);
+        if compare::is_opaque(&facts) && !number.is_multiple_of(OPAQUE_RUN) {
+            score.passed_over += 1;
+            return Ok(());
+        }
+        self.run.fetch_add(1, Ordering::Relaxed);
         let deeds = stage.run(&case)?;
         score.count(&facts, &deeds, &tags);
         if let Some(miss) = compare::judge(&facts, &deeds) {
+            eprintln!("missed: {miss} (seed {}, case {number})", self.options.seed);
             let found = Found { case, miss, number, seed: self.options.seed };
             let shrunk = score.misses.len() < MOST_SHRUNK;
             score.misses.push(if shrunk { shrink::shrink(found, stage) } else { found });

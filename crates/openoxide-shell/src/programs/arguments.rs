@@ -11,6 +11,8 @@ pub(crate) enum Paths {
     Below { roots: Vec<String>, bare: bool },
     /// What the command reads from standard input, whatever that is: `whole` lines, or what stands between blanks.
     Input { whole: bool },
+    /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
+    Tokens,
 }
 
 /// A command: its words, and which of the unknown ones are names of files.
@@ -108,6 +110,7 @@ impl Paths {
     pub(crate) fn may_look_like_option(&self) -> bool {
         match self {
             Self::Input { .. } => true,
+            Self::Tokens => false,
             Self::Pattern(pattern) => pattern.starts_with(['-', '*', '?', '[']),
             Self::Below { roots, bare } => *bare || roots.iter().any(|root| root.starts_with('-')),
         }

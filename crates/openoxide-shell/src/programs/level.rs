@@ -34,6 +34,8 @@ pub(crate) struct Level {
     pub(crate) cuts: &'static [&'static str],
     /// Says whether this option with this value is harmless, too.
     pub(crate) check: Option<Check>,
+    /// Says whether it prints nothing but words of letters and digits.
+    pub(crate) tokens: Option<Tokens>,
     /// Adds what the values of options do.
     pub(crate) values: Option<Values>,
     /// Reads the words in a way of its own.
@@ -49,6 +51,9 @@ pub(crate) type Reader = fn(&'static Level, Arguments<'_>, usize) -> Meaning;
 
 /// Says whether an option with its value is harmless.
 pub(crate) type Check = fn(&str, Option<Arg<'_>>) -> bool;
+
+/// Says whether with these options and operands nothing is printed but words of letters and digits.
+pub(crate) type Tokens = fn(&[(&str, Option<Arg<'_>>)], &[Arg<'_>]) -> bool;
 
 /// Adds what the value of an option does.
 pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);

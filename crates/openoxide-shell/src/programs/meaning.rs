@@ -58,6 +58,8 @@ pub(crate) enum Prints {
     Paths { bare: bool },
     /// Lines that it has read.
     Input,
+    /// Words of letters and digits: names of commits, numbers of processes.
+    Tokens,
 }
 
 impl Meaning {
@@ -87,7 +89,7 @@ impl Meaning {
             Arg::Paths(Paths::Below { roots, .. }) => {
                 self.effects.extend(roots.iter().map(|root| effect(Target::File(root.clone()))));
             }
-            Arg::Paths(Paths::Input { .. }) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);
             }
         }
@@ -105,7 +107,7 @@ impl Meaning {
                 let target = |root: &String| Effect::Writes(Target::File(root.clone()));
                 self.effects.extend(roots.iter().map(target));
             }
-            Arg::Paths(Paths::Input { .. }) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);
                 self.cannot_tell(UNKNOWN_FILE);
             }

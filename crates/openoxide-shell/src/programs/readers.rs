@@ -25,6 +25,7 @@ mod sed;
 mod sed_script;
 mod shells;
 mod tar;
+mod tokens;
 mod tools;
 mod wrappers;
 
@@ -64,6 +65,7 @@ pub(super) use self::{
     sed::sed,
     shells::{bash, posix, zsh},
     tar::tar,
+    tokens::{log, merge_base, pgrep, rev_list, rev_parse},
     tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };

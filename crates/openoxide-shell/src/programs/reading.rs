@@ -118,6 +118,8 @@ struct Reading<'a> {
     strict: bool,
     given_files: bool,
     asked: bool,
+    /// The options, where they decide what is printed.
+    options: Vec<(&'static str, Option<Arg<'a>>)>,
     /// Those of the levels above hold for their options behind a subcommand, too.
     checks: Vec<Check>,
 }
@@ -142,6 +144,7 @@ impl<'a> Reading<'a> {
             strict: false,
             given_files: false,
             asked: false,
+            options: Vec::new(),
             checks: level.check.into_iter().collect(),
         }
     }
@@ -206,6 +209,9 @@ impl<'a> Reading<'a> {
         if self.checks.iter().any(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
             self.asked = true;
+        }
+        if level.tokens.is_some() {
+            self.options.push((option.name, value));
         }
         if let Some(values) = level.values {
             values(&mut self.meaning, option.name, value);
@@ -340,8 +346,12 @@ impl<'a> Reading<'a> {
         if names && self.names {
             self.meaning.read(Arg::Known("."), true);
         }
+        let harmless = self.meaning.class == CommandClass::Harmless;
         self.meaning.prints = match traits {
             _ if names => Prints::Paths { bare: true },
+            _ if harmless && self.level.tokens.is_some_and(|f| f(&self.options, &operands)) => {
+                Prints::Tokens
+            }
             _ if traits.passes
                 && !self.cuts
                 && self.understood

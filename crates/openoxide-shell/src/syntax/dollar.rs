@@ -94,6 +94,9 @@ impl<'a> Parser<'a> {
         }
         self.pending = outer;
         self.in_substitution = was;
+        if !ends_at_its_parenthesis(self.slice(start, self.at)) {
+            return self.fault();
+        }
         self.expect(")")?;
         Ok(list)
     }
@@ -235,6 +238,15 @@ impl<'a> Parser<'a> {
         self.at += if *form == Form::Names { 1 } else { 2 };
         Ok(Vec::new())
     }
+}
+
+/// Says whether bash ends a substitution of this text where its commands end. After `$((` it looks for arithmetic first: it
+/// counts parentheses and quotes, and has no idea of `case` and comments.
+fn ends_at_its_parenthesis(text: &str) -> bool {
+    !text.starts_with('(')
+        || !text.contains(['\'', '"', '\\', '`', '#'])
+            && !text.contains("case")
+            && !text.contains("<<")
 }
 
 /// Says whether a list is nothing but one pipeline of simple commands.

@@ -2,7 +2,7 @@
 
 use openoxide_protocol::Span;
 
-use super::{Source, Walk, environment, expand::Text, state::Certain};
+use super::{Source, Walk, braces, environment, expand::Text, state::Certain};
 use crate::{
     findings::Code,
     programs::Paths,
@@ -11,6 +11,10 @@ use crate::{
 
 /// Longer values are not kept: put together again and again, they would grow without end.
 const LONGEST: usize = 2048;
+/// A loop with more rounds is walked once for all of them.
+const MOST_ROUNDS: usize = 16;
+/// So is one in a longer text: bytes, times rounds.
+const MOST_REPEATED: usize = 32 * 1024;
 
 /// What is known of a value that is assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +112,7 @@ impl Walk<'_> {
             self.opaque(text, span, Code::Evaluated);
         }
         if name == "CDPATH" {
-            self.state.bases.lose();
+            self.state.lose_place();
             self.seen.moved = true;
             self.seen.moves |= self.repeats > 0;
         }
@@ -122,9 +126,22 @@ impl Walk<'_> {
                 let numbers = elements.iter().all(|word| word.plain().is_some_and(is_number));
                 return if numbers { Value::Number } else { Value::Text };
             }
-            _ => {}
+            pieces => {
+                if let Some(paths) = self.named_files(pieces) {
+                    return Value::Files(paths);
+                }
+            }
         }
         self.text_value(&self.expand_quoted(word))
+    }
+
+    /// Returns the files that a program names, if its output is all that is assigned.
+    fn named_files(&self, pieces: &[Piece<'_>]) -> Option<Paths> {
+        match pieces {
+            [Piece::Command(list)] => self.output(list),
+            [Piece::Quoted(inner)] => self.named_files(inner),
+            _ => None,
+        }
     }
 
     /// Returns what is known of a value from the text that it was expanded to.
@@ -137,20 +154,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks the head of `for name in words`.
+    /// Walks the head of `for name in words`. Returns the values, if they are known and few.
     pub(super) fn for_words<'a>(
         &mut self,
         source: Source<'a, '_>,
         name: &str,
         words: Option<&[Word<'a>]>,
-    ) {
+    ) -> Option<Vec<String>> {
         let (mut numbers, mut full) = (words.is_some(), true);
-        let files = words.and_then(|words| self.files(words));
         for word in words.unwrap_or_default() {
             self.visit_word(source, word);
             numbers &= self.expand_all(word, &mut |text| text.is_numbers());
             full &= self.expand_all(word, &mut |text| text.is_one_number());
         }
+        let files = words.and_then(|words| self.files(words));
         self.check_value(name, &Value::Text, Span::default(), name);
         self.assign(
             name,
@@ -161,6 +178,28 @@ impl Walk<'_> {
                 (false, _, None) => Value::Text,
             },
         );
+        let keeps = self.state.variables.get(name).is_some();
+        words.filter(|_| keeps).and_then(|words| self.few_values(words, source.text.len()))
+    }
+
+    /// Returns the words, if they are known and so few that walking `length` bytes for each costs little. What is few must
+    /// not depend on what is known: a second walk knows less than the first, and must not go where that one did not.
+    fn few_values(&self, words: &[Word<'_>], length: usize) -> Option<Vec<String>> {
+        let rounds = self.rounds.saturating_mul(width(words));
+        if rounds > MOST_ROUNDS || rounds.saturating_mul(length) > MOST_REPEATED {
+            return None;
+        }
+        let mut values = Vec::new();
+        let known = words.iter().all(|word| {
+            self.expand_all(word, &mut |text| match text.known() {
+                Some(value) if !value.is_empty() => {
+                    values.push(value.to_owned());
+                    true
+                }
+                _ => false,
+            })
+        });
+        (known && !values.is_empty()).then_some(values)
     }
 
     /// Returns the files that these words name, if they are known names or one pattern.
@@ -189,4 +228,9 @@ impl Walk<'_> {
 /// Says whether `text` is a number, or nothing that arithmetic would look up.
 pub(super) fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b" +-.,:%".contains(&byte))
+}
+
+/// Returns how many words these are once their braces are expanded.
+pub(super) fn width(words: &[Word<'_>]) -> usize {
+    words.iter().map(|word| braces::width(&word.pieces)).sum()
 }

@@ -45,10 +45,11 @@ impl Bases {
         *self = Self { start: false, others: Vec::new(), lost: true };
     }
 
-    /// The working directory is one of `directories` from here on.
-    pub(super) fn set(&mut self, directories: Vec<AbsPath>) {
-        *self = Self { start: false, others: Vec::new(), lost: false };
-        directories.into_iter().for_each(|directory| self.add(directory));
+    /// The working directory is one of `directories` from here on. The script starts in `start`.
+    pub(super) fn set(&mut self, directories: Vec<AbsPath>, start: &AbsPath) {
+        *self = Self { start: directories.contains(start), others: Vec::new(), lost: false };
+        let others = directories.into_iter().filter(|directory| directory != start);
+        others.for_each(|directory| self.add(directory));
     }
 
     /// Adds the possibilities of another branch.

@@ -21,6 +21,11 @@ pub(super) fn may_expand(pieces: &[Piece<'_>]) -> bool {
     plain("{") && plain("}") && (plain(",") || plain(".."))
 }
 
+/// Returns how many words these pieces make; where that is not certain, one.
+pub(super) fn width(pieces: &[Piece<'_>]) -> usize {
+    if may_expand(pieces) { expanded(pieces).map_or(1, |words| words.len()) } else { 1 }
+}
+
 /// Returns the words that these pieces make, or nothing where that is not certain.
 pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'p, 'a>>>> {
     let mut parts = Vec::new();
@@ -30,6 +35,9 @@ pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'
             piece if grows(piece) => return None,
             piece => parts.push(Part::Piece(piece)),
         }
+    }
+    if parts.split(|part| is(part, '{')).skip(1).all(begins_with_name) {
+        return Some(vec![parts]);
     }
     // Each group is one level of recursion, and doubles the words at least.
     let groups = parts.iter().filter(|part| is(part, '{')).count();
@@ -46,6 +54,15 @@ fn grows(piece: &Piece<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Says whether these parts begin with a name and a closing brace, and no other brace stands behind them: so they do after
+/// each opening brace where nothing expands, as in `@{upstream}..HEAD`.
+fn begins_with_name(parts: &[Part<'_, '_>]) -> bool {
+    let is_name = |part: &&Part<'_, '_>| matches!(part, Part::Letter(letter) if letter.is_ascii_alphanumeric());
+    let name = parts.iter().take_while(is_name).count();
+    let braces = parts.iter().filter(|part| is(part, '}')).count();
+    name > 0 && braces == 1 && parts.get(name).is_some_and(|part| is(part, '}'))
 }
 
 fn expand<'p, 'a>(parts: &[Part<'p, 'a>], depth: u8) -> Option<Vec<Vec<Part<'p, 'a>>>> {

@@ -114,7 +114,7 @@ impl Walk<'_> {
                 let path = path.to_owned();
                 self.change_directory(&path);
             }
-            _ => self.state.bases.lose(),
+            _ => self.state.lose_place(),
         }
         Some(before)
     }
@@ -122,7 +122,7 @@ impl Walk<'_> {
     fn move_anywhere(&mut self) {
         self.seen.moved = true;
         self.seen.moves |= self.repeats > 0;
-        self.state.bases.lose();
+        self.state.lose_place();
     }
 
     fn exec_builtin(&mut self, call: &Call<'_>) {
@@ -173,7 +173,7 @@ impl Walk<'_> {
             self.facts.accesses.extend(paths.into_iter().map(openoxide_protocol::Access::Read));
         }
         self.assign_anything();
-        self.state.bases.lose();
+        self.state.lose_place();
         self.opaque(call.text, call.span, Code::Evaluated);
     }
 

@@ -2,7 +2,12 @@
 
 use openoxide_protocol::Span;
 
-use super::{Source, Walk, assign::Value, state::State};
+use super::{
+    Source, Walk,
+    assign::{Value, width},
+    state::{Certain, State},
+    told::Told,
+};
 use crate::syntax::tree::{Command, Compound, List, Test, Word};
 
 impl Walk<'_> {
@@ -22,22 +27,24 @@ impl Walk<'_> {
                 self.repeated(|walk| walk.round(source, condition, body, *until));
             }
             Compound::For { name, words, body, select } => {
-                self.for_words(source, name, words.as_deref());
+                let values = self.for_words(source, name, words.as_deref());
                 if *select {
                     self.assign("REPLY", Value::Text);
                 }
-                self.repeated(|walk| {
-                    let failed = walk.list(source, body);
-                    walk.settle(failed);
+                let was = self.rounds;
+                self.rounds = was.saturating_mul(width(words.as_deref().unwrap_or_default()));
+                self.repeated(|walk| match values.filter(|_| !*select) {
+                    Some(values) => walk.each_round(source, name, values, body),
+                    None => walk.body(source, body),
                 });
+                self.rounds = was;
                 self.state.variables.forget(name);
             }
             Compound::ForArithmetic { parts, body } => {
                 let whole = self.span(source, Span::new(0, source.text.len()));
                 self.repeated(|walk| {
                     parts.iter().for_each(|part| walk.arithmetic(source, part, whole));
-                    let failed = walk.list(source, body);
-                    walk.settle(failed);
+                    walk.body(source, body);
                 });
             }
             Compound::Case { word, arms } => {
@@ -98,12 +105,37 @@ impl Walk<'_> {
         }
     }
 
+    fn body<'a>(&mut self, source: Source<'a, '_>, body: &List<'a>) {
+        let failed = self.list(source, body);
+        self.settle(failed);
+    }
+
+    /// Walks the body of a loop once for each value of its variable. Nothing but the value is certain of any round.
+    fn each_round<'a>(
+        &mut self,
+        source: Source<'a, '_>,
+        name: &str,
+        values: Vec<String>,
+        body: &List<'a>,
+    ) {
+        let (start, mut end) = (self.state.clone(), State { ended: true, ..State::default() });
+        let mut told = Told::after(&self.facts);
+        for value in values {
+            self.state = start.clone();
+            self.state.variables.set(name, Certain::Text(value));
+            self.body(source, body);
+            told.drop_repeated(&mut self.facts);
+            end.merge(std::mem::take(&mut self.state));
+        }
+        self.state = end;
+    }
+
     /// Drops what another round, or another call, may have changed before it comes here.
     fn forget_what_changes(&mut self) {
         let known = &self.known;
         self.state.variables.retain(|name, _| known.assigned_once(name));
         if self.known.moves {
-            self.state.bases.lose();
+            self.state.lose_place();
         }
     }
 
@@ -181,7 +213,7 @@ impl Walk<'_> {
         self.repeats += 1;
         self.forget_what_changes();
         if self.known.moved {
-            self.state.bases.lose();
+            self.state.lose_place();
         }
         walk(self);
         self.repeats -= 1;

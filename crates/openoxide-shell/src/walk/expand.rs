@@ -102,6 +102,13 @@ impl Text {
         self.paths.as_ref()
     }
 
+    /// Adds text that the script does not show, in one word or in many.
+    fn unknown(&mut self, one_word: bool) {
+        self.gap(true);
+        self.tainted = true;
+        self.many |= !one_word;
+    }
+
     fn gap(&mut self, wordy: bool) {
         self.gaps.push(self.text.len());
         self.wordy |= wordy;
@@ -173,11 +180,12 @@ impl Walk<'_> {
     }
 
     fn expand(&self, pieces: &[Piece<'_>]) -> Text {
-        if let Some(paths) = self.files_of(pieces) {
-            let paths = Some(paths);
-            return Text { many: true, tainted: true, wordy: true, paths, ..Text::default() };
-        }
         let mut text = Text::default();
+        if let Some(paths) = self.files_of(pieces) {
+            text.paths = Some(paths);
+            text.unknown(matches!(pieces, [Piece::Quoted(_)]));
+            return text;
+        }
         for (index, piece) in pieces.iter().enumerate() {
             match piece {
                 Piece::Plain(plain) => self.plain(plain, index, pieces.len(), false, &mut text),
@@ -193,12 +201,15 @@ impl Walk<'_> {
 
     /// Returns the files that a word stands for that is one variable and nothing else.
     fn files_of(&self, pieces: &[Piece<'_>]) -> Option<Paths> {
+        if self.are_tokens(pieces) {
+            return Some(Paths::Tokens);
+        }
         let parameter = match pieces {
             // A pipe, and no file at all.
             [Piece::Process(list)] if !list.is_empty() => {
                 return Some(Paths::Below { roots: Vec::new(), bare: false });
             }
-            [Piece::Command(list)] => return self.output(list),
+            [Piece::Command(list)] => return self.output(list).map(|paths| paths.read(false)),
             [Piece::Parameter(parameter)] => parameter,
             [Piece::Quoted(inner)] => match inner.as_slice() {
                 [Piece::Parameter(parameter)] => parameter,
@@ -215,11 +226,31 @@ impl Walk<'_> {
         }
     }
 
+    /// Says whether a word is made of tokens, and of what git lets stand beside the name of a commit: `$base..HEAD`. Without
+    /// its tokens it must not look like an option.
+    fn are_tokens(&self, pieces: &[Piece<'_>]) -> bool {
+        let beside = |text: &str| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".~^".contains(&byte))
+        };
+        let unknown = pieces.iter().filter(|piece| !matches!(piece, Piece::Plain(_)));
+        unknown.count() > 0
+            && !self.globs_changed()
+            && pieces.iter().all(|piece| match piece {
+                Piece::Plain(text) => beside(text),
+                Piece::Quoted(inner) => inner.is_empty() || self.are_tokens(inner),
+                Piece::Command(list) => self.output(list) == Some(Paths::Tokens),
+                Piece::Parameter(parameter) => {
+                    self.lookup(parameter) == Lookup::Files(Paths::Tokens)
+                }
+                _ => false,
+            })
+    }
+
     /// Returns which files the output of a substitution names, if that is known.
-    fn output(&self, list: &List<'_>) -> Option<Paths> {
+    pub(super) fn output(&self, list: &List<'_>) -> Option<Paths> {
         let place = std::ptr::from_ref(list).addr();
         let found = self.substituted.iter().find(|(at, _)| *at == place);
-        found.filter(|_| !self.globs_changed()).map(|(_, paths)| paths.clone().read(false))
+        found.filter(|_| !self.globs_changed()).map(|(_, paths)| paths.clone())
     }
 
     /// Says whether the script changes which files a pattern matches.

@@ -27,8 +27,8 @@ impl Walk<'_> {
             None => None,
         };
         match bases {
-            Some(bases) => self.state.bases.set(bases),
-            None => self.state.bases.lose(),
+            Some(bases) => self.state.enter(bases, self.setting.cwd),
+            None => self.state.lose_place(),
         }
     }
 }

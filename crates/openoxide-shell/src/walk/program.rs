@@ -81,7 +81,7 @@ impl Walk<'_> {
         }
         self.state.variables.clear();
         if self.known.moves || self.seen.moves {
-            self.state.bases.lose();
+            self.state.lose_place();
         }
         let before = self.state.clone();
         let failed = self.run_named(call, name, meaning);
@@ -216,6 +216,7 @@ impl Walk<'_> {
         match meaning.prints {
             Prints::Anything => None,
             Prints::Input => self.inherited(call),
+            Prints::Tokens => Some(Paths::Tokens),
             Prints::Paths { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {

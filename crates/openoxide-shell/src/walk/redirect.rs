@@ -1,9 +1,12 @@
 //! What redirections read, write and reach.
 
-use openoxide_protocol::{Access, Span, Touch};
+use openoxide_protocol::{Access, PathAccess, Span, Touch};
 
 use super::{Source, Walk, assign::Value, expand::Text};
-use crate::syntax::tree::{Redirect, Target, Word};
+use crate::{
+    programs::Paths,
+    syntax::tree::{Redirect, Target, Word},
+};
 
 impl Walk<'_> {
     /// Walks a redirection.
@@ -49,8 +52,30 @@ impl Walk<'_> {
     fn open(&mut self, word: &Word<'_>, text: &str, span: Span, write: bool) {
         match self.target(word) {
             Some(target) => self.touch(&target, text, span, write),
+            None if !write && self.read_one(word, span) => {}
             None => self.opaque_redirect(text, span),
         }
+    }
+
+    /// Reads one of the files whose names a word may be, if it is known which these are.
+    fn read_one(&mut self, word: &Word<'_>, span: Span) -> bool {
+        let mut found = None;
+        self.expand_all(word, &mut |text: &Text| {
+            found = text.paths().cloned();
+            true
+        });
+        let (roots, pattern) = match found {
+            Some(Paths::Below { roots, .. }) => (roots, false),
+            Some(Paths::Pattern(pattern)) => (vec![pattern], true),
+            _ => return false,
+        };
+        for root in roots {
+            let Some(paths) = self.paths(&root, span) else { return false };
+            let touch = Touch::Program;
+            let paths = paths.into_iter().map(|path| PathAccess { touch, pattern, ..path });
+            self.facts.accesses.extend(paths.map(Access::Read));
+        }
+        true
     }
 
     /// Returns the one path that a word of a redirection names.

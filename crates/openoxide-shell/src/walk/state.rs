@@ -1,5 +1,7 @@
 //! What is certain at one place of the script.
 
+use openoxide_protocol::AbsPath;
+
 use super::bases::Bases;
 use crate::programs::Paths;
 
@@ -28,6 +30,18 @@ pub(super) enum Certain {
 }
 
 impl State {
+    /// The working directory is one of `directories` from here on. The script starts in `start`.
+    pub(super) fn enter(&mut self, directories: Vec<AbsPath>, start: &AbsPath) {
+        self.bases.set(directories, start);
+        self.variables.forget_printed();
+    }
+
+    /// Any directory may be the working directory from here on.
+    pub(super) fn lose_place(&mut self) {
+        self.bases.lose();
+        self.variables.forget_printed();
+    }
+
     /// Keeps what is certain both here and there.
     pub(super) fn merge(&mut self, other: Self) {
         if other.ended {
@@ -54,6 +68,11 @@ impl Variables {
 
     pub(super) fn forget(&mut self, name: &str) {
         self.0.retain(|(key, _)| key != name);
+    }
+
+    /// Drops names of files that a program has printed: elsewhere they are names of other files.
+    fn forget_printed(&mut self) {
+        self.retain(|_, value| !matches!(value, Certain::Files(paths) if !paths.is_listed()));
     }
 
     pub(super) fn clear(&mut self) {

@@ -2,7 +2,11 @@
 
 use openoxide_protocol::Span;
 
-use super::{Source, Walk, assign::Value, expand::Lookup};
+use super::{
+    Source, Walk,
+    assign::{Value, is_number},
+    expand::Lookup,
+};
 use crate::{
     findings::Code,
     syntax::{
@@ -65,25 +69,31 @@ impl Walk<'_> {
     }
 
     fn visit_elements<'a>(&mut self, source: Source<'a, '_>, elements: &[Word<'a>]) {
+        // They are put into the array one by one: a subscript may read, and evaluate, those before it.
+        let texts = self.seen.taints_any() || self.known.taints_any();
+        let dull = !texts && elements.iter().all(is_dull);
         for element in elements {
             self.visit_word(source, element);
             if let Some(Piece::Plain(text)) = element.pieces.first()
                 && text.starts_with('[')
             {
-                self.element_subscript(source, element);
+                self.element_subscript(source, element, dull);
             }
         }
     }
 
     /// Looks at `[subscript]=value` in an array: the subscript is arithmetic, and where it ends is not read exactly.
-    fn element_subscript(&mut self, source: Source<'_, '_>, element: &Word<'_>) {
+    fn element_subscript(&mut self, source: Source<'_, '_>, element: &Word<'_>, dull: bool) {
         let plain = match element.pieces.first() {
             Some(Piece::Plain(text)) => text.split_once(']').map(|(subscript, _)| subscript),
             _ => None,
         };
         let harmless = match plain {
-            Some(subscript) => self.is_plain_text(subscript.trim_start_matches('[')),
-            None => self.is_plain_arithmetic(&element.pieces),
+            Some(subscript) => {
+                let subscript = subscript.trim_start_matches('[');
+                self.is_plain_text(subscript) && (dull || is_number(subscript))
+            }
+            None => dull && self.is_plain_arithmetic(&element.pieces),
         };
         if !harmless {
             let span = self.span(source, element.span);
@@ -127,4 +137,13 @@ impl Walk<'_> {
             Lookup::Tainted => false,
         }
     }
+}
+
+/// Says whether an element of an array is text that stands for itself, and cannot hold a command.
+fn is_dull(element: &Word<'_>) -> bool {
+    let dull = |text: &str| {
+        let value = text.split_once("]=").map_or(text, |(_, value)| value);
+        value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte))
+    };
+    element.plain().is_some_and(dull)
 }

@@ -119,7 +119,18 @@ fn words_are_known_as_far_as_they_are_certain() {
         ("d=a; for i in 1 2; do x $d; d=b; done", &["exec x <*>"]),
         ("d=a; (d=b); x $d; d=c y; z $d", &["exec x a", "exec y", "exec z <*>"]),
         ("d=a; read d; x $d", &["exec read d", "exec x <*>"]),
-        ("for i in 1 2; do x a$i; done; y $i", &["exec x a<?>", "exec y <*>"]),
+        ("for i in 1 2; do x a$i; done; y $i", &["exec x a1", "exec x a2", "exec y <*>"]),
+        (
+            "for i in a b; do for j in c d; do x $i$j; y; done; done",
+            &["exec x ac", "exec y", "exec x ad", "exec x bc", "exec x bd"],
+        ),
+        ("for i in a \"\"; do x $i; done", &["exec x <*>"]),
+        ("for i in a b; do x $y; y=$i; done", &["exec x <*>"]),
+        (
+            "y=c; for i in a b; do x $y; eval \"y=$i\"; done",
+            &["exec x <*>", "exec eval y=a", "exec eval y=b"],
+        ),
+        ("for i in {1..17}; do x $i; done", &["exec x <?>"]),
         ("for i in $(seq 3); do x $i; done", &["exec seq 3", "exec x <*>"]),
         (
             "n=$(wc -l < f); x $n $(seq 3)",
@@ -188,7 +199,10 @@ fn relative_paths_count_from_where_the_script_has_gone() {
         ("cd \"$d\" && x > b", &["exec cd <?>", "opaque > b", "exec x"]),
         ("cd -P a && x > b", &["exec cd -P a", "opaque > b", "exec x"]),
         ("cd - && x > /b", &["exec cd -", "edit /b", "exec x"]),
-        ("for i in a b; do cd $i; x > y; done", &["exec cd <*>", "opaque > y", "exec x"]),
+        (
+            "for i in a b; do cd $i; x > y; done",
+            &["exec cd a", "opaque > y", "exec x", "exec cd b"],
+        ),
     ]);
 }
 

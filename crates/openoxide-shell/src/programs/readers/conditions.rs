@@ -24,13 +24,14 @@ pub(in super::super) fn test(_: &Level, arguments: Arguments<'_>, from: usize) -
 
 /// Returns the words; one that is the name of some file is one word.
 fn words(arguments: Arguments<'_>, from: usize) -> Vec<Word<'_>> {
-    let word = |arg| match arg {
+    let word = |(arg, written)| match arg {
         Arg::Known(text) => Word::Known(text),
         Arg::Paths(Paths::Below { bare: false, .. }) => Word::Begins(""),
+        Arg::Paths(_) => written,
         Arg::Begins(text) => Word::Begins(text),
-        Arg::Paths(_) | Arg::Many => Word::Many,
+        Arg::Many => Word::Many,
     };
-    arguments.iter(from).map(word).collect()
+    arguments.iter(from).zip(arguments.words.iter().skip(from)).map(word).collect()
 }
 
 fn judge(words: &[Word<'_>]) -> Option<Known> {

@@ -2,7 +2,7 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{Arg, Meaning};
+use super::super::{Arg, Meaning, Paths};
 
 /// Adds what an operand reads. Which operands are paths is for the repository to say, so each counts as one but for
 /// the plainest revisions; of `REVISION:PATH` it is the path.
@@ -34,6 +34,7 @@ fn read(meaning: &mut Meaning, path: &str, lists: bool) {
 
 fn unknown_path(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
     match arg {
+        Arg::Paths(Paths::Tokens) => {}
         Arg::Known(_) | Arg::Paths(_) => meaning.read(arg, lists),
         Arg::Begins(_) | Arg::Many => meaning.lower(CommandClass::Unknown),
     }

@@ -1,0 +1,1 @@
+for z in $;do 1 "$((case "" in []);;*)'$(o)';esac))";done

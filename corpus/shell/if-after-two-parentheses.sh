@@ -1,0 +1,1 @@
+v "$(()&if then case $ in i)case $ in H)" ";esac;esac;fi)"
