@@ -202,6 +202,12 @@ fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
     // `exec` makes a path of what it was given; and the name that a program sees may be any (`exec -a`).
     let whole = first.contains('/') && (path.ends_with(first) || !is_of_system(path));
     names.push(if whole { first.clone() } else { base_name(path).to_owned() });
+    if !whole && !is_of_system(path) {
+        // `exec -a NAME a/b`: the name tells nothing, and the path begins wherever the shell was.
+        names.extend(
+            path.match_indices('/').filter_map(|(at, _)| path.get(at + 1..)).map(str::to_owned),
+        );
+    }
     Some(Started { names, arguments: arguments.to_vec(), by })
 }
 
