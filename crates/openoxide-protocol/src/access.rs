@@ -132,6 +132,9 @@ pub struct PathAccess {
     /// It is a pattern of the shell: the files that match it are meant.
     #[serde(default, skip)]
     pub pattern: bool,
+    /// It is a directory: files below it are meant, whose names another program has printed.
+    #[serde(default, skip)]
+    pub printed: bool,
     /// Where it stands in the script.
     #[serde(default, skip)]
     pub span: Span,
@@ -148,6 +151,7 @@ impl PathAccess {
             written,
             touch: Touch::default(),
             pattern: false,
+            printed: false,
             span: Span::default(),
         }
     }

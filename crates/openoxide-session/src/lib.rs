@@ -12,6 +12,7 @@ mod facts;
 mod ids;
 mod patterns;
 mod present;
+mod printed;
 mod repository;
 mod resolve;
 mod settings;

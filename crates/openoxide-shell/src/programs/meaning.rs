@@ -47,6 +47,19 @@ pub(crate) enum Target {
     File(String),
     /// The files that match this pattern.
     Pattern(String),
+    /// Files below this directory, whose names another program has printed.
+    Printed(String),
+}
+
+impl Target {
+    /// Returns some of the files below `root`; what a program has printed lies below a whole path.
+    fn below(root: &str) -> Self {
+        if root.starts_with('/') {
+            Self::Printed(root.to_owned())
+        } else {
+            Self::File(root.to_owned())
+        }
+    }
 }
 
 /// What a command prints.
@@ -87,7 +100,7 @@ impl Meaning {
                 self.effects.push(effect(Target::Pattern(pattern.clone())));
             }
             Arg::Paths(Paths::Below { roots, .. }) => {
-                self.effects.extend(roots.iter().map(|root| effect(Target::File(root.clone()))));
+                self.effects.extend(roots.iter().map(|root| effect(Target::below(root))));
             }
             Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);
@@ -104,7 +117,7 @@ impl Meaning {
                 self.effects.push(Effect::Writes(Target::Pattern(pattern.clone())));
             }
             Arg::Paths(Paths::Below { roots, .. }) => {
-                let target = |root: &String| Effect::Writes(Target::File(root.clone()));
+                let target = |root: &String| Effect::Writes(Target::below(root));
                 self.effects.extend(roots.iter().map(target));
             }
             Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {

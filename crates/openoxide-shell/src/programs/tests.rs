@@ -84,7 +84,7 @@ fn show_effects(meaning: &Meaning) -> String {
 }
 
 fn show_target(target: &Target) -> &str {
-    let (Target::File(text) | Target::Pattern(text)) = target;
+    let (Target::File(text) | Target::Pattern(text) | Target::Printed(text)) = target;
     text
 }
 

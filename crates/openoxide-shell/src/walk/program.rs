@@ -189,15 +189,17 @@ impl Walk<'_> {
         touch: Touch,
         class: CommandClass,
     ) {
-        let (Target::File(text) | Target::Pattern(text)) = target;
+        let (Target::File(text) | Target::Pattern(text) | Target::Printed(text)) = target;
         let moved = match &meaning.place {
             Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
             _ => text,
         };
-        let pattern = matches!(target, Target::Pattern(_));
+        let (pattern, printed) =
+            (matches!(target, Target::Pattern(_)), matches!(target, Target::Printed(_)));
         match self.paths(moved, call.span) {
             Some(paths) => {
-                let paths = paths.into_iter().map(|path| PathAccess { touch, pattern, ..path });
+                let paths =
+                    paths.into_iter().map(|path| PathAccess { touch, pattern, printed, ..path });
                 self.facts.accesses.extend(paths.map(access));
             }
             // What is known to be harmless must be known to read nothing else.
@@ -220,8 +222,8 @@ impl Walk<'_> {
             Prints::Paths { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {
-                    let (Effect::Reads(Target::File(text)) | Effect::Lists(Target::File(text))) =
-                        effect
+                    let (Effect::Reads(Target::File(text) | Target::Printed(text))
+                    | Effect::Lists(Target::File(text) | Target::Printed(text))) = effect
                     else {
                         return None;
                     };

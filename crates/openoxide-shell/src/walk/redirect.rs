@@ -72,7 +72,9 @@ impl Walk<'_> {
         for root in roots {
             let Some(paths) = self.paths(&root, span) else { return false };
             let touch = Touch::Program;
-            let paths = paths.into_iter().map(|path| PathAccess { touch, pattern, ..path });
+            let printed = !pattern && root.starts_with('/');
+            let paths =
+                paths.into_iter().map(|path| PathAccess { touch, pattern, printed, ..path });
             self.facts.accesses.extend(paths.map(Access::Read));
         }
         true

@@ -78,20 +78,37 @@ pub(in super::super) fn rev_list(options: &Options<'_>, _: &[Arg<'_>]) -> bool {
     options.iter().all(|(name, _)| choose(name))
 }
 
-/// `git rev-parse`: what it does not understand it prints as it stands, and the end of a range with a `^` before it.
+/// `git rev-parse`: what it does not understand it prints as it stands, which can be the name of a file, and the end of a range
+/// with a `^` before it. So it must be the usual names of commits.
 pub(in super::super) fn rev_parse(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
     let mut meaning = Meaning::of(CommandClass::Harmless);
-    let plain = |text: &str| {
-        text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '@')
-            && !text.contains("..")
-            && !text.contains("^@")
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@~^{}/._-".contains(&byte))
-    };
-    let named = |arg| matches!(arg, Arg::Known(text) if plain(text) || matches!(text, "--short" | "--verify" | "-q" | "--quiet"));
+    let named = |arg| matches!(arg, Arg::Known(text) if is_usual(text) || matches!(text, "--short" | "--verify" | "-q" | "--quiet"));
     if arguments.iter(from).all(named) {
         meaning.prints = Prints::Tokens;
     }
     meaning
+}
+
+/// Says whether this names a commit in nearly every repository, and a file in none.
+fn is_usual(text: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "HEAD",
+        "ORIG_HEAD",
+        "FETCH_HEAD",
+        "MERGE_HEAD",
+        "main",
+        "master",
+        "origin/main",
+        "origin/master",
+        "origin/HEAD",
+        "@",
+    ];
+    let name = text.find(['~', '^', '{']).map_or(text, |at| text.get(..at).unwrap_or(text));
+    let after = text.get(name.len()..).unwrap_or_default();
+    let name = if after.starts_with('{') { name.strip_suffix('@').unwrap_or(name) } else { name };
+    (name.is_empty() || NAMES.contains(&name))
+        && after != "^@"
+        && after.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"~^{}".contains(&byte))
 }
 
 /// `pgrep` without the options that show more than numbers.
