@@ -53,6 +53,14 @@ pub(crate) enum Verb {
         /// The agent: `claude`.
         agent: String,
     },
+    /// Vouch for what this project's own settings would allow, or take it back.
+    Trust(TrustArgs),
+    /// Look at the rules that are in force.
+    #[command(subcommand)]
+    Rules(RulesVerb),
+    /// Look at the settings themselves.
+    #[command(subcommand)]
+    Config(ConfigVerb),
     /// Print the JSON Schema of a shape.
     Schema {
         /// Which shape.
@@ -68,6 +76,47 @@ pub(crate) enum Verb {
     Man {
         /// Which verb.
         verb: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// A directory of the project; this one if none is named.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Show what the settings would allow, and whether somebody vouched for it.
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) show: bool,
+    /// Forget what was said of the project.
+    #[arg(long)]
+    pub(crate) revoke: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum RulesVerb {
+    /// List every rule, the most precedent layer first.
+    List {
+        #[command(flatten)]
+        policy: PolicyArgs,
+        /// Say where each rule stands.
+        #[arg(long)]
+        origins: bool,
+        /// One rule a line, as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ConfigVerb {
+    /// List the files that are looked for, the most precedent first, and what became of each.
+    Path {
+        /// The directory that relative paths count from.
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        /// One file a line, as JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -98,6 +147,18 @@ pub(crate) struct PolicyArgs {
     /// The directory that relative paths count from.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// A rule that allows, such as `Bash(npm run *)`; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// A rule that asks; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) ask: Vec<String>,
+    /// A rule that denies; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
+    /// Another directory that counts as the project's; repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
 }
 
 fn mode(word: &str) -> Result<PermissionMode, String> {

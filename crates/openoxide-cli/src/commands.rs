@@ -2,8 +2,11 @@
 
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod config;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod hook;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod trust;

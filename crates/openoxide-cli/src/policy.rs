@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use openoxide_permission::Context;
-use openoxide_protocol::{AbsPath, PermissionMode};
+use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, parse};
+use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 use openoxide_session::Place;
 use openoxide_store::{Environment, Loaded, Source, load, load_fresh, project_root, sources};
 
@@ -33,13 +33,18 @@ impl World {
         let project =
             if hermetic { cwd.clone() } else { project_root(&cwd, environment.home.as_ref()) };
         let sources = if hermetic { named(args)? } else { sources(&environment, &project) };
-        let loaded = if fresh {
-            load_fresh(&sources, environment.home.as_ref())
+        let named = named_rules(args, &cwd, environment.home.as_ref())?;
+        let mut loaded = if fresh || !named.rules.is_empty() {
+            load_fresh(&sources, &environment, &[named])
         } else {
             load(&sources, &environment)
         };
-        let mode = args.mode.or(loaded.policy.mode()).unwrap_or_default();
-        Ok(Self { loaded, mode, cwd, home: environment.home, roots: roots(project), hermetic })
+        let mode = mode(args, &mut loaded);
+        let mut roots = roots(project);
+        for directory in &args.add_dir {
+            roots.extend(self::roots(self::directory(Some(directory))?));
+        }
+        Ok(Self { loaded, mode, cwd, home: environment.home, roots, hermetic })
     }
 
     /// Returns the context of decisions in the directory of the arguments.
@@ -85,6 +90,37 @@ impl World {
     }
 }
 
+/// Returns the mode that counts: a person's choice, or the policy's, unless an administrator has taken it away.
+fn mode(args: &PolicyArgs, loaded: &mut Loaded) -> PermissionMode {
+    let wanted = args.mode.or(loaded.policy.mode()).unwrap_or_default();
+    let mode = loaded.policy.permitted(wanted);
+    if mode != wanted {
+        let (wanted, mode) = (wanted.as_str(), mode.as_str());
+        let note =
+            format!("the managed policy does not let anybody choose `{wanted}`: `{mode}` counts");
+        loaded.notes.push(note);
+    }
+    mode
+}
+
+/// Returns the layer of the rules that stand on the command line.
+fn named_rules(args: &PolicyArgs, cwd: &AbsPath, home: Option<&AbsPath>) -> Result<Layer, String> {
+    let mut rules = Vec::new();
+    let lists =
+        [(Effect::Deny, &args.deny), (Effect::Ask, &args.ask), (Effect::Allow, &args.allow)];
+    for (effect, texts) in lists {
+        for text in texts {
+            let rule = parse(text, effect, Anchors { home, base: cwd });
+            rules.push(rule.map_err(|error| {
+                let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
+                format!("`--{} {text}`: {}{help}", effect.as_str(), error.message)
+            })?);
+        }
+    }
+    let combining = Combining::Strictest;
+    Ok(Layer { kind: LayerKind::Cli, file: None, combining, rules, mode: None })
+}
+
 fn named(args: &PolicyArgs) -> Result<Vec<Source>, String> {
     let absolute = |path: &std::path::PathBuf| {
         std::path::absolute(path).map(Source::named).map_err(|error| error.to_string())
@@ -105,7 +141,7 @@ pub(crate) fn roots(project: AbsPath) -> Vec<AbsPath> {
 }
 
 /// Returns the directory that a person named, or the one that the program was started in.
-fn directory(named: Option<&Path>) -> Result<AbsPath, String> {
+pub(crate) fn directory(named: Option<&Path>) -> Result<AbsPath, String> {
     let path = std::path::absolute(named.unwrap_or(Path::new(".")))
         .map_err(|error| format!("the working directory is not known: {error}"))?;
     let text = path.to_str().ok_or_else(|| format!("`{}` is not UTF-8", path.display()))?;

@@ -33,6 +33,7 @@ fn rule(access: &Access, why: Why) -> Option<String> {
         | Why::Opaque
         | Why::Secret
         | Why::Protected
+        | Why::ForAPerson
         | Why::Carried
         | Why::Harmless
         | Why::Inside

@@ -419,6 +419,9 @@ fn above_the_floor(mode: PermissionMode, access: &Access, outcome: Outcome) -> O
         Access::Edit(path) if path.spellings().any(safety_floor::is_protected) => {
             ask(Why::Protected)
         }
+        Access::Exec(exec) if safety_floor::answers_for_a_person(&exec.argv) => {
+            ask(Why::ForAPerson)
+        }
         Access::Read(path)
             if path.touch != Touch::Names
                 && mode != PermissionMode::BypassPermissions

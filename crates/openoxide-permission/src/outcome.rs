@@ -29,6 +29,8 @@ pub enum Why {
     Secret,
     /// It steers shells, tools or agents.
     Protected,
+    /// It would answer in a person's place.
+    ForAPerson,
 }
 
 /// The decision on one access, before it is put into words.

@@ -41,6 +41,7 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
         (Why::Opaque, _) => format!("`{what}` was not understood"),
         (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
         (Why::Secret, _) => format!("`{what}` usually holds secrets"),
+        (Why::ForAPerson, _) => format!("`{what}` would answer in a person's place"),
         (Why::Protected, _) => format!("`{what}` steers shells, tools or agents"),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It looks at paths here; what it looks at in commands comes as findings from the shell analysis.
 
-use openoxide_protocol::AbsPath;
+use openoxide_protocol::{AbsPath, Word, Words};
 
 /// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.
 #[must_use]
@@ -260,11 +260,83 @@ const PROTECTED_PLACES: &[Place] = &[
     Place("etc", Some("shadow")),
     Place("etc", Some("sudoers")),
     Place("etc", Some("sudoers.d")),
+    Place("state", Some("openoxide")),
 ];
+
+/// What this program does for everybody: it looks, or judges anew.
+const LOOKS: &[&str] = &[
+    "audit",
+    "check",
+    "completions",
+    "config",
+    "doctor",
+    "explain",
+    "help",
+    "hook",
+    "man",
+    "pending",
+    "run",
+    "sandbox",
+    "schema",
+];
+/// With these it judges by a policy of the caller's own.
+const LOOSENS: &[&str] = &["--policy", "--mode", "--allow", "--add-dir"];
+
+/// Says whether a command could answer in a person's place: it starts this very program for more than to look.
+#[must_use]
+pub fn answers_for_a_person(argv: &Words) -> bool {
+    let name = argv.known(0).and_then(|name| name.rsplit('/').next());
+    if name != Some("openoxide") {
+        return false;
+    }
+    let words = || argv.iter().skip(1);
+    let is_option = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-'));
+    let verb = words().find(|word| !is_option(word));
+    let looks = match verb {
+        Some(Word::Known("rules")) => words().any(|word| word == Word::Known("list")),
+        Some(Word::Known(verb)) => LOOKS.contains(&verb),
+        Some(_) => false,
+        None => true,
+    };
+    let loosens = |word| match word {
+        Word::Known(text) => LOOSENS.iter().any(|option| text.starts_with(option)),
+        Word::Begins(_) | Word::Many => true,
+    };
+    !looks || verb == Some(Word::Known("run")) && words().any(loosens)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_cannot_answer_for_a_person() {
+        let words = |text: &str| -> Words { text.split(' ').collect() };
+        for own in [
+            "openoxide trust",
+            "/usr/bin/openoxide approve 7",
+            "openoxide --color never deny 7",
+            "openoxide grants revoke",
+            "openoxide rules add x",
+            "openoxide run --mode bypass_permissions -c x",
+            "openoxide run --allow=Bash -c x",
+        ] {
+            assert!(answers_for_a_person(&words(own)), "{own}");
+        }
+        for other in [
+            "openoxide",
+            "openoxide --version",
+            "openoxide check -c x",
+            "openoxide rules list",
+            "openoxide run -c x",
+            "git trust",
+        ] {
+            assert!(!answers_for_a_person(&words(other)), "{other}");
+        }
+        let mut unknown = words("openoxide");
+        unknown.push_many();
+        assert!(answers_for_a_person(&unknown));
+    }
 
     fn check(is: fn(&AbsPath) -> bool, yes: &[&str], no: &[&str]) {
         for path in yes {

@@ -53,6 +53,8 @@ const MAX_RULES: usize = 1 << 24;
 const EXACT: u8 = 0x80;
 /// Marks the kind of a rule about every path there is.
 const BARE: u8 = 0x40;
+/// Marks the mode of a policy that takes `bypass_permissions` away.
+const NO_BYPASS: u32 = 0x100;
 /// File name (place and length), kind, combining algorithm, first rule.
 const LAYER_SIZE: usize = 20;
 
@@ -97,10 +99,7 @@ impl PolicyStack {
         put(&mut bytes, header::MODE, mode_code(layers));
         put(&mut bytes, header::MAGIC, MAGIC);
         put(&mut bytes, header::FORMAT, FORMAT);
-        let sum = checksum(&bytes).to_le_bytes();
-        if let Some(field) = bytes.get_mut(header::CHECKSUM..header::CHECKSUM + 8) {
-            field.copy_from_slice(&sum);
-        }
+        seal(&mut bytes);
         Ok(Self { bytes, details: Details(Arc::new(details)) })
     }
 
@@ -141,8 +140,28 @@ impl PolicyStack {
     /// Returns the mode that the most precedent layer sets.
     #[must_use]
     pub fn mode(&self) -> Option<PermissionMode> {
-        let code = self.index().offset(header::MODE);
+        let code = self.index().offset(header::MODE) & !NO_BYPASS as usize;
         PermissionMode::ALL.get(code.checked_sub(1)?).copied()
+    }
+
+    /// Returns the policy under which nobody can choose the mode `bypass_permissions`.
+    #[must_use]
+    pub fn without_bypass(mut self) -> Self {
+        let mode = self.index().u32(header::MODE) | NO_BYPASS;
+        put(&mut self.bytes, header::MODE, mode);
+        seal(&mut self.bytes);
+        self
+    }
+
+    /// Returns the mode that counts where this one was chosen: `default` for one that may not be chosen.
+    #[must_use]
+    pub fn permitted(&self, mode: PermissionMode) -> PermissionMode {
+        let bars = self.index().u32(header::MODE) & NO_BYPASS != 0;
+        if bars && mode == PermissionMode::BypassPermissions {
+            PermissionMode::Default
+        } else {
+            mode
+        }
     }
 
     pub(crate) fn index(&self) -> Index<'_> {
@@ -208,6 +227,14 @@ impl PolicyStack {
             text: details.text,
             reason: Some(details.reason).filter(|reason| !reason.is_empty()),
         }
+    }
+}
+
+/// Puts the checksum where it belongs.
+fn seal(bytes: &mut [u8]) {
+    let sum = checksum(bytes).to_le_bytes();
+    if let Some(field) = bytes.get_mut(header::CHECKSUM..header::CHECKSUM + 8) {
+        field.copy_from_slice(&sum);
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     fs::{self, File, Metadata},
     io::Write as _,
     os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -19,6 +19,7 @@ use openoxide_permission::{PolicyStack, ReadDetails};
 use crate::{
     file::open_regular,
     locations::{Environment, Source},
+    trust::Trust,
 };
 
 const LONGEST: u64 = 1 << 30;
@@ -66,6 +67,7 @@ impl Key {
             environment.home.as_ref().map_or("", |home| home.as_str()).as_bytes(),
         );
         let mut settled = true;
+        let trust = Trust::of(environment);
         for source in sources {
             let path = source.path.as_os_str().as_encoded_bytes();
             name.add(path);
@@ -76,16 +78,10 @@ impl Key {
                 u8::from(source.may_loosen),
                 u8::from(source.required),
             ]);
-            // What cannot be looked at is not there, or cannot be read: either way it is not cached.
-            match fs::metadata(&source.path) {
-                Ok(meta) => {
-                    settled &= is_settled(&meta);
-                    stamp(&mut signature, &meta);
-                }
-                Err(error) => {
-                    settled &= error.kind() == std::io::ErrorKind::NotFound;
-                    signature.push(0);
-                }
+            settled &= look(&source.path, &mut signature);
+            // What a person said of the project decides which of its rules count.
+            if let (false, Some(path)) = (source.may_loosen, trust.path(&source.base)) {
+                settled &= look(&path, &mut signature);
             }
         }
         let path = directory.join(format!("policy-{:016x}.bin", name.0));
@@ -133,6 +129,21 @@ impl Key {
     }
 }
 
+/// Adds what tells one state of a file from another. Says whether it has stayed so for a while. What cannot be looked at is not
+/// there, or cannot be read: then nothing is cached.
+fn look(path: &Path, signature: &mut Vec<u8>) -> bool {
+    match fs::metadata(path) {
+        Ok(meta) => {
+            stamp(signature, &meta);
+            is_settled(&meta)
+        }
+        Err(error) => {
+            signature.push(0);
+            error.kind() == std::io::ErrorKind::NotFound
+        }
+    }
+}
+
 fn field(signature: &mut Vec<u8>, bytes: &[u8]) {
     signature.extend_from_slice(&bytes.len().to_le_bytes());
     signature.extend_from_slice(bytes);
@@ -140,7 +151,9 @@ fn field(signature: &mut Vec<u8>, bytes: &[u8]) {
 
 fn stamp(signature: &mut Vec<u8>, meta: &Metadata) {
     signature.push(1);
-    for number in [meta.dev(), meta.ino(), meta.size(), u64::from(meta.mode())] {
+    for number in
+        [meta.dev(), meta.ino(), meta.size(), u64::from(meta.mode()), u64::from(meta.uid())]
+    {
         signature.extend_from_slice(&number.to_le_bytes());
     }
     for number in [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()] {

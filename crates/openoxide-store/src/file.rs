@@ -1,9 +1,9 @@
 //! Reading files that others may have prepared.
 
 use std::{
-    fs::{File, Metadata, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -73,6 +73,23 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
 pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, ReadError> {
     String::from_utf8(read_regular(path, limit)?)
         .map_err(|error| ReadError::NotText(error.utf8_error().valid_up_to()))
+}
+
+/// Says whether somebody else could have written a file: another user owns it (root does not count), or all may write it.
+pub(crate) fn is_open_to_others(path: &Path) -> bool {
+    let own = fs::metadata("/proc/self").map(|meta| meta.uid());
+    fs::metadata(path).is_ok_and(|meta| {
+        let owner = meta.uid();
+        meta.mode() & 0o002 != 0 || owner != 0 && own.is_ok_and(|own| own != owner)
+    })
+}
+
+/// Says whether root alone can write a file, and put another in its place.
+pub(crate) fn is_roots_alone(path: &Path) -> bool {
+    let places = [Some(path), path.parent()];
+    places.into_iter().flatten().all(|place| {
+        fs::metadata(place).is_ok_and(|meta| meta.uid() == 0 && meta.mode() & 0o022 == 0)
+    })
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@ mod file;
 mod load;
 mod locations;
 mod policy_file;
+mod trust;
 
 pub use file::{ReadError, read_regular};
-pub use load::{Broken, Loaded, load, load_fresh};
+pub use load::{Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
-pub use policy_file::{PolicyFile, Problem, read as read_policy};
+pub use policy_file::{Managed, PolicyFile, Problem, read as read_policy};
+pub use trust::{Trust, Vouched};

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use openoxide_permission::{Anchors, Layer, LayerKind, PolicyStack, default_layer};
+use openoxide_permission::{Anchors, Combining, Layer, LayerKind, PolicyStack, default_layer};
 use openoxide_protocol::{AbsPath, Effect};
 
 use crate::{
     cache,
-    file::{ReadError, read_text},
+    file::{ReadError, is_open_to_others, is_roots_alone, read_text},
     locations::{Environment, Source},
-    policy_file::{self, Problem},
+    policy_file::{self, Managed, Problem},
+    trust::Trust,
 };
 
 /// No policy file is longer.
@@ -28,8 +29,21 @@ pub struct Loaded {
     pub closed: Option<String>,
     /// The files that have something wrong with them.
     pub broken: Vec<Broken>,
-    /// What else a person should know: rules of a project that do not count.
+    /// What else a person should know.
     pub notes: Vec<String>,
+    /// The projects whose settings would loosen, and were not vouched for.
+    pub untrusted: Vec<Untrusted>,
+    /// What an administrator takes from everybody.
+    pub managed: Managed,
+}
+
+/// A project whose settings would loosen, and do not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untrusted {
+    /// Its directory.
+    pub project: AbsPath,
+    /// The settings, as a person is shown them.
+    pub settings: Vec<String>,
 }
 
 /// A file that has something wrong with it.
@@ -51,7 +65,7 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     if let Some(policy) = key.as_ref().and_then(cache::Key::fetch) {
         return Loaded { policy, ..Loaded::default() };
     }
-    let loaded = load_fresh(sources, environment.home.as_ref());
+    let loaded = load_fresh(sources, environment, &[]);
     let flawless = loaded.broken.is_empty() && loaded.notes.is_empty() && loaded.doubt.is_none();
     if let (Some(key), true) = (&key, flawless && loaded.closed.is_none()) {
         key.store(&loaded.policy);
@@ -61,28 +75,29 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
 
 #[derive(Default)]
 struct Reading {
-    layers: Vec<Layer>,
+    /// Each with its project, if it lies in one.
+    layers: Vec<(Option<AbsPath>, Layer)>,
     broken: Vec<Broken>,
     notes: Vec<String>,
+    untrusted: Vec<Untrusted>,
+    managed: Managed,
     doubt: Option<String>,
     closed: Option<String>,
 }
 
-/// As [`load`], but from the files themselves, with their layers.
+/// As [`load`], but from the files themselves, with their layers, and with layers that were made elsewhere (the command line);
+/// these rank behind the managed one.
 #[must_use]
-pub fn load_fresh(sources: &[Source], home: Option<&AbsPath>) -> Loaded {
+pub fn load_fresh(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded {
     let mut reading = Reading::default();
     for source in sources {
-        reading.source(source, home);
+        reading.source(source, environment.home.as_ref());
     }
-    reading.layers.push(default_layer());
-    let policy = PolicyStack::compile(&reading.layers).or_else(|error| {
-        reading.doubt.get_or_insert_with(|| error.to_string());
-        PolicyStack::compile(&[default_layer()])
-    });
-    let Ok(policy) = policy else { return nothing() };
-    let Reading { layers, broken, notes, doubt, closed } = reading;
-    Loaded { policy, layers, doubt, closed, broken, notes }
+    let at =
+        reading.layers.iter().take_while(|(_, layer)| layer.kind == LayerKind::Managed).count();
+    reading.layers.splice(at..at, more.iter().cloned().map(|layer| (None, layer)));
+    reading.ask_for_trust(&Trust::of(environment));
+    reading.finish()
 }
 
 /// What is left when not even the built-in layer can be compiled: nothing is allowed.
@@ -98,9 +113,30 @@ impl Reading {
             return;
         }
         match read_text(&source.path, LONGEST) {
-            Ok(text) => self.text(source, text, home),
+            Ok(text) => {
+                self.check_owner(source);
+                self.text(source, text, home);
+            }
             Err(ReadError::Missing) if !source.required => {}
             Err(error) => self.unreadable(source, &error),
+        }
+    }
+
+    /// A file that others could have written may have lost the rules that hold back.
+    fn check_owner(&mut self, source: &Source) {
+        let name = source.path.display();
+        match source.kind {
+            LayerKind::Managed if !is_roots_alone(&source.path) => {
+                self.distrust(
+                    source,
+                    &format!("{name}: others than root can write it, or its directory"),
+                );
+            }
+            LayerKind::User if is_open_to_others(&source.path) => {
+                self.distrust(source, &format!("{name}: others than you can write it"));
+            }
+            // What lies in a project counts by its content.
+            _ => {}
         }
     }
 
@@ -115,22 +151,57 @@ impl Reading {
             let path = source.path.clone();
             self.broken.push(Broken { path, text, problems: file.problems });
         }
-        let layer = if source.may_loosen { file.layer } else { self.tightened(file.layer) };
-        self.layers.push(layer);
+        if source.kind == LayerKind::Managed {
+            self.managed = file.managed;
+        }
+        let project = (!source.may_loosen).then(|| source.base.clone());
+        self.layers.push((project, file.layer));
     }
 
-    /// Leaves out what would loosen, and says so.
-    fn tightened(&mut self, mut layer: Layer) -> Layer {
-        let before = layer.rules.len();
-        layer.rules.retain(|rule| rule.effect != Effect::Allow);
-        let dropped = before - layer.rules.len() + usize::from(layer.mode.take().is_some());
-        if dropped > 0 {
-            let name = layer.file.as_deref().unwrap_or_default();
-            self.notes.push(format!(
-                "{name}: {dropped} settings that would allow more do not count, because files inside a project can only tighten"
-            ));
+    /// Leaves out what would loosen in each project that nobody has vouched for, and says so.
+    fn ask_for_trust(&mut self, trust: &Trust) {
+        let mut projects: Vec<AbsPath> = Vec::new();
+        for project in self.layers.iter().filter_map(|(project, _)| project.clone()) {
+            if !projects.contains(&project) {
+                projects.push(project);
+            }
         }
-        layer
+        for project in projects {
+            let own = |layer: &&mut (Option<AbsPath>, Layer)| layer.0.as_ref() == Some(&project);
+            let layers = || self.layers.iter().filter(|layer| layer.0.as_ref() == Some(&project));
+            let settings: Vec<String> =
+                layers().flat_map(|(_, layer)| loosening(layer, &project)).collect();
+            if settings.is_empty() || trust.covers(&project, &settings) {
+                continue;
+            }
+            self.layers.iter_mut().filter(own).for_each(|(_, layer)| tighten(layer));
+            self.notes.push(format!(
+                "{project}: {} settings that would allow more do not count, because nobody vouched for them \
+                 (`openoxide trust` shows them)",
+                settings.len()
+            ));
+            self.untrusted.push(Untrusted { project, settings });
+        }
+    }
+
+    fn finish(mut self) -> Loaded {
+        if self.managed.allow_managed_rules_only {
+            let others =
+                self.layers.iter_mut().filter(|(_, layer)| layer.kind != LayerKind::Managed);
+            others.for_each(|(_, layer)| layer.rules.clear());
+        }
+        let mut layers: Vec<Layer> = self.layers.into_iter().map(|(_, layer)| layer).collect();
+        layers.push(default_layer());
+        let policy = PolicyStack::compile(&layers).or_else(|error| {
+            self.doubt.get_or_insert_with(|| error.to_string());
+            PolicyStack::compile(&[default_layer()])
+        });
+        let Ok(mut policy) = policy else { return nothing() };
+        if self.managed.disable_bypass_permissions {
+            policy = policy.without_bypass();
+        }
+        let Self { broken, notes, untrusted, managed, doubt, closed, .. } = self;
+        Loaded { policy, layers, doubt, closed, broken, notes, untrusted, managed }
     }
 
     fn unreadable(&mut self, source: &Source, error: &ReadError) {
@@ -149,9 +220,35 @@ impl Reading {
     }
 }
 
+/// Returns what a project's layer would loosen, a line each. Where the order of rules decides, each rule could.
+fn loosening(layer: &Layer, project: &AbsPath) -> Vec<String> {
+    let file = layer.file.as_deref().unwrap_or_default();
+    let file = file.strip_prefix(project.as_str()).unwrap_or(file).trim_start_matches('/');
+    let allows = layer.rules.iter().any(|rule| rule.effect == Effect::Allow);
+    let ordered = allows && layer.combining != Combining::Strictest;
+    let rules = layer.rules.iter().enumerate().filter_map(|(at, rule)| {
+        let text = format!("{} {}", rule.effect.as_str(), rule.text);
+        match rule.effect {
+            _ if ordered => Some(format!("{file}: {}. {text}", at + 1)),
+            Effect::Allow => Some(format!("{file}: {text}")),
+            Effect::Ask | Effect::Deny => None,
+        }
+    });
+    let combining = ordered.then(|| format!("{file}: combining {}", layer.combining.as_str()));
+    let mode = layer.mode.map(|mode| format!("{file}: mode {}", mode.as_str()));
+    mode.into_iter().chain(combining).chain(rules).collect()
+}
+
+fn tighten(layer: &mut Layer) {
+    layer.rules.retain(|rule| rule.effect != Effect::Allow);
+    layer.mode = None;
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use openoxide_protocol::PermissionMode;
 
     use super::*;
 
@@ -194,6 +291,50 @@ mod tests {
         assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 1);
         assert_eq!(loaded.notes.len(), 1);
         assert_eq!(loaded.doubt, None);
+    }
+
+    #[test]
+    fn the_order_of_rules_is_part_of_what_is_vouched_for() {
+        let disk = Disk::new();
+        let state = Some(disk.dir.path().join("state"));
+        let environment = Environment { state, ..Environment::default() };
+        let write = |rules: &str| {
+            let text = format!("[permissions]\ncombining = \"last-match\"\n{rules}");
+            Source { may_loosen: false, ..disk.write("p.toml", &text) }
+        };
+        let first = write("deny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls *)\"]\n");
+        let loaded = load_fresh(std::slice::from_ref(&first), &environment, &[]);
+        let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
+        Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+        assert_eq!(load_fresh(&[first], &environment, &[]).untrusted, []);
+        let turned = write("allow = [\"Bash(ls *)\"]\ndeny = [\"Bash(rm *)\"]\n");
+        assert_eq!(load_fresh(&[turned], &environment, &[]).untrusted.len(), 1);
+        let gone = write("allow = [\"Bash(ls *)\"]\n");
+        assert_eq!(load_fresh(&[gone], &environment, &[]).untrusted.len(), 1);
+    }
+
+    #[test]
+    fn an_administrator_takes_rules_and_bypass_away() {
+        let disk = Disk::new();
+        let text = "[managed]\ndisable_bypass_permissions = true\nallow_managed_rules_only = true\n[permissions]\ndeny = [\"Bash(rm *)\"]\n";
+        let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", text) };
+        let user = disk.write("u.toml", GOOD);
+        let loaded = load_fresh(&[managed, user], &Environment::default(), &[]);
+        assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 1);
+        let permitted = |mode| loaded.policy.permitted(mode);
+        assert_eq!(permitted(PermissionMode::BypassPermissions), PermissionMode::Default);
+        assert_eq!(permitted(PermissionMode::AcceptEdits), PermissionMode::AcceptEdits);
+        let elsewhere = disk.write("x.toml", text);
+        assert_eq!(load_fresh(&[elsewhere], &Environment::default(), &[]).broken.len(), 1);
+    }
+
+    #[test]
+    fn a_managed_file_that_others_can_write_closes_everything() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let disk = Disk::new();
+        let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", GOOD) };
+        fs::set_permissions(&managed.path, fs::Permissions::from_mode(0o664)).unwrap();
+        assert!(load_fresh(&[managed], &Environment::default(), &[]).closed.is_some());
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
     "/etc/openoxide/managed.toml"
 };
 
+/// So many projects inside of each other have settings that count.
+const MOST_PROJECTS: usize = 4;
+
 /// What the environment says of this user.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -21,6 +24,8 @@ pub struct Environment {
     pub config: Option<PathBuf>,
     /// `XDG_CACHE_HOME`, or `~/.cache`.
     pub cache: Option<PathBuf>,
+    /// `XDG_STATE_HOME`, or `~/.local/state`.
+    pub state: Option<PathBuf>,
 }
 
 impl Environment {
@@ -35,6 +40,7 @@ impl Environment {
         Self {
             config: absolute("XDG_CONFIG_HOME").or_else(|| below(".config")),
             cache: absolute("XDG_CACHE_HOME").or_else(|| below(".cache")),
+            state: absolute("XDG_STATE_HOME").or_else(|| below(".local/state")),
             home: home.and_then(|home| AbsPath::new(home.to_str()?).ok()),
         }
     }
@@ -55,21 +61,35 @@ pub struct Source {
     pub required: bool,
 }
 
-/// Returns the files that count for a project, the most precedent first.
+/// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too.
 #[must_use]
 pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
     let mut sources = vec![source(LayerKind::Managed, PathBuf::from(MANAGED), true)];
-    let directory = Path::new(project.as_str()).join(".openoxide");
-    for (kind, name) in
-        [(LayerKind::Local, "policy.local.toml"), (LayerKind::Project, "policy.toml")]
-    {
-        let base = project.clone();
-        sources.push(Source { base, ..source(kind, directory.join(name), false) });
+    for (kind, name) in [(LayerKind::Local, "local.toml"), (LayerKind::Project, "policy.toml")] {
+        for base in projects(project, environment.home.as_ref()) {
+            let path = Path::new(base.as_str()).join(".openoxide").join(name);
+            sources.push(Source { base, ..source(kind, path, false) });
+        }
     }
     if let Some(config) = &environment.config {
         sources.push(source(LayerKind::User, config.join("openoxide").join("policy.toml"), true));
     }
     sources
+}
+
+/// Returns a project, and the next ones around it that have settings, the innermost first.
+fn projects(project: &AbsPath, home: Option<&AbsPath>) -> Vec<AbsPath> {
+    let mut found = vec![project.clone()];
+    let mut place = project.parent();
+    while let Some(directory) =
+        place.filter(|place| Some(place) != home && found.len() < MOST_PROJECTS)
+    {
+        place = directory.parent();
+        if Path::new(directory.as_str()).join(".openoxide").is_dir() {
+            found.push(directory);
+        }
+    }
+    found
 }
 
 /// Returns the source of a file that stands for itself.
@@ -119,6 +139,24 @@ mod tests {
         std::fs::create_dir(root.join(".git").as_str()).unwrap();
         assert_eq!(project_root(&deep, None), root);
         assert_eq!(project_root(&deep, Some(&root)), deep, "home is no project");
+    }
+
+    #[test]
+    fn the_projects_around_a_project_have_their_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        for place in ["home/.openoxide", "home/a/.openoxide", "home/a/b/c"] {
+            std::fs::create_dir_all(root.join(place).as_str()).unwrap();
+        }
+        let home = Some(root.join("home"));
+        let environment = Environment { home, ..Environment::default() };
+        let found = sources(&environment, &root.join("home/a/b/c"));
+        let bases = |kind| {
+            found.iter().filter(move |source| source.kind == kind).map(|source| &source.base)
+        };
+        let expected = [root.join("home/a/b/c"), root.join("home/a")];
+        assert!(bases(LayerKind::Project).eq(&expected));
+        assert!(bases(LayerKind::Local).eq(&expected));
     }
 
     #[test]

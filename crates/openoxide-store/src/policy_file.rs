@@ -11,6 +11,9 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
+const MANAGED: &[&str] =
+    &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
+
 /// One thing that is wrong with a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -29,15 +32,29 @@ pub struct Problem {
 pub struct PolicyFile {
     /// Its rules. If there is any problem, the allows are gone.
     pub layer: Layer,
+    /// What only the managed file can say.
+    pub managed: Managed,
     /// Everything that is wrong with it, in the order of the text.
     pub problems: Vec<Problem>,
+}
+
+/// What an administrator takes from everybody (the table `managed`, in the managed file alone).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Managed {
+    /// Nobody can choose the mode `bypass_permissions`.
+    pub disable_bypass_permissions: bool,
+    /// Rules of other files, and of the command line, do not count.
+    pub allow_managed_rules_only: bool,
+    /// Hooks of other files do not count.
+    pub allow_managed_hooks_only: bool,
 }
 
 /// Reads a policy file. What is good is kept; a file with any problem allows nothing (its asks and denies stay).
 #[must_use]
 pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { text, anchors, problems: Vec::new(), rules: Vec::new() };
+    let managed = kind == LayerKind::Managed;
+    let mut reader = Reader { text, anchors, managed, problems: Vec::new(), rules: Vec::new() };
     for error in errors {
         let span = error.span().unwrap_or(0..text.len());
         reader.problem(error.message().to_owned(), span, None, true);
@@ -55,18 +72,21 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
         rules,
         mode: settings.mode.filter(|_| !broken),
     };
-    PolicyFile { layer, problems: reader.problems }
+    PolicyFile { layer, managed: settings.managed, problems: reader.problems }
 }
 
 #[derive(Default)]
 struct Settings {
     combining: Combining,
     mode: Option<PermissionMode>,
+    managed: Managed,
 }
 
 struct Reader<'a> {
     text: &'a str,
     anchors: Anchors<'a>,
+    /// Whether it is the managed file.
+    managed: bool,
     problems: Vec<Problem>,
     /// Each with where it stands.
     rules: Vec<(usize, Rule)>,
@@ -94,10 +114,38 @@ impl Reader<'_> {
                     DeValue::Table(table) => self.permissions(table, &mut settings),
                     _ => self.problem("`permissions` must be a table", value.span(), None, true),
                 },
+                "managed" if self.managed => match value.get_ref() {
+                    DeValue::Table(table) => settings.managed = self.managed(table),
+                    _ => self.problem("`managed` must be a table", value.span(), None, true),
+                },
+                "managed" => {
+                    let message = "only the managed file can say what is `managed`";
+                    self.problem(message, key.span(), None, true);
+                }
                 other => self.unknown_key(other, key.span(), &["mode", "permissions"]),
             }
         }
         settings
+    }
+
+    fn managed(&mut self, table: &DeTable<'_>) -> Managed {
+        let mut managed = Managed::default();
+        for (key, value) in table {
+            let place = match key.get_ref().as_ref() {
+                "disable_bypass_permissions" => &mut managed.disable_bypass_permissions,
+                "allow_managed_rules_only" => &mut managed.allow_managed_rules_only,
+                "allow_managed_hooks_only" => &mut managed.allow_managed_hooks_only,
+                other => {
+                    self.unknown_key(other, key.span(), MANAGED);
+                    continue;
+                }
+            };
+            match value.get_ref().as_bool() {
+                Some(set) => *place = set,
+                None => self.problem("write `true` or `false`", value.span(), None, true),
+            }
+        }
+        managed
     }
 
     fn permissions(&mut self, table: &DeTable<'_>, settings: &mut Settings) {

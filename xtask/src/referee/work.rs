@@ -138,7 +138,10 @@ impl Work {
         let deeds = stage.run(&case)?;
         score.count(&facts, &deeds, &tags);
         if let Some(miss) = compare::judge(&facts, &deeds) {
-            eprintln!("missed: {miss} (seed {}, case {number})", self.options.seed);
+            eprintln!(
+                "missed: {miss} (seed {}, case {number})\n{}",
+                self.options.seed, case.script
+            );
             let found = Found { case, miss, number, seed: self.options.seed };
             let shrunk = score.misses.len() < MOST_SHRUNK;
             score.misses.push(if shrunk { shrink::shrink(found, stage) } else { found });

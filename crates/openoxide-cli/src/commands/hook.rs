@@ -66,7 +66,7 @@ fn decide(call: &Call) -> Option<String> {
     }
     // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
     let chosen = call.mode.filter(|mode| *mode != PermissionMode::Default);
-    let mode = chosen.or(loaded.policy.mode()).unwrap_or_default();
+    let mode = loaded.policy.permitted(chosen.or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let facts = facts_of(&tool::action(&call.tool, &call.input), &call.tool, place);
     let roots = roots(project);

@@ -12,6 +12,7 @@ use openoxide_protocol::{Action, ApprovalRequest, ApprovalResponse, Effect, Oper
 use openoxide_session::{
     Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
 };
+use openoxide_store::Environment;
 use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -19,7 +20,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::{
     args::{Global, RunArgs},
     color,
-    commands::{call, check},
+    commands::{call, check, trust},
     exit::Exit,
     policy::World,
     report,
@@ -27,7 +28,10 @@ use crate::{
 
 /// Judges a command, asks about it if need be, and runs it.
 pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
-    let world = World::of(&args.policy, false)?;
+    let mut world = World::of(&args.policy, false)?;
+    if trust::offer_all(&world.loaded, &Environment::read(), global) {
+        world = World::of(&args.policy, false)?;
+    }
     if world.sound(global).is_err() && world.loaded.closed.is_none() {
         report::note(&"until the policy is put right, every command is asked about");
     }
@@ -201,7 +205,7 @@ async fn answer_all(
     }
 }
 
-fn options(global: Global) -> AskOptions {
+pub(crate) fn options(global: Global) -> AskOptions {
     let colored = color::wanted(global.color, &std::io::stderr());
     AskOptions {
         style: if colored { Style::Ansi } else { Style::Plain },

@@ -14,7 +14,7 @@ use openoxide_adapters::tool;
 use openoxide_permission::{Context, evaluate};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 use openoxide_session::{Place, facts_of, facts_of_question};
-use openoxide_store::{Source, load_fresh};
+use openoxide_store::{Environment, Source, load_fresh};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -335,7 +335,8 @@ fn decisions_hold_in_the_library() {
 fn judge(case: &Case, policies: &[PathBuf]) -> Value {
     let (home, cwd) = (AbsPath::new(HOME).unwrap(), AbsPath::new(&case.cwd).unwrap());
     let sources: Vec<_> = policies.iter().cloned().map(Source::named).collect();
-    let loaded = load_fresh(&sources, Some(&home));
+    let environment = Environment { home: Some(home.clone()), ..Environment::default() };
+    let loaded = load_fresh(&sources, &environment, &[]);
     assert!(loaded.broken.is_empty(), "{}: {:?}", case.id, loaded.broken);
     let named = case.mode.as_ref().map(|mode| PermissionMode::parse(mode).unwrap());
     let mode = named.or(loaded.policy.mode()).unwrap_or_default();

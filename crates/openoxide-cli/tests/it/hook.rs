@@ -172,7 +172,7 @@ fn a_pipe_in_the_policys_place_does_not_hang_the_hook() {
 fn a_project_cannot_allow_itself_anything() {
     let world = World::new();
     fs::create_dir(world.project().join(".openoxide")).unwrap();
-    for name in ["policy.toml", "policy.local.toml"] {
+    for name in ["policy.toml", "local.toml"] {
         let text = "mode = \"bypass_permissions\"\n[permissions]\nallow = [\"*\"]\ndeny = [\"Bash(git *)\"]\n";
         fs::write(world.project().join(".openoxide").join(name), text).unwrap();
     }

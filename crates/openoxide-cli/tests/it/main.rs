@@ -11,6 +11,8 @@ mod hook;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod prompt;
 #[cfg(test)]
 mod support;

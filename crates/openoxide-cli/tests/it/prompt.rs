@@ -16,7 +16,7 @@ fn size(count: u16) -> NonZeroU16 {
 }
 
 /// A program in a terminal of its own.
-struct Terminal {
+pub(crate) struct Terminal {
     keys: Box<dyn Write + Send>,
     screen: Arc<Mutex<vt100::Parser>>,
     child: Box<dyn portable_pty::Child + Send + Sync>,
@@ -24,7 +24,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn run(world: &World, args: &[&str]) -> Self {
+    pub(crate) fn run(world: &World, args: &[&str]) -> Self {
         let window = PtySize { rows: 40, cols: 100, ..PtySize::default() };
         let pair = native_pty_system().openpty(window).unwrap();
         let mut command = CommandBuilder::new(OPENOXIDE);
@@ -37,6 +37,7 @@ impl Terminal {
         command.env("HOME", world.root());
         command.env("XDG_CONFIG_HOME", world.root().join("config"));
         command.env("XDG_CACHE_HOME", world.root().join("cache"));
+        command.env("XDG_STATE_HOME", world.root().join("state"));
         let child = pair.slave.spawn_command(command).unwrap();
         let screen = Arc::new(Mutex::new(vt100::Parser::new(size(40), size(100), 0)));
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -56,7 +57,7 @@ impl Terminal {
         self.screen.lock().unwrap().screen().contents()
     }
 
-    fn wait_for(&self, wanted: &str) {
+    pub(crate) fn wait_for(&self, wanted: &str) {
         let start = Instant::now();
         while !self.text().contains(wanted) {
             assert!(
@@ -68,13 +69,13 @@ impl Terminal {
         }
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
 
     /// Waits for the end, and returns the exit code and what stands on the screen.
-    fn end(mut self) -> (u32, String) {
+    pub(crate) fn end(mut self) -> (u32, String) {
         let start = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             if start.elapsed() > Duration::from_secs(60) {

@@ -1,0 +1,143 @@
+//! `trust`: a person vouches for what a project's own settings would allow (DECISIONS 3).
+
+use openoxide_protocol::{
+    AbsPath, ApprovalRequest, ApprovalResponse, Decision, Digest, Effect, Presentation,
+    PresentationKind, SCHEMA,
+};
+use openoxide_session::{new_approval_id, new_session_id};
+use openoxide_store::{Environment, Loaded, Trust, Untrusted, load_fresh, project_root, sources};
+use openoxide_tui::{Lines, ask, can_ask, visible};
+
+use crate::{
+    args::{Global, TrustArgs},
+    commands::run,
+    exit::Exit,
+    policy, report,
+};
+
+/// Shows what a project's settings would allow, and asks whether they may; or takes it back.
+pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
+    let environment = Environment::read();
+    let cwd = policy::directory(args.directory.as_deref())?;
+    let project = project_root(&cwd, environment.home.as_ref());
+    let trust = Trust::of(&environment);
+    if args.revoke {
+        return revoke(&trust, &project);
+    }
+    let loaded = load_fresh(&sources(&environment, &project), &environment, &[]);
+    let shown = |text: &str| visible(text, Lines::One);
+    let Some(untrusted) = loaded.untrusted.iter().find(|each| each.project == project) else {
+        return Ok(report::data(nothing_to_ask(&trust, &project).as_bytes(), Exit::Success));
+    };
+    if args.show {
+        let lines: String =
+            untrusted.settings.iter().map(|each| format!("  {}\n", shown(each))).collect();
+        let text =
+            format!("{}: nobody vouched for these settings:\n{lines}", shown(project.as_str()));
+        return Ok(report::data(text.as_bytes(), Exit::Success));
+    }
+    if global.no_input || !can_ask() {
+        report::failure(&"a person has to vouch for settings: run `openoxide trust` in a terminal");
+        return Ok(Exit::Ask);
+    }
+    offer(&trust, untrusted, global)
+}
+
+fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
+    let shown = |text: &str| visible(text, Lines::One);
+    match trust.find(project).filter(|vouched| vouched.trusted) {
+        Some(vouched) => {
+            let lines: String =
+                vouched.settings.iter().map(|each| format!("  {}\n", shown(each))).collect();
+            format!("{}: you vouched for\n{lines}", shown(project.as_str()))
+        }
+        None => format!(
+            "{}: its settings allow nothing that would need trust\n",
+            shown(project.as_str())
+        ),
+    }
+}
+
+fn revoke(trust: &Trust, project: &AbsPath) -> Result<Exit, String> {
+    let revoked =
+        trust.revoke(project).map_err(|error| format!("it cannot be taken back: {error}"))?;
+    let what = if revoked { "what was said of it is forgotten" } else { "nothing was said of it" };
+    report::say(&format!("openoxide: {}: {what}", visible(project.as_str(), Lines::One)));
+    Ok(Exit::Success)
+}
+
+/// Asks about each project around this place that somebody has to vouch for, once. What is answered counts from the next
+/// look at the policy on. Says whether something was vouched for.
+pub(crate) fn offer_all(loaded: &Loaded, environment: &Environment, global: Global) -> bool {
+    let trust = Trust::of(environment);
+    let mut trusted = false;
+    for untrusted in &loaded.untrusted {
+        let known =
+            trust.find(&untrusted.project).is_some_and(|said| said.settings == untrusted.settings);
+        if known || global.no_input || !can_ask() {
+            continue; // They said no to just these settings.
+        }
+        trusted |= matches!(offer(&trust, untrusted, global), Ok(Exit::Success));
+    }
+    trusted
+}
+
+fn offer(trust: &Trust, untrusted: &Untrusted, global: Global) -> Result<Exit, String> {
+    let request = request(trust, untrusted);
+    let response = ask(&request, &run::options(global)).map_err(|error| error.to_string())?;
+    let trusted = matches!(response, ApprovalResponse::Approved { .. });
+    if response == ApprovalResponse::Cancelled {
+        return Ok(Exit::Ask);
+    }
+    trust
+        .keep(&untrusted.project, &untrusted.settings, trusted)
+        .map_err(|error| format!("the answer cannot be kept: {error}"))?;
+    let what = if trusted { "its settings count" } else { "its settings only tighten" };
+    report::say(&format!("openoxide: {}: {what}", visible(untrusted.project.as_str(), Lines::One)));
+    Ok(if trusted { Exit::Success } else { Exit::Deny })
+}
+
+/// Returns the question: what would be allowed, or, where something was vouched for before, what is new.
+fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
+    let before =
+        trust.find(&untrusted.project).filter(|said| said.trusted).map(|said| said.settings);
+    let reason = match before {
+        Some(_) => "its settings have changed since you vouched for them",
+        None => "files inside a project can only tighten, until a person vouches for the rest",
+    };
+    ApprovalRequest {
+        schema: SCHEMA,
+        id: new_approval_id(),
+        session: new_session_id(),
+        tool: "Trust".to_owned(),
+        title: format!("let the settings of {} allow this?", untrusted.project),
+        cwd: untrusted.project.clone(),
+        presentation: Presentation {
+            kind: PresentationKind::Diff,
+            content: difference(&before.unwrap_or_default(), &untrusted.settings),
+            language: None,
+            metadata: std::collections::BTreeMap::new(),
+        },
+        decision: Decision {
+            effect: Effect::Ask,
+            reason: reason.to_owned(),
+            rule: None,
+            parts: Vec::new(),
+            findings: Vec::new(),
+            always: Vec::new(),
+            obligations: Vec::new(),
+        },
+        digest: Digest([0; 32]),
+        group: None,
+        explicit_yes_required: true,
+    }
+}
+
+fn difference(before: &[String], now: &[String]) -> String {
+    let gone = before.iter().filter(|each| !now.contains(each)).map(|each| format!("-{each}\n"));
+    let here = now.iter().map(|each| match before.contains(each) {
+        true => format!(" {each}\n"),
+        false => format!("+{each}\n"),
+    });
+    gone.chain(here).collect()
+}

@@ -1,0 +1,166 @@
+//! The layers on disk: which files count, and which of them have to be vouched for.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    prompt::Terminal,
+    support::{World, code, stderr, stdout},
+};
+
+const LOOSENING: &str = "mode = \"accept_edits\"\n[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(git push *)\"]\n";
+
+fn with_project_policy(text: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.project().join(".openoxide")).unwrap();
+    fs::write(world.project().join(".openoxide/policy.toml"), text).unwrap();
+    world
+}
+
+/// Returns what is decided about a script.
+fn decision(world: &World, args: &[&str], script: &str) -> String {
+    let output = world.run(&[&["check", "--json", "-c", script], args].concat(), b"");
+    let answer: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
+    answer["decision"].as_str().unwrap().to_owned()
+}
+
+/// Answers the question of `openoxide trust` with a key.
+fn answer_trust(world: &World, key: &str) -> (u32, String) {
+    let mut terminal = Terminal::run(world, &["trust"]);
+    terminal.wait_for("[y]");
+    terminal.press(key);
+    terminal.end()
+}
+
+#[test]
+fn a_project_counts_once_a_person_has_vouched_for_its_content() {
+    let world = with_project_policy(LOOSENING);
+    assert_eq!(decision(&world, &[], "touch x"), "ask");
+    assert_eq!(decision(&world, &[], "git push"), "deny", "what tightens counts at once");
+    let (code, text) = answer_trust(&world, "y");
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("+.openoxide/policy.toml: allow Bash(touch *)"), "{text}");
+    assert_eq!(decision(&world, &[], "touch x"), "allow");
+    let more = LOOSENING.replace("touch *)\"", "touch *)\", \"Bash(make *)\"");
+    fs::write(world.project().join(".openoxide/policy.toml"), more).unwrap();
+    assert_eq!(decision(&world, &[], "touch x"), "ask", "other content has to be vouched for anew");
+    let (_, text) = answer_trust(&world, "y");
+    assert!(text.contains(" .openoxide/policy.toml: allow Bash(touch *)"), "{text}");
+    assert!(text.contains("+.openoxide/policy.toml: allow Bash(make *)"), "{text}");
+    assert_eq!(decision(&world, &[], "make x"), "allow");
+    assert_eq!(code_of(&world, &["trust", "--revoke"]), 0);
+    assert_eq!(decision(&world, &[], "touch x"), "ask");
+}
+
+fn code_of(world: &World, args: &[&str]) -> i32 {
+    code(&world.run(args, b""))
+}
+
+#[test]
+fn a_project_that_moved_is_another_one() {
+    let world = with_project_policy(LOOSENING);
+    assert_eq!(answer_trust(&world, "y").0, 0);
+    assert_eq!(decision(&world, &[], "touch x"), "allow");
+    let moved = world.root().join("moved");
+    fs::rename(world.project(), &moved).unwrap();
+    let cwd = ["--cwd", moved.to_str().unwrap()];
+    fs::create_dir(world.project()).unwrap();
+    assert_eq!(decision(&world, &cwd, "touch x"), "ask");
+}
+
+#[test]
+fn without_a_terminal_nobody_vouches_for_anything() {
+    let world = with_project_policy(LOOSENING);
+    let output = world.run(&["trust"], b"y\n");
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert!(stderr(&output).contains("in a terminal"), "{}", stderr(&output));
+    let output = world.run(&["run", "-c", "touch x"], b"y\n");
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert_eq!(decision(&world, &[], "touch x"), "ask");
+}
+
+#[test]
+fn a_first_run_asks_for_trust_and_a_no_is_not_asked_again() {
+    let world = with_project_policy(LOOSENING);
+    let mut terminal = Terminal::run(&world, &["run", "-c", "touch x"]);
+    terminal.wait_for("let the settings of");
+    terminal.wait_for("[y]");
+    terminal.press("n");
+    terminal.wait_for("touch x");
+    terminal.wait_for("[a]");
+    terminal.press("n");
+    assert_eq!(terminal.end().0, 126);
+    let mut terminal = Terminal::run(&world, &["run", "-c", "touch x"]);
+    terminal.wait_for("[a]");
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("let the settings of"), "{text}");
+}
+
+#[test]
+fn rules_on_the_command_line_are_a_layer() {
+    let world = World::new()
+        .policy("[permissions]\nask = [\"Bash(touch *)\"]\ndeny = [\"Bash(make *)\"]\n");
+    assert_eq!(decision(&world, &["--allow", "Bash(touch *)"], "touch x"), "allow");
+    assert_eq!(decision(&world, &["--allow", "Bash(make *)"], "make x"), "deny", "a deny is final");
+    assert_eq!(decision(&world, &["--deny", "Bash(git *)"], "git status"), "deny");
+    assert_eq!(decision(&world, &["--ask", "Bash(git *)"], "git status"), "ask");
+    let output = world.run(&["check", "-c", "x", "--deny", "Bash(x"], b"");
+    assert_eq!(code(&output), 2);
+    assert!(
+        stderr(&output).contains("`--deny Bash(x`: the rule does not end"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn another_directory_can_belong_to_the_project() {
+    let world = World::new();
+    let other = world.root().join("other");
+    fs::create_dir(&other).unwrap();
+    let script = format!("cat {}/a.txt", other.display());
+    assert_eq!(decision(&world, &[], &script), "ask");
+    assert_eq!(decision(&world, &["--add-dir", other.to_str().unwrap()], &script), "allow");
+}
+
+#[test]
+fn the_files_and_the_rules_can_be_listed() {
+    let world = with_project_policy(LOOSENING).policy("[permissions]\nask = [\"Bash(npm *)\"]\n");
+    let paths = stdout(&world.run(&["config", "path", "--json"], b""));
+    let states: Vec<(String, String)> = paths
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|row| {
+            (row["layer"].as_str().unwrap().to_owned(), row["state"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    let expected =
+        [("managed", "missing"), ("local", "missing"), ("project", "tightens"), ("user", "counts")];
+    assert_eq!(states, expected.map(|(layer, state)| (layer.to_owned(), state.to_owned())));
+    let rules = stdout(&world.run(&["rules", "list", "--origins", "--deny", "Bash(x)"], b""));
+    let mut lines = rules.lines();
+    assert_eq!(lines.next(), Some("cli      deny   Bash(x)  (command line)"));
+    let project = world.project().join(".openoxide/policy.toml:4");
+    assert_eq!(
+        lines.next().unwrap(),
+        format!("project  deny   Bash(git push *)  {}", project.display())
+    );
+    let user = format!("user     ask    Bash(npm *)  {}:2", world.user_policy().display());
+    assert_eq!(lines.next().unwrap(), user);
+    assert!(lines.all(|line| line.starts_with("default ")), "{rules}");
+}
+
+#[test]
+fn a_policy_that_all_can_write_allows_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new().policy("[permissions]\nallow = [\"Bash(touch *)\"]\n");
+    assert_eq!(decision(&world, &[], "touch x"), "allow");
+    fs::set_permissions(world.user_policy(), fs::Permissions::from_mode(0o666)).unwrap();
+    let output = world.run(&["check", "-c", "touch x"], b"");
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("others than you can write it"), "{}", stderr(&output));
+}

@@ -1,0 +1,167 @@
+//! Trust: a person vouched for what a project's files would loosen, by content (DECISIONS 3).
+//!
+//! What was vouched for is kept in this user's state directory, in one file for each project, named after the project's path and
+//! holding it. A project that was moved or copied is another one, and whatever it brings along vouches for nothing.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    path::PathBuf,
+};
+
+use openoxide_protocol::AbsPath;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    file::{open_regular, read_regular},
+    locations::Environment,
+};
+
+/// The version of the file.
+const SCHEMA: u32 = 1;
+const LONGEST: u64 = 4 << 20;
+
+/// What a person has said of a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vouched {
+    schema: u32,
+    /// The project's directory.
+    pub project: AbsPath,
+    /// Whether these settings count. If not, the person was asked about them and said no.
+    pub trusted: bool,
+    /// The settings that would loosen, as they were shown.
+    pub settings: Vec<String>,
+}
+
+/// Where it is kept what people have said of projects.
+#[derive(Clone, Debug)]
+pub struct Trust {
+    directory: Option<PathBuf>,
+}
+
+impl Trust {
+    /// Returns the place for this user.
+    #[must_use]
+    pub fn of(environment: &Environment) -> Self {
+        let directory = environment.state.as_ref();
+        Self { directory: directory.map(|state| state.join("openoxide").join("trust")) }
+    }
+
+    /// Returns what was said of a project. What others could have written, and what cannot be read, was not said.
+    #[must_use]
+    pub fn find(&self, project: &AbsPath) -> Option<Vouched> {
+        let path = self.path(project)?;
+        let (_, meta) = open_regular(&path, LONGEST).ok()?;
+        let own = fs::metadata("/proc/self").ok()?.uid();
+        if meta.mode() & 0o022 != 0 || meta.uid() != own {
+            return None;
+        }
+        let vouched: Vouched = serde_json::from_slice(&read_regular(&path, LONGEST).ok()?).ok()?;
+        (vouched.schema == SCHEMA && vouched.project == *project).then_some(vouched)
+    }
+
+    /// Says whether each of these settings was vouched for. Fewer than were vouched for are fine.
+    #[must_use]
+    pub fn covers(&self, project: &AbsPath, settings: &[String]) -> bool {
+        let vouched = self.find(project).filter(|vouched| vouched.trusted);
+        vouched.is_some_and(|vouched| settings.iter().all(|each| vouched.settings.contains(each)))
+    }
+
+    /// Keeps what a person said of these settings of a project, in the place of what was said before.
+    ///
+    /// # Errors
+    /// When there is no place for it, or it cannot be written.
+    pub fn keep(&self, project: &AbsPath, settings: &[String], trusted: bool) -> io::Result<()> {
+        let (Some(path), Some(directory)) = (self.path(project), &self.directory) else {
+            return Err(io::Error::other(
+                "there is no directory for state: set HOME or XDG_STATE_HOME",
+            ));
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        let (project, settings) = (project.clone(), settings.to_vec());
+        let vouched = Vouched { schema: SCHEMA, project, trusted, settings };
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(&serde_json::to_vec_pretty(&vouched)?)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// Forgets what was said of a project. Says whether there was anything.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn revoke(&self, project: &AbsPath) -> io::Result<bool> {
+        let Some(path) = self.path(project) else { return Ok(false) };
+        match fs::remove_file(path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the file of a project (FNV-1a of its path; the file says which project it is about).
+    pub(crate) fn path(&self, project: &AbsPath) -> Option<PathBuf> {
+        let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        let name = project.as_str().bytes().fold(0xCBF2_9CE4_8422_2325, step);
+        Some(self.directory.as_ref()?.join(format!("{name:016x}.json")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn path(text: &str) -> AbsPath {
+        AbsPath::new(text).unwrap()
+    }
+
+    fn trust() -> (tempfile::TempDir, Trust) {
+        let dir = tempfile::tempdir().unwrap();
+        let state = Some(dir.path().to_owned());
+        (dir, Trust::of(&Environment { state, ..Environment::default() }))
+    }
+
+    #[test]
+    fn trust_is_bound_to_the_project_and_its_content() {
+        let (_dir, trust) = trust();
+        let settings = ["allow Bash(make *)".to_owned(), "mode accept_edits".to_owned()];
+        assert!(!trust.covers(&path("/p"), &settings));
+        trust.keep(&path("/p"), &settings, true).unwrap();
+        assert!(trust.covers(&path("/p"), &settings));
+        assert!(trust.covers(&path("/p"), &settings[..1]), "less than was vouched for");
+        assert!(!trust.covers(&path("/q"), &settings), "another project");
+        assert!(
+            !trust.covers(&path("/p"), &["allow Bash".to_owned()]),
+            "more than was vouched for"
+        );
+        assert!(trust.revoke(&path("/p")).unwrap());
+        assert!(!trust.covers(&path("/p"), &settings));
+        assert!(!trust.revoke(&path("/p")).unwrap());
+    }
+
+    #[test]
+    fn a_no_is_remembered_and_is_no_trust() {
+        let (_dir, trust) = trust();
+        trust.keep(&path("/p"), &["allow Bash".to_owned()], false).unwrap();
+        assert!(!trust.covers(&path("/p"), &["allow Bash".to_owned()]));
+        assert!(!trust.find(&path("/p")).unwrap().trusted);
+    }
+
+    #[test]
+    fn what_others_could_have_written_vouches_for_nothing() {
+        let (_dir, trust) = trust();
+        trust.keep(&path("/p"), &[], true).unwrap();
+        let file = trust.path(&path("/p")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(trust.find(&path("/p")), None);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        // The file of one project does not speak for another, whatever its name.
+        fs::rename(&file, trust.path(&path("/q")).unwrap()).unwrap();
+        assert_eq!(trust.find(&path("/q")), None);
+    }
+}
