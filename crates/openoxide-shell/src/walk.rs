@@ -78,6 +78,8 @@ struct Walk<'s> {
     prints: Option<Paths>,
     /// The substitutions whose output is known to name files, by where they stand in the tree.
     substituted: Vec<(usize, Paths)>,
+    /// What is certain where an expansion may have failed: bash then gives up the line, and goes on with the next one.
+    escaped: Option<State>,
     /// Whether something was used that bash and a plain shell understand in two ways.
     only_bash: bool,
 }
@@ -128,13 +130,37 @@ impl<'s> Walk<'s> {
             stdin: None,
             prints: None,
             substituted: Vec::new(),
+            escaped: None,
             only_bash: false,
         }
     }
 
     fn tree<'a>(&mut self, text: &'a str, tree: &Tree<'a>) {
         let source = Source { text, outer: None, heredocs: &tree.heredocs };
-        self.list(source, &tree.list);
+        self.lines(source, &tree.list);
+    }
+
+    /// Walks the lines of a script.
+    fn lines<'a>(&mut self, source: Source<'a, '_>, list: &List<'a>) {
+        let mut failed = None;
+        for item in list {
+            self.settle(failed.take());
+            if let (true, Some(escaped)) = (item.begins, &mut self.escaped) {
+                self.state.merge(std::mem::take(escaped));
+                self.escaped = None;
+            }
+            failed = self.item(source, item);
+        }
+        self.settle(failed);
+    }
+
+    /// Notes that an expansion may fail here.
+    fn may_fail(&mut self) {
+        let state = self.state.clone();
+        match &mut self.escaped {
+            Some(escaped) => escaped.merge(state),
+            None => self.escaped = Some(state),
+        }
     }
 
     /// Returns the facts. What changes programs, changes those before it as well: it may stand in a loop.
@@ -252,8 +278,10 @@ impl<'s> Walk<'s> {
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) {
         let before = self.state.clone();
         let repeats = std::mem::take(&mut self.repeats);
+        let escaped = self.escaped.take(); // Where an expansion fails in there, that process ends.
         walk(self);
         self.repeats = repeats;
+        self.escaped = escaped;
         self.state = before;
     }
 
@@ -293,8 +321,11 @@ impl<'s> Walk<'s> {
         self.only_bash |= tree.bashisms;
         let source = Source { text, outer: Some(span), heredocs: &tree.heredocs };
         let noted = self.substituted.len();
-        let failed = self.list(source, &tree.list);
-        self.settle(failed);
+        let escaped = self.escaped.take();
+        self.lines(source, &tree.list);
+        if let Some(inside) = std::mem::replace(&mut self.escaped, escaped) {
+            self.state.merge(inside);
+        }
         self.substituted.truncate(noted); // Other trees will stand where this one stood.
         self.depth -= 1;
         if let Some(fault) = fault {

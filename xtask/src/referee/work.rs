@@ -68,7 +68,8 @@ impl Work {
     /// Gathers the scripts that chance starts from.
     pub(crate) fn new(options: Options) -> Result<Self, String> {
         let generator = Generator::new(corpus::scripts()?);
-        Ok(Self { options, generator, next: AtomicU64::new(0), run: AtomicU64::new(0) })
+        let next = AtomicU64::new(options.from);
+        Ok(Self { options, generator, next, run: AtomicU64::new(0) })
     }
 
     /// Says whether so many scripts run that every construct must be among them.
@@ -135,6 +136,9 @@ impl Work {
             return Ok(());
         }
         self.run.fetch_add(1, Ordering::Relaxed);
+        if self.options.cases == 1 {
+            println!("{}", case.script); // Somebody looks for what it is.
+        }
         let deeds = stage.run(&case)?;
         score.count(&facts, &deeds, &tags);
         if let Some(miss) = compare::judge(&facts, &deeds) {

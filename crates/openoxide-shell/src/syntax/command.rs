@@ -16,12 +16,15 @@ impl<'a> Parser<'a> {
 
     /// As [`Self::list`], but keeps what was read before a fault.
     pub(super) fn list_into(&mut self, list: &mut List<'a>) -> Parsed<()> {
+        let mut end = self.at;
         loop {
             self.skip_lines()?;
             if self.ends_list() {
                 return Ok(());
             }
-            let mut item = self.item()?;
+            let begins = self.slice(end, self.at).contains('\n');
+            let mut item = Item { begins, ..self.item()? };
+            end = self.at;
             let goes_on = self.separator(&mut item);
             list.push(item);
             if !goes_on? {
@@ -76,7 +79,7 @@ impl<'a> Parser<'a> {
             } else if self.eat("||") {
                 Join::Or
             } else {
-                return Ok(Item { first, rest, background: false });
+                return Ok(Item { first, rest, background: false, begins: false });
             };
             self.skip_lines()?;
             rest.push((join, self.pipeline()?));

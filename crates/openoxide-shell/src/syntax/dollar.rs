@@ -252,7 +252,7 @@ fn ends_at_its_parenthesis(text: &str) -> bool {
 /// Says whether a list is nothing but one pipeline of simple commands.
 fn is_one_command(list: &List<'_>) -> bool {
     match list.as_slice() {
-        [Item { first, rest, background: false }] => {
+        [Item { first, rest, background: false, .. }] => {
             rest.is_empty()
                 && first.commands.iter().all(|command| matches!(command, Command::Simple(_)))
         }

@@ -23,6 +23,8 @@ pub(crate) struct Item<'a> {
     pub(crate) first: Pipeline<'a>,
     pub(crate) rest: Vec<(Join, Pipeline<'a>)>,
     pub(crate) background: bool,
+    /// It begins a line.
+    pub(crate) begins: bool,
 }
 
 /// What stands between two pipelines.

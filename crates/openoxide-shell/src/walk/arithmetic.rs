@@ -22,6 +22,9 @@ impl Walk<'_> {
         span: Span,
     ) {
         self.visit(source, pieces, span);
+        if !is_sum(&joined(pieces)) {
+            self.may_fail();
+        }
         if !self.is_plain_arithmetic(pieces) {
             self.opaque(source.slice(span), span, Code::Evaluated);
         }
@@ -124,6 +127,17 @@ fn is_changing(text: &str) -> bool {
         .iter()
         .fold(text.to_owned(), |text, operator| text.replace(operator, ""));
     shifts || compared.contains('=') || text.contains("++") || text.contains("--")
+}
+
+/// Says whether a text of arithmetic is nothing but numbers and what cannot fail between them.
+fn is_sum(text: &str) -> bool {
+    text.split(['+', '*']).all(|number| {
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        digits
+            && !number.is_empty()
+            && number.len() < 18
+            && (number == "0" || !number.starts_with('0'))
+    })
 }
 
 /// Says whether an expansion may be a part of a name.

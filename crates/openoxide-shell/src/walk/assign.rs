@@ -49,6 +49,7 @@ impl Walk<'_> {
         };
         self.seen.assign(name, text);
         if environment::is_shells_own(name) || self.seen.readonly || self.known.readonly {
+            self.may_fail();
             self.state.variables.forget(name);
             return;
         }

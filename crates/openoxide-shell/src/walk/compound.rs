@@ -177,6 +177,7 @@ impl Walk<'_> {
             Test::Unary(operator, word) => {
                 self.visit_word(source, word);
                 if matches!(*operator, "-v" | "-R") {
+                    self.may_fail();
                     self.variable_word(source, word);
                 }
             }
@@ -209,6 +210,7 @@ impl Walk<'_> {
         self.seen.repeats = true;
         let before = self.state.clone();
         let (piped, parallel) = (self.piped, std::mem::take(&mut self.parallel));
+        let escaped = self.escaped.take();
         self.piped = true;
         self.repeats += 1;
         self.forget_what_changes();
@@ -218,6 +220,7 @@ impl Walk<'_> {
         walk(self);
         self.repeats -= 1;
         (self.piped, self.parallel) = (piped, parallel);
+        self.escaped = escaped;
         self.state = before;
     }
 }

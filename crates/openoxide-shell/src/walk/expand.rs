@@ -433,9 +433,9 @@ impl Walk<'_> {
         match name {
             "#" | "?" | "$" => Lookup::Number,
             _ if environment::is_shells_number(name) && !assigned => Lookup::Number,
-            "HOME" => {
-                self.home().map_or(Lookup::Environment, |home| Lookup::Known(home.to_owned()))
-            }
+            "HOME" => self
+                .home()
+                .map_or_else(|| self.unknown_name(name), |home| Lookup::Known(home.to_owned())),
             "PWD" if !assigned => self.working_directory(),
             _ => self.unknown_name(name),
         }

@@ -83,6 +83,7 @@ impl Walk<'_> {
         if self.known.moves || self.seen.moves {
             self.state.lose_place();
         }
+        self.may_fail();
         let before = self.state.clone();
         let failed = self.run_named(call, name, meaning);
         self.settle(failed);

@@ -93,6 +93,9 @@ impl Walk<'_> {
         simple: &Simple<'a>,
     ) -> Option<State> {
         simple.words.iter().for_each(|word| self.visit_word(source, word));
+        if self.seen.globs || self.known.globs {
+            self.may_fail(); // A pattern that matches nothing can be an error.
+        }
         if simple.words.is_empty() {
             self.assignments_alone(source, simple);
             return None;

@@ -107,9 +107,13 @@ impl Walk<'_> {
             self.arithmetic(source, pieces, span);
         }
         match parameter.form {
-            Form::Substring => self.arithmetic(source, &parameter.operand, span),
+            Form::Substring => {
+                self.may_fail();
+                self.arithmetic(source, &parameter.operand, span);
+            }
             Form::Assign => {
                 self.visit(source, &parameter.operand, span);
+                self.may_fail();
                 let text = source.slice(parameter.span);
                 self.check_value(parameter.name, &Value::Text, span, text);
                 self.assign(parameter.name, Value::Text);
@@ -117,6 +121,7 @@ impl Walk<'_> {
             Form::Prompt => self.opaque(source.slice(parameter.span), span, Code::Evaluated),
             Form::Indirect => {
                 self.visit(source, &parameter.operand, span);
+                self.may_fail();
                 if !self.names_a_variable(parameter) {
                     self.opaque(source.slice(parameter.span), span, Code::Evaluated);
                 }

@@ -183,6 +183,19 @@ fn relative_paths_count_from_where_the_script_has_gone() {
     let entered = "enter /home/me/project/a";
     let (here, there) = ("edit /home/me/project/b", "edit /home/me/project/a/b");
     check(&[
+        // Where an expansion fails, bash gives the line up and goes on with the next one.
+        (
+            ": $((1/0)); cd a || exit\nx > b",
+            &["exec : <?>", "exec cd a", entered, "exec exit", here, there, "exec x"],
+        ),
+        (
+            ": $((1+2)); cd a || exit\nx > b",
+            &["exec : <?>", "exec cd a", entered, "exec exit", there, "exec x"],
+        ),
+        (
+            "(: $((1/0))); cd a || exit\nx > b",
+            &["exec : <?>", "exec cd a", entered, "exec exit", there, "exec x"],
+        ),
         ("cd a && x > b", &["exec cd a", entered, there, "exec x"]),
         ("cd a; x > b", &["exec cd a", entered, here, there, "exec x"]),
         ("cd a || exit 1; x > b", &["exec cd a", entered, "exec exit 1", there, "exec x"]),
