@@ -55,6 +55,9 @@ pub(crate) enum Verb {
     },
     /// Vouch for what this project's own settings would allow, or take it back.
     Trust(TrustArgs),
+    /// Look at what you said yes to for good in this project, or take it back.
+    #[command(subcommand)]
+    Grants(GrantsVerb),
     /// Look at the rules that are in force.
     #[command(subcommand)]
     Rules(RulesVerb),
@@ -90,6 +93,24 @@ pub(crate) struct TrustArgs {
     /// Forget what was said of the project.
     #[arg(long)]
     pub(crate) revoke: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum GrantsVerb {
+    /// List them.
+    List {
+        /// One grant a line, as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take one back.
+    Revoke {
+        /// Its rule, or its number in the list.
+        #[arg(value_name = "RULE|NUMBER")]
+        which: String,
+    },
+    /// Remove what grants nothing: entries of somebody else, of another directory, or changed by hand.
+    Prune,
 }
 
 #[derive(Clone, Debug, Subcommand)]

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod grants;
 pub(crate) mod hook;
 pub(crate) mod rules;
 pub(crate) mod run;

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
         Verb::Hook { agent } => commands::hook::of(&agent),
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
+        Verb::Grants(verb) => commands::grants::grants(&verb),
         Verb::Rules(verb) => commands::rules::rules(&verb, args.global),
         Verb::Config(verb) => commands::config::config(&verb),
         Verb::Schema { shape } => commands::schema::schema(shape),

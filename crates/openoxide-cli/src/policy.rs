@@ -5,7 +5,9 @@ use std::path::Path;
 use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, parse};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 use openoxide_session::Place;
-use openoxide_store::{Environment, Loaded, Source, load, load_fresh, project_root, sources};
+use openoxide_store::{
+    Environment, GrantFile, Loaded, Source, load, load_fresh, project_root, sources,
+};
 
 use crate::{
     args::{Global, PolicyArgs},
@@ -21,6 +23,8 @@ pub(crate) struct World {
     pub(crate) cwd: AbsPath,
     pub(crate) home: Option<AbsPath>,
     pub(crate) roots: Vec<AbsPath>,
+    /// Where a yes is kept for good; nowhere if the policy was named.
+    pub(crate) grants: Option<GrantFile>,
     hermetic: bool,
 }
 
@@ -40,11 +44,12 @@ impl World {
             load(&sources, &environment)
         };
         let mode = mode(args, &mut loaded);
+        let grants = (!hermetic).then(|| GrantFile::of(&environment, &project));
         let mut roots = roots(project);
         for directory in &args.add_dir {
             roots.extend(self::roots(self::directory(Some(directory))?));
         }
-        Ok(Self { loaded, mode, cwd, home: environment.home, roots, hermetic })
+        Ok(Self { loaded, mode, cwd, home: environment.home, roots, grants, hermetic })
     }
 
     /// Returns the context of decisions in the directory of the arguments.

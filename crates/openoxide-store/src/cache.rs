@@ -18,6 +18,7 @@ use openoxide_permission::{PolicyStack, ReadDetails};
 
 use crate::{
     file::open_regular,
+    grants::GrantFile,
     locations::{Environment, Source},
     trust::Trust,
 };
@@ -76,9 +77,13 @@ impl Key {
             signature.extend([
                 source.kind as u8,
                 u8::from(source.may_loosen),
-                u8::from(source.required),
+                u8::from(source.required) | u8::from(source.grants) << 1,
             ]);
             settled &= look(&source.path, &mut signature);
+            let key = source.grants.then(|| GrantFile::of(environment, &source.base).key_path());
+            if let Some(path) = key.flatten() {
+                settled &= look(&path, &mut signature);
+            }
             // What a person said of the project decides which of its rules count.
             if let (false, Some(path)) = (source.may_loosen, trust.path(&source.base)) {
                 settled &= look(&path, &mut signature);

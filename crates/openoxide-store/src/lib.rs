@@ -6,12 +6,16 @@
 
 mod cache;
 mod file;
+mod grants;
+mod key;
 mod load;
 mod locations;
 mod policy_file;
 mod trust;
 
 pub use file::{ReadError, read_regular};
+pub use grants::{Entry, GrantError, GrantFile};
+pub use key::KeyError;
 pub use load::{Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Managed, PolicyFile, Problem, read as read_policy};

@@ -8,6 +8,7 @@ use openoxide_protocol::{AbsPath, Effect};
 use crate::{
     cache,
     file::{ReadError, is_open_to_others, is_roots_alone, read_text},
+    grants::GrantFile,
     locations::{Environment, Source},
     policy_file::{self, Managed, Problem},
     trust::Trust,
@@ -91,7 +92,7 @@ struct Reading {
 pub fn load_fresh(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded {
     let mut reading = Reading::default();
     for source in sources {
-        reading.source(source, environment.home.as_ref());
+        reading.source(source, environment);
     }
     let at =
         reading.layers.iter().take_while(|(_, layer)| layer.kind == LayerKind::Managed).count();
@@ -107,9 +108,16 @@ fn nothing() -> Loaded {
 }
 
 impl Reading {
-    fn source(&mut self, source: &Source, home: Option<&AbsPath>) {
+    fn source(&mut self, source: &Source, environment: &Environment) {
+        let home = environment.home.as_ref();
         // The usual way to name no policy at all.
         if source.path == Path::new("/dev/null") {
+            return;
+        }
+        if source.grants {
+            let (layer, notes) = GrantFile::of(environment, &source.base).layer(home);
+            self.notes.extend(notes);
+            self.layers.push((None, layer));
             return;
         }
         match read_text(&source.path, LONGEST) {

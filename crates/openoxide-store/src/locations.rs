@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
 
+use crate::grants::GrantFile;
+
 /// The managed policy. The path is compiled in, and no variable moves it.
 pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/OpenOxide/managed.toml"
@@ -59,6 +61,8 @@ pub struct Source {
     pub may_loosen: bool,
     /// Whether it must be there: a person named it.
     pub required: bool,
+    /// Whether it holds what a person granted here, and no policy.
+    pub grants: bool,
 }
 
 /// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too.
@@ -71,6 +75,11 @@ pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
             sources.push(Source { base, ..source(kind, path, false) });
         }
     }
+    let granted = GrantFile::of(environment, project).path();
+    let granted =
+        Source { base: project.clone(), grants: true, ..source(LayerKind::Local, granted, true) };
+    let shared = sources.iter().position(|source| source.kind == LayerKind::Project);
+    sources.insert(shared.unwrap_or(sources.len()), granted);
     if let Some(config) = &environment.config {
         sources.push(source(LayerKind::User, config.join("openoxide").join("policy.toml"), true));
     }
@@ -95,7 +104,14 @@ fn projects(project: &AbsPath, home: Option<&AbsPath>) -> Vec<AbsPath> {
 /// Returns the source of a file that stands for itself.
 fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
     let base = path.parent().and_then(|parent| AbsPath::new(parent.to_str()?).ok());
-    Source { kind, path, base: base.unwrap_or_else(AbsPath::root), may_loosen, required: false }
+    Source {
+        kind,
+        path,
+        base: base.unwrap_or_else(AbsPath::root),
+        may_loosen,
+        required: false,
+        grants: false,
+    }
 }
 
 impl Source {
@@ -152,7 +168,8 @@ mod tests {
         let environment = Environment { home, ..Environment::default() };
         let found = sources(&environment, &root.join("home/a/b/c"));
         let bases = |kind| {
-            found.iter().filter(move |source| source.kind == kind).map(|source| &source.base)
+            let files = found.iter().filter(move |source| source.kind == kind && !source.grants);
+            files.map(|source| &source.base)
         };
         let expected = [root.join("home/a/b/c"), root.join("home/a")];
         assert!(bases(LayerKind::Project).eq(&expected));
@@ -168,6 +185,7 @@ mod tests {
         let expected = [
             (LayerKind::Managed, true),
             (LayerKind::Local, false),
+            (LayerKind::Local, true), // What was granted: each entry proves itself.
             (LayerKind::Project, false),
             (LayerKind::User, true),
         ];

@@ -8,11 +8,13 @@ use std::{
 
 use openoxide_adapters::quote;
 use openoxide_permission::{PermissionGate, Permit, Question, Refusal};
-use openoxide_protocol::{Action, ApprovalRequest, ApprovalResponse, Effect, Operation};
+use openoxide_protocol::{
+    Action, ApprovalRequest, ApprovalResponse, Effect, GrantScope, Operation,
+};
 use openoxide_session::{
     Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
 };
-use openoxide_store::Environment;
+use openoxide_store::{Environment, GrantFile};
 use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -178,7 +180,7 @@ async fn through_the_gate(world: World, operation: Operation, global: Global) ->
     let gate = PermissionGate::new(Arc::new(world.loaded.policy), world.mode, world.roots)
         .in_doubt(world.loaded.doubt);
     let (dispatcher, handle, requests) = Dispatcher::new(gate);
-    let answers = answer_all(handle.clone(), requests, global);
+    let answers = answer_all(handle.clone(), requests, world.grants, global);
     let check = async move { handle.check(question).await };
     let (_, _, asked) = tokio::join!(dispatcher.run(), answers, check);
     asked.unwrap_or(Asked::Refused(Refusal::Cancelled))
@@ -189,6 +191,7 @@ async fn through_the_gate(world: World, operation: Operation, global: Global) ->
 async fn answer_all(
     handle: GateHandle,
     mut requests: UnboundedReceiver<ApprovalRequest>,
+    grants: Option<GrantFile>,
     global: Global,
 ) {
     if global.no_input || !can_ask() {
@@ -201,7 +204,21 @@ async fn answer_all(
             report::failure(&error);
             ApprovalResponse::Cancelled
         });
+        if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project }) {
+            keep(grants.as_ref(), &request);
+        }
         drop(handle.answer(request.id, response).await);
+    }
+}
+
+/// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.
+fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest) {
+    match grants.map(|grants| grants.add(&request.decision.always)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
+        None => report::note(
+            &"with `--policy`, what is granted is not kept: the yes counts for this once",
+        ),
     }
 }
 

@@ -46,7 +46,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox"]),
     ("toml", &["shell", "store"]),
     ("toml_edit", &["store"]),
-    ("sha2", &["session"]),
+    ("sha2", &["session", "store"]),
+    ("hmac", &["store"]),
     ("rable", &["shell"]),
     ("tree-sitter", &["shell"]),
 ];

@@ -138,8 +138,13 @@ fn the_files_and_the_rules_can_be_listed() {
             (row["layer"].as_str().unwrap().to_owned(), row["state"].as_str().unwrap().to_owned())
         })
         .collect();
-    let expected =
-        [("managed", "missing"), ("local", "missing"), ("project", "tightens"), ("user", "counts")];
+    let expected = [
+        ("managed", "missing"),
+        ("local", "missing"),
+        ("local", "missing"),
+        ("project", "tightens"),
+        ("user", "counts"),
+    ];
     assert_eq!(states, expected.map(|(layer, state)| (layer.to_owned(), state.to_owned())));
     let rules = stdout(&world.run(&["rules", "list", "--origins", "--deny", "Bash(x)"], b""));
     let mut lines = rules.lines();
@@ -163,4 +168,41 @@ fn a_policy_that_all_can_write_allows_nothing() {
     let output = world.run(&["check", "-c", "touch x"], b"");
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("others than you can write it"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_yes_for_good_is_kept_until_it_is_taken_back() {
+    let world = World::new();
+    let mut terminal = Terminal::run(&world, &["run", "-c", "touch one"]);
+    terminal.wait_for("[p]");
+    terminal.press("p");
+    assert_eq!(terminal.end().0, 0);
+    assert_eq!(
+        decision(&world, &[], "touch two"),
+        "allow",
+        "the rule that was shown, not the command"
+    );
+    assert_eq!(decision(&world, &[], "rm two"), "ask");
+    let listed = stdout(&world.run(&["grants", "list"], b""));
+    assert_eq!(listed, "  1  Bash(touch *)\n");
+    let rules = stdout(&world.run(&["rules", "list", "--origins"], b""));
+    assert!(rules.contains("local    allow  Bash(touch *)"), "{rules}");
+    assert_eq!(code_of(&world, &["grants", "revoke", "2"]), 1);
+    assert_eq!(code_of(&world, &["grants", "revoke", "Bash(touch *)"]), 0);
+    assert_eq!(decision(&world, &[], "touch two"), "ask");
+}
+
+#[test]
+fn a_forged_grant_is_no_grant() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".openoxide")).unwrap();
+    let mac = "00".repeat(32);
+    let text = format!("[[grant]]\nrule = \"Bash(touch *)\"\nmac = \"{mac}\"\n");
+    fs::write(world.project().join(".openoxide/approvals.toml"), text).unwrap();
+    let output = world.run(&["check", "-c", "touch x"], b"");
+    assert_eq!(code(&output), 4);
+    let note = "approvals.toml:1: `Bash(touch *)` grants nothing: you did not grant it";
+    assert!(stderr(&output).contains(note), "{}", stderr(&output));
+    assert_eq!(code_of(&world, &["grants", "prune"]), 0);
+    assert!(!stderr(&world.run(&["check", "-c", "touch x"], b"")).contains("grants nothing"));
 }

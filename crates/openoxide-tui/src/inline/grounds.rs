@@ -143,7 +143,7 @@ fn show_always(always: &[String], page: &mut Page) {
     for (rule, key) in always.iter().zip(keys) {
         page.marked((Tone::Strong, key), INDENT, Tone::Body, &format!("always {rule}"));
     }
-    let kept = "for the project; kept for this session until grants are stored";
+    let kept = "for the project, until you take it back";
     page.block(Tone::Faint, [INDENT, INDENT], kept);
 }
 

@@ -20,7 +20,7 @@ OpenOxide asks: run a command (Bash)
   ask    `git push` is asked for by user policy
          rule `ask Bash(git push *)` (user, policy.toml:4)
   [p]    always Bash(git push *)
-         for the project; kept for this session until grants are stored
+         for the project, until you take it back
 
 [y] yes, once  [a] yes, exactly this, all session  [p] yes, as above  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
@@ -42,8 +42,8 @@ OpenOxide asks: run a command (Bash)
          rule `ask Bash(git push *)`
          (user, policy.toml:4)
   [p]    always Bash(git push *)
-         for the project; kept for this
-         session until grants are stored
+         for the project, until you take
+         it back
 
 [y] yes, once
 [a] yes, exactly this, all session
@@ -75,7 +75,7 @@ OpenOxide asks: run a command (Bash)
          rule `ask Bash(git push *)` (user, policy.toml:4)
   allow  run git status
   [p]    always Bash(git push *)
-         for the project; kept for this session until grants are stored
+         for the project, until you take it back
 
 [y] yes, once  [a] yes, exactly this, all session  [p] yes, as above  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
@@ -151,7 +151,7 @@ OpenOxide asks: run\\x1b]0;x\\x07\\nrm (B\\u{200b}ash)
   ask    because\\x1b[8m
          rule `ask Bash(git push *)` (user, policy.toml:4)
   [p]    always Bash(\\x1b *)
-         for the project; kept for this session until grants are stored
+         for the project, until you take it back
 ";
     let shown = at(80, &request);
     assert!(shown.starts_with(expected), "{shown}");
@@ -209,7 +209,7 @@ OpenOxide asks (1 of 3): run a command (Bash)
   ask    `git push` is asked for by user policy
          rule `ask Bash(git push *)` (user, policy.toml:4)
   [p]    always Bash(git push *)
-         for the project; kept for this session until grants are stored
+         for the project, until you take it back
   [A]    yes, once each, to this and to:
          run a command: make install\\x1b
 

@@ -1,0 +1,127 @@
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+struct Disk {
+    dir: tempfile::TempDir,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let disk = Self { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir(disk.dir.path().join("p")).unwrap();
+        disk
+    }
+
+    fn environment(&self) -> Environment {
+        Environment { state: Some(self.dir.path().join("state")), ..Environment::default() }
+    }
+
+    fn grants(&self, project: &str) -> GrantFile {
+        let path = self.dir.path().join(project);
+        GrantFile::of(&self.environment(), &AbsPath::new(path.to_str().unwrap()).unwrap())
+    }
+}
+
+fn rules(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn granted(grants: &GrantFile) -> Vec<String> {
+    grants.layer(None).0.rules.into_iter().map(|rule| rule.text).collect()
+}
+
+#[test]
+fn what_is_granted_is_read_again() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    assert_eq!(grants.entries().unwrap(), []);
+    grants.add(&rules(&["Bash(npm run *)", "Bash(make *)"])).unwrap();
+    grants.add(&rules(&["Bash(npm run *)", "Edit(/src/**)", "nonsense("])).unwrap();
+    assert_eq!(granted(&grants), ["Bash(npm run *)", "Bash(make *)"]);
+    let key = disk.dir.path().join("state/openoxide/key");
+    assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn an_entry_of_somebody_else_grants_nothing() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    grants.add(&rules(&["Bash(make *)"])).unwrap();
+    let text = fs::read_to_string(grants.path()).unwrap();
+    // Another rule under the same MAC, an entry without one, and the same file in another project.
+    for other in [text.replace("make *", "rm *"), "[[grant]]\nrule = \"Bash(rm *)\"\n".to_owned()] {
+        fs::write(grants.path(), other).unwrap();
+        assert_eq!(granted(&grants), [""; 0]);
+        assert!(grants.layer(None).1[0].contains("Bash(rm *)` grants nothing"));
+    }
+    fs::create_dir_all(disk.dir.path().join("q/.openoxide")).unwrap();
+    fs::write(disk.grants("q").path(), &text).unwrap();
+    assert_eq!(granted(&disk.grants("q")), [""; 0]);
+    fs::write(grants.path(), &text).unwrap();
+    assert_eq!(granted(&grants), ["Bash(make *)"]);
+    let key = disk.dir.path().join("state/openoxide/key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(granted(&grants), [""; 0], "others could know the key");
+}
+
+#[test]
+fn comments_and_order_survive_an_edit() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    grants.add(&rules(&["Bash(a *)", "Bash(b *)", "Bash(c *)"])).unwrap();
+    let text = fs::read_to_string(grants.path()).unwrap();
+    let text = format!(
+        "# ours\n{}# the end\n",
+        text.replacen("rule = \"Bash(c", "# of c\nrule = \"Bash(c", 1)
+    );
+    fs::write(grants.path(), text).unwrap();
+    assert_eq!(grants.remove(|_, entry| entry.rule == "Bash(b *)").unwrap(), 1);
+    assert_eq!(granted(&grants), ["Bash(a *)", "Bash(c *)"]);
+    let text = fs::read_to_string(grants.path()).unwrap();
+    for kept in ["# ours", "# of c", "# the end"] {
+        assert!(text.contains(kept), "{text}");
+    }
+    assert_eq!(grants.remove(|_, _| false).unwrap(), 0);
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_left_as_it_is() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    grants.add(&rules(&["Bash(a *)"])).unwrap();
+    fs::write(grants.path(), "[[grant]\nx").unwrap();
+    let error = grants.add(&rules(&["Bash(b *)"])).unwrap_err().to_string();
+    assert!(error.contains("approvals.toml") && error.contains("line 1"), "{error}");
+    assert_eq!(fs::read_to_string(grants.path()).unwrap(), "[[grant]\nx");
+    assert_eq!(granted(&grants), [""; 0]);
+}
+
+#[test]
+fn a_link_in_the_place_of_the_directory_is_not_written_through() {
+    let disk = Disk::new();
+    fs::create_dir(disk.dir.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(
+        disk.dir.path().join("elsewhere"),
+        disk.dir.path().join("p/.openoxide"),
+    )
+    .unwrap();
+    assert!(disk.grants("p").add(&rules(&["Bash(a *)"])).is_err());
+    assert_eq!(fs::read_dir(disk.dir.path().join("elsewhere")).unwrap().count(), 0);
+}
+
+#[test]
+fn many_at_once_lose_nothing() {
+    let disk = Disk::new();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let grants = disk.grants("p");
+            scope.spawn(move || {
+                for number in 0..5 {
+                    grants.add(&[format!("Bash(x{writer} {number} *)")]).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(granted(&disk.grants("p")).len(), 40);
+}

@@ -1,0 +1,60 @@
+//! The key of this user on this machine: 32 random bytes that nobody else can read.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    path::Path,
+};
+
+use crate::file::open_regular;
+
+const BYTES: usize = 32;
+
+/// Why there is no key to use.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Somebody else could know it.
+    #[error("{0}: others than you can read or write this key; remove it, and grant anew")]
+    Open(String),
+    /// It cannot be read or written.
+    #[error("{path}: {error}")]
+    Io {
+        /// Where it lies.
+        path: String,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// Returns the key, if nobody else could know it.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
+    let failed = |error| failed(path, error);
+    let (mut file, meta) =
+        open_regular(path, BYTES as u64).map_err(|error| failed(io::Error::other(error)))?;
+    let own = fs::metadata("/proc/self").map_err(failed)?.uid();
+    if meta.mode() & 0o077 != 0 || meta.uid() != own {
+        return Err(KeyError::Open(path.to_string_lossy().into_owned()));
+    }
+    let mut key = vec![0; BYTES];
+    file.read_exact(&mut key).map_err(failed)?;
+    Ok(key)
+}
+
+/// Returns the key, and makes it if there is none. Where something else lies there, it stays: a person has to look at it.
+pub(crate) fn make(path: &Path) -> Result<Vec<u8>, KeyError> {
+    let mut key = vec![0; BYTES];
+    let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut key));
+    random.map_err(|error| failed(path, error))?;
+    let file = File::options().create_new(true).write(true).mode(0o600).open(path);
+    match file.and_then(|mut file| file.write_all(&key).and_then(|()| file.sync_all())) {
+        Ok(()) => Ok(key),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(path),
+        Err(error) => Err(failed(path, error)),
+    }
+}
+
+fn failed(path: &Path, error: io::Error) -> KeyError {
+    KeyError::Io { path: path.to_string_lossy().into_owned(), error }
+}
