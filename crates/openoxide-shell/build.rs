@@ -387,7 +387,7 @@ fn operands(text: &str) -> Fallible<String> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 15] = [
+    const ALL: [&str; 16] = [
         "aliases",
         "anything",
         "here",
@@ -403,6 +403,7 @@ fn traits(text: &str) -> Fallible<String> {
         "prints-paths",
         "passes",
         "mixed",
+        "stdout",
     ];
     let given: Vec<&str> = text.split_whitespace().collect();
     if let Some(unknown) = given.iter().find(|name| !ALL.contains(name)) {

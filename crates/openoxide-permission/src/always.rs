@@ -16,6 +16,9 @@ pub(crate) fn rules(accesses: &[Access], outcomes: &[Outcome]) -> Vec<String> {
         match outcome.effect {
             Effect::Allow => {}
             Effect::Deny => return Vec::new(),
+            Effect::Ask if matches!(outcome.ruling, Some(ruling) if ruling.human) => {
+                return Vec::new();
+            }
             Effect::Ask => match rule(access, outcome.why) {
                 Some(rule) if rules.contains(&rule) => {}
                 Some(rule) => rules.push(rule),

@@ -44,11 +44,12 @@ impl Combining {
 
     /// Returns a number that is never 0: among the rules that match, the one with the greatest decides. Among those that say
     /// the same, one that names the very thing comes first, and then the earliest: which one speaks does not hang on chance.
-    pub(crate) const fn rank(self, effect: Effect, exact: bool, order: u32) -> u32 {
+    pub(crate) const fn rank(self, effect: Effect, human: bool, exact: bool, order: u32) -> u32 {
         let earlier_first = (exact as u32) << ORDER_BITS | (ORDERS - order);
         let class = match (self, effect) {
             (Self::LastMatch, _) => return order + 1,
-            (_, Effect::Deny) => 3,
+            (_, Effect::Deny) => 4,
+            (_, Effect::Ask) if human => 3,
             (Self::Strictest, Effect::Ask) | (Self::DenyAllowAsk, Effect::Allow) => 2,
             (Self::Strictest, Effect::Allow) | (Self::DenyAllowAsk, Effect::Ask) => 1,
         };
@@ -76,8 +77,10 @@ mod tests {
 
     /// The effect of the rule that decides, when all of these match.
     fn decides(combining: Combining, effects: &[Effect]) -> Option<Effect> {
-        let ranked =
-            effects.iter().zip(0..).map(|(effect, order)| combining.rank(*effect, false, order));
+        let ranked = effects
+            .iter()
+            .zip(0..)
+            .map(|(effect, order)| combining.rank(*effect, false, false, order));
         let order = combining.order(ranked.max()?);
         effects.get(order as usize).copied()
     }
@@ -111,7 +114,7 @@ mod tests {
         fn the_order_comes_back(effect in effect(), order in 0..ORDERS) {
             for combining in Combining::ALL {
                 for exact in [false, true] {
-                    let rank = combining.rank(effect, exact, order);
+                    let rank = combining.rank(effect, false, exact, order);
                     prop_assert!(rank > 0);
                     prop_assert_eq!(combining.order(rank), order);
                 }

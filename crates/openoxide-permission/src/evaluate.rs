@@ -1,8 +1,8 @@
 //! From facts to a decision: pure, total, deterministic.
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Decision, Effect, Facts, Finding, FindingKind, Part, PathAccess,
-    PermissionMode, Touch, Words,
+    AbsPath, Access, CommandClass, Decision, Effect, Facts, Finding, FindingKind, Obligation, Part,
+    PathAccess, PermissionMode, Touch, Words,
 };
 
 use crate::{
@@ -55,7 +55,11 @@ pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> D
         parts,
         findings: facts.findings.clone(),
         always,
-        obligations: Vec::new(),
+        obligations: if outcomes.iter().any(is_for_a_person) {
+            vec![Obligation::Human]
+        } else {
+            Vec::new()
+        },
     };
     in_doubt(under_the_floor(decision, context.mode), context)
 }
@@ -407,6 +411,11 @@ fn changes(access: &Access, outcome: &Outcome) -> bool {
         | Access::DoomLoop { .. }
         | Access::ExternalDirectory(_) => false,
     }
+}
+
+/// Says whether a rule that only a person answers has decided.
+fn is_for_a_person(outcome: &Outcome) -> bool {
+    outcome.effect == Effect::Ask && matches!(outcome.ruling, Some(ruling) if ruling.human)
 }
 
 /// Turns an allow into an ask where a path wants it. Secrets may be read by a rule that names this very path.

@@ -74,24 +74,27 @@ fn matching<'a>(layers: &'a [Layer], context: &Context<'_>, access: &Access) -> 
 fn winner(layer: &Layer, rules: &[&Rule]) -> Option<usize> {
     (0_u32..)
         .zip(rules)
-        .map(|(at, rule)| layer.combining.rank(rule.effect, rule.exact, at))
+        .map(|(at, rule)| layer.combining.rank(rule.effect, rule.human, rule.exact, at))
         .enumerate()
         .max_by_key(|(_, rank)| *rank)
         .map(|(at, _)| at)
 }
 
-/// Among the winners of the layers, the first deny decides, otherwise the first.
+/// Among the winners of the layers, the first deny decides, then the first that only a person answers, otherwise the first.
 fn between_layers(found: &mut [Match<'_>]) {
     let winners = || 0..found.len();
     let deny = winners().find(|at| wins(found, *at) && effect(found, *at) == Some(Effect::Deny));
+    let person = |at: &usize| found.get(*at).is_some_and(|one| one.rule.human);
+    let human = winners().find(|at| wins(found, *at) && person(at));
     let first = winners().find(|at| wins(found, *at));
     for (at, one) in found.iter_mut().enumerate() {
-        if one.lost.is_some() || Some(at) == deny.or(first) {
+        if one.lost.is_some() || Some(at) == deny.or(human).or(first) {
             continue;
         }
-        one.lost = Some(match deny {
-            Some(_) => "a deny of any layer is final",
-            None => "a more precedent layer decides",
+        one.lost = Some(match (deny, human) {
+            (Some(_), _) => "a deny of any layer is final",
+            (None, Some(_)) => "only a person answers another rule",
+            (None, None) => "a more precedent layer decides",
         });
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use openoxide_protocol::{
     AbsPath, ApprovalId, ApprovalRequest, ApprovalResponse, Decision, Digest, Effect, Facts,
-    Finding, FindingKind, GrantScope, Operation, PermissionMode, Presentation, Resolution,
-    ResolutionKind, SCHEMA, SessionId,
+    Finding, FindingKind, GrantScope, Obligation, Operation, PermissionMode, Presentation,
+    Resolution, ResolutionKind, SCHEMA, SessionId,
 };
 
 use crate::{
@@ -212,6 +212,9 @@ impl PermissionGate {
         let Some((_, grants)) = self.grants.iter().find(|(of, _)| *of == session) else {
             return false;
         };
+        if decision.obligations.contains(&Obligation::Human) {
+            return false;
+        }
         if grants.covers_exactly(question.digest) {
             return !decision.findings.iter().any(breaks_the_circuit);
         }
@@ -284,8 +287,9 @@ fn permit(question: &Question, decision: Decision) -> Permit {
 }
 
 fn request(question: &Question, decision: Decision) -> ApprovalRequest {
-    // A circuit breaker is answered for this once: no batch and no grant covers it.
-    let breaks = decision.findings.iter().any(breaks_the_circuit);
+    // A circuit breaker, and a rule that only a person answers, is answered for this once: no batch and no grant covers it.
+    let breaks = decision.findings.iter().any(breaks_the_circuit)
+        || decision.obligations.contains(&Obligation::Human);
     ApprovalRequest {
         schema: SCHEMA,
         id: question.id,

@@ -69,4 +69,6 @@ pub struct Ruling {
     pub exact: bool,
     /// Whether it is about every path there is.
     pub bare: bool,
+    /// Whether only a person answers it.
+    pub human: bool,
 }

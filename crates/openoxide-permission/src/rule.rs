@@ -106,6 +106,8 @@ pub struct Rule {
     pub exact: bool,
     /// Whether it is about every path, because it names none: `Edit`, `Read`, `*`.
     pub bare: bool,
+    /// Whether it asks, and nothing but a person's yes answers it: no mode, no hook and no grant.
+    pub human: bool,
     /// The line that it stands on, from 1; 0 when it stands in no file.
     pub line: u32,
     /// Why its author wants it.

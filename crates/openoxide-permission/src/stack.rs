@@ -53,6 +53,8 @@ const MAX_RULES: usize = 1 << 24;
 const EXACT: u8 = 0x80;
 /// Marks the kind of a rule about every path there is.
 const BARE: u8 = 0x40;
+/// Marks the kind of a rule that only a person answers.
+const HUMAN: u8 = 0x20;
 /// Marks the mode of a policy that takes `bypass_permissions` away.
 const NO_BYPASS: u32 = 0x100;
 /// File name (place and length), kind, combining algorithm, first rule.
@@ -174,10 +176,11 @@ impl PolicyStack {
         self.index().look_up(subject, ranks);
     }
 
-    /// Combines what was found: a deny of any layer is final, otherwise the most precedent layer decides.
+    /// Combines what was found: a deny of any layer is final, then a rule that only a person answers, otherwise the most
+    /// precedent layer decides.
     #[inline]
     pub(crate) fn combine(&self, ranks: &Ranks) -> Option<Ruling> {
-        let mut first = None;
+        let (mut first, mut human) = (None, None);
         for (layer, rank) in ranks.iter().enumerate().take(self.layer_count()) {
             if *rank == 0 {
                 continue;
@@ -186,9 +189,10 @@ impl PolicyStack {
             if ruling.effect == Effect::Deny {
                 return Some(ruling);
             }
+            human = human.or(Some(ruling).filter(|ruling| ruling.human));
             first = first.or(Some(ruling));
         }
-        first
+        human.or(first)
     }
 
     fn ruling(&self, layer: usize, rank: u32) -> Ruling {
@@ -196,9 +200,10 @@ impl PolicyStack {
         let combining = Combining::from_code(index.u32(at + 12));
         let rule = index.u32(at + 16) + combining.order(rank);
         let kind = index.byte(index.offset(header::KINDS) + rule as usize);
-        let effect = crate::index::effect_of(u32::from(kind & !(EXACT | BARE)));
+        let effect = crate::index::effect_of(u32::from(kind & !(EXACT | BARE | HUMAN)));
         let layer = LayerKind::from_code(index.u32(at + 8));
-        Ruling { effect, rule, layer, exact: kind & EXACT != 0, bare: kind & BARE != 0 }
+        let has = |flag| kind & flag != 0;
+        Ruling { effect, rule, layer, exact: has(EXACT), bare: has(BARE), human: has(HUMAN) }
     }
 
     pub(crate) fn layer_count(&self) -> usize {
@@ -250,7 +255,7 @@ fn entries(layers: &[Layer]) -> Vec<Entry<'_>> {
                 pattern,
                 layer: number,
                 effect: rule.effect,
-                rank: layer.combining.rank(rule.effect, rule.exact, order),
+                rank: layer.combining.rank(rule.effect, rule.human, rule.exact, order),
                 holds_back: rule.effect != Effect::Allow && layer.kind != LayerKind::Default,
             }));
         }
@@ -276,7 +281,7 @@ fn write_layers(layers: &[Layer], files: &[[u32; 2]], out: &mut Vec<u8>) {
 
 fn kind(rule: &Rule) -> u8 {
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-    rule.effect as u8 | flag(rule.exact, EXACT) | flag(rule.bare, BARE)
+    rule.effect as u8 | flag(rule.exact, EXACT) | flag(rule.bare, BARE) | flag(rule.human, HUMAN)
 }
 
 fn mode_code(layers: &[Layer]) -> u32 {

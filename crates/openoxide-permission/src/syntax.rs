@@ -65,7 +65,8 @@ pub fn parse(text: &str, effect: Effect, anchors: Anchors<'_>) -> Result<Rule, R
         None => tool_patterns(name, inside, offset)?,
     };
     let bare = inside.is_none_or(|inside| inside == "*");
-    Ok(Rule { effect, text: text.to_owned(), patterns, exact, bare, line: 0, reason: None })
+    let (human, line, reason) = (false, 0, None);
+    Ok(Rule { effect, text: text.to_owned(), patterns, exact, bare, human, line, reason })
 }
 
 /// Reads the long form: the name of a permission and a pattern, as seeds 003 and 004 have it.
@@ -84,7 +85,8 @@ pub fn parse_long(
         None => return Err(unknown(permission)),
     };
     let text = format!("{permission}({pattern})");
-    Ok(Rule { effect, text, patterns, exact, bare: pattern == "*", line: 0, reason: None })
+    let (bare, human, line, reason) = (pattern == "*", false, 0, None);
+    Ok(Rule { effect, text, patterns, exact, bare, human, line, reason })
 }
 
 fn find(name: &str) -> Option<Subject> {

@@ -85,6 +85,8 @@ pub enum Obligation {
     Audit,
     /// The process is confined by the operating system.
     Confine,
+    /// A person said yes to this very operation: no mode, hook or grant did.
+    Human,
 }
 
 /// The engine's answer to one operation, with its grounds.

@@ -246,7 +246,8 @@ impl Reader<'_> {
     }
 
     fn long_rule(&mut self, table: &DeTable<'_>, span: Range<usize>) {
-        const KEYS: &[&str] = &["permission", "pattern", "action", "reason", "match", "not_match"];
+        const KEYS: &[&str] =
+            &["permission", "pattern", "action", "reviewer", "reason", "match", "not_match"];
         for (key, _) in table {
             if !KEYS.contains(&key.get_ref().as_ref()) {
                 self.unknown_key(key.get_ref(), key.span(), KEYS);
@@ -258,7 +259,9 @@ impl Reader<'_> {
         };
         let Some((pattern, at)) = self.text_of(table, "pattern", &span, effect) else { return };
         let rule = match parse_long(&permission, &pattern, effect, self.anchors) {
-            Ok(rule) => Rule { reason: self.reason(table), ..rule },
+            Ok(rule) => {
+                Rule { reason: self.reason(table), human: self.human(table, effect), ..rule }
+            }
             Err(error) => return self.keep(Err(error), effect, at),
         };
         self.examples(table, &rule);
@@ -295,6 +298,17 @@ impl Reader<'_> {
             return None;
         };
         Some((text.to_owned(), value.span()))
+    }
+
+    /// Says whether only a person answers the rule.
+    fn human(&mut self, table: &DeTable<'_>, effect: Effect) -> bool {
+        let Some(value) = table.get("reviewer") else { return false };
+        let human = self.word(value, "reviewer", |word| (word == "human").then_some(()), "human");
+        if human.is_some() && effect != Effect::Ask {
+            let help = Some("write `action = \"ask\"`".to_owned());
+            self.problem("only what asks has a reviewer", value.span(), help, true);
+        }
+        human.is_some()
     }
 
     fn reason(&mut self, table: &DeTable<'_>) -> Option<String> {

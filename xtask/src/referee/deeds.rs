@@ -194,21 +194,30 @@ fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
     }
     let by = image.starts();
     let (first, arguments) = argv.split_first()?;
+    if matches!(image, Image::Program(words, _) if is_script(words) && arguments.first() == words.first())
+    {
+        return None; // Its first line is `#!/usr/bin/env LANGUAGE`: this is the program itself.
+    }
     if path == NOT_FOUND {
         let (name, arguments) = arguments.split_first()?;
         return Some(Started { names: vec![name.clone()], arguments: arguments.to_vec(), by });
     }
     let mut names = vec![path.to_owned()];
-    // `exec` makes a path of what it was given; and the name that a program sees may be any (`exec -a`).
-    let whole = first.contains('/') && (path.ends_with(first) || !is_of_system(path));
-    names.push(if whole { first.clone() } else { base_name(path).to_owned() });
-    if !whole && !is_of_system(path) {
-        // `exec -a NAME a/b`: the name tells nothing, and the path begins wherever the shell was.
-        names.extend(
-            path.match_indices('/').filter_map(|(at, _)| path.get(at + 1..)).map(str::to_owned),
-        );
+    if first.contains('/') && path.ends_with(first) {
+        names.push(first.clone());
+    } else {
+        // `exec` makes a path of what it was given, and the name that a program sees may be any (`exec -a`, `exec -l`): of a
+        // path every end may have stood there.
+        names.push(base_name(path).to_owned());
+        let own = path.match_indices('/').filter(|_| !is_of_system(path));
+        names.extend(own.filter_map(|(at, _)| path.get(at + 1..)).map(str::to_owned));
     }
     Some(Started { names, arguments: arguments.to_vec(), by })
+}
+
+/// Says whether a program of the system may be a script in some language.
+fn is_script(words: &[String]) -> bool {
+    words.first().is_some_and(|name| name.starts_with("/usr/")) && !is_one_of(WRAPPERS, words)
 }
 
 fn is_of_system(path: &str) -> bool {

@@ -63,6 +63,7 @@ fn policy() -> Value {
                                 "permission": { "type": "string" },
                                 "pattern": { "type": "string" },
                                 "action": { "enum": ["allow", "ask", "deny"] },
+                                "reviewer": { "enum": ["human"] },
                                 "reason": { "type": "string" },
                                 "match": examples,
                                 "not_match": examples,

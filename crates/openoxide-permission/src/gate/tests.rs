@@ -1,7 +1,7 @@
 use openoxide_protocol::{Access, Action, CallId, Exec, PathAccess, PresentationKind, Principal};
 
 use super::*;
-use crate::{Anchors, Combining, Layer, LayerKind, default_layer, parse};
+use crate::{Anchors, Combining, Layer, LayerKind, Rule, default_layer, parse};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
@@ -212,4 +212,39 @@ fn a_grant_lifts_neither_a_deny_nor_the_floor() {
     let request = asked(gate.check(rc(3)));
     drop(gate.answer(request.id, &PROJECT).unwrap());
     asked(gate.check(rc(4)));
+}
+
+#[test]
+fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
+    let root = path("/p");
+    let anchors = Anchors { home: None, base: &root };
+    let rule = |effect, text| parse(text, effect, anchors).unwrap();
+    let layer = |kind, rules| Layer {
+        kind,
+        file: None,
+        combining: Combining::Strictest,
+        rules,
+        mode: None,
+    };
+    let human = Rule { human: true, ..rule(Effect::Ask, "Bash(deploy *)") };
+    let layers = [
+        layer(LayerKind::Cli, vec![rule(Effect::Allow, "Bash")]),
+        layer(LayerKind::User, vec![rule(Effect::Ask, "Bash(deploy now)"), human]),
+        default_layer(),
+    ];
+    let policy = Arc::new(PolicyStack::compile(&layers).unwrap());
+    for mode in
+        [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::BypassPermissions]
+    {
+        let mut gate = PermissionGate::new(policy.clone(), mode, vec![root.clone()]);
+        assert!(proceeds(&gate.check(run(1, "other"))), "{mode:?}");
+        let request = asked(gate.check(run(2, "deploy now")));
+        assert!(request.explicit_yes_required && request.decision.always.is_empty());
+        for scope in [GrantScope::Session, GrantScope::Project] {
+            drop(gate.answer(id(2), &ApprovalResponse::Approved { scope }));
+            asked(gate.check(run(2, "deploy now")));
+        }
+    }
+    let mut gate = PermissionGate::new(policy, PermissionMode::DontAsk, vec![root]);
+    assert!(matches!(gate.check(run(1, "deploy now")), Step::Refuse(Refusal::Denied(_))));
 }

@@ -135,18 +135,22 @@ fn layer_answer(layer: &Layer, matching: &[usize]) -> Option<usize> {
     let all = |wanted: Effect| matching.iter().filter(move |index| effect(index) == wanted);
     let exact = |index: &&usize| layer.rules[**index].exact;
     let first = |wanted: Effect| all(wanted).find(exact).or_else(|| all(wanted).next()).copied();
+    let humans = || matching.iter().filter(|index| layer.rules[**index].human);
+    let human = humans().find(exact).or_else(|| humans().next()).copied();
     match layer.combining {
         Combining::LastMatch => matching.last().copied(),
-        Combining::Strictest => first(Effect::Deny).or(first(Effect::Ask)).or(first(Effect::Allow)),
+        Combining::Strictest => {
+            first(Effect::Deny).or(human).or(first(Effect::Ask)).or(first(Effect::Allow))
+        }
         Combining::DenyAllowAsk => {
-            first(Effect::Deny).or(first(Effect::Allow)).or(first(Effect::Ask))
+            first(Effect::Deny).or(human).or(first(Effect::Allow)).or(first(Effect::Ask))
         }
     }
 }
 
 /// Returns the rule that decides, counted through all layers.
 fn naive(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, Effect)> {
-    let (mut before, mut first) = (0, None);
+    let (mut before, mut first, mut human) = (0, None, None);
     for layer in layers {
         let matching: Vec<usize> = (0..layer.rules.len())
             .filter(|i| rule_matches(&layer.rules[*i], question, world))
@@ -156,11 +160,12 @@ fn naive(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, E
             if found.1 == Effect::Deny {
                 return Some(found);
             }
+            human = human.or(Some(found).filter(|_| layer.rules[index].human));
             first = first.or(Some(found));
         }
         before += layer.rules.len();
     }
-    first
+    human.or(first)
 }
 
 // ---- the cases ----
@@ -221,7 +226,11 @@ fn layers(dice: &mut Dice, world: &World) -> Vec<Layer> {
     let count = 1 + dice.roll(kinds.len());
     let layer = |kind: &LayerKind| {
         let rules = (0..1 + dice.roll(12))
-            .map(|_| parse(&rule_text(dice), *dice.pick(&EFFECTS), anchors).unwrap())
+            .map(|_| {
+                let rule = parse(&rule_text(dice), *dice.pick(&EFFECTS), anchors).unwrap();
+                let human = rule.effect == Effect::Ask && dice.roll(3) == 0;
+                Rule { human, ..rule }
+            })
             .collect();
         Layer { kind: *kind, file: None, combining: *dice.pick(&Combining::ALL), rules, mode: None }
     };

@@ -92,6 +92,8 @@ pub(crate) struct Traits {
     pub(crate) passes: bool,
     /// Its first operand need not be one of its subcommands.
     pub(crate) mixed: bool,
+    /// `-` in the place of a file that it writes is its standard output, and no file of this name.
+    pub(crate) stdout: bool,
 }
 
 /// An option.

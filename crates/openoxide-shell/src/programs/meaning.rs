@@ -181,5 +181,5 @@ impl Meaning {
 
 /// Says whether what is written there is kept nowhere.
 fn is_sink(file: &str) -> bool {
-    matches!(file, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/full")
+    matches!(file, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/full")
 }

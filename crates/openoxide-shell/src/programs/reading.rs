@@ -227,7 +227,7 @@ impl<'a> Reading<'a> {
             // Behind a subcommand that is not known it is for that one to say.
             (Does::Ends, _) => self.ends |= self.level.subs.is_empty() || self.operands.is_empty(),
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
-            (Does::Writes, Some(value)) => self.meaning.write(value),
+            (Does::Writes, Some(value)) => self.write(value),
             (Does::Into, Some(value)) => self.target = Some(value),
             (Does::Moves, value) => self.meaning.is_moved(value),
             (Does::Reaches, Some(value)) => self.meaning.reach(value),
@@ -251,6 +251,12 @@ impl<'a> Reading<'a> {
             ) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
+        }
+    }
+
+    fn write(&mut self, arg: Arg<'a>) {
+        if !(self.level.traits.stdout && arg == Arg::Known("-")) {
+            self.meaning.write(arg);
         }
     }
 
@@ -407,7 +413,7 @@ impl<'a> Reading<'a> {
             }
             Some(Operand::Peg) => readers::peg(&mut self.meaning, arg),
             Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
-            Some(Operand::Writes) => self.meaning.write(arg),
+            Some(Operand::Writes) => self.write(arg),
             Some(Operand::Changes) => {
                 self.meaning.read(arg, self.level.traits.lists);
                 self.meaning.write(arg);

@@ -128,3 +128,18 @@ fn escapes_do_not_mislead_the_pointer() {
     let file = read_text(text);
     assert_eq!(text.get(file.problems[0].span.clone()).unwrap(), "\"Bash(a\\tb\"");
 }
+
+#[test]
+fn only_what_asks_has_a_reviewer() {
+    let rule = |action: &str, reviewer: &str| {
+        read_text(&format!(
+            "[[permissions.rule]]\npermission = \"bash\"\npattern = \"x\"\naction = \"{action}\"\nreviewer = \"{reviewer}\"\n"
+        ))
+    };
+    assert!(rule("ask", "human").layer.rules[0].human);
+    for (action, reviewer) in [("allow", "human"), ("deny", "human"), ("ask", "model")] {
+        let file = rule(action, reviewer);
+        assert_eq!(file.problems.len(), 1, "{action} {reviewer}");
+        assert_eq!(file.problems[0].span.start, 78 + action.len(), "{action} {reviewer}");
+    }
+}
