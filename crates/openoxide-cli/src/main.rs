@@ -6,6 +6,7 @@ mod color;
 mod commands;
 mod exit;
 mod policy;
+mod record;
 mod report;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Check(check) => commands::check::check(&check, args.global),
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
         Verb::Hook { agent } => commands::hook::of(&agent),
+        Verb::Audit { what } => commands::audit::audit(&what, args.global),
         Verb::Schema { shape } => commands::schema::schema(shape),
         Verb::Completions { shell } => commands::generate::completions(shell),
         Verb::Man { verb } => commands::generate::man(verb.as_deref()),

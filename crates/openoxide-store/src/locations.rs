@@ -21,6 +21,8 @@ pub struct Environment {
     pub config: Option<PathBuf>,
     /// `XDG_CACHE_HOME`, or `~/.cache`.
     pub cache: Option<PathBuf>,
+    /// `XDG_STATE_HOME`, or `~/.local/state`.
+    pub state: Option<PathBuf>,
 }
 
 impl Environment {
@@ -35,6 +37,7 @@ impl Environment {
         Self {
             config: absolute("XDG_CONFIG_HOME").or_else(|| below(".config")),
             cache: absolute("XDG_CACHE_HOME").or_else(|| below(".cache")),
+            state: absolute("XDG_STATE_HOME").or_else(|| below(".local/state")),
             home: home.and_then(|home| AbsPath::new(home.to_str()?).ok()),
         }
     }

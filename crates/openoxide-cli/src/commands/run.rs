@@ -1,9 +1,11 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
 use std::{
+    io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use openoxide_adapters::quote;
@@ -22,6 +24,7 @@ use crate::{
     commands::{call, check},
     exit::Exit,
     policy::World,
+    record::{self, Audit, Reviewed},
     report,
 };
 
@@ -37,7 +40,9 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         );
         return Ok(Exit::Usage);
     };
+    let audit = Audit::open();
     if let Some(closed) = &world.loaded.closed {
+        audit.decided(&task.operation(&world), record::closed(closed), None);
         report::say(&format!("openoxide: {closed}; nothing was run"));
         return Ok(Exit::Refused);
     }
@@ -48,9 +53,14 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     let operation = task.operation(&world);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-    let asked = runtime.block_on(through_the_gate(world, operation.clone(), global));
+    let mode = world.mode;
+    let (asked, reviewed) = runtime.block_on(through_the_gate(world, operation.clone(), global));
+    let decided = record::asked(&asked, reviewed.as_ref(), mode);
+    let number = audit.decided(&operation, decided, reviewed.map(|reviewed| reviewed.response));
     Ok(match asked {
-        Asked::Granted(permit) => task.run(permit, &operation),
+        Asked::Granted(permit) => {
+            task.run(permit, &operation, |status, time| audit.ended(number, status, time))
+        }
         Asked::Refused(refusal) => refused(&refusal),
         Asked::Unanswerable(request) => unanswerable(&request, args),
     })
@@ -81,8 +91,14 @@ impl Task {
         call::of("Bash".to_owned(), Action::Command { script }, input, &world.cwd)
     }
 
-    /// Runs what was permitted, with nothing in the environment that would make bash run something else first.
-    fn run(&self, permit: Permit, operation: &Operation) -> Exit {
+    /// Runs what was permitted, with nothing in the environment that would make bash run something else first, and tells
+    /// how it ended and how long it took.
+    fn run(
+        &self,
+        permit: Permit,
+        operation: &Operation,
+        ended: impl FnOnce(&io::Result<ExitStatus>, Duration),
+    ) -> Exit {
         let why = match permit.decision().effect {
             Effect::Allow => visible(&permit.decision().reason, Lines::One),
             Effect::Ask | Effect::Deny => "you said yes".to_owned(),
@@ -93,9 +109,12 @@ impl Task {
         }
         report::say(&format!("openoxide: {why}; it runs not confined, with all your rights"));
         let mut command = self.command(operation);
-        match command.status() {
+        let start = Instant::now();
+        let status = command.status();
+        ended(&status, start.elapsed());
+        match status {
             Ok(status) => passed_on(status),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 report::failure(&format!("`{}` was not found", command.get_program().display()));
                 Exit::NotFound
             }
@@ -160,7 +179,11 @@ fn passed_on(status: ExitStatus) -> Exit {
     Exit::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::RunFailed.code()))
 }
 
-async fn through_the_gate(world: World, operation: Operation, global: Global) -> Asked {
+async fn through_the_gate(
+    world: World,
+    operation: Operation,
+    global: Global,
+) -> (Asked, Option<Reviewed>) {
     let question = Question {
         facts: facts(&operation, world.home.as_ref()),
         digest: digest(&operation),
@@ -176,29 +199,29 @@ async fn through_the_gate(world: World, operation: Operation, global: Global) ->
     let (dispatcher, handle, requests) = Dispatcher::new(gate);
     let answers = answer_all(handle.clone(), requests, global);
     let check = async move { handle.check(question).await };
-    let (_, _, asked) = tokio::join!(dispatcher.run(), answers, check);
-    asked.unwrap_or(Asked::Refused(Refusal::Cancelled))
+    let (_, reviewed, asked) = tokio::join!(dispatcher.run(), answers, check);
+    (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed)
 }
 
 /// Asks the person at the terminal, question by question. Without a terminal the questions are dropped, which says that
-/// nobody can be asked.
+/// nobody can be asked. Returns what was asked and answered.
 async fn answer_all(
     handle: GateHandle,
     mut requests: UnboundedReceiver<ApprovalRequest>,
     global: Global,
-) {
+) -> Option<Reviewed> {
     if global.no_input || !can_ask() {
         drop(requests);
-        return;
+        return None;
     }
     // One question at most: what runs is one command.
-    if let Some(request) = requests.recv().await {
-        let response = ask(&request, &options(global)).unwrap_or_else(|error| {
-            report::failure(&error);
-            ApprovalResponse::Cancelled
-        });
-        drop(handle.answer(request.id, response).await);
-    }
+    let request = requests.recv().await?;
+    let response = ask(&request, &options(global)).unwrap_or_else(|error| {
+        report::failure(&error);
+        ApprovalResponse::Cancelled
+    });
+    drop(handle.answer(request.id, response.clone()).await);
+    Some(Reviewed { request, response })
 }
 
 fn options(global: Global) -> AskOptions {

@@ -46,7 +46,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox"]),
     ("toml", &["shell", "store"]),
     ("toml_edit", &["store"]),
-    ("sha2", &["session"]),
+    ("sha2", &["session", "store"]),
     ("rable", &["shell"]),
     ("tree-sitter", &["shell"]),
 ];

@@ -127,6 +127,24 @@ fn no_escape_and_interrupt_run_nothing() {
 }
 
 #[test]
+fn what_the_person_said_is_written_down() {
+    let world = World::new();
+    for (key, choice) in [("y", "approved"), ("n", "abort"), ("a", "approved_for_session")] {
+        let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
+        terminal.wait_for("[y]");
+        terminal.press(key);
+        terminal.end();
+        let output = world.run(&["audit", "log", "--json", "--decision", "ask"], b"");
+        let records = String::from_utf8(output.stdout).unwrap();
+        let decision = records.lines().rfind(|line| line.contains(r#""record":"decision""#));
+        let expected = format!(r#""answer":{{"channel":"terminal","choice":"{choice}"}}"#);
+        assert!(decision.unwrap().contains(&expected), "{key}: {records}");
+        let ended = records.lines().last().unwrap().contains(r#""record":"outcome""#);
+        assert_eq!(ended, key != "n", "{records}");
+    }
+}
+
+#[test]
 fn a_message_comes_back() {
     let world = World::new();
     let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
