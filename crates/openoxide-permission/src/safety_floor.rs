@@ -260,6 +260,7 @@ const PROTECTED_PLACES: &[Place] = &[
     Place("etc", Some("shadow")),
     Place("etc", Some("sudoers")),
     Place("etc", Some("sudoers.d")),
+    Place("state", Some("openoxide")),
 ];
 
 #[cfg(test)]
@@ -316,6 +317,7 @@ mod tests {
                 "/p/.claude/settings.json",
                 "/p/.mcp.json",
                 "/h/.config/openoxide/policy.toml",
+                "/h/.local/state/openoxide/audit/journal.ndjson",
                 "/etc/sudoers.d/x",
                 "/",
             ],

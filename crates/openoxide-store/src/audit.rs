@@ -15,7 +15,7 @@ mod segments;
 mod time;
 mod verify;
 
-pub use entry::{Answer, Channel, Decided, Enforced, Entry, Judged, Outcome, Record};
+pub use entry::{Answer, Channel, Decided, Enforced, Entry, Head, Judged, Outcome, Record};
 pub use error::AuditError;
 pub use journal::Journal;
 pub use limits::Limits;

@@ -97,28 +97,34 @@ fn what_only_looks_is_not_written_down() {
 #[test]
 fn a_run_is_written_down_with_its_end() {
     let world = World::new().policy(POLICY);
-    assert_eq!(
-        code(&world.run(&["run", "-c", "touch a; touch b || exit 3; exit 7"], b"")),
-        4,
-        "exit is not allowed"
-    );
-    assert_eq!(code(&world.run(&["run", "--", "touch", "/dev/null/x"], b"")), 4);
-    assert_eq!(code(&world.run(&["run", "-c", "touch nowhere/x"], b"")), 1);
-    assert_eq!(code(&world.run(&["run", "-c", "touch denied"], b"")), 126);
+    for (script, expected) in [("touch a; exit 7", 7), ("npm publish", 4), ("touch denied", 126)] {
+        assert_eq!(code(&world.run(&["run", "-c", script], b"")), expected, "{script}");
+    }
     let records = log(&world, &[]);
-    let kinds: Vec<_> =
-        records.iter().map(|r| (r["record"].as_str().unwrap(), r["decision"].as_str())).collect();
+    let kinds: Vec<_> = records
+        .iter()
+        .map(|of| (of["record"].as_str().unwrap(), of["decision"].as_str()))
+        .collect();
     let expected = [
-        ("decision", Some("ask")),
-        ("decision", Some("ask")),
         ("decision", Some("allow")),
         ("outcome", None),
+        ("decision", Some("ask")),
         ("decision", Some("deny")),
     ];
     assert_eq!(kinds, expected);
-    assert_eq!((&records[3]["of"], &records[3]["status"]), (&json!(3), &json!(1)));
-    assert!(records[3]["duration_ms"].is_u64());
-    assert_eq!(records[2]["agent"], "person");
+    assert_eq!((&records[1]["of"], &records[1]["status"]), (&json!(1), &json!(7)));
+    assert!(records[1]["duration_ms"].is_u64());
+    assert_eq!((&records[0]["via"], &records[0]["agent"]), (&json!("run"), &json!("person")));
+}
+
+#[test]
+fn how_a_command_ended_without_a_status_is_written_down() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash\"]\n");
+    assert_eq!(code(&world.run(&["run", "--", "no-such-program-here"], b"")), 127);
+    assert_eq!(code(&world.run(&["run", "-c", "kill -9 $$"], b"")), 137);
+    let records = log(&world, &[]);
+    assert!(records[1]["error"].is_string() && records[1]["status"].is_null(), "{}", records[1]);
+    assert_eq!((&records[3]["signal"], &records[3]["status"]), (&json!(9), &Value::Null));
 }
 
 #[test]

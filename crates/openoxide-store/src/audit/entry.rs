@@ -230,6 +230,27 @@ impl Entry {
     }
 }
 
+/// What stands at the beginning of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When it was written.
+    pub time: Moment,
+    /// Whether it is that of a decision.
+    pub is_decision: bool,
+}
+
+impl Head {
+    /// Reads the beginning of a line of the journal, which costs little. Nothing if it is no record.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Self> {
+        let frame = Frame::of(line)?;
+        let (time, is_decision) = (Moment::parse(frame.time)?, frame.kind == "decision");
+        Some(Self { seq: frame.seq, time, is_decision })
+    }
+}
+
 impl Record {
     /// Reads a line of the journal. Nothing if it is no record, or one of a kind that is not known.
     #[must_use]

@@ -30,8 +30,8 @@ pub(super) fn log(args: &LogArgs, journal: &Journal, global: Global) -> Result<E
     let mut kept = VecDeque::new();
     let mut left = 0;
     for segment in &segments {
-        for text in reader.read(segment)? {
-            kept.push_back(text);
+        for shown in reader.read(segment)? {
+            kept.push_back(shown);
             if kept.len() > limit {
                 kept.pop_front();
                 left += 1;
@@ -47,7 +47,7 @@ pub(super) fn log(args: &LogArgs, journal: &Journal, global: Global) -> Result<E
     if kept.is_empty() && !args.follow && !args.json {
         report::note(&"no record matches");
     }
-    let text: String = kept.into_iter().collect();
+    let text: String = kept.iter().map(|shown| reader.text(shown)).collect();
     if !args.follow {
         return Ok(report::data(text.as_bytes(), Exit::Success));
     }
@@ -73,7 +73,8 @@ fn follow(
         let now = stamp(&segments);
         if now != seen {
             for segment in &segments {
-                text.extend(reader.read(segment)?);
+                let new = reader.read(segment)?;
+                text.extend(new.iter().map(|shown| reader.text(shown)));
             }
             seen = now;
         }
@@ -82,6 +83,14 @@ fn follow(
 
 fn stamp(segments: &[Segment]) -> Vec<(String, u64)> {
     segments.iter().map(|segment| (segment.name.clone(), segment.length())).collect()
+}
+
+/// A record as it will be shown.
+enum Shown {
+    /// As it stands in the journal.
+    Line(String),
+    /// For a person.
+    Row(Box<Record>),
 }
 
 struct Reader<'a> {
@@ -94,23 +103,29 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the new records of a segment that are asked for, as they are shown. What is no record is left out: `verify`
-    /// names it.
-    fn read(&mut self, segment: &Segment) -> Result<Vec<String>, AuditError> {
+    /// Returns the new records of a segment that are asked for. What is no record is left out: `verify` names it.
+    fn read(&mut self, segment: &Segment) -> Result<Vec<Shown>, AuditError> {
         let bytes = segment.bytes()?;
-        let mut texts = Vec::new();
+        let mut found = Vec::new();
         for line in lines(&bytes).0 {
             let Some(record) = Record::read(line) else { continue };
             let is_new = record.seq > self.seq;
             self.seq = self.seq.max(record.seq);
             if is_new && self.wants(&record) {
-                texts.push(match self.args.json {
-                    true => String::from_utf8_lossy(line).into_owned() + "\n",
-                    false => row(&record, self.colored),
+                found.push(match self.args.json {
+                    true => Shown::Line(String::from_utf8_lossy(line).into_owned()),
+                    false => Shown::Row(Box::new(record)),
                 });
             }
         }
-        Ok(texts)
+        Ok(found)
+    }
+
+    fn text(&self, shown: &Shown) -> String {
+        match shown {
+            Shown::Line(line) => format!("{line}\n"),
+            Shown::Row(record) => row(record, self.colored),
+        }
     }
 
     fn wants(&mut self, record: &Record) -> bool {

@@ -1,9 +1,50 @@
 //! Counting decisions.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
 use openoxide_protocol::{Effect, RuleRef};
-use openoxide_store::audit::{AuditError, Decided, Entry, Journal, Moment, Record, lines};
+use openoxide_store::audit::{AuditError, Head, Journal, Moment, lines};
+use serde::Deserialize;
+
+/// What is counted of a decision's record. It is read where it lies: most of the time would go into copies.
+#[derive(Deserialize)]
+struct Decided<'a> {
+    decision: Option<Effect>,
+    #[serde(borrow, default)]
+    rule: Option<Rule<'a>>,
+    #[serde(borrow, default)]
+    accesses: Vec<Judged<'a>>,
+    #[serde(borrow, default)]
+    always: Vec<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Judged<'a> {
+    decision: Option<Effect>,
+    #[serde(borrow)]
+    access: Cow<'a, str>,
+    #[serde(borrow)]
+    what: Cow<'a, str>,
+    #[serde(borrow, default)]
+    rule: Option<Rule<'a>>,
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Rule<'a> {
+    #[serde(borrow)]
+    layer: Cow<'a, str>,
+    #[serde(borrow, default)]
+    file: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    #[serde(default)]
+    line: Option<u32>,
+}
+
+/// A text that is borrowed where it stands inside of something, too.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// What was counted.
 #[derive(Debug, Default)]
@@ -15,8 +56,13 @@ pub(super) struct Counts {
     pub(super) deny: u64,
     questions: BTreeMap<u64, u64>,
     prefixes: BTreeMap<String, u64>,
-    /// Each rule by its layer, file and text, with its line when it decided last, and how often it decided.
-    rules: BTreeMap<(String, Option<String>, String), (RuleRef, u64)>,
+    /// Each rule by its key, with its line when it decided last, and how often it decided.
+    rules: BTreeMap<String, (RuleRef, u64)>,
+}
+
+/// Names a rule by its layer, file and text, wherever in its file it stands.
+fn key(layer: &str, file: Option<&str>, text: &str) -> String {
+    [layer, file.unwrap_or_default(), text].join("\0")
 }
 
 impl Counts {
@@ -24,17 +70,21 @@ impl Counts {
     pub(super) fn of(journal: &Journal, from: Moment) -> Result<Self, AuditError> {
         let mut counts = Self::default();
         for segment in journal.segments_after(0)? {
-            for record in lines(&segment.bytes()?).0.filter_map(Record::read) {
+            for line in lines(&segment.bytes()?).0 {
+                let Some(head) = Head::read(line) else { continue };
                 counts.records += 1;
-                if let (Entry::Decision(decided), true) = (&record.entry, record.time >= from) {
-                    counts.decision(record.time, decided);
+                if !head.is_decision || head.time < from {
+                    continue;
+                }
+                if let Ok(decided) = serde_json::from_slice(line) {
+                    counts.decision(head.time, &decided);
                 }
             }
         }
         Ok(counts)
     }
 
-    fn decision(&mut self, time: Moment, decided: &Decided) {
+    fn decision(&mut self, time: Moment, decided: &Decided<'_>) {
         match decided.decision {
             Some(Effect::Allow) => self.allow += 1,
             Some(Effect::Deny) => self.deny += 1,
@@ -47,26 +97,37 @@ impl Counts {
         }
         let mut rules: Vec<_> = decided.accesses.iter().filter_map(|a| a.rule.as_ref()).collect();
         rules.extend(&decided.rule);
-        rules.sort_unstable_by_key(|rule| (&rule.layer, &rule.file, &rule.text));
+        rules.sort_unstable();
         rules.dedup();
         rules.into_iter().for_each(|rule| self.rule(rule));
     }
 
     /// What "always" would have added is the prefix; where it would add nothing, the first word has to do.
-    fn asked(&mut self, decided: &Decided) {
+    fn asked(&mut self, decided: &Decided<'_>) {
         for prefix in &decided.always {
-            *self.prefixes.entry(prefix.clone()).or_default() += 1;
+            self.prefix(&prefix.0);
         }
         let asked = decided.accesses.iter().find(|access| access.decision == Some(Effect::Ask));
         if let (Some(access), true) = (asked, decided.always.is_empty()) {
             let word = access.what.split_whitespace().next().unwrap_or_default();
-            *self.prefixes.entry(format!("{} {word}", access.access)).or_default() += 1;
+            self.prefix(&format!("{} {word}", access.access));
         }
     }
 
-    fn rule(&mut self, rule: &RuleRef) {
-        let key = (rule.layer.clone(), rule.file.clone(), rule.text.clone());
-        let entry = self.rules.entry(key).or_insert_with(|| (rule.clone(), 0));
+    fn prefix(&mut self, prefix: &str) {
+        match self.prefixes.get_mut(prefix) {
+            Some(count) => *count += 1,
+            None => drop(self.prefixes.insert(prefix.to_owned(), 1)),
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule<'_>) {
+        let file = rule.file.as_ref().map(|file| &*file.0);
+        let entry = self.rules.entry(key(&rule.layer, file, &rule.text)).or_insert_with(|| {
+            let (layer, text) = (rule.layer.to_string(), rule.text.to_string());
+            let file = file.map(str::to_owned);
+            (RuleRef { layer, file, line: None, text, reason: None }, 0)
+        });
         entry.0.line = rule.line;
         entry.1 += 1;
     }
@@ -77,7 +138,7 @@ impl Counts {
 
     /// Says whether a rule has decided, wherever in its file it stood then.
     pub(super) fn has_used(&self, layer: &str, file: Option<&str>, text: &str) -> bool {
-        self.rules.contains_key(&(layer.to_owned(), file.map(str::to_owned), text.to_owned()))
+        self.rules.contains_key(&key(layer, file, text))
     }
 
     /// Returns what was asked about, the most frequent first.
