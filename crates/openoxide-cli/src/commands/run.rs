@@ -16,7 +16,7 @@ use openoxide_session::{
 };
 use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
 use serde_json::json;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
 
 use crate::{
     args::{Global, RunArgs},
@@ -197,17 +197,23 @@ async fn through_the_gate(
     let gate = PermissionGate::new(Arc::new(world.loaded.policy), world.mode, world.roots)
         .in_doubt(world.loaded.doubt);
     let (dispatcher, handle, requests) = Dispatcher::new(gate);
-    let answers = answer_all(handle.clone(), requests, global);
-    let check = async move { handle.check(question).await };
+    let (decided, ended) = oneshot::channel::<()>();
+    let answers = answer_all(handle.clone(), requests, ended, global);
+    let check = async move {
+        let asked = handle.check(question).await;
+        drop(decided);
+        asked
+    };
     let (_, reviewed, asked) = tokio::join!(dispatcher.run(), answers, check);
     (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed)
 }
 
 /// Asks the person at the terminal, question by question. Without a terminal the questions are dropped, which says that
-/// nobody can be asked. Returns what was asked and answered.
+/// nobody can be asked. Returns what was asked and answered; what is `decided` without a question ends the wait for one.
 async fn answer_all(
     handle: GateHandle,
     mut requests: UnboundedReceiver<ApprovalRequest>,
+    decided: oneshot::Receiver<()>,
     global: Global,
 ) -> Option<Reviewed> {
     if global.no_input || !can_ask() {
@@ -215,7 +221,11 @@ async fn answer_all(
         return None;
     }
     // One question at most: what runs is one command.
-    let request = requests.recv().await?;
+    let request = tokio::select! {
+        biased;
+        request = requests.recv() => request?,
+        _ = decided => return None,
+    };
     let response = ask(&request, &options(global)).unwrap_or_else(|error| {
         report::failure(&error);
         ApprovalResponse::Cancelled

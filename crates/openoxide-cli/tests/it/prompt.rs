@@ -127,6 +127,16 @@ fn no_escape_and_interrupt_run_nothing() {
 }
 
 #[test]
+fn at_a_terminal_what_a_rule_decides_waits_for_nobody() {
+    let policy = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied)\"]\n";
+    for (script, expected) in [("touch a", 0), ("touch denied", 126)] {
+        let world = World::new().policy(policy);
+        let (code, text) = Terminal::run(&world, &["run", "-c", script]).end();
+        assert_eq!(code, expected, "{text}");
+    }
+}
+
+#[test]
 fn what_the_person_said_is_written_down() {
     let world = World::new();
     for (key, choice) in [("y", "approved"), ("n", "abort"), ("a", "approved_for_session")] {

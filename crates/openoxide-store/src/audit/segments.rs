@@ -46,7 +46,6 @@ impl Segment {
 }
 
 /// Returns the finished lines of a segment, without their line feeds, and what follows the last one.
-#[must_use]
 pub fn lines(bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (finished, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));

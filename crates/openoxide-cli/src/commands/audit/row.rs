@@ -18,11 +18,11 @@ pub(super) fn row(record: &Record, colored: bool) -> String {
     let start = format!("{:>6}  {time}  ", record.seq);
     let (answer, code, rest) = cells(&record.entry);
     let answer = paint(colored, code, &format!("{answer:<ANSWER$}"));
-    let mut text = format!("{start}{answer}  {}\n", rest.0.trim_end());
-    if !rest.1.is_empty() {
-        text += &format!("{:29}{}\n", "", paint(colored, "2", &rest.1));
+    let (what, grounds) = (rest.0.trim_end(), paint(colored, "2", &rest.1));
+    match rest.1.is_empty() {
+        true => format!("{start}{answer}  {what}\n"),
+        false => format!("{start}{answer}  {what}\n{:29}{grounds}\n", ""),
     }
-    text
 }
 
 /// Returns the answer, its colour, what it was about, and its grounds.

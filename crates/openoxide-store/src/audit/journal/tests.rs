@@ -145,7 +145,7 @@ fn a_journal_of_a_newer_version_is_left_alone() {
     let scene = Scene::new(Limits::default());
     scene.append("one");
     let text = fs::read_to_string(scene.path(ACTIVE)).unwrap();
-    let newer = text.clone() + "{\"schema\":2,\"whatever\":1}\n";
+    let newer = text + "{\"schema\":2,\"whatever\":1}\n";
     fs::write(scene.path(ACTIVE), &newer).unwrap();
     assert!(matches!(scene.journal.append(&decided("two")), Err(AuditError::Newer(2))));
     assert_eq!(fs::read_to_string(scene.path(ACTIVE)).unwrap(), newer);

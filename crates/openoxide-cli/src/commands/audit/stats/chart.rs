@@ -9,6 +9,7 @@ use super::{super::row::rule, count::Counts};
 const LONGEST: u64 = 40;
 /// So many lines has each list.
 const MOST: usize = 10;
+const IDLE: &str = "rules of the policy here that decided nothing in these days";
 
 /// Returns everything that was counted.
 pub(super) fn in_words(
@@ -18,22 +19,20 @@ pub(super) fn in_words(
 ) -> String {
     let (allow, ask, deny) = (counts.allow, counts.ask, counts.deny);
     let days = questions.len();
-    let mut text = format!("{days} days: {allow} allowed, {ask} asked about, {deny} denied\n");
-    text += "\nquestions per day (UTC)\n";
+    let mut lines = vec![format!("{days} days: {allow} allowed, {ask} asked about, {deny} denied")];
+    lines.push("\nquestions per day (UTC)".to_owned());
     let most = questions.iter().map(|(_, count)| *count).max().unwrap_or_default();
-    for (day, count) in questions {
-        text += &format!("  {day}  {:>5} {}\n", count, bar(*count, most));
-    }
+    lines.extend(questions.iter().map(|(day, count)| {
+        format!("  {day}  {count:>5} {}", bar(*count, most)).trim_end().to_owned()
+    }));
     let prefixes = counts.prefixes().into_iter();
     let prefixes = prefixes.map(|(prefix, count)| (visible(prefix, Lines::One), Some(count)));
-    text += &list("asked about most", &prefixes.collect::<Vec<_>>());
+    list("asked about most", &prefixes.collect::<Vec<_>>(), &mut lines);
     let rules = counts.rules().into_iter().map(|(of, count)| (rule(of), Some(count)));
-    text += &list("rules that decided most", &rules.collect::<Vec<_>>());
+    list("rules that decided most", &rules.collect::<Vec<_>>(), &mut lines);
     let idle = idle.unwrap_or_default().iter().map(|of| (rule(of), None));
-    text + &list(
-        "rules of the policy here that decided nothing in these days",
-        &idle.collect::<Vec<_>>(),
-    )
+    list(IDLE, &idle.collect::<Vec<_>>(), &mut lines);
+    lines.join("\n") + "\n"
 }
 
 /// Returns a bar; what is not nothing is seen.
@@ -42,17 +41,16 @@ fn bar(count: u64, most: u64) -> String {
     "█".repeat(usize::try_from(length).unwrap_or_default())
 }
 
-fn list(title: &str, rows: &[(String, Option<u64>)]) -> String {
+fn list(title: &str, rows: &[(String, Option<u64>)], lines: &mut Vec<String>) {
     if rows.is_empty() {
-        return String::new();
+        return;
     }
-    let mut text = format!("\n{title}\n");
-    for (what, count) in rows.iter().take(MOST) {
+    lines.push(format!("\n{title}"));
+    lines.extend(rows.iter().take(MOST).map(|(what, count)| {
         let count = count.map_or_else(String::new, |count| count.to_string());
-        text += &format!("  {count:>5}  {what}\n");
-    }
+        format!("  {count:>5}  {what}")
+    }));
     if rows.len() > MOST {
-        text += &format!("         and {} more\n", rows.len() - MOST);
+        lines.push(format!("         and {} more", rows.len() - MOST));
     }
-    text
 }
