@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use openoxide_protocol::PermissionMode;
+use openoxide_protocol::{Effect, PermissionMode};
+use openoxide_store::audit::{DAY, Moment};
 
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
@@ -64,6 +65,11 @@ pub(crate) enum Verb {
     /// Look at the settings themselves.
     #[command(subcommand)]
     Config(ConfigVerb),
+    /// Look at what was decided, by whom and why, and at what came of it.
+    Audit {
+        #[command(subcommand)]
+        what: AuditVerb,
+    },
     /// Print the JSON Schema of a shape.
     Schema {
         /// Which shape.
@@ -157,7 +163,7 @@ pub(crate) enum Shape {
 }
 
 /// Which policy counts, and where.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct PolicyArgs {
     /// A policy file; repeatable, the most precedent first. Only these, the built-in rules and the safety floor count then.
     #[arg(long, value_name = "FILE")]
@@ -227,6 +233,75 @@ pub(crate) struct RunArgs {
     /// A program and its arguments, run as they are.
     #[arg(last = true, value_name = "PROG")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum AuditVerb {
+    /// Show the records, the oldest first. Times are UTC.
+    Log(LogArgs),
+    /// Follow the chain of hashes: exit code 1 if a record was changed, removed, inserted or moved.
+    Verify {
+        /// Answer in JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Count: questions per day, what was asked about most, the rules that decided, and those that never did.
+    Stats {
+        /// Answer in JSON.
+        #[arg(long)]
+        json: bool,
+        /// Look at so many days, today included.
+        #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=3650))]
+        days: u16,
+    },
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LogArgs {
+    /// Only what is younger: `90s`, `30m`, `12h`, `7d`, `2w`, `2026-11-22` or `2026-11-22T06:00:00Z`.
+    #[arg(long, value_name = "DURATION|DATE", value_parser = since)]
+    pub(crate) since: Option<Moment>,
+    /// Only these decisions: `allow`, `ask` or `deny`.
+    #[arg(long, value_name = "DECISION", value_parser = effect)]
+    pub(crate) decision: Option<Effect>,
+    /// Only calls of this tool.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only this session; the beginning of its name is enough.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// So many records, the youngest: 50 unless said otherwise, with `--json` all.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Go on showing records as they are written.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Print the records as they stand in the journal, one JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn effect(word: &str) -> Result<Effect, String> {
+    let mut known = [Effect::Allow, Effect::Ask, Effect::Deny].into_iter();
+    known.find(|effect| effect.as_str() == word).ok_or("known are allow, ask, deny".to_owned())
+}
+
+/// Reads a date, or how long ago.
+fn since(text: &str) -> Result<Moment, String> {
+    let unit = match text.bytes().last() {
+        Some(b's') => Some(1_000),
+        Some(b'm') => Some(60_000),
+        Some(b'h') => Some(3_600_000),
+        Some(b'd') => Some(DAY),
+        Some(b'w') => Some(7 * DAY),
+        _ => None,
+    };
+    let count = text.get(..text.len().saturating_sub(1)).and_then(|count| count.parse().ok());
+    let ago = unit.zip(count).map(|(unit, count): (u64, u64)| unit.saturating_mul(count));
+    let moment = ago.map(|ago| Moment(Moment::now().0.saturating_sub(ago)));
+    moment.or_else(|| Moment::parse(text)).ok_or_else(|| {
+        "neither a duration (`30m`, `12h`, `7d`) nor a date (`2026-11-22`)".to_owned()
+    })
 }
 
 #[cfg(test)]

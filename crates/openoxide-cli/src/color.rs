@@ -22,3 +22,8 @@ pub(crate) fn wanted(when: When, stream: &impl IsTerminal) -> bool {
         }
     }
 }
+
+/// Returns `text` with this parameter of SGR (ECMA-48).
+pub(crate) fn paint(colored: bool, code: &str, text: &str) -> String {
+    if colored { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}

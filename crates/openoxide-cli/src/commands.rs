@@ -1,5 +1,6 @@
 //! One module for each verb.
 
+pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod config;

@@ -6,6 +6,7 @@ mod color;
 mod commands;
 mod exit;
 mod policy;
+mod record;
 mod report;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Verb::Grants(verb) => commands::grants::grants(&verb),
         Verb::Rules(verb) => commands::rules::rules(&verb, args.global),
         Verb::Config(verb) => commands::config::config(&verb),
+        Verb::Audit { what } => commands::audit::audit(&what, args.global),
         Verb::Schema { shape } => commands::schema::schema(shape),
         Verb::Completions { shell } => commands::generate::completions(shell),
         Verb::Man { verb } => commands::generate::man(verb.as_deref()),

@@ -388,6 +388,7 @@ mod tests {
                 "/p/.claude/settings.json",
                 "/p/.mcp.json",
                 "/h/.config/openoxide/policy.toml",
+                "/h/.local/state/openoxide/audit/journal.ndjson",
                 "/etc/sudoers.d/x",
                 "/",
             ],

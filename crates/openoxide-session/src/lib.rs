@@ -21,4 +21,4 @@ pub use digest::digest;
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
 pub use facts::{Place, facts, facts_of, facts_of_question};
 pub use ids::{new_approval_id, new_session_id};
-pub use present::{present, title};
+pub use present::{present, title, title_of};

@@ -57,15 +57,21 @@ fn pretty(value: &Value) -> String {
 /// Returns one line that says what is wanted.
 #[must_use]
 pub fn title(operation: &Operation) -> String {
-    match &operation.action {
+    title_of(&operation.action, &operation.tool)
+}
+
+/// Returns one line that says what a call of this tool wants.
+#[must_use]
+pub fn title_of(action: &Action, tool: &str) -> String {
+    match action {
         Action::Command { .. } => "Run a command".to_owned(),
         Action::Read { paths } => format!("Read {}", paths.join(", ")),
         Action::Edit { paths } => format!("Change {}", paths.join(", ")),
         Action::Fetch { url } => format!("Fetch {url}"),
-        Action::CallTool => format!("Call {}", operation.tool),
+        Action::CallTool => format!("Call {tool}"),
         Action::Delegate { agent } => format!("Start a subagent: {agent}"),
         Action::Opaque { .. } => {
-            format!("Call {} with an input that was not understood", operation.tool)
+            format!("Call {tool} with an input that was not understood")
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What lies on disk: policy files, and the compiled policy beside them.
+//! What lies on disk: policy files, the compiled policy beside them, and the audit journal.
 //!
 //! This crate reads and writes; it never decides. Whatever it cannot read, it says so, and then nothing is allowed that the
 //! unread lines might have held back.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 mod cache;
 mod file;
 mod grants;

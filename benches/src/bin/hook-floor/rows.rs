@@ -50,6 +50,7 @@ pub(crate) fn rows(
     for hook in hooks {
         rows.push(hook?);
     }
+    rows.push(unrecorded(place, program)?);
     warm(&mut rows, payload)?;
     rows.extend(interpreters());
     for (name, words) in peers {
@@ -76,6 +77,14 @@ fn hook(place: &Path, program: &Path, count: usize) -> Result<Row, Box<dyn Error
     let mut command = Command::new(program);
     command.args(["hook", "claude"]).env_clear().env("HOME", home);
     Ok(Row::new(&format!("openoxide hook claude, {count} rules"), command))
+}
+
+/// The hook without rules where no journal can be kept: what the audit costs is the difference.
+fn unrecorded(place: &Path, program: &Path) -> Result<Row, Box<dyn Error>> {
+    let mut row = hook(place, program, 0)?;
+    row.name += ", nothing written down";
+    row.command.env("HOME", home(place, "unrecorded")?).env("XDG_STATE_HOME", "/dev/null");
+    Ok(row)
 }
 
 /// Lets every compiled policy be kept, and proves that it is.

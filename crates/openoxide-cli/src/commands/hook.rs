@@ -12,9 +12,9 @@ use openoxide_adapters::{
 use openoxide_permission::{Context, evaluate};
 use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::{Place, facts_of};
-use openoxide_store::{Environment, load, project_root, sources};
+use openoxide_store::{Environment, audit::Decided, load, project_root, sources};
 
-use crate::{exit::Exit, policy::roots};
+use crate::{exit::Exit, policy::roots, record};
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const LONGEST: u64 = 64 << 20;
@@ -38,8 +38,14 @@ pub(crate) fn claude() -> Exit {
         #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
         std::process::exit(BLOCKED);
     }));
-    let answer =
-        read().map_or_else(|error| Some(claude_code::undecided(&error)), |call| decide(&call));
+    let environment = Environment::read();
+    let answer = read().map_or_else(
+        |error| {
+            record::hook(&environment, record::undecided(&error));
+            Some(claude_code::undecided(&error))
+        },
+        |call| decide(&call, &environment),
+    );
     let mut output = std::io::stdout().lock();
     let written = answer.is_none_or(|line| {
         output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n")).is_ok()
@@ -57,22 +63,25 @@ fn read() -> Result<Call, String> {
     claude_code::read(&bytes).map_err(|error| error.to_string())
 }
 
-fn decide(call: &Call) -> Option<String> {
-    let environment = Environment::read();
+fn decide(call: &Call, environment: &Environment) -> Option<String> {
     let project = project(call, environment.home.as_ref());
-    let loaded = load(&sources(&environment, &project), &environment);
+    let loaded = load(&sources(environment, &project), environment);
+    let action = tool::action(&call.tool, &call.input);
     if let Some(closed) = &loaded.closed {
+        record::hook(environment, record::call(call, &action, record::closed(closed)));
         return Some(claude_code::closed(call.event, closed));
     }
     // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
     let chosen = call.mode.filter(|mode| *mode != PermissionMode::Default);
     let mode = loaded.policy.permitted(chosen.or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
-    let facts = facts_of(&tool::action(&call.tool, &call.input), &call.tool, place);
+    let facts = facts_of(&action, &call.tool, place);
     let roots = roots(project);
     let doubt = loaded.doubt.as_deref();
     let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
-    claude_code::answer(call.event, &evaluate(&loaded.policy, &context, &facts))
+    let decision = evaluate(&loaded.policy, &context, &facts);
+    record::hook(environment, record::call(call, &action, Decided::new(&decision, mode)));
+    claude_code::answer(call.event, &decision)
 }
 
 /// The client names its project; the working directory wanders.

@@ -1,9 +1,11 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
 use std::{
+    io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use openoxide_adapters::quote;
@@ -17,7 +19,7 @@ use openoxide_session::{
 use openoxide_store::{Environment, GrantFile};
 use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
 use serde_json::json;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
 
 use crate::{
     args::{Global, RunArgs},
@@ -25,6 +27,7 @@ use crate::{
     commands::{call, check, trust},
     exit::Exit,
     policy::World,
+    record::{self, Audit, Reviewed},
     report,
 };
 
@@ -43,7 +46,9 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         );
         return Ok(Exit::Usage);
     };
+    let audit = Audit::open();
     if let Some(closed) = &world.loaded.closed {
+        audit.decided(&task.operation(&world), record::closed(closed), None);
         report::say(&format!("openoxide: {closed}; nothing was run"));
         return Ok(Exit::Refused);
     }
@@ -54,9 +59,14 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     let operation = task.operation(&world);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-    let asked = runtime.block_on(through_the_gate(world, operation.clone(), global));
+    let mode = world.mode;
+    let (asked, reviewed) = runtime.block_on(through_the_gate(world, operation.clone(), global));
+    let decided = record::asked(&asked, reviewed.as_ref(), mode);
+    let number = audit.decided(&operation, decided, reviewed.map(|reviewed| reviewed.response));
     Ok(match asked {
-        Asked::Granted(permit) => task.run(permit, &operation),
+        Asked::Granted(permit) => {
+            task.run(permit, &operation, |status, time| audit.ended(number, status, time))
+        }
         Asked::Refused(refusal) => refused(&refusal),
         Asked::Unanswerable(request) => unanswerable(&request, args),
     })
@@ -87,8 +97,14 @@ impl Task {
         call::of("Bash".to_owned(), Action::Command { script }, input, &world.cwd)
     }
 
-    /// Runs what was permitted, with nothing in the environment that would make bash run something else first.
-    fn run(&self, permit: Permit, operation: &Operation) -> Exit {
+    /// Runs what was permitted, with nothing in the environment that would make bash run something else first, and tells
+    /// how it ended and how long it took.
+    fn run(
+        &self,
+        permit: Permit,
+        operation: &Operation,
+        ended: impl FnOnce(&io::Result<ExitStatus>, Duration),
+    ) -> Exit {
         let why = match permit.decision().effect {
             Effect::Allow => visible(&permit.decision().reason, Lines::One),
             Effect::Ask | Effect::Deny => "you said yes".to_owned(),
@@ -99,9 +115,12 @@ impl Task {
         }
         report::say(&format!("openoxide: {why}; it runs not confined, with all your rights"));
         let mut command = self.command(operation);
-        match command.status() {
+        let start = Instant::now();
+        let status = command.status();
+        ended(&status, start.elapsed());
+        match status {
             Ok(status) => passed_on(status),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 report::failure(&format!("`{}` was not found", command.get_program().display()));
                 Exit::NotFound
             }
@@ -166,7 +185,11 @@ fn passed_on(status: ExitStatus) -> Exit {
     Exit::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::RunFailed.code()))
 }
 
-async fn through_the_gate(world: World, operation: Operation, global: Global) -> Asked {
+async fn through_the_gate(
+    world: World,
+    operation: Operation,
+    global: Global,
+) -> (Asked, Option<Reviewed>) {
     let question = Question {
         facts: facts(&operation, world.home.as_ref()),
         digest: digest(&operation),
@@ -180,35 +203,45 @@ async fn through_the_gate(world: World, operation: Operation, global: Global) ->
     let gate = PermissionGate::new(Arc::new(world.loaded.policy), world.mode, world.roots)
         .in_doubt(world.loaded.doubt);
     let (dispatcher, handle, requests) = Dispatcher::new(gate);
-    let answers = answer_all(handle.clone(), requests, world.grants, global);
-    let check = async move { handle.check(question).await };
-    let (_, _, asked) = tokio::join!(dispatcher.run(), answers, check);
-    asked.unwrap_or(Asked::Refused(Refusal::Cancelled))
+    let (decided, ended) = oneshot::channel::<()>();
+    let answers = answer_all(handle.clone(), requests, ended, world.grants, global);
+    let check = async move {
+        let asked = handle.check(question).await;
+        drop(decided);
+        asked
+    };
+    let (_, reviewed, asked) = tokio::join!(dispatcher.run(), answers, check);
+    (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed)
 }
 
 /// Asks the person at the terminal, question by question. Without a terminal the questions are dropped, which says that
-/// nobody can be asked.
+/// nobody can be asked. Returns what was asked and answered; what is `decided` without a question ends the wait for one.
 async fn answer_all(
     handle: GateHandle,
     mut requests: UnboundedReceiver<ApprovalRequest>,
+    decided: oneshot::Receiver<()>,
     grants: Option<GrantFile>,
     global: Global,
-) {
+) -> Option<Reviewed> {
     if global.no_input || !can_ask() {
         drop(requests);
-        return;
+        return None;
     }
     // One question at most: what runs is one command.
-    if let Some(request) = requests.recv().await {
-        let response = ask(&request, &options(global)).unwrap_or_else(|error| {
-            report::failure(&error);
-            ApprovalResponse::Cancelled
-        });
-        if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project }) {
-            keep(grants.as_ref(), &request);
-        }
-        drop(handle.answer(request.id, response).await);
+    let request = tokio::select! {
+        biased;
+        request = requests.recv() => request?,
+        _ = decided => return None,
+    };
+    let response = ask(&request, &options(global)).unwrap_or_else(|error| {
+        report::failure(&error);
+        ApprovalResponse::Cancelled
+    });
+    if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project }) {
+        keep(grants.as_ref(), &request);
     }
+    drop(handle.answer(request.id, response.clone()).await);
+    Some(Reviewed { request, response })
 }
 
 /// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.

@@ -1,6 +1,8 @@
 //! The program from outside, and the house that it is built in.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod batch;
 #[cfg(test)]
 mod corpus;

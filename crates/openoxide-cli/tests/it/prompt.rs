@@ -37,7 +37,6 @@ impl Terminal {
         command.env("HOME", world.root());
         command.env("XDG_CONFIG_HOME", world.root().join("config"));
         command.env("XDG_CACHE_HOME", world.root().join("cache"));
-        command.env("XDG_STATE_HOME", world.root().join("state"));
         let child = pair.slave.spawn_command(command).unwrap();
         let screen = Arc::new(Mutex::new(vt100::Parser::new(size(40), size(100), 0)));
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -124,6 +123,34 @@ fn no_escape_and_interrupt_run_nothing() {
         let (code, text, there) = touch(key);
         assert_eq!((code, there), (126, false), "{key:?}: {text}");
         assert!(text.contains("nothing was run"), "{text}");
+    }
+}
+
+#[test]
+fn at_a_terminal_what_a_rule_decides_waits_for_nobody() {
+    let policy = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied)\"]\n";
+    for (script, expected) in [("touch a", 0), ("touch denied", 126)] {
+        let world = World::new().policy(policy);
+        let (code, text) = Terminal::run(&world, &["run", "-c", script]).end();
+        assert_eq!(code, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_the_person_said_is_written_down() {
+    let world = World::new();
+    for (key, choice) in [("y", "approved"), ("n", "abort"), ("a", "approved_for_session")] {
+        let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
+        terminal.wait_for("[y]");
+        terminal.press(key);
+        terminal.end();
+        let output = world.run(&["audit", "log", "--json", "--decision", "ask"], b"");
+        let records = String::from_utf8(output.stdout).unwrap();
+        let decision = records.lines().rfind(|line| line.contains(r#""record":"decision""#));
+        let expected = format!(r#""answer":{{"channel":"terminal","choice":"{choice}"}}"#);
+        assert!(decision.unwrap().contains(&expected), "{key}: {records}");
+        let ended = records.lines().last().unwrap().contains(r#""record":"outcome""#);
+        assert_eq!(ended, key != "n", "{records}");
     }
 }
 

@@ -51,7 +51,6 @@ impl World {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.root());
         command.env("XDG_CONFIG_HOME", self.root().join("config"));
         command.env("XDG_CACHE_HOME", self.root().join("cache"));
-        command.env("XDG_STATE_HOME", self.root().join("state"));
         command
     }
 

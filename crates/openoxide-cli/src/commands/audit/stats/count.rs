@@ -1,0 +1,159 @@
+//! Counting decisions.
+
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
+
+use openoxide_protocol::{Effect, RuleRef};
+use openoxide_store::audit::{AuditError, Head, Journal, Moment, lines};
+use serde::Deserialize;
+
+/// What is counted of a decision's record. It is read where it lies: most of the time would go into copies.
+#[derive(Deserialize)]
+struct Decided<'a> {
+    decision: Option<Effect>,
+    #[serde(borrow, default)]
+    rule: Option<Rule<'a>>,
+    #[serde(borrow, default)]
+    accesses: Vec<Judged<'a>>,
+    #[serde(borrow, default)]
+    always: Vec<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Judged<'a> {
+    decision: Option<Effect>,
+    #[serde(borrow)]
+    access: Cow<'a, str>,
+    #[serde(borrow)]
+    what: Cow<'a, str>,
+    #[serde(borrow, default)]
+    rule: Option<Rule<'a>>,
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Rule<'a> {
+    #[serde(borrow)]
+    layer: Cow<'a, str>,
+    #[serde(borrow, default)]
+    file: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    #[serde(default)]
+    line: Option<u32>,
+}
+
+/// A text that is borrowed where it stands inside of something, too.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// How many records the journal has, those outside of the days included.
+    pub(super) records: u64,
+    pub(super) allow: u64,
+    pub(super) ask: u64,
+    pub(super) deny: u64,
+    questions: BTreeMap<u64, u64>,
+    prefixes: BTreeMap<String, u64>,
+    /// Each rule by its key, with its line when it decided last, and how often it decided.
+    rules: BTreeMap<String, (RuleRef, u64)>,
+}
+
+/// Names a rule by its layer, file and text, wherever in its file it stands.
+fn key(layer: &str, file: Option<&str>, text: &str) -> String {
+    [layer, file.unwrap_or_default(), text].join("\0")
+}
+
+impl Counts {
+    /// Counts the decisions since `from`.
+    pub(super) fn of(journal: &Journal, from: Moment) -> Result<Self, AuditError> {
+        let mut counts = Self::default();
+        for segment in journal.segments_after(0)? {
+            for line in lines(&segment.bytes()?).0 {
+                let Some(head) = Head::read(line) else { continue };
+                counts.records += 1;
+                if !head.is_decision || head.time < from {
+                    continue;
+                }
+                if let Ok(decided) = serde_json::from_slice(line) {
+                    counts.decision(head.time, &decided);
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    fn decision(&mut self, time: Moment, decided: &Decided<'_>) {
+        match decided.decision {
+            Some(Effect::Allow) => self.allow += 1,
+            Some(Effect::Deny) => self.deny += 1,
+            Some(Effect::Ask) => {
+                self.ask += 1;
+                *self.questions.entry(time.day()).or_default() += 1;
+                self.asked(decided);
+            }
+            None => {}
+        }
+        let mut rules: Vec<_> = decided.accesses.iter().filter_map(|a| a.rule.as_ref()).collect();
+        rules.extend(&decided.rule);
+        rules.sort_unstable();
+        rules.dedup();
+        rules.into_iter().for_each(|rule| self.rule(rule));
+    }
+
+    /// What "always" would have added is the prefix; where it would add nothing, the first word has to do.
+    fn asked(&mut self, decided: &Decided<'_>) {
+        for prefix in &decided.always {
+            self.prefix(&prefix.0);
+        }
+        let asked = decided.accesses.iter().find(|access| access.decision == Some(Effect::Ask));
+        if let (Some(access), true) = (asked, decided.always.is_empty()) {
+            let word = access.what.split_whitespace().next().unwrap_or_default();
+            self.prefix(&format!("{} {word}", access.access));
+        }
+    }
+
+    fn prefix(&mut self, prefix: &str) {
+        match self.prefixes.get_mut(prefix) {
+            Some(count) => *count += 1,
+            None => drop(self.prefixes.insert(prefix.to_owned(), 1)),
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule<'_>) {
+        let file = rule.file.as_ref().map(|file| &*file.0);
+        let entry = self.rules.entry(key(&rule.layer, file, &rule.text)).or_insert_with(|| {
+            let (layer, text) = (rule.layer.to_string(), rule.text.to_string());
+            let file = file.map(str::to_owned);
+            (RuleRef { layer, file, line: None, text, reason: None }, 0)
+        });
+        entry.0.line = rule.line;
+        entry.1 += 1;
+    }
+
+    pub(super) fn questions_on(&self, day: u64) -> u64 {
+        self.questions.get(&day).copied().unwrap_or_default()
+    }
+
+    /// Says whether a rule has decided, wherever in its file it stood then.
+    pub(super) fn has_used(&self, layer: &str, file: Option<&str>, text: &str) -> bool {
+        self.rules.contains_key(&key(layer, file, text))
+    }
+
+    /// Returns what was asked about, the most frequent first.
+    pub(super) fn prefixes(&self) -> Vec<(&str, u64)> {
+        let all = self.prefixes.iter().map(|(prefix, count)| (prefix.as_str(), *count));
+        most_first(all.collect())
+    }
+
+    /// Returns the rules that decided, the busiest first.
+    pub(super) fn rules(&self) -> Vec<(&RuleRef, u64)> {
+        most_first(self.rules.values().map(|(rule, count)| (rule, *count)).collect())
+    }
+}
+
+fn most_first<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
+    rows.sort_by_key(|(_, count)| Reverse(*count));
+    rows
+}

@@ -1,0 +1,64 @@
+//! `audit verify`: whether anything was changed.
+
+use openoxide_protocol::SCHEMA;
+use openoxide_store::audit::{AuditError, Journal, Verdict};
+use serde_json::{Value, json};
+
+use super::NOTHING;
+use crate::{exit::Exit, report};
+
+/// Follows the chain, and says what is wrong with it.
+pub(super) fn verify(as_json: bool, journal: &Journal) -> Result<Exit, AuditError> {
+    let verdict = journal.verify()?;
+    let text = if as_json { format!("{}\n", in_json(&verdict)) } else { in_words(&verdict) };
+    let exit = if verdict.fault.is_some() { Exit::Failure } else { Exit::Success };
+    Ok(report::data(text.as_bytes(), exit))
+}
+
+fn in_json(verdict: &Verdict) -> Value {
+    let head = verdict.head.as_ref().map(|head| json!({ "seq": head.seq, "hash": head.hash }));
+    let fault = verdict.fault.as_ref().map(|fault| {
+        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "what": fault.what })
+    });
+    json!({
+        "schema": SCHEMA,
+        "ok": fault.is_none(),
+        "records": verdict.records,
+        "first": verdict.first,
+        "head": head,
+        "unfinished": verdict.unfinished,
+        "fault": fault,
+    })
+}
+
+fn in_words(verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
+    match (&verdict.fault, &verdict.head) {
+        (Some(fault), _) => {
+            lines.push(format!(
+                "{}:{}: record {}: {}",
+                fault.segment, fault.line, fault.seq, fault.what
+            ));
+            lines.push(format!("{} records before it are whole", verdict.records));
+        }
+        (None, Some(head)) => {
+            let first = verdict.first.unwrap_or(1);
+            lines.push(format!(
+                "{} records, {first} to {}: all are whole",
+                verdict.records, head.seq
+            ));
+            if first > 1 {
+                lines.push("older ones were removed because of their age or size".to_owned());
+            }
+            lines.push(format!("the last one's hash: {}", head.hash));
+        }
+        (None, None) => lines.push(NOTHING.to_owned()),
+    }
+    if verdict.fault.is_none() && verdict.unfinished > 0 {
+        let bytes = verdict.unfinished;
+        lines.push(format!(
+            "{bytes} bytes behind it are an unfinished record: its writer died; the next one cuts them off"
+        ));
+    }
+    lines.join("\n") + "\n"
+}

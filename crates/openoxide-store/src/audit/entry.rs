@@ -1,0 +1,274 @@
+//! What is written down: decisions, what came of them, and what happened to the journal itself.
+//!
+//! These shapes stand here and not in the protocol because they are those of a file, which this module alone writes and
+//! reads. What they are made of (effects, modes, rules, choices) are the protocol's nouns.
+
+use openoxide_protocol::{Access, Decision, Effect, PermissionMode, ReviewDecision, RuleRef};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::AuditError,
+    redact::clean,
+    seal::{Frame, Link},
+    time::Moment,
+};
+
+/// So many accesses of one decision are written down; the strictest come first.
+const MOST_ACCESSES: usize = 40;
+
+/// A record, read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When it was written.
+    pub time: Moment,
+    /// What happened.
+    pub entry: Entry,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Something was decided.
+    Decision(Box<Decided>),
+    /// What was permitted has ended.
+    Outcome(Outcome),
+    /// Old segments were removed, up to and with this record.
+    Removed(Removed),
+    /// The end of an unfinished record was cut off: its writer died.
+    Repaired(Repaired),
+}
+
+/// A decision, with who asked for what and on which grounds it was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decided {
+    /// The verb that decided: `hook` or `run`.
+    pub via: String,
+    /// Who asked: an agent's name, or `person`.
+    pub agent: String,
+    /// The type of the subagent, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
+    /// The conversation, as the agent calls it.
+    pub session: String,
+    /// The call, as the agent calls it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// The tool, in the agent's spelling.
+    pub tool: String,
+    /// What was wanted, in one line.
+    pub title: String,
+    /// The working directory.
+    pub cwd: String,
+    /// The mode in force.
+    pub mode: PermissionMode,
+    /// The engine's answer.
+    pub decision: Option<Effect>,
+    /// Why, in words: the rule, the mode, the finding of the safety floor or the grant that decided.
+    pub reason: String,
+    /// The rule that decided, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+    /// Each access with its own answer.
+    pub accesses: Vec<Judged>,
+    /// How many more accesses there were.
+    #[serde(skip_serializing_if = "is_none")]
+    pub left_out: usize,
+    /// The codes of what the analysis noticed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
+    /// The rules that "always" would have added.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<String>,
+    /// What the person said, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// What the system was told to hold.
+    pub enforced: Enforced,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+/// One access with its answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Judged {
+    /// The kind, as rules know it: `bash`, `read`, …
+    pub access: String,
+    /// What is touched.
+    pub what: String,
+    /// The answer.
+    pub decision: Option<Effect>,
+    /// The rule that decided, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+}
+
+/// What a person said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Where the person was asked.
+    pub channel: Channel,
+    /// The choice.
+    pub choice: ReviewDecision,
+}
+
+/// Where a person was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// The inline prompt.
+    Terminal,
+}
+
+/// What the system was told to hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Enforced {
+    /// Nothing: what runs has all the rights of its user.
+    #[default]
+    #[serde(rename = "not confined")]
+    NotConfined,
+}
+
+/// What came of something that was permitted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// The number of the decision's record.
+    pub of: u64,
+    /// The exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Why it did not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it ran.
+    pub duration_ms: u64,
+}
+
+/// Old segments were removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// The last record that went.
+    pub through: u64,
+    /// Its hash, which the first record that stays follows.
+    pub link: String,
+}
+
+/// An unfinished record was cut off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repaired {
+    /// How many bytes it had.
+    pub cut: u64,
+}
+
+impl Decided {
+    /// Returns the record of a decision; who asked, and what for, is left to be filled in.
+    #[must_use]
+    pub fn new(decision: &Decision, mode: PermissionMode) -> Self {
+        let mut parts: Vec<_> = decision.parts.iter().collect();
+        parts.sort_by_key(|part| std::cmp::Reverse(part.decision));
+        let accesses = parts.iter().take(MOST_ACCESSES).map(|part| Judged {
+            access: part.access.permission().to_owned(),
+            what: whole(&part.access),
+            decision: Some(part.decision),
+            rule: part.rule.clone(),
+        });
+        Self {
+            mode,
+            decision: Some(decision.effect),
+            reason: decision.reason.clone(),
+            rule: decision.rule.clone(),
+            accesses: accesses.collect(),
+            left_out: parts.len().saturating_sub(MOST_ACCESSES),
+            findings: decision.findings.iter().map(|found| found.code.to_string()).collect(),
+            always: decision.always.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A path that leads elsewhere is written down with where it leads.
+fn whole(access: &Access) -> String {
+    match access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
+            let led = path.resolved.as_ref().map(|led| format!(" -> {led}"));
+            format!("{}{}", path.path, led.unwrap_or_default())
+        }
+        _ => access.summary().to_owned(),
+    }
+}
+
+impl Entry {
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Decision(_) => "decision",
+            Self::Outcome(_) => "outcome",
+            Self::Removed(_) => "removed",
+            Self::Repaired(_) => "repaired",
+        }
+    }
+
+    /// Returns the record as JSON, every text in it free of secrets and of bounded length.
+    pub(super) fn body(&self) -> Result<String, AuditError> {
+        let mut value = match self {
+            Self::Decision(decided) => serde_json::to_value(decided),
+            Self::Outcome(outcome) => serde_json::to_value(outcome),
+            Self::Removed(removed) => serde_json::to_value(removed),
+            Self::Repaired(repaired) => serde_json::to_value(repaired),
+        }?;
+        clean(&mut value);
+        Ok(value.to_string())
+    }
+}
+
+/// What stands at the beginning of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When it was written.
+    pub time: Moment,
+    /// Whether it is that of a decision.
+    pub is_decision: bool,
+}
+
+impl Head {
+    /// Reads the beginning of a line of the journal, which costs little. Nothing if it is no record.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Self> {
+        let frame = Frame::of(line)?;
+        let (time, is_decision) = (Moment::parse(frame.time)?, frame.kind == "decision");
+        Some(Self { seq: frame.seq, time, is_decision })
+    }
+}
+
+impl Record {
+    /// Reads a line of the journal. Nothing if it is no record, or one of a kind that is not known.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Self> {
+        let frame = Frame::of(line)?;
+        let entry = match frame.kind {
+            "decision" => Entry::Decision(serde_json::from_slice(line).ok()?),
+            "outcome" => Entry::Outcome(serde_json::from_slice(line).ok()?),
+            "removed" => Entry::Removed(serde_json::from_slice(line).ok()?),
+            "repaired" => Entry::Repaired(serde_json::from_slice(line).ok()?),
+            _ => return None,
+        };
+        Some(Self { seq: frame.seq, time: Moment::parse(frame.time)?, entry })
+    }
+}
+
+impl Removed {
+    pub(super) fn up_to(link: Link) -> Self {
+        Self { through: link.seq, link: link.hash }
+    }
+}

@@ -1,0 +1,43 @@
+//! Why something could not be written down, or read back.
+
+use std::{io, path::PathBuf};
+
+/// Why something could not be written down, or read back. No decision hangs on it.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// There is no directory for it.
+    #[error("neither XDG_STATE_HOME nor HOME names a directory for the audit journal")]
+    Nowhere,
+    /// Others could have written it, or it is not what it should be.
+    #[error("`{path}` {why}")]
+    Unsafe {
+        /// What it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Another process holds the journal, and did not let go of it in time.
+    #[error("another process holds the audit journal")]
+    Busy,
+    /// A newer version of this program has written it.
+    #[error("a newer version of openoxide has written the audit journal (schema {0})")]
+    Newer(u64),
+    /// The record cannot be put into JSON.
+    #[error("the record cannot be written as JSON: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// The system refused.
+    #[error("the audit journal {what}: {source}")]
+    Io {
+        /// What could not be done.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl AuditError {
+    /// Returns what makes the error of an operation out of the system's.
+    pub(crate) const fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+}

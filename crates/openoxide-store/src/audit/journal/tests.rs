@@ -1,0 +1,331 @@
+use std::{os::unix::fs::PermissionsExt as _, time::Duration};
+
+use openoxide_protocol::Effect;
+use proptest::prelude::*;
+
+use super::{
+    super::{
+        entry::{Decided, Outcome, Record},
+        segments::lines,
+    },
+    *,
+};
+
+struct Scene {
+    dir: tempfile::TempDir,
+    journal: Journal,
+}
+
+impl Scene {
+    fn new(limits: Limits) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::new(dir.path().join("state/audit"), limits);
+        Self { dir, journal }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("state/audit").join(name)
+    }
+
+    fn append(&self, title: &str) -> u64 {
+        self.journal.append(&decided(title)).unwrap()
+    }
+
+    fn fill(&self, count: usize) {
+        for _ in 0..count {
+            self.append("x");
+        }
+    }
+
+    fn records(&self) -> Vec<Record> {
+        let segments = self.journal.segments_after(0).unwrap();
+        let bytes: Vec<_> = segments.iter().map(|segment| segment.bytes().unwrap()).collect();
+        bytes
+            .iter()
+            .flat_map(|bytes| lines(bytes).0)
+            .map(|line| Record::read(line).unwrap())
+            .collect()
+    }
+
+    fn closed(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name.starts_with("journal-")).collect();
+        names.sort();
+        names
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.journal.verify().unwrap()
+    }
+
+    fn fault(&self) -> String {
+        let fault = self.verdict().fault.expect("something is wrong");
+        format!("{}:{} {}", fault.segment, fault.line, fault.what)
+    }
+}
+
+fn decided(title: &str) -> Entry {
+    let decision = Some(Effect::Ask);
+    Entry::Decision(Box::new(Decided { title: title.to_owned(), decision, ..Decided::default() }))
+}
+
+const SMALL: u64 = 2_000;
+
+fn small() -> Limits {
+    Limits { segment: SMALL, ..Limits::default() }
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let scene = Scene::new(Limits::default());
+    assert_eq!(scene.append("one"), 1);
+    assert_eq!(scene.append("password=x"), 2);
+    let outcome = Outcome { of: 2, status: Some(3), duration_ms: 7, ..Outcome::default() };
+    scene.journal.append(&Entry::Outcome(outcome.clone())).unwrap();
+    let records = scene.records();
+    assert_eq!(records.iter().map(|record| record.seq).collect::<Vec<_>>(), [1, 2, 3]);
+    let Entry::Decision(second) = &records[1].entry else { panic!() };
+    assert_eq!(
+        (second.title.as_str(), second.decision),
+        ("password=[redacted]", Some(Effect::Ask))
+    );
+    assert_eq!(records[2].entry, Entry::Outcome(outcome));
+    let verdict = scene.verdict();
+    assert_eq!((verdict.records, verdict.first, verdict.fault), (3, Some(1), None));
+}
+
+#[test]
+fn only_its_owner_can_read_it() {
+    let scene = Scene::new(Limits::default());
+    scene.append("one");
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode(scene.path("")), mode(scene.path(ACTIVE)), mode(scene.path("lock"))),
+        (0o700, 0o600, 0o600)
+    );
+}
+
+#[test]
+fn what_others_could_have_written_is_refused() {
+    let set =
+        |path: PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    for (name, mode) in [("", 0o770), (ACTIVE, 0o620), ("lock", 0o602)] {
+        let scene = Scene::new(Limits::default());
+        scene.append("one");
+        set(scene.path(name), mode);
+        let error = scene.journal.append(&decided("two")).unwrap_err();
+        assert!(
+            matches!(error, AuditError::Unsafe { why: "can be written by others", .. }),
+            "{name}: {error}"
+        );
+    }
+    let scene = Scene::new(Limits::default());
+    scene.append("one");
+    fs::rename(scene.path(ACTIVE), scene.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", scene.path(ACTIVE)).unwrap();
+    assert!(matches!(scene.journal.append(&decided("two")), Err(AuditError::Unsafe { .. })));
+    assert!(matches!(scene.journal.verify(), Err(AuditError::Unsafe { .. })));
+}
+
+#[test]
+fn a_lock_held_for_ever_is_waited_for_in_vain_and_not_for_ever() {
+    let scene = Scene::new(Limits { patience: Duration::from_millis(30), ..Limits::default() });
+    scene.append("one");
+    let held = File::open(scene.path("lock")).unwrap();
+    held.lock().unwrap();
+    assert!(matches!(scene.journal.append(&decided("two")), Err(AuditError::Busy)));
+    assert_eq!(scene.verdict().records, 1, "it can be read all the same");
+    drop(held);
+    assert_eq!(scene.append("two"), 2);
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_left_alone() {
+    let scene = Scene::new(Limits::default());
+    scene.append("one");
+    let text = fs::read_to_string(scene.path(ACTIVE)).unwrap();
+    let newer = text + "{\"schema\":2,\"whatever\":1}\n";
+    fs::write(scene.path(ACTIVE), &newer).unwrap();
+    assert!(matches!(scene.journal.append(&decided("two")), Err(AuditError::Newer(2))));
+    assert_eq!(fs::read_to_string(scene.path(ACTIVE)).unwrap(), newer);
+}
+
+#[test]
+fn an_unfinished_record_is_told_from_a_changed_one_and_cut_off() {
+    let scene = Scene::new(Limits::default());
+    scene.append("one");
+    let one = fs::read(scene.path(ACTIVE)).unwrap();
+    scene.append("two");
+    let two = fs::read(scene.path(ACTIVE)).unwrap();
+    for length in one.len() + 1..two.len() {
+        fs::write(scene.path(ACTIVE), &two[..length]).unwrap();
+        let verdict = scene.verdict();
+        let unfinished = (length - one.len()) as u64;
+        assert_eq!((verdict.records, verdict.unfinished, verdict.fault), (1, unfinished, None));
+        assert_eq!(scene.append("three"), 3, "the repair is the second record");
+        let records = scene.records();
+        assert_eq!(records[1].entry, Entry::Repaired(Repaired { cut: unfinished }));
+        let verdict = scene.verdict();
+        assert_eq!((verdict.records, verdict.unfinished, verdict.fault), (3, 0, None));
+    }
+}
+
+#[test]
+fn zeros_that_a_power_failure_left_are_cut_off() {
+    let scene = Scene::new(Limits::default());
+    scene.append("one");
+    let mut bytes = fs::read(scene.path(ACTIVE)).unwrap();
+    bytes.extend([0; 9_000]);
+    fs::write(scene.path(ACTIVE), &bytes).unwrap();
+    assert_eq!(scene.append("two"), 3);
+    assert_eq!(scene.verdict().fault, None);
+}
+
+#[test]
+fn the_chain_goes_on_through_rotation() {
+    let scene = Scene::new(small());
+    scene.fill(40);
+    assert!(scene.closed().len() > 5, "{:?}", scene.closed());
+    for name in scene.closed() {
+        assert!(fs::metadata(scene.path(&name)).unwrap().len() <= SMALL);
+    }
+    let verdict = scene.verdict();
+    assert_eq!((verdict.records, verdict.fault), (40, None));
+    // Of what is asked for only the segments that have it are opened.
+    assert_eq!(scene.journal.segments_after(39).unwrap().len(), 1);
+}
+
+#[test]
+fn a_crash_between_closing_a_segment_and_beginning_the_next_loses_nothing() {
+    let scene = Scene::new(Limits::default());
+    scene.append("one");
+    fs::rename(scene.path(ACTIVE), scene.path(&closed(1))).unwrap();
+    assert_eq!(scene.append("two"), 2);
+    assert_eq!(scene.verdict().fault, None);
+}
+
+#[test]
+fn old_segments_leave_and_the_chain_stays_verifiable() {
+    let scene = Scene::new(Limits { total: 3 * SMALL, ..small() });
+    scene.fill(60);
+    let verdict = scene.verdict();
+    assert_eq!(verdict.fault, None);
+    assert!(verdict.first.unwrap() > 30, "{verdict:?}");
+    assert!(scene.closed().len() <= 2);
+}
+
+#[test]
+fn segments_leave_when_they_are_too_old() {
+    let scene = Scene::new(Limits { age: DAY_MS, ..small() });
+    scene.fill(12);
+    for name in scene.closed() {
+        let file = File::options().write(true).open(scene.path(&name)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_millis(2 * DAY_MS))
+            .unwrap();
+    }
+    scene.fill(6);
+    let verdict = scene.verdict();
+    assert_eq!(verdict.fault, None);
+    assert!(verdict.first.unwrap() > 6, "{verdict:?}");
+}
+
+const DAY_MS: u64 = super::super::time::DAY;
+
+#[test]
+fn a_segment_that_nobody_removed_in_good_order_is_missed() {
+    let scene = Scene::new(small());
+    scene.fill(40);
+    let closed = scene.closed();
+    let kept = fs::read(scene.path(&closed[0])).unwrap();
+    fs::remove_file(scene.path(&closed[0])).unwrap();
+    assert!(scene.fault().ends_with("no record says that it was removed"), "{}", scene.fault());
+    fs::write(scene.path(&closed[0]), kept).unwrap();
+    fs::remove_file(scene.path(&closed[2])).unwrap();
+    assert!(scene.fault().contains("are missing"), "{}", scene.fault());
+}
+
+#[test]
+fn what_was_done_to_a_journal_is_named() {
+    let scene = Scene::new(Limits::default());
+    for number in 1..=6 {
+        scene.append(&format!("title {number}"));
+    }
+    let whole = fs::read_to_string(scene.path(ACTIVE)).unwrap();
+    let line = |number: usize| whole.lines().nth(number - 1).unwrap().to_owned();
+    let with = |order: &[usize]| {
+        let text: String = order.iter().map(|number| line(*number) + "\n").collect();
+        fs::write(scene.path(ACTIVE), text).unwrap();
+        scene.fault()
+    };
+    let place = |number, what: &str| format!("{ACTIVE}:{number} {what}");
+    assert_eq!(with(&[1, 2, 4, 5, 6]), place(3, "record 3 is missing"));
+    assert_eq!(with(&[1, 5, 6]), place(2, "records 2 to 4 are missing"));
+    assert_eq!(
+        with(&[1, 2, 3, 3, 4]),
+        place(4, "record 3 stands behind record 3: it was moved or copied")
+    );
+    assert_eq!(with(&[1, 3, 2, 4]), place(2, "record 2 is missing"));
+    fs::write(scene.path(ACTIVE), whole.replace("title 4", "title 9")).unwrap();
+    assert_eq!(scene.fault(), place(4, "it was changed: its hash is another"));
+    let other = Scene::new(Limits::default());
+    other.fill(4);
+    let foreign = fs::read_to_string(other.path(ACTIVE)).unwrap();
+    let foreign = foreign.lines().nth(2).unwrap();
+    fs::write(scene.path(ACTIVE), whole.replace(&line(3), foreign)).unwrap();
+    assert_eq!(scene.fault(), place(3, "it does not follow the record 2 that stands before it"));
+}
+
+#[test]
+fn a_journal_that_is_not_whole_is_still_written_to() {
+    let scene = Scene::new(small());
+    scene.append("one");
+    for garbage in ["garbage\n", "\n\n\n", "{\"schema\":1}\n"] {
+        let mut file = File::options().append(true).open(scene.path(ACTIVE)).unwrap();
+        file.write_all(garbage.as_bytes()).unwrap();
+        let seq = scene.append("on");
+        assert!(seq > 1);
+        assert!(scene.verdict().fault.is_some());
+    }
+    // Nothing that can be read, and too long to go on: nothing that was closed is written over.
+    let scene = Scene::new(small());
+    scene.fill(6);
+    let before = scene.closed();
+    let kept = fs::read(scene.path(before.last().unwrap())).unwrap();
+    fs::write(scene.path(ACTIVE), "garbage\n".repeat(300)).unwrap();
+    scene.append("x");
+    assert_eq!(fs::read(scene.path(before.last().unwrap())).unwrap(), kept);
+}
+
+#[test]
+fn nothing_written_is_no_fault() {
+    let scene = Scene::new(Limits::default());
+    assert_eq!(scene.verdict(), Verdict::default());
+    assert!(!scene.path("").exists(), "looking makes nothing");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// The law of the chain: there is no byte that can be changed unseen.
+    #[test]
+    fn any_changed_byte_is_found(titles in prop::collection::vec("\\PC{0,12}", 1..5), other in 1_u8..) {
+        let scene = Scene::new(Limits { segment: 900, ..Limits::default() });
+        for title in &titles {
+            scene.append(title);
+        }
+        let mut names = scene.closed();
+        names.push(ACTIVE.to_owned());
+        for name in names {
+            let whole = fs::read(scene.path(&name)).unwrap();
+            for at in 0..whole.len() {
+                let mut changed = whole.clone();
+                changed[at] ^= other;
+                fs::write(scene.path(&name), &changed).unwrap();
+                prop_assert!(scene.verdict().fault.is_some(), "{name} {at} {other}");
+            }
+            fs::write(scene.path(&name), &whole).unwrap();
+        }
+        prop_assert_eq!(scene.verdict().fault, None);
+    }
+}

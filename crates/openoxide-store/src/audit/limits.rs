@@ -1,0 +1,59 @@
+//! How much of the past is kept.
+
+use std::time::Duration;
+
+use super::time::DAY;
+
+/// How much of the past is kept, and how long a writer waits for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A segment that would grow beyond this many bytes is closed, and a new one begun.
+    pub segment: u64,
+    /// The oldest segments are removed when all are together longer than this.
+    pub total: u64,
+    /// A segment is removed when its youngest record is older than this many milliseconds.
+    pub age: u64,
+    /// So long a writer waits for another one.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    /// Segments of 8 MiB, 256 MiB in all, a year, one second.
+    fn default() -> Self {
+        Self {
+            segment: 8 << 20,
+            total: 256 << 20,
+            age: 365 * DAY,
+            patience: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the limits that the environment sets: `OPENOXIDE_AUDIT_MIB` and `OPENOXIDE_AUDIT_DAYS`. It can only have
+    /// more kept: what a project sets for the agents that work in it must not make the past short.
+    #[must_use]
+    pub fn read() -> Self {
+        let set = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+        Self::default().raised(set("OPENOXIDE_AUDIT_MIB"), set("OPENOXIDE_AUDIT_DAYS"))
+    }
+
+    fn raised(self, mib: Option<u64>, days: Option<u64>) -> Self {
+        let total = self.total.max(mib.unwrap_or(0).saturating_mul(1 << 20));
+        let age = self.age.max(days.unwrap_or(0).saturating_mul(DAY));
+        Self { total, age, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_only_has_more_kept() {
+        let usual = Limits::default();
+        assert_eq!(usual.raised(Some(1), Some(1)), usual);
+        let raised = usual.raised(Some(1_024), Some(u64::MAX));
+        assert_eq!((raised.total, raised.age), (1 << 30, u64::MAX));
+    }
+}

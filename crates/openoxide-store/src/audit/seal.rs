@@ -1,0 +1,143 @@
+//! One line of the journal, and the chain that it hangs in.
+//!
+//! A line is `{"schema":1,"seq":7,"time":"…","prev":"…","record":"decision",…,"hash":"…"}`. `hash` is the SHA-256 of the
+//! bytes before `,"hash":`, and `prev` is the hash of the line before. So every byte of a line is held by its own hash, by
+//! the form, or by being the hash; and every line by the next.
+
+use openoxide_protocol::{Digest, SCHEMA};
+use sha2::{Digest as _, Sha256};
+
+use super::time::Moment;
+
+/// The length of a hash in hexadecimal digits.
+const DIGITS: usize = 64;
+/// The length of a moment as text.
+const TIME: usize = 24;
+
+/// A place in the chain: a record's number, and its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The record's number, from 1.
+    pub seq: u64,
+    /// Its hash, as hexadecimal digits.
+    pub hash: String,
+}
+
+impl Default for Link {
+    /// Returns what the first record follows.
+    fn default() -> Self {
+        Self { seq: 0, hash: "0".repeat(DIGITS) }
+    }
+}
+
+/// Adds a line to `out` that follows `before`; returns its place. `body` is the record as a JSON object with at least
+/// one key, `kind` what it records.
+pub(super) fn seal(before: &Link, time: Moment, kind: &str, body: &str, out: &mut String) -> Link {
+    let seq = before.seq + 1;
+    let body = body.strip_prefix('{').and_then(|body| body.strip_suffix('}')).unwrap_or_default();
+    let prev = &before.hash;
+    let line = format!(
+        r#"{{"schema":{SCHEMA},"seq":{seq},"time":"{time}","prev":"{prev}","record":"{kind}",{body}"#
+    );
+    let hash = hash(line.as_bytes());
+    out.push_str(&line);
+    out.push_str(r#","hash":""#);
+    out.push_str(&hash);
+    out.push_str("\"}\n");
+    Link { seq, hash }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Digest(Sha256::digest(bytes).into()).to_string()
+}
+
+/// A line, taken apart, its hash not yet looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) seq: u64,
+    pub(super) time: &'a str,
+    pub(super) prev: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) hash: &'a str,
+    sealed: &'a str,
+}
+
+impl<'a> Frame<'a> {
+    /// Takes a line apart, without its line feed. Nothing if it is none of ours.
+    pub(super) fn of(line: &'a [u8]) -> Option<Self> {
+        let line = std::str::from_utf8(line).ok()?;
+        let (sealed, end) = line.split_at_checked(line.len().checked_sub(DIGITS + 11)?)?;
+        let hash = hex(end.strip_prefix(r#","hash":""#)?.strip_suffix("\"}")?)?;
+        let rest = sealed.strip_prefix(r#"{"schema":"#)?.strip_prefix(&SCHEMA.to_string())?;
+        let (seq, rest) = rest.strip_prefix(r#","seq":"#)?.split_once(',')?;
+        let (time, rest) = rest.strip_prefix(r#""time":""#)?.split_at_checked(TIME)?;
+        let (prev, rest) = rest.strip_prefix(r#"","prev":""#)?.split_at_checked(DIGITS)?;
+        let (kind, _) = rest.strip_prefix(r#"","record":""#)?.split_once('"')?;
+        Some(Self { seq: seq.parse().ok()?, time, prev: hex(prev)?, kind, hash, sealed })
+    }
+
+    /// Says whether the line is as it was sealed.
+    pub(super) fn is_whole(&self) -> bool {
+        hash(self.sealed.as_bytes()) == self.hash
+    }
+
+    pub(super) fn link(&self) -> Link {
+        Link { seq: self.seq, hash: self.hash.to_owned() }
+    }
+}
+
+fn hex(digits: &str) -> Option<&str> {
+    let is_hex = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (is_hex && digits.len() == DIGITS).then_some(digits)
+}
+
+/// Returns the version that a line says it has, if it is greater than ours.
+pub(super) fn newer(line: &[u8]) -> Option<u64> {
+    let digits = line.strip_prefix(br#"{"schema":"#)?;
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let version = std::str::from_utf8(digits.get(..length)?).ok()?.parse().ok()?;
+    (version > u64::from(SCHEMA)).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> String {
+        let mut line = String::new();
+        seal(&Link::default(), Moment(0), "outcome", r#"{"of":1}"#, &mut line);
+        line
+    }
+
+    #[test]
+    fn a_hash_is_the_sha_256_of_what_stands_before_it() {
+        let line = line();
+        let (before, hash) = line.split_once(r#","hash":""#).unwrap();
+        // printf '%s' BEFORE | sha256sum
+        let zeros = "0".repeat(64);
+        let expected = format!(
+            r#"{{"schema":1,"seq":1,"time":"1970-01-01T00:00:00.000Z","prev":"{zeros}","record":"outcome","of":1"#
+        );
+        assert_eq!(before, expected);
+        assert_eq!(hash, "8223522b38cdfc171c969c1d89707b2e0003918c20a5249b97e105a826bcb77f\"}\n");
+    }
+
+    #[test]
+    fn a_line_comes_back() {
+        let line = line();
+        let frame = Frame::of(line.trim_end().as_bytes()).unwrap();
+        assert_eq!((frame.seq, frame.kind, frame.time), (1, "outcome", "1970-01-01T00:00:00.000Z"));
+        assert_eq!(frame.prev, Link::default().hash);
+        assert!(frame.is_whole());
+    }
+
+    #[test]
+    fn what_is_no_line_of_ours_is_none() {
+        for line in [&b""[..], b"{}", b"\xFF", &[b'x'; 200], "\u{1F600}".repeat(50).as_bytes()] {
+            assert!(Frame::of(line).is_none());
+        }
+        assert_eq!(newer(br#"{"schema":2,"#), Some(2));
+        assert_eq!(newer(br#"{"schema":1,"#), None);
+        assert_eq!(newer(b"{"), None);
+    }
+}

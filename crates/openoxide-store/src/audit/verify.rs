@@ -1,0 +1,155 @@
+//! Whether the chain is whole.
+//!
+//! What a chain cannot show by itself: that its end was cut off between two records, and that somebody who could write it
+//! has sealed everything anew from some record on. Who keeps the head elsewhere can see both.
+
+use super::{
+    entry::{Entry, Record, Removed},
+    error::AuditError,
+    seal::{Frame, Link},
+    segments::{Segment, lines},
+};
+
+/// What was found of the chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many records were read and found whole.
+    pub records: u64,
+    /// The number of the first; more than 1 where older ones were removed.
+    pub first: Option<u64>,
+    /// The last record that was found whole.
+    pub head: Option<Link>,
+    /// So many bytes follow the last record: its writer died, or is still writing. The next writer cuts them off.
+    pub unfinished: u64,
+    /// The first thing that is wrong.
+    pub fault: Option<Fault>,
+}
+
+/// Something that is wrong with the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The segment's file name.
+    pub segment: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// The number that the record has or should have.
+    pub seq: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// Follows the chain.
+pub(super) fn verify(segments: &[Segment]) -> Result<Verdict, AuditError> {
+    let mut walk = Walk::default();
+    for segment in segments {
+        let bytes = segment.bytes()?;
+        walk.segment(&segment.name, segment.last.is_some(), &bytes);
+        if walk.verdict.fault.is_some() {
+            break;
+        }
+    }
+    walk.beginning();
+    Ok(walk.verdict)
+}
+
+#[derive(Default)]
+struct Walk {
+    verdict: Verdict,
+    /// Where the first record stands, and what it says that it follows.
+    first: Option<(String, String)>,
+    removed: Option<Removed>,
+}
+
+impl Walk {
+    fn segment(&mut self, name: &str, is_closed: bool, bytes: &[u8]) {
+        let (lines, rest) = lines(bytes);
+        let mut number = 0;
+        for line in lines {
+            number += 1;
+            if let Err(what) = self.line(name, line) {
+                return self.fault(name, number, what);
+            }
+        }
+        if is_closed && !rest.is_empty() {
+            self.fault(name, number + 1, "its end is missing".to_owned());
+        } else if holds_a_record(rest) {
+            self.fault(name, number + 1, "its line feed was changed".to_owned());
+        } else {
+            self.verdict.unfinished = rest.len() as u64;
+        }
+    }
+
+    fn line(&mut self, name: &str, line: &[u8]) -> Result<(), String> {
+        let frame = Frame::of(line).ok_or("it is no record of an audit journal")?;
+        if !frame.is_whole() {
+            return Err("it was changed: its hash is another".to_owned());
+        }
+        match &self.verdict.head {
+            Some(head) => follows(&frame, head)?,
+            None => {
+                self.verdict.first = Some(frame.seq);
+                self.first = Some((name.to_owned(), frame.prev.to_owned()));
+            }
+        }
+        if frame.kind == "removed"
+            && let Some(Record { entry: Entry::Removed(removed), .. }) = Record::read(line)
+        {
+            self.removed = Some(removed);
+        }
+        self.verdict.head = Some(frame.link());
+        self.verdict.records += 1;
+        Ok(())
+    }
+
+    fn fault(&mut self, segment: &str, line: u64, what: String) {
+        let seq = match &self.verdict.head {
+            Some(head) => head.seq + 1,
+            None => 1,
+        };
+        self.verdict.fault = Some(Fault { segment: segment.to_owned(), line, seq, what });
+    }
+
+    /// What the first record says it follows must not be there, or must have been removed in good order.
+    fn beginning(&mut self) {
+        let (Some(first), Some((segment, prev))) = (self.verdict.first, self.first.take()) else {
+            return;
+        };
+        let start = Link::default();
+        let is_known = match &self.removed {
+            _ if first == 1 => prev == start.hash,
+            Some(removed) if removed.through + 1 == first => {
+                removed.link == prev || removed.link == start.hash
+            }
+            Some(removed) => removed.through >= first,
+            // Behind a fault there may be the record that would say so.
+            None => self.verdict.fault.is_some(),
+        };
+        if !is_known {
+            let what = "what it follows is missing, and no record says that it was removed";
+            let what = what.to_owned();
+            self.verdict.fault = Some(Fault { segment, line: 1, seq: first, what });
+        }
+    }
+}
+
+fn follows(frame: &Frame<'_>, head: &Link) -> Result<(), String> {
+    let (seq, before) = (frame.seq, head.seq);
+    if seq <= before {
+        return Err(format!("record {seq} stands behind record {before}: it was moved or copied"));
+    }
+    match seq - before - 1 {
+        0 if frame.prev == head.hash => Ok(()),
+        0 => Err(format!("it does not follow the record {before} that stands before it")),
+        1 => Err(format!("record {} is missing", before + 1)),
+        _ => Err(format!("records {} to {} are missing", before + 1, seq - 1)),
+    }
+}
+
+/// Says whether a whole record and something more stands in what should be the beginning of one: no writer leaves that.
+fn holds_a_record(rest: &[u8]) -> bool {
+    const MARK: &[u8] = br#","hash":""#;
+    let at = rest.windows(MARK.len()).position(|window| window == MARK);
+    let end = at.map(|at| at + MARK.len() + 66).filter(|end| *end < rest.len());
+    let record = end.and_then(|end| rest.get(..end)).and_then(Frame::of);
+    record.is_some_and(|frame| frame.is_whole())
+}
