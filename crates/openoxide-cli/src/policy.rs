@@ -5,11 +5,15 @@ use std::path::Path;
 use openoxide_permission::Context;
 use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::Place;
-use openoxide_store::{Environment, Loaded, Source, load, load_fresh, project_root, sources};
+use openoxide_store::{
+    Environment, Format, Loaded, Source, load, load_fresh, project_root, sources,
+};
 
 use crate::{
     args::{Global, PolicyArgs},
+    exact::worktree,
     exit::Exit,
+    formats::Program,
     report,
 };
 
@@ -32,7 +36,7 @@ impl World {
         let hermetic = !args.policy.is_empty();
         let project =
             if hermetic { cwd.clone() } else { project_root(&cwd, environment.home.as_ref()) };
-        let sources = if hermetic { named(args)? } else { sources(&environment, &project) };
+        let sources = if hermetic { named(args, &cwd)? } else { sources(&environment, &project) };
         let loaded = if fresh {
             load_fresh(&sources, environment.home.as_ref())
         } else {
@@ -85,9 +89,16 @@ impl World {
     }
 }
 
-fn named(args: &PolicyArgs) -> Result<Vec<Source>, String> {
+fn named(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Source>, String> {
     let absolute = |path: &std::path::PathBuf| {
-        std::path::absolute(path).map(Source::named).map_err(|error| error.to_string())
+        let format = Program::of(path, args.format)?.format();
+        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+        let mut source = Source { format, ..Source::named(path) };
+        // The patterns of other programs count from the root of the repository.
+        if format != Format::NATIVE {
+            source.base = worktree(cwd).unwrap_or_else(AbsPath::root);
+        }
+        Ok(source)
     };
     args.policy.iter().map(absolute).collect()
 }
@@ -105,7 +116,7 @@ pub(crate) fn roots(project: AbsPath) -> Vec<AbsPath> {
 }
 
 /// Returns the directory that a person named, or the one that the program was started in.
-fn directory(named: Option<&Path>) -> Result<AbsPath, String> {
+pub(crate) fn directory(named: Option<&Path>) -> Result<AbsPath, String> {
     let path = std::path::absolute(named.unwrap_or(Path::new(".")))
         .map_err(|error| format!("the working directory is not known: {error}"))?;
     let text = path.to_str().ok_or_else(|| format!("`{}` is not UTF-8", path.display()))?;

@@ -6,11 +6,13 @@
 
 mod cache;
 mod file;
+mod format;
 mod load;
 mod locations;
 mod policy_file;
 
 pub use file::{ReadError, read_regular};
+pub use format::{Format, Reader};
 pub use load::{Broken, Loaded, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{PolicyFile, Problem, read as read_policy};

@@ -9,7 +9,7 @@ use crate::{
     cache,
     file::{ReadError, read_text},
     locations::{Environment, Source},
-    policy_file::{self, Problem},
+    policy_file::Problem,
 };
 
 /// No policy file is longer.
@@ -107,7 +107,8 @@ impl Reading {
     fn text(&mut self, source: &Source, text: String, home: Option<&AbsPath>) {
         let anchors = Anchors { home, base: &source.base };
         let name = source.path.to_string_lossy();
-        let file = policy_file::read(&text, source.kind, &name, anchors);
+        let file = (source.format.read)(&text, source.kind, &name, anchors);
+        self.notes.extend(file.notes);
         if file.problems.iter().any(|problem| problem.loses_restraint) {
             self.distrust(source, &format!("{name} has errors, so a rule may be missing"));
         }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
 
+use crate::format::Format;
+
 /// The managed policy. The path is compiled in, and no variable moves it.
 pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/OpenOxide/managed.toml"
@@ -53,6 +55,8 @@ pub struct Source {
     pub may_loosen: bool,
     /// Whether it must be there: a person named it.
     pub required: bool,
+    /// How its text is read.
+    pub format: Format,
 }
 
 /// Returns the files that count for a project, the most precedent first.
@@ -75,7 +79,8 @@ pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
 /// Returns the source of a file that stands for itself.
 fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
     let base = path.parent().and_then(|parent| AbsPath::new(parent.to_str()?).ok());
-    Source { kind, path, base: base.unwrap_or_else(AbsPath::root), may_loosen, required: false }
+    let base = base.unwrap_or_else(AbsPath::root);
+    Source { kind, path, base, may_loosen, required: false, format: Format::NATIVE }
 }
 
 impl Source {

@@ -31,6 +31,8 @@ pub struct PolicyFile {
     pub layer: Layer,
     /// Everything that is wrong with it, in the order of the text.
     pub problems: Vec<Problem>,
+    /// What else a person should know: rules that were left out because they would only allow.
+    pub notes: Vec<String>,
 }
 
 /// Reads a policy file. What is good is kept; a file with any problem allows nothing (its asks and denies stay).
@@ -55,7 +57,7 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
         rules,
         mode: settings.mode.filter(|_| !broken),
     };
-    PolicyFile { layer, problems: reader.problems }
+    PolicyFile { layer, problems: reader.problems, notes: Vec::new() }
 }
 
 #[derive(Default)]

@@ -1,0 +1,3 @@
+//! What other programs have decided, held against what is said of them here.
+
+mod opencode;
