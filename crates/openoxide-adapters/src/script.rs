@@ -30,17 +30,27 @@ impl<'a> Script<'a> {
         self.tree.root_node()
     }
 
+    /// Returns the whole text.
+    pub(crate) fn whole(&self) -> &'a str {
+        self.text
+    }
+
     /// Returns the text of a node.
     pub(crate) fn text(&self, node: Node<'_>) -> &'a str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Returns every node of this kind, in the order in which they begin. It does not recurse: scripts can be deep.
+    /// Returns every node of this kind, in the order in which they begin.
     pub(crate) fn all(&self, kind: &str) -> Vec<Node<'_>> {
+        self.every(|node| node.kind() == kind)
+    }
+
+    /// Returns every node that is wanted, in the order in which they begin. It does not recurse: scripts can be deep.
+    pub(crate) fn every(&self, wanted: impl Fn(Node<'_>) -> bool) -> Vec<Node<'_>> {
         let mut cursor = self.root().walk();
         let mut found = Vec::new();
         loop {
-            if cursor.node().kind() == kind {
+            if wanted(cursor.node()) {
                 found.push(cursor.node());
             }
             if cursor.goto_first_child() {

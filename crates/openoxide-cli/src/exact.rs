@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use openoxide_adapters::{
+    claude_code,
     foreign::{Disk, Fault, Surroundings},
     opencode,
 };
@@ -27,6 +28,7 @@ pub(crate) struct Exact {
 }
 
 enum Judge {
+    Claude(claude_code::Policy),
     OpenCode(opencode::Policy),
 }
 
@@ -44,6 +46,7 @@ impl Exact {
         let files =
             args.policy.policy.iter().map(|path| named(path)).collect::<Result<Vec<_>, _>>()?;
         let judge = match program(args)? {
+            Program::Claude => claude(args, &files),
             Program::Opencode => opencode(args, &files, home.as_ref()),
             Program::Native => return Err("--exact is about the policies of other programs".into()),
         };
@@ -64,15 +67,15 @@ impl Exact {
         cwd: &AbsPath,
     ) -> Result<Decision, String> {
         let worktree = worktree(cwd);
-        let at = Surroundings {
-            cwd,
-            home: self.home.as_ref(),
-            worktree: worktree.as_ref(),
-            disk: &RealDisk,
-        };
+        let at = self.around(cwd, worktree.as_ref());
         match &self.judge {
+            Judge::Claude(policy) => policy.call(tool, input, at),
             Judge::OpenCode(policy) => policy.call(tool, input, at),
         }
+    }
+
+    fn around<'a>(&'a self, cwd: &'a AbsPath, worktree: Option<&'a AbsPath>) -> Surroundings<'a> {
+        Surroundings { cwd, home: self.home.as_ref(), worktree, disk: &RealDisk }
     }
 
     /// Returns the answer to a bare question.
@@ -80,8 +83,10 @@ impl Exact {
         &self,
         permission: &str,
         patterns: &[String],
+        cwd: &AbsPath,
     ) -> Result<Decision, String> {
         match &self.judge {
+            Judge::Claude(policy) => policy.question(permission, patterns, self.around(cwd, None)),
             Judge::OpenCode(policy) => Ok(policy.question(permission, patterns)),
         }
     }
@@ -105,6 +110,12 @@ fn named(path: &Path) -> Result<Named, String> {
 }
 
 impl Named {
+    fn base(&self) -> AbsPath {
+        let path = std::path::absolute(&self.path).ok();
+        let path = path.and_then(|path| AbsPath::new(path.to_str()?).ok());
+        path.as_ref().map_or_else(AbsPath::root, formats::settings_base)
+    }
+
     fn broken(&self, faults: Vec<Fault>) -> Broken {
         let (path, text) = (self.path.clone(), self.text.clone());
         Broken { path, text, problems: formats::problems(faults) }
@@ -112,6 +123,24 @@ impl Named {
 }
 
 type Read = Result<Result<Judge, String>, Vec<Broken>>;
+
+fn claude(args: &CallArgs, files: &[Named]) -> Read {
+    if args.agent.is_some() {
+        return Ok(Err("only OpenCode has rules for agents".to_owned()));
+    }
+    let (mut settings, mut broken) = (claude_code::Settings::default(), Vec::new());
+    for file in files.iter().rev() {
+        match claude_code::Settings::read(&file.text, &file.path.to_string_lossy(), &file.base()) {
+            Ok(higher) => settings = settings.under(higher),
+            Err(faults) => broken.push(file.broken(faults)),
+        }
+    }
+    if !broken.is_empty() {
+        return Err(broken);
+    }
+    settings.notes.iter().for_each(report::note);
+    Ok(Ok(Judge::Claude(claude_code::Policy::of(settings, args.policy.mode.map(Into::into)))))
+}
 
 /// The last file is the lowest layer.
 fn opencode(args: &CallArgs, files: &[Named], home: Option<&AbsPath>) -> Read {

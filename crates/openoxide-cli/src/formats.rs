@@ -4,11 +4,12 @@ use std::{ops::Range, path::Path};
 
 use clap::ValueEnum;
 use openoxide_adapters::{
+    claude_code,
     foreign::{Fault, Translation},
     opencode,
 };
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule};
-use openoxide_protocol::Effect;
+use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::{Format, PolicyFile, Problem};
 
 /// A program whose policies are read.
@@ -16,6 +17,8 @@ use openoxide_store::{Format, PolicyFile, Problem};
 pub(crate) enum Program {
     /// OpenOxide: `*.toml`.
     Native,
+    /// Claude Code: `settings.json`, `settings.local.json`.
+    Claude,
     /// OpenCode: `opencode.json` and `opencode.jsonc`.
     Opencode,
 }
@@ -31,9 +34,7 @@ impl Program {
         match named {
             Some(program) => Ok(program),
             None if name == "opencode.json" || name == "opencode.jsonc" => Ok(Self::Opencode),
-            None if name.starts_with("settings") && name.ends_with(".json") => {
-                Err(format!("`{shown}`: policies of Claude Code are not read yet"))
-            }
+            None if name.starts_with("settings") && name.ends_with(".json") => Ok(Self::Claude),
             None if name.ends_with(".rules") => {
                 Err(format!("`{shown}`: policies of Codex are not read yet"))
             }
@@ -51,9 +52,14 @@ impl Program {
     pub(crate) const fn format(self) -> Format {
         match self {
             Self::Native => Format::NATIVE,
+            Self::Claude => Format { name: "claude", read: read_claude },
             Self::Opencode => Format { name: "opencode", read: read_opencode },
         }
     }
+}
+
+fn read_claude(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
+    file(claude_code::translate(text, kind, name, anchors), kind, name)
 }
 
 fn read_opencode(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
@@ -85,6 +91,15 @@ pub(crate) fn problems(faults: Vec<Fault>) -> Vec<Problem> {
         Problem { message, help, span: at_least_one(&span), loses_restraint }
     };
     faults.into_iter().map(problem).collect()
+}
+
+/// Returns what `/` stands for in a settings file of Claude Code: the project, or home, that `.claude` lies in.
+pub(crate) fn settings_base(file: &AbsPath) -> AbsPath {
+    let directory = file.parent().unwrap_or_else(AbsPath::root);
+    match directory.name() {
+        Some(".claude") => directory.parent().unwrap_or_else(AbsPath::root),
+        _ => directory,
+    }
 }
 
 fn at_least_one(span: &Range<usize>) -> Range<usize> {

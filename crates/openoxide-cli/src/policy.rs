@@ -5,9 +5,7 @@ use std::path::Path;
 use openoxide_permission::Context;
 use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::Place;
-use openoxide_store::{
-    Environment, Format, Loaded, Source, load, load_fresh, project_root, sources,
-};
+use openoxide_store::{Environment, Loaded, Source, load, load_fresh, project_root, sources};
 
 use crate::{
     args::{Global, PolicyArgs},
@@ -91,12 +89,17 @@ impl World {
 
 fn named(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Source>, String> {
     let absolute = |path: &std::path::PathBuf| {
-        let format = Program::of(path, args.format)?.format();
+        let program = Program::of(path, args.format)?;
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-        let mut source = Source { format, ..Source::named(path) };
-        // The patterns of other programs count from the root of the repository.
-        if format != Format::NATIVE {
-            source.base = worktree(cwd).unwrap_or_else(AbsPath::root);
+        let mut source = Source { format: program.format(), ..Source::named(path) };
+        // OpenCode counts from the root of the repository, Claude Code from what holds `.claude`.
+        match program {
+            Program::Native => {}
+            Program::Opencode => source.base = worktree(cwd).unwrap_or_else(AbsPath::root),
+            Program::Claude if source.base.name() == Some(".claude") => {
+                source.base = source.base.parent().unwrap_or_else(AbsPath::root);
+            }
+            Program::Claude => {}
         }
         Ok(source)
     };

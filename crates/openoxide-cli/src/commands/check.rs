@@ -73,7 +73,7 @@ fn judge_exactly(exact: &Exact, row: &Row) -> Result<Decision, String> {
     let cwd = cwd_of(&exact.cwd, row.cwd.as_deref())?;
     match (&row.tool, &row.permission, &row.patterns) {
         (Some(tool), None, None) => exact.call(tool, &row.input, &cwd),
-        (None, Some(permission), Some(patterns)) => exact.question(permission, patterns),
+        (None, Some(permission), Some(patterns)) => exact.question(permission, patterns, &cwd),
         _ => Err(NO_CALL.to_owned()),
     }
 }
