@@ -36,6 +36,8 @@ fn hides(script: &Script<'_>, node: Node<'_>) -> bool {
         "command_substitution" => !is_assigned(node) && !is_message(script, node),
         "heredoc_redirect" => !is_quiet_heredoc(script, node),
         "word" | "concatenation" => has_braces(text),
+        // A subscript is expanded, with what stands in it.
+        "test_operator" => text == "-v",
         kind => node.is_missing() || HIDING.contains(&kind),
     }
 }

@@ -136,6 +136,12 @@ fn unsaid(tool: &str, content: Option<&str>, holds_back: bool) -> Option<&'stati
         ("Bash", _, Some(name)) if OF_BASH.contains(&name) && holds_back => {
             Some("it is about a parameter of the call")
         }
+        // It compares texts: a blank too many and the rule matches nothing.
+        ("Bash", Some(content), _)
+            if !holds_back && (content.trim() != content || content.contains("  ")) =>
+        {
+            Some("a blank too many is part of the text that Claude Code compares")
+        }
         ("Agent", _, Some(_)) => Some("it is about a parameter of the call"),
         ("Edit" | "Write" | "MultiEdit", None, _) if !holds_back => {
             Some("it is about one of the tools that edit; `Edit(**)` is about all")

@@ -12,7 +12,10 @@ numfmt pr printf sort rg fd find date tree man file jq";
 const NOT_WITH: &[(&str, &[&str])] = &[
     ("printf", &["-v"]),
     ("sort", &["-o", "--output", "--compress-program", "-T", "--temporary-directory"]),
-    ("rg", &["--pre", "-z", "--search-zip", "--hostname-bin"]),
+    ("rg", &["--pre", "-z", "--search-zip", "--hostname-bin", "-f", "--file"]),
+    // A subscript is expanded, with what stands in it.
+    ("test", &["-v"]),
+    ("[", &["-v"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     (
         "find",
@@ -74,7 +77,9 @@ fn is_flag(argument: &str, flags: &[&str]) -> bool {
     let head = argument.split('=').next().unwrap_or_default();
     flags.iter().any(|flag| {
         let short = flag.len() == 2 && argument.starts_with(flag);
-        head == *flag || short
+        // Programs take a long option by the beginning of its name.
+        let shortened = head.len() > 2 && head.starts_with("--") && flag.starts_with(head);
+        head == *flag || short || shortened
     })
 }
 

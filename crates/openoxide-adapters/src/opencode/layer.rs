@@ -224,6 +224,8 @@ fn outside(rule: &ruleset::Rule) -> Said {
     }
     let start = directory.trim_start_matches('/');
     let spaces: &[Space] = match (start.is_empty(), rule.effect) {
+        // What denies edits, too, denies those outside by that.
+        (true, Effect::Deny) if wildcard::matches(&rule.permission, "edit") => &[Space::External],
         (true, Effect::Deny) => {
             return Err("an edit outside the project cannot be denied by itself");
         }

@@ -48,7 +48,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("toml_edit", &["store"]),
     ("sha2", &["session"]),
     ("rable", &["shell"]),
-    ("tree-sitter", &["shell"]),
+    ("tree-sitter", &["adapters"]),
+    ("tree-sitter-bash", &["adapters"]),
+    ("jsonc-parser", &["adapters"]),
 ];
 
 /// Returns each crate of the workspace with what it imports when it is not under test.
