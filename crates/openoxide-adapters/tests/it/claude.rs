@@ -1,6 +1,6 @@
 //! Decisions of the real Claude Code 2.1.330 (`corpus/claude/decisions.tsv`).
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
 use openoxide_adapters::{
     claude_code::{Mode, Policy, Settings},
@@ -62,41 +62,43 @@ fn expected(verdict: &str) -> &str {
     if verdict == "error" { "deny" } else { verdict }
 }
 
-fn rows(name: &str, columns: usize) -> Vec<Vec<String>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/claude").join(name);
-    let text = fs::read_to_string(path).unwrap();
+const DECISIONS: &str = include_str!("../../../../corpus/claude/decisions.tsv");
+const MORE_DECISIONS: &str = include_str!("../../../../corpus/claude/more-decisions.tsv");
+const DIFFERENCES: &str = include_str!("../../../../corpus/claude/exact-differences.tsv");
+
+fn rows(text: &str, columns: usize) -> Vec<Vec<String>> {
     let row = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>();
     let rows: Vec<_> = text.lines().skip(1).map(row).collect();
-    assert!(rows.iter().all(|row| row.len() == columns), "{name}");
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.len() == columns));
     rows
 }
 
 #[test]
 fn nearly_every_recorded_decision_is_ours() {
     let listed: BTreeSet<Vec<String>> =
-        rows("exact-differences.tsv", 7).into_iter().map(|row| row[..6].to_vec()).collect();
-    for name in ["decisions.tsv", "more-decisions.tsv"] {
-        let rows = rows(name, 5);
+        rows(DIFFERENCES, 7).into_iter().map(|row| row[..6].to_vec()).collect();
+    for text in [DECISIONS, MORE_DECISIONS] {
+        let rows = rows(text, 5);
         let (mut same, mut wrong) = (0, Vec::new());
         for row in &rows {
             let found = judged(&row[0], &row[1], &row[2], &row[3]);
             let difference = [row.as_slice(), std::slice::from_ref(&found)].concat();
             match found == expected(&row[4]) {
                 true if listed.contains(&difference) => {
-                    wrong.push(format!("is listed: {}", difference.join("\t")))
+                    wrong.push(format!("is listed: {}", difference.join("\t")));
                 }
                 true => same += 1,
                 false if listed.contains(&difference) => {}
                 false => wrong.push(difference.join("\t")),
             }
         }
-        assert!(wrong.is_empty(), "{} in {name}:\n{}", wrong.len(), wrong.join("\n"));
-        assert!(same * 100 >= rows.len() * 97, "{same} of {} in {name}", rows.len());
+        assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(same * 100 >= rows.len() * 97, "{same} of {}", rows.len());
     }
 }
 
 #[test]
 fn every_listed_difference_says_why() {
-    let rows = rows("exact-differences.tsv", 7);
+    let rows = rows(DIFFERENCES, 7);
     assert!(!rows.is_empty() && rows.iter().all(|row| row[4] != row[5] && !row[6].is_empty()));
 }

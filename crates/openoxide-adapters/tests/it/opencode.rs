@@ -1,7 +1,5 @@
 //! Answers and questions of the real OpenCode 1.18.33 (`corpus/opencode`).
 
-use std::{fs, path::Path};
-
 use openoxide_adapters::{
     foreign::{Disk, Surroundings},
     opencode::{Question, Rule, Ruleset, questions},
@@ -10,9 +8,11 @@ use openoxide_protocol::{AbsPath, Effect};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
-fn corpus<T: DeserializeOwned>(name: &str) -> Vec<T> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/opencode").join(name);
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+const EVALUATIONS: &str = include_str!("../../../../corpus/opencode/evaluate.json");
+const COMMANDS: &str = include_str!("../../../../corpus/opencode/bash.json");
+
+fn corpus<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    serde_json::from_str(text).unwrap()
 }
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Check {
 #[test]
 fn every_recorded_answer_of_the_engine_is_ours() {
     let mut count = 0;
-    for evaluation in corpus::<Evaluation>("evaluate.json") {
+    for evaluation in corpus::<Evaluation>(EVALUATIONS) {
         let rule = |row: &Row| Rule::new(&row.permission, &row.pattern, row.action);
         let rules = Ruleset(evaluation.ruleset.iter().map(rule).collect());
         assert_eq!(evaluation.checks.len(), evaluation.effects.len());
@@ -104,7 +104,7 @@ impl Ask {
 fn every_command_raises_the_questions_that_it_raised_there() {
     let (cwd, home) = (AbsPath::new("/w/proj2").unwrap(), AbsPath::new("/w/home").unwrap());
     let at = Surroundings { cwd: &cwd, home: Some(&home), worktree: Some(&cwd), disk: &Recorded };
-    let (rows, mut wrong) = (corpus::<Asked>("bash.json"), Vec::new());
+    let (rows, mut wrong) = (corpus::<Asked>(COMMANDS), Vec::new());
     for row in &rows {
         let mut input = json!({ "command": row.command });
         if let Some(directory) = &row.workdir {
