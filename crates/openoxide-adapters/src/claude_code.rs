@@ -3,6 +3,22 @@
 //! A hook that fails lets the client go on as if there were none. So whatever happens, there is an answer here, and it is
 //! never an allow that nobody decided.
 
+mod bash;
+mod constructs;
+mod hosts;
+mod judge;
+mod layer;
+mod paths;
+mod readonly;
+mod rules;
+mod settings;
+mod words;
+mod wrappers;
+
+pub use judge::Policy;
+pub use layer::translate;
+pub use settings::{Mode, Settings};
+
 use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode};
 use serde::Deserialize;
 use serde_json::{Value, json};

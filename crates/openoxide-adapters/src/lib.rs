@@ -1,11 +1,16 @@
 //! Foreign agents' bytes to and from OpenOxide's nouns.
 //!
-//! One module for each foreign system. This crate translates; it reads no file and decides nothing.
+//! One module for each foreign system. This crate translates, and where a foreign policy is meant to the letter, it answers
+//! as its program would; it touches no file and asks for what it must know of the disk ([`foreign::Disk`]).
 #![forbid(unsafe_code)]
 
 pub mod claude_code;
+pub mod foreign;
+mod json_text;
+pub mod opencode;
 mod patch;
 mod quote;
+mod script;
 pub mod tool;
 
 pub use quote::quote;

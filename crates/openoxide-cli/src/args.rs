@@ -6,6 +6,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use openoxide_protocol::{Effect, PermissionMode};
 use openoxide_store::audit::{DAY, Moment};
 
+use crate::formats::Program;
+
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
 #[command(name = "openoxide", version, after_help = EXIT_CODES)]
@@ -168,6 +170,9 @@ pub(crate) struct PolicyArgs {
     /// A policy file; repeatable, the most precedent first. Only these, the built-in rules and the safety floor count then.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
+    /// How the policy files are written; without it their names say so.
+    #[arg(long, value_name = "FORMAT", requires = "policy")]
+    pub(crate) format: Option<Program>,
     /// The mode: default, accept_edits, plan, dont_ask or bypass_permissions.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub(crate) mode: Option<PermissionMode>,
@@ -209,6 +214,12 @@ pub(crate) struct CallArgs {
     /// The tool's input.
     #[arg(long, value_name = "JSON", requires = "tool", conflicts_with = "script")]
     pub(crate) input: Option<String>,
+    /// Answer as the program would whose policy it is, to the letter; our own analysis and safety floor do not count.
+    #[arg(long, requires = "policy")]
+    pub(crate) exact: bool,
+    /// The agent of OpenCode whose rules hold.
+    #[arg(long, value_name = "NAME", requires = "exact")]
+    pub(crate) agent: Option<String>,
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,7 +4,9 @@
 mod args;
 mod color;
 mod commands;
+mod exact;
 mod exit;
+mod formats;
 mod policy;
 mod record;
 mod report;

@@ -11,7 +11,9 @@ use openoxide_store::{
 
 use crate::{
     args::{Global, PolicyArgs},
+    exact::worktree,
     exit::Exit,
+    formats::Program,
     report,
 };
 
@@ -36,7 +38,7 @@ impl World {
         let hermetic = !args.policy.is_empty();
         let project =
             if hermetic { cwd.clone() } else { project_root(&cwd, environment.home.as_ref()) };
-        let sources = if hermetic { named(args)? } else { sources(&environment, &project) };
+        let sources = if hermetic { named(args, &cwd)? } else { sources(&environment, &project) };
         let named = named_rules(args, &cwd, environment.home.as_ref())?;
         let mut loaded = if fresh || !named.rules.is_empty() {
             load_fresh(&sources, &environment, &[named])
@@ -126,9 +128,21 @@ fn named_rules(args: &PolicyArgs, cwd: &AbsPath, home: Option<&AbsPath>) -> Resu
     Ok(Layer { kind: LayerKind::Cli, file: None, combining, rules, mode: None })
 }
 
-fn named(args: &PolicyArgs) -> Result<Vec<Source>, String> {
+fn named(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Source>, String> {
     let absolute = |path: &std::path::PathBuf| {
-        std::path::absolute(path).map(Source::named).map_err(|error| error.to_string())
+        let program = Program::of(path, args.format)?;
+        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+        let mut source = Source { format: program.format(), ..Source::named(path) };
+        // OpenCode counts from the root of the repository, Claude Code from what holds `.claude`.
+        match program {
+            Program::Native => {}
+            Program::Opencode => source.base = worktree(cwd).unwrap_or_else(AbsPath::root),
+            Program::Claude if source.base.name() == Some(".claude") => {
+                source.base = source.base.parent().unwrap_or_else(AbsPath::root);
+            }
+            Program::Claude => {}
+        }
+        Ok(source)
     };
     args.policy.iter().map(absolute).collect()
 }

@@ -74,6 +74,7 @@ impl Key {
             name.add(path);
             field(&mut signature, path);
             field(&mut signature, source.base.as_str().as_bytes());
+            field(&mut signature, source.format.name.as_bytes());
             signature.extend([
                 source.kind as u8,
                 u8::from(source.may_loosen),

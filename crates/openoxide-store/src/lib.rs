@@ -7,6 +7,7 @@
 pub mod audit;
 mod cache;
 mod file;
+mod format;
 mod grants;
 mod key;
 mod load;
@@ -15,6 +16,7 @@ mod policy_file;
 mod trust;
 
 pub use file::{ReadError, read_regular};
+pub use format::{Format, Reader};
 pub use grants::{Entry, GrantError, GrantFile};
 pub use key::KeyError;
 pub use load::{Broken, Loaded, Untrusted, load, load_fresh};

@@ -10,7 +10,7 @@ use crate::{
     file::{ReadError, is_open_to_others, is_roots_alone, read_text},
     grants::GrantFile,
     locations::{Environment, Source},
-    policy_file::{self, Managed, Problem},
+    policy_file::{Managed, Problem},
     trust::Trust,
 };
 
@@ -151,7 +151,8 @@ impl Reading {
     fn text(&mut self, source: &Source, text: String, home: Option<&AbsPath>) {
         let anchors = Anchors { home, base: &source.base };
         let name = source.path.to_string_lossy();
-        let file = policy_file::read(&text, source.kind, &name, anchors);
+        let file = (source.format.read)(&text, source.kind, &name, anchors);
+        self.notes.extend(file.notes);
         if file.problems.iter().any(|problem| problem.loses_restraint) {
             self.distrust(source, &format!("{name} has errors, so a rule may be missing"));
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
 
-use crate::grants::GrantFile;
+use crate::{format::Format, grants::GrantFile};
 
 /// The managed policy. The path is compiled in, and no variable moves it.
 pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -63,6 +63,8 @@ pub struct Source {
     pub required: bool,
     /// Whether it holds what a person granted here, and no policy.
     pub grants: bool,
+    /// How its text is read.
+    pub format: Format,
 }
 
 /// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too.
@@ -111,6 +113,7 @@ fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
         may_loosen,
         required: false,
         grants: false,
+        format: Format::NATIVE,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct PolicyFile {
     pub managed: Managed,
     /// Everything that is wrong with it, in the order of the text.
     pub problems: Vec<Problem>,
+    /// What else a person should know: rules that were left out because they would only allow.
+    pub notes: Vec<String>,
 }
 
 /// What an administrator takes from everybody (the table `managed`, in the managed file alone).
@@ -72,7 +74,8 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
         rules,
         mode: settings.mode.filter(|_| !broken),
     };
-    PolicyFile { layer, managed: settings.managed, problems: reader.problems }
+    let (managed, problems) = (settings.managed, reader.problems);
+    PolicyFile { layer, managed, problems, notes: Vec::new() }
 }
 
 #[derive(Default)]

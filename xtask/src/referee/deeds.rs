@@ -209,6 +209,8 @@ fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
         // `exec` makes a path of what it was given, and the name that a program sees may be any (`exec -a`, `exec -l`): of a
         // path every end may have stood there.
         names.push(base_name(path).to_owned());
+        names
+            .extend(Some(first.clone()).filter(|first| first.contains('/') && !is_of_system(path)));
         let own = path.match_indices('/').filter(|_| !is_of_system(path));
         names.extend(own.filter_map(|(at, _)| path.get(at + 1..)).map(str::to_owned));
     }

@@ -14,30 +14,68 @@ use crate::{
     args::{CallArgs, CheckArgs, Global},
     color,
     commands::call,
+    exact::Exact,
     exit::Exit,
     policy::World,
     report,
 };
+
+const NO_CALL: &str = "a line has `tool` and `input`, or `permission` and `patterns`";
 
 /// No call is longer, in bytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// Judges one call, or one on each line.
 pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
+    if args.call.exact {
+        return exactly(args, global);
+    }
     let world = World::of(&args.call.policy, false)?;
     if let Err(exit) = world.sound(global) {
         return Ok(exit);
     }
     if args.batch {
-        return Ok(batch(&world).map_or_else(
-            |error| {
-                report::failure(&error);
-                Exit::Failure
-            },
-            |()| Exit::Success,
-        ));
+        let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
+        return Ok(ended(batch(|row| judge(&world, &mut place, row))));
     }
     one(&args.call, &world, global)
+}
+
+fn ended(batch: Result<(), String>) -> Exit {
+    let failed = |error| {
+        report::failure(&error);
+        Exit::Failure
+    };
+    batch.map_or_else(failed, |()| Exit::Success)
+}
+
+/// As the program would answer whose policy it is.
+fn exactly(args: &CheckArgs, global: Global) -> Result<Exit, String> {
+    let Some(exact) = Exact::of(&args.call, global)? else { return Ok(Exit::Usage) };
+    if args.batch {
+        return Ok(ended(batch(|row| judge_exactly(&exact, row))));
+    }
+    one_exactly(&args.call, &exact, global)
+}
+
+/// Judges one call as the program would whose policy it is.
+pub(crate) fn one_exactly(args: &CallArgs, exact: &Exact, global: Global) -> Result<Exit, String> {
+    let operation = call::operation(args, &exact.cwd)?;
+    let decision = exact.call(&operation.tool, &operation.input, &operation.cwd)?;
+    let text = match args.json {
+        true => in_json(&decision)?,
+        false => in_words(&decision, args.script.as_deref().unwrap_or_default(), global),
+    };
+    Ok(report::data(text.as_bytes(), exit_of(decision.effect)))
+}
+
+fn judge_exactly(exact: &Exact, row: &Row) -> Result<Decision, String> {
+    let cwd = cwd_of(&exact.cwd, row.cwd.as_deref())?;
+    match (&row.tool, &row.permission, &row.patterns) {
+        (Some(tool), None, None) => exact.call(tool, &row.input, &cwd),
+        (None, Some(permission), Some(patterns)) => exact.question(permission, patterns, &cwd),
+        _ => Err(NO_CALL.to_owned()),
+    }
 }
 
 fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
@@ -120,16 +158,15 @@ struct Row {
     cwd: Option<String>,
 }
 
-fn batch(world: &World) -> Result<(), String> {
+fn batch(mut judge: impl FnMut(&Row) -> Result<Decision, String>) -> Result<(), String> {
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
     let mut output = BufWriter::new(std::io::stdout().lock());
     let mut line = Vec::new();
-    let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
     while read_line(&mut input, &mut line)? {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let mut answered = answer_row(world, &mut place, &line, &mut output);
+        let mut answered = answer_row(&mut judge, &line, &mut output);
         // Who waits for an answer before asking on gets it; who sends many at once gets them together.
         if input.buffer().is_empty() {
             answered = answered.and_then(|()| output.flush());
@@ -167,12 +204,17 @@ struct InProject {
 }
 
 fn answer_row(
-    world: &World,
-    place: &mut InProject,
+    judge: &mut impl FnMut(&Row) -> Result<Decision, String>,
     line: &[u8],
     output: &mut impl Write,
 ) -> std::io::Result<()> {
-    let (id, judged) = judge_row(world, place, line);
+    let (id, judged) = match read_row(line) {
+        Ok(row) => {
+            let judged = judge(&row);
+            (row.id, judged)
+        }
+        Err(error) => (id_of(line), Err(error)),
+    };
     match judged {
         Ok(decision) => {
             let answer = Answer { schema: SCHEMA, id: Some(&id), decision: &decision };
@@ -186,24 +228,14 @@ fn answer_row(
     output.write_all(b"\n")
 }
 
-fn judge_row(
-    world: &World,
-    place: &mut InProject,
-    line: &[u8],
-) -> (Value, Result<Decision, String>) {
-    let row = match read_row(line) {
-        Ok(row) => row,
-        Err(error) => return (id_of(line), Err(error)),
-    };
-    let judged = cwd_of(world, row.cwd.as_deref()).and_then(|cwd| {
-        if cwd != place.cwd {
-            *place = InProject { roots: world.roots_of(&cwd), cwd };
-        }
-        let facts = facts_of_row(world, &row, &place.cwd)?;
-        let context = world.context_in(&place.cwd, &place.roots);
-        Ok(evaluate(&world.loaded.policy, &context, &facts))
-    });
-    (row.id, judged)
+fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, String> {
+    let cwd = cwd_of(&world.cwd, row.cwd.as_deref())?;
+    if cwd != place.cwd {
+        *place = InProject { roots: world.roots_of(&cwd), cwd };
+    }
+    let facts = facts_of_row(world, row, &place.cwd)?;
+    let context = world.context_in(&place.cwd, &place.roots);
+    Ok(evaluate(&world.loaded.policy, &context, &facts))
 }
 
 fn read_row(line: &[u8]) -> Result<Row, String> {
@@ -223,9 +255,9 @@ fn id_of(line: &[u8]) -> Value {
     value.and_then(|mut row| row.get_mut("id").map(Value::take)).unwrap_or_default()
 }
 
-fn cwd_of(world: &World, named: Option<&str>) -> Result<AbsPath, String> {
+fn cwd_of(usual: &AbsPath, named: Option<&str>) -> Result<AbsPath, String> {
     match named {
-        None => Ok(world.cwd.clone()),
+        None => Ok(usual.clone()),
         Some(text) => AbsPath::new(text).map_err(|error| format!("`cwd`: {error}")),
     }
 }
@@ -240,6 +272,6 @@ fn facts_of_row(world: &World, row: &Row, cwd: &AbsPath) -> Result<Facts, String
         (None, Some(permission), Some(patterns)) => {
             Ok(facts_of_question(permission, patterns, place))
         }
-        _ => Err("a line has `tool` and `input`, or `permission` and `patterns`".to_owned()),
+        _ => Err(NO_CALL.to_owned()),
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     args::{CallArgs, Global},
     color,
     commands::{call, check},
+    exact::Exact,
     exit::Exit,
     policy::World,
     report,
@@ -16,6 +17,10 @@ use crate::{
 
 /// Judges one call, and says why.
 pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
+    if args.exact {
+        let exact = Exact::of(args, global)?;
+        return exact.map_or(Ok(Exit::Usage), |exact| check::one_exactly(args, &exact, global));
+    }
     let world = World::of(&args.policy, true)?;
     if let Err(exit) = world.sound(global) {
         return Ok(exit);

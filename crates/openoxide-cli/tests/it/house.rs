@@ -49,7 +49,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("sha2", &["session", "store"]),
     ("hmac", &["store"]),
     ("rable", &["shell"]),
-    ("tree-sitter", &["shell"]),
+    ("tree-sitter", &["adapters"]),
+    ("tree-sitter-bash", &["adapters"]),
+    ("jsonc-parser", &["adapters"]),
 ];
 
 /// Returns each crate of the workspace with what it imports when it is not under test.

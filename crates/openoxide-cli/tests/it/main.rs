@@ -7,6 +7,8 @@ mod batch;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod hook;

@@ -44,6 +44,13 @@ impl World {
         self
     }
 
+    /// Writes a file into the project, and returns its path.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.project().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
     /// Returns the program, in the project, with this home and nothing else around it.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(OPENOXIDE);

@@ -1,0 +1,193 @@
+//! Patterns of paths, as Claude Code compares them: like gitignore's, in either case.
+
+use openoxide_protocol::{AbsPath, Effect};
+
+use crate::foreign::Surroundings;
+
+/// Says whether a pattern of a rule matches a path.
+pub(crate) fn matches(
+    pattern: &str,
+    effect: Effect,
+    path: &AbsPath,
+    base: &AbsPath,
+    at: Surroundings<'_>,
+) -> bool {
+    if pattern.starts_with(['!']) || pattern.contains(['{', '}']) || pattern.starts_with("../") {
+        return false;
+    }
+    let (root, rest) = match pattern.strip_prefix("//") {
+        Some(rest) => (AbsPath::root(), rest),
+        None => match (pattern.strip_prefix("~/"), pattern.strip_prefix('/'), at.home) {
+            (Some(rest), _, Some(home)) => (home.clone(), rest),
+            (Some(_), _, None) => return false,
+            (None, Some(rest), _) => (base.clone(), rest),
+            (None, None, _) => {
+                return here(pattern.strip_prefix("./").unwrap_or(pattern), effect, path, at.cwd);
+            }
+        },
+    };
+    path.below(&root).is_some_and(|below| covers(rest, below))
+}
+
+/// A name alone lies at any depth, and so does `name/**` of a rule that holds back.
+fn here(pattern: &str, effect: Effect, path: &AbsPath, cwd: &AbsPath) -> bool {
+    let Some(below) = path.below(cwd) else { return false };
+    let bare = pattern.strip_suffix("/**").filter(|_| effect != Effect::Allow).unwrap_or(pattern);
+    let floats = !bare.trim_end_matches('/').contains('/');
+    covers(pattern, below) || (floats && covers(&format!("**/{pattern}"), below))
+}
+
+/// Says whether a pattern matches a path or a directory above it.
+fn covers(pattern: &str, below: &str) -> bool {
+    let pattern = pattern.trim_end_matches('/').to_lowercase();
+    let below = below.to_lowercase();
+    let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+    let names: Vec<&str> = below.split('/').filter(|name| !name.is_empty()).collect();
+    below_matches(&parts, &names)
+}
+
+/// Goes through all names at once, whatever the pattern: no pattern is slow.
+fn below_matches(parts: &[&str], names: &[&str]) -> bool {
+    let mut open = vec![false; names.len() + 1];
+    open.iter_mut().take(1).for_each(|start| *start = true);
+    for (at, part) in parts.iter().enumerate() {
+        // What lies inside is meant, not the directory itself.
+        let strictly = at + 1 == parts.len();
+        open = match *part {
+            "**" => after_any(&open, strictly),
+            part => after_one(&open, |at| names.get(at).is_some_and(|name| component(part, name))),
+        };
+    }
+    open.contains(&true)
+}
+
+/// Returns the places that any number of names lead to; at least one, if it is `strictly`.
+fn after_any(open: &[bool], strictly: bool) -> Vec<bool> {
+    let first = open.iter().position(|place| *place).unwrap_or(open.len());
+    (0..open.len()).map(|at| at >= first + usize::from(strictly)).collect()
+}
+
+/// Returns the places that one step leads to, where it may be taken.
+fn after_one(open: &[bool], may: impl Fn(usize) -> bool) -> Vec<bool> {
+    let step = |(at, place): (usize, &bool)| *place && may(at);
+    std::iter::once(false).chain(open.iter().enumerate().map(step)).take(open.len()).collect()
+}
+
+/// One component: `*`, `?` and classes stay within it.
+fn component(part: &str, name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let mut open = vec![false; name.len() + 1];
+    open.iter_mut().take(1).for_each(|start| *start = true);
+    let mut rest = part;
+    while let Some((found, after)) = first(rest) {
+        let class = after.split_once(']').filter(|_| found == '[');
+        open = match (found, class) {
+            ('*', _) => after_any(&open, false),
+            ('?', _) => after_one(&open, |_| true),
+            ('[', Some((set, _))) => {
+                let set: Vec<char> = set.chars().collect();
+                after_one(&open, |at| name.get(at).is_some_and(|c| in_class(&set, *c)))
+            }
+            (letter, _) => after_one(&open, |at| name.get(at) == Some(&letter)),
+        };
+        rest = class.map_or(after, |(_, rest)| rest);
+    }
+    open.last() == Some(&true)
+}
+
+fn first(text: &str) -> Option<(char, &str)> {
+    let mut chars = text.chars();
+    chars.next().map(|first| (first, chars.as_str()))
+}
+
+fn in_class(set: &[char], found: char) -> bool {
+    let (negated, set) = match set.split_first() {
+        Some(('!' | '^', rest)) => (true, rest),
+        _ => (false, set),
+    };
+    let ranges =
+        set.windows(3).any(|window| matches!(window, [a, '-', b] if (*a..=*b).contains(&found)));
+    (ranges || set.contains(&found)) != negated
+}
+
+/// Directories and files whose change no rule in a file approves.
+const DIRECTORIES: &[&str] =
+    &[".git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn", ".claude"];
+
+const FILES: &[&str] = &[
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".bazeliskrc",
+    ".bazelrc",
+    ".bazelversion",
+    ".bunfig.toml",
+    ".claude.json",
+    ".devcontainer.json",
+    ".envrc",
+    ".gitconfig",
+    ".gitmodules",
+    ".kshrc",
+    ".lefthook.yaml",
+    ".lefthook.yml",
+    ".mcp.json",
+    ".npmrc",
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
+    ".pnpmfile.cjs",
+    ".pre-commit-config.yaml",
+    ".profile",
+    ".ripgreprc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    "bunfig.toml",
+    "gradle-wrapper.properties",
+    "lefthook.yaml",
+    "lefthook.yml",
+    "maven-wrapper.properties",
+    "pyrightconfig.json",
+];
+
+/// Says whether a path is protected: at any depth, in either case.
+pub(crate) fn is_protected(path: &AbsPath) -> bool {
+    let text = path.as_str().to_lowercase();
+    let names: Vec<&str> = text.split('/').collect();
+    let worktree = names.windows(2).any(|pair| matches!(pair, [".claude", "worktrees"]));
+    let directory = |name: &&str| DIRECTORIES.contains(name) && !(worktree && *name == ".claude");
+    let config = names.windows(2).any(|pair| matches!(pair, [".config", "git"]));
+    config || names.iter().any(directory) || names.last().is_some_and(|name| FILES.contains(name))
+}
+
+/// Says whether a removal is one that nothing in a file approves: the root, what lies in it, home, and the working directory
+/// with what is above it.
+pub(crate) fn is_critical(path: &AbsPath, at: Surroundings<'_>) -> bool {
+    let in_root = path.parent().is_none_or(|parent| parent == AbsPath::root());
+    in_root
+        || at.home.is_some_and(|home| home.below(path).is_some())
+        || at.cwd.below(path).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_cover_what_was_measured() {
+        for (pattern, yes, no) in [
+            ("docs/*", ["docs/a", "docs/sub/n"], ["src/a", "docs"]),
+            ("**/.env", [".env", "sub/.env"], ["x.env", ".envrc"]),
+            ("*.ts", ["a.ts", "A.TS"], ["src/a.ts", "a.tsx"]),
+            ("doc?/[ab].md", ["docs/a.md", "docs/b.md"], ["docs/c.md", "doc/a.md"]),
+        ] {
+            assert!(yes.iter().all(|below| covers(pattern, below)), "{pattern}");
+            assert!(!no.iter().any(|below| covers(pattern, below)), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Rules of Claude Code: `Tool` and `Tool(content)`, exactly as they are compared.
+
+use openoxide_protocol::{AbsPath, Effect};
+
+use crate::foreign::Origin;
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) effect: Effect,
+    pub(crate) text: String,
+    pub(crate) tool: String,
+    /// What stands between the parentheses; nothing for the whole tool.
+    pub(crate) content: Option<String>,
+    pub(crate) origin: Origin,
+    /// What `/` stands for in its path.
+    pub(crate) base: AbsPath,
+}
+
+impl Rule {
+    /// Reads a rule; nothing when the client would skip it. Names and contents are not trimmed.
+    pub(crate) fn read(text: &str, effect: Effect, origin: Origin, base: &AbsPath) -> Option<Self> {
+        let (tool, content) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => (tool, Some(rest.strip_suffix(')')?)),
+        };
+        let name = |c: char| c.is_ascii_alphanumeric() || "_-*.:".contains(c);
+        let glob = tool.contains('*');
+        let odd = tool.is_empty() || !tool.chars().all(name) || (glob && content.is_some());
+        if odd || (glob && effect == Effect::Allow && !of_one_server(tool)) || content == Some("") {
+            return None;
+        }
+        let content = content.filter(|content| *content != "*" || tool.starts_with("mcp__"));
+        // Agents were called tasks.
+        let tool = if tool == "Task" { "Agent" } else { tool }.to_owned();
+        let content = content.map(str::to_owned);
+        let (text, base) = (text.to_owned(), base.clone());
+        Some(Self { effect, text, tool, content, origin, base })
+    }
+
+    /// Says whether it is about a whole tool.
+    pub(crate) fn is_bare_for(&self, tool: &str) -> bool {
+        let server = self.tool.starts_with("mcp__") && !self.tool.contains('*');
+        let of_server =
+            server && tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__"));
+        self.content.is_none() && (glob(&self.tool, tool) || of_server)
+    }
+
+    /// Returns the content of a rule about this tool.
+    pub(crate) fn about(&self, tool: &str) -> Option<&str> {
+        self.content.as_deref().filter(|_| self.tool == tool)
+    }
+
+    pub(crate) fn written(&self) -> String {
+        format!("{} {}", self.effect.as_str(), self.text)
+    }
+}
+
+/// An allow with a wildcard counts only behind the name of one server.
+fn of_one_server(tool: &str) -> bool {
+    let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    server.is_some_and(|(server, _)| !server.is_empty() && !server.contains('*'))
+}
+
+/// Says whether `*` for any text makes a pattern match.
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
+    let pieces: Vec<&str> = pattern.split('*').collect();
+    let [first, middle @ .., last] = pieces.as_slice() else { return pattern == text };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    for piece in middle {
+        let Some((_, after)) = rest.split_once(piece) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
+/// Says whether a rule about commands matches the text of one: literally, up to a star, or with stars anywhere. `\*` is no
+/// wildcard, but the two characters.
+pub(crate) fn command(content: &str, exact: &str, words: &str) -> bool {
+    const STAR: &str = "\u{1}";
+    let escaped = content.replace("\\*", STAR);
+    let words = words.replace("\\*", STAR);
+    let prefix = escaped.strip_suffix(":*").or_else(|| escaped.strip_suffix(" *"));
+    if let Some(prefix) = prefix.filter(|prefix| !prefix.contains('*')) {
+        let rest = words.strip_prefix(prefix);
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    }
+    if escaped.contains('*') { glob(&escaped, &words) } else { content == exact }
+}
+
+/// Returns the parameter and its pattern of a rule like `run_in_background:true`.
+pub(crate) fn parameter(content: &str) -> Option<(&str, &str)> {
+    const PRIMARY: &[&str] = &["command", "file_path", "path", "notebook_path", "url", "domain"];
+    let (name, value) = content.split_once(':')?;
+    let (name, value) = (name.trim(), value.trim());
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (plain && !name.is_empty() && !PRIMARY.contains(&name)).then_some((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, effect: Effect) -> Option<Rule> {
+        Rule::read(text, effect, Origin::default(), &AbsPath::root())
+    }
+
+    // The table of rule forms that was measured on 2.1.330.
+    #[test]
+    fn what_the_client_skips_is_no_rule() {
+        for text in [
+            "Bash()",
+            "Bash(unclosed",
+            "(x)",
+            "",
+            "Bash(a)b",
+            "Bash (x)",
+            " Bash(x)",
+            "B*",
+            "mcp__*",
+        ] {
+            assert_eq!(read(text, Effect::Allow), None, "{text}");
+        }
+        assert!(read("mcp__*", Effect::Deny).is_some());
+        assert!(read("mcp__s__get_*", Effect::Allow).is_some());
+        assert_eq!(read("Bash(*)", Effect::Allow).unwrap().content, None);
+    }
+
+    #[test]
+    fn commands_are_compared_as_texts() {
+        for (rule, yes, no) in [
+            ("ls *", ["ls", "ls -la"], ["lsof", "lsx"]),
+            ("ls*", ["ls", "lsof"], ["l", "xls"]),
+            (
+                "npm run test:*",
+                ["npm run test", "npm run test x"],
+                ["npm run test:unit", "npm run tests"],
+            ),
+            ("git:* push", ["git: push", "git:x push"], ["git push", "git add push"]),
+            (
+                "git * main",
+                ["git checkout main", "git push origin main"],
+                ["git main", "git push main:main"],
+            ),
+            ("* --help *", ["cargo --help x", "bash --help x"], ["cargo --help", "--help"]),
+            (r"echo \*", [r"echo \*", r"echo \*"], ["echo *", "echo x"]),
+        ] {
+            assert!(yes.iter().all(|text| command(rule, text, text)), "{rule}");
+            assert!(!no.iter().any(|text| command(rule, text, text)), "{rule}");
+        }
+    }
+}

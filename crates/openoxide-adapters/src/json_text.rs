@@ -1,0 +1,83 @@
+//! JSON that people write: every value knows where it stands, and keys keep their order.
+
+use std::ops::Range;
+
+use jsonc_parser::{
+    CollectOptions, ParseOptions,
+    ast::{Object, Value},
+    common::Ranged as _,
+    parse_to_ast,
+};
+
+use crate::foreign::Fault;
+
+/// Which JSON a program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// RFC 8259.
+    Strict,
+    /// With comments and trailing commas.
+    WithComments,
+}
+
+/// Reads a text that is one object.
+///
+/// # Errors
+/// Says where it is none.
+pub(crate) fn object(text: &str, dialect: Dialect) -> Result<Object<'_>, Fault> {
+    let loose = dialect == Dialect::WithComments;
+    let options = ParseOptions {
+        allow_comments: loose,
+        allow_trailing_commas: loose,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
+    match parsed.map_err(|error| broken(&error))?.value {
+        Some(Value::Object(object)) => Ok(object),
+        Some(other) => Err(Fault::new("the file is no JSON object", span(&other))),
+        None => Err(Fault::new("the file is empty", 0..text.len())),
+    }
+}
+
+fn broken(error: &jsonc_parser::errors::ParseError) -> Fault {
+    let message = error.kind().to_string();
+    let mut letters = message.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    let message: String = first.into_iter().chain(letters).collect();
+    let range = error.range();
+    Fault::new(format!("this is no JSON: {message}"), range.start..range.end)
+}
+
+/// Returns where a value stands.
+pub(crate) fn span(value: &Value<'_>) -> Range<usize> {
+    let range = value.range();
+    range.start..range.end
+}
+
+/// Returns the members of an object as JavaScript sees them: of equal keys the last value, at the place of the first.
+pub(crate) fn members<'o, 't>(object: &'o Object<'t>) -> Vec<(&'o str, &'o Value<'t>)> {
+    let mut members: Vec<(&str, &Value<'t>)> = Vec::with_capacity(object.properties.len());
+    let mut places = std::collections::HashMap::new();
+    for property in &object.properties {
+        let (name, value) = (property.name.as_str(), &property.value);
+        let place = *places.entry(name).or_insert(members.len());
+        match members.get_mut(place) {
+            Some(member) => member.1 = value,
+            None => members.push((name, value)),
+        }
+    }
+    members
+}
+
+/// Returns the value of a key.
+pub(crate) fn member<'o, 't>(object: &'o Object<'t>, name: &str) -> Option<&'o Value<'t>> {
+    let mut from_the_end = object.properties.iter().rev();
+    from_the_end.find(|property| property.name.as_str() == name).map(|property| &property.value)
+}

@@ -1,0 +1,51 @@
+//! Rules in their order, and the one that decides.
+
+use openoxide_protocol::Effect;
+
+use super::wildcard::matches;
+use crate::foreign::Origin;
+
+/// One rule. Its permission and its pattern are both wildcards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The names of permissions that it is about.
+    pub permission: String,
+    /// What it is about.
+    pub pattern: String,
+    /// What it asks for.
+    pub effect: Effect,
+    pub(crate) origin: Origin,
+}
+
+impl Rule {
+    /// Returns a rule that stands in no file.
+    #[must_use]
+    pub fn new(permission: &str, pattern: &str, effect: Effect) -> Self {
+        let (permission, pattern) = (permission.to_owned(), pattern.to_owned());
+        Self { permission, pattern, effect, origin: Origin::default() }
+    }
+}
+
+/// Rules in their order: the last that matches decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ruleset(pub Vec<Rule>);
+
+impl Ruleset {
+    /// Returns the rule that decides on one pattern; where there is none, it is asked.
+    #[must_use]
+    pub fn evaluate(&self, permission: &str, pattern: &str) -> Option<&Rule> {
+        self.0
+            .iter()
+            .rev()
+            .find(|rule| matches(&rule.permission, permission) && matches(&rule.pattern, pattern))
+    }
+
+    /// Returns what a question gets that has any number of patterns: the strictest of their answers, and allow for none.
+    #[must_use]
+    pub fn effect(&self, permission: &str, patterns: &[String]) -> Effect {
+        let one = |pattern: &String| {
+            self.evaluate(permission, pattern).map_or(Effect::Ask, |rule| rule.effect)
+        };
+        patterns.iter().map(one).max().unwrap_or(Effect::Allow)
+    }
+}

@@ -1,0 +1,62 @@
+//! OpenCode's wildcards: `*` is any text, `?` one UTF-16 code unit, a trailing ` *` may be missing as a whole.
+
+/// Says whether a pattern matches a whole text. A backslash is a slash, in both.
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (units(pattern), units(text));
+    let optional = pattern.strip_suffix(&[SPACE, STAR]);
+    optional.is_some_and(|start| whole(start, &text)) || whole(&pattern, &text)
+}
+
+const SPACE: u16 = b' ' as u16;
+const STAR: u16 = b'*' as u16;
+const ONE: u16 = b'?' as u16;
+
+fn units(text: &str) -> Vec<u16> {
+    let slashed = |unit| if unit == u16::from(b'\\') { u16::from(b'/') } else { unit };
+    text.encode_utf16().map(slashed).collect()
+}
+
+/// Goes back to the last star alone: what an earlier one took can only have been too much.
+fn whole(pattern: &[u16], text: &[u16]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(unit) = text.get(read) {
+        match pattern.get(at) {
+            Some(&STAR) => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(wanted) if *wanted == ONE || wanted == unit => (at, read) = (at + 1, read + 1),
+            _ => match star {
+                Some((place, taken)) => {
+                    star = Some((place, taken + 1));
+                    (at, read) = (place + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.get(at..).unwrap_or_default().iter().all(|unit| *unit == STAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The table of measured facts; the corpus has many more.
+    #[test]
+    fn the_measured_facts_hold() {
+        for (pattern, yes, no) in [
+            ("src/?.ts", ["src/é.ts", "src/a.ts"], ["src/😀.ts", "src/.ts"]),
+            ("ls *", ["ls", "ls -la"], ["lsof", "ls\n-la"]),
+            (" *", ["", " x"], ["x", "x "]),
+            (r"a\b", ["a/b", r"a\b"], ["a|b", "ab"]),
+            (r"\*", ["/etc", r"\x"], ["*", "a"]),
+            ("a*b*c", ["abc", "a\nb/bcc"], ["ab", "acb"]),
+            ("[x]{a,b}", ["[x]{a,b}", "[x]{a,b}"], ["xa", "x"]),
+        ] {
+            assert!(yes.iter().all(|text| matches(pattern, text)), "{pattern}");
+            assert!(!no.iter().any(|text| matches(pattern, text)), "{pattern}");
+        }
+    }
+}

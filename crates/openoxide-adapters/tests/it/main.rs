@@ -1,0 +1,6 @@
+//! What other programs have decided, held against what is said of them here.
+
+#[cfg(test)]
+mod claude;
+#[cfg(test)]
+mod opencode;

@@ -1,0 +1,138 @@
+//! Policies of other programs: `--format`, `--exact`, and what cannot be said in our rules.
+
+use serde_json::{Value, json};
+
+use crate::support::{World, code, stderr, stdout};
+
+/// Returns the answers to a batch under one policy file.
+fn batch(world: &World, arguments: &[&str], rows: &[Value]) -> Vec<(String, Value)> {
+    let input: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let output = world.run(&[&["check", "--batch"], arguments].concat(), input.as_bytes());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = |line: &str| {
+        let answer: Value = serde_json::from_str(line).unwrap();
+        let said = answer["decision"].as_str().unwrap_or("error").to_owned();
+        (said, answer)
+    };
+    stdout(&output).lines().map(answer).collect()
+}
+
+fn said(answers: &[(String, Value)]) -> Vec<&str> {
+    answers.iter().map(|(said, _)| said.as_str()).collect()
+}
+
+fn bash(command: &str) -> Value {
+    json!({ "tool": "Bash", "input": { "command": command }, "cwd": "/p" })
+}
+
+const OPENCODE: &str = r#"{
+  // the last rule that matches decides
+  "permission": { "bash": { "*": "ask", "git *": "allow", "git push *": "deny" }, "edit": "deny" },
+  "agent": { "plan": { "permission": { "bash": "deny" } } },
+}"#;
+
+#[test]
+fn opencode_is_answered_to_the_letter() {
+    let world = World::new();
+    let file = world.file("opencode.jsonc", OPENCODE);
+    let question =
+        |patterns: &[&str]| json!({ "permission": "bash", "patterns": patterns, "cwd": "/p" });
+    let rows = [
+        bash("git status"),
+        bash("git status && git push x"),
+        bash("make"),
+        bash("\"git\" status"),
+        bash("cat /etc/passwd"),
+        question(&["git status", "git pushx"]),
+        question(&["git status", "git push"]),
+        question(&[]),
+        json!({ "permission": "edit", "patterns": ["x"] }),
+        json!({ "tool": "Read", "input": { "file_path": "x.env" }, "cwd": "/p" }),
+        json!({ "tool": "Read", "input": { "file_path": "x" }, "cwd": "/p" }),
+        json!({ "tool": "Read", "input": {}, "cwd": "/p" }),
+    ];
+    let answers = batch(&world, &["--exact", "--policy", &file], &rows);
+    let expected = [
+        "allow", "deny", "ask", "ask", "ask", "allow", "deny", "allow", "deny", "ask", "allow",
+        "error",
+    ];
+    assert_eq!(said(&answers), expected);
+    assert_eq!(answers[1].1["rule"]["text"], "deny bash(git push *)");
+    assert_eq!(answers[1].1["rule"]["line"], 3);
+    let plan = ["--exact", "--agent", "plan", "--policy", &file];
+    assert_eq!(said(&batch(&world, &plan, &rows[..1])), ["deny"]);
+}
+
+#[test]
+fn opencode_as_a_layer_meets_our_own_analysis() {
+    let world = World::new();
+    let file = world.file("opencode.jsonc", OPENCODE);
+    let rows = [
+        bash("git status"),
+        bash("git -C . push x"),
+        bash("sudo git push x"),
+        bash("make"),
+        bash("git status > x"),
+        json!({ "tool": "Edit", "input": { "file_path": "/p/x" }, "cwd": "/p" }),
+    ];
+    let answers = batch(&world, &["--policy", &file], &rows);
+    assert_eq!(said(&answers), ["allow", "deny", "deny", "ask", "deny", "deny"]);
+}
+
+const CLAUDE: &str = r#"{ "permissions": {
+    "deny": ["Bash(rm *)", "Read(secrets/**)"],
+    "allow": ["Bash(npm run *)", "Bash(watch *)"]
+} }"#;
+
+#[test]
+fn claude_code_is_answered_to_the_letter_and_as_a_layer() {
+    let world = World::new();
+    let file = world.file("settings.local.json", CLAUDE);
+    let rows = [
+        bash("npm run build && ls"),
+        bash("npm run build; rm x"),
+        bash("find . -exec rm {} +"),
+        bash("sed s/a/b/ x"),
+        json!({ "permission": "bash", "patterns": ["npm run a", "make"], "cwd": "/p" }),
+        json!({ "tool": "Read", "input": { "file_path": "/p/a/secrets/k" }, "cwd": "/p" }),
+    ];
+    let exact = batch(&world, &["--exact", "--policy", &file], &rows);
+    assert_eq!(said(&exact), ["allow", "deny", "ask", "ask", "ask", "deny"]);
+    let layer = batch(&world, &["--policy", &file], &rows);
+    assert_eq!(said(&layer), ["allow", "deny", "deny", "allow", "ask", "deny"]);
+    let output = world.run(&["check", "--policy", &file, "-c", "true"], b"");
+    assert!(
+        stderr(&output).contains("`allow Bash(watch *)` cannot be said"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn what_cannot_be_read_or_said_is_an_error_and_never_passed_over() {
+    let world = World::new();
+    for (name, text, message) in [
+        ("x.rules", "", "not read yet"),
+        ("x.yaml", "", "not read yet"),
+        ("x.json", "{}", "--format"),
+        ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "no effect"),
+        ("opencode.json", r#"{"permission": {"grep": "deny"}}"#, "cannot be said"),
+        ("settings.json", r#"{"permissions": {"deny": "Bash"}}"#, "in a list"),
+        ("settings.json", r#"{"permissions": {"deny": ["Skill(x)"]}}"#, "cannot be said"),
+        ("settings.json", "{} // no", "no JSON"),
+    ] {
+        let file = world.file(name, text);
+        let output = world.run(&["check", "--policy", &file, "-c", "true"], b"");
+        assert_eq!(code(&output), 2, "{name} {text}");
+        assert!(stderr(&output).contains(message), "{name} {text}: {}", stderr(&output));
+    }
+    let file = world.file("x.json", OPENCODE);
+    let output = world.run(
+        &["check", "--exact", "--format", "opencode", "--policy", &file, "-c", "git status"],
+        b"",
+    );
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let native = world.file("x.toml", "");
+    let output = world.run(&["check", "--exact", "--policy", &native, "-c", "true"], b"");
+    assert_eq!(code(&output), 2);
+}
