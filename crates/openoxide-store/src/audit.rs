@@ -1,7 +1,7 @@
 //! The audit: what was decided, by whom and why, and what came of it, in a journal that shows what was changed in it.
 //!
 //! The journal is text: one record a line, in segments that are rotated. Each line holds the hash of the one before
-//! ([`verify`](Journal::verify) follows them), and nothing reaches it before it went through [`redact`]. Why it is no data
+//! ([`verify`](Journal::verify) follows them), and nothing reaches it before it went through [`redact`](redact()). Why it is no data
 //! base, and what a crash can lose, stands in `docs/design/002-audit.md`.
 
 mod entry;
