@@ -14,7 +14,7 @@ const LONGEST: usize = 2048;
 /// A loop with more rounds is walked once for all of them.
 const MOST_ROUNDS: usize = 16;
 /// So is one in a longer text: bytes, times rounds.
-const MOST_REPEATED: usize = 32 * 1024;
+const MOST_REPEATED: usize = 4 * 1024;
 
 /// What is known of a value that is assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
