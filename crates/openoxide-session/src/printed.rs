@@ -7,7 +7,7 @@ use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use openoxide_protocol::{AbsPath, Access, Facts};
 
-/// Where more lies, it is not looked through: reading this much takes some hundredths of a second.
+/// Where more lies, it is not looked through: a hook must not take long.
 const MOST: usize = 65_536;
 
 /// Makes something that is not understood of each access to printed names, if their pieces could name something elsewhere.
@@ -24,7 +24,7 @@ pub(crate) fn check(facts: &mut Facts) {
         };
         known.push((path.path.clone(), stays));
         if !stays {
-            let text = format!("names of files below {}", path.path);
+            let text = format!("names below {}, too many or with blanks before a `/`", path.path);
             *access = Access::Opaque { text, span: path.span };
         }
     }

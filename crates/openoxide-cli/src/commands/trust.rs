@@ -77,7 +77,11 @@ pub(crate) fn offer_all(loaded: &Loaded, environment: &Environment, global: Glob
         if known || global.no_input || !can_ask() {
             continue; // They said no to just these settings.
         }
-        trusted |= matches!(offer(&trust, untrusted, global), Ok(Exit::Success));
+        match offer(&trust, untrusted, global) {
+            Ok(exit) => trusted |= exit == Exit::Success,
+            // Nothing counts that is not kept, and the person must know.
+            Err(error) => report::failure(&error),
+        }
     }
     trusted
 }
