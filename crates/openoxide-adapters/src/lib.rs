@@ -4,6 +4,7 @@
 //! as its program would; it touches no file and asks for what it must know of the disk ([`foreign::Disk`]).
 #![forbid(unsafe_code)]
 
+pub mod aider;
 pub mod claude_code;
 pub mod foreign;
 mod json_text;

@@ -1,6 +1,8 @@
 //! What other programs have decided, held against what is said of them here.
 
 #[cfg(test)]
+mod aider;
+#[cfg(test)]
 mod claude;
 #[cfg(test)]
 mod opencode;
