@@ -200,7 +200,7 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
         Access::DoomLoop { tool } => {
             subject::of_name(tool, |bytes| by_name(policy, Space::DoomLoop, bytes))
         }
-        Access::Opaque { .. } => Outcome { effect: Effect::Ask, ruling: None, why: Why::Opaque },
+        Access::Opaque { .. } => not_understood(policy),
     };
     let outcome = in_mode(policy, context, access, outcome);
     let outcome = above_the_floor(context.mode, access, outcome);
@@ -248,6 +248,17 @@ fn by_plain_spelling(policy: &PolicyStack, plain: &Words, outcome: Outcome) -> O
         _ => outcome,
     };
     by_base_name(policy, subject, outcome)
+}
+
+/// What was not understood is asked about, and denied where a rule denies every command: one that nobody could have named.
+fn not_understood(policy: &PolicyStack) -> Outcome {
+    let subject = Subject { space: Space::Exec, bytes: b"\x01\0", has_many: false };
+    match ruling(policy, subject) {
+        Some(found) if found.effect == Effect::Deny => {
+            Outcome { effect: Effect::Deny, ruling: Some(found), why: Why::Rule }
+        }
+        _ => Outcome { effect: Effect::Ask, ruling: None, why: Why::Opaque },
+    }
 }
 
 fn by_name(policy: &PolicyStack, space: Space, bytes: &[u8]) -> Outcome {
