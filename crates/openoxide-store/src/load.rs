@@ -184,11 +184,7 @@ impl Reading {
                 continue;
             }
             self.layers.iter_mut().filter(own).for_each(|(_, layer)| tighten(layer));
-            self.notes.push(format!(
-                "{project}: {} settings that would allow more do not count, because nobody vouched for them \
-                 (`openoxide trust` shows them)",
-                settings.len()
-            ));
+            self.notes.push(unheeded(&project, settings.len()));
             self.untrusted.push(Untrusted { project, settings });
         }
     }
@@ -246,6 +242,17 @@ fn loosening(layer: &Layer, project: &AbsPath) -> Vec<String> {
     let combining = ordered.then(|| format!("{file}: combining {}", layer.combining.as_str()));
     let mode = layer.mode.map(|mode| format!("{file}: mode {}", mode.as_str()));
     mode.into_iter().chain(combining).chain(rules).collect()
+}
+
+fn unheeded(project: &AbsPath, settings: usize) -> String {
+    let (settings, do_not, them) = match settings {
+        1 => ("1 setting".to_owned(), "does not", "it"),
+        more => (format!("{more} settings"), "do not", "them"),
+    };
+    format!(
+        "{project}: {settings} that would allow more {do_not} count, because nobody vouched for {them} \
+         (`openoxide trust` shows {them})"
+    )
 }
 
 fn tighten(layer: &mut Layer) {

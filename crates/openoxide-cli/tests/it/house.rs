@@ -166,6 +166,31 @@ fn every_invariant_names_a_test_that_exists() {
     }
 }
 
+/// Each row of a table says a behaviour, what is done here, and the tests that hold it.
+#[test]
+fn the_tests_that_the_pages_of_compatibility_name_exist() {
+    let sources = sources();
+    let mut rows = 0;
+    for entry in fs::read_dir(workspace().join("docs/compatibility")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let table = text.lines().skip_while(|line| *line != "| --- | --- | --- |").skip(1);
+        for row in table.take_while(|line| line.starts_with('|')) {
+            rows += 1;
+            let columns: Vec<_> = row.split(" | ").collect();
+            let [_, here, tests] = columns[..] else { panic!("{}: {row}", path.display()) };
+            let tests: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
+            assert!(!tests.is_empty() || here.starts_with("not yet"), "nothing holds: {row}");
+            for test in tests {
+                let function = format!("fn {test}(");
+                let there = sources.iter().any(|(_, text)| text.contains(&function));
+                assert!(there, "{}: there is no test `{test}`", path.display());
+            }
+        }
+    }
+    assert!(rows > 50, "{rows}");
+}
+
 #[test]
 fn no_document_was_left_unfinished() {
     let listed = Command::new("git").args(["ls-files", "*.md"]).current_dir(workspace()).output();

@@ -11,6 +11,8 @@ mod formats;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod hook;
 #[cfg(test)]
 mod house;

@@ -25,18 +25,33 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn run(world: &World, args: &[&str]) -> Self {
+        let path = |name: &str| world.root().join(name).display().to_string();
+        let environment = [
+            ("PATH", "/usr/bin:/bin".to_owned()),
+            ("HOME", world.root().display().to_string()),
+            ("XDG_CONFIG_HOME", path("config")),
+            ("XDG_CACHE_HOME", path("cache")),
+        ];
+        Self::start(world, OPENOXIDE, args, &environment)
+    }
+
+    /// Runs a program in the project, in a terminal of 40 rows and 100 columns.
+    pub(crate) fn start(
+        world: &World,
+        program: &str,
+        args: &[&str],
+        environment: &[(&str, String)],
+    ) -> Self {
         let window = PtySize { rows: 40, cols: 100, ..PtySize::default() };
         let pair = native_pty_system().openpty(window).unwrap();
-        let mut command = CommandBuilder::new(OPENOXIDE);
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(world.project());
         command.env_clear();
-        for (name, value) in [("PATH", "/usr/bin:/bin"), ("TERM", "xterm-256color")] {
+        command.env("TERM", "xterm-256color");
+        for (name, value) in environment {
             command.env(name, value);
         }
-        command.env("HOME", world.root());
-        command.env("XDG_CONFIG_HOME", world.root().join("config"));
-        command.env("XDG_CACHE_HOME", world.root().join("cache"));
         let child = pair.slave.spawn_command(command).unwrap();
         let screen = Arc::new(Mutex::new(vt100::Parser::new(size(40), size(100), 0)));
         let mut reader = pair.master.try_clone_reader().unwrap();
