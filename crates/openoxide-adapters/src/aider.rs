@@ -19,6 +19,7 @@ pub struct Group {
 
 /// One question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the arguments of `confirm_ask`")]
 pub struct Question<'a> {
     /// What is asked.
     pub text: &'a str,

@@ -111,6 +111,8 @@ pub(crate) enum GrantsVerb {
         #[arg(long)]
         json: bool,
     },
+    /// Grant a rule about commands for this project, without being asked first.
+    Add(GrantArgs),
     /// Take one back.
     Revoke {
         /// Its rule, or its number in the list.
@@ -119,6 +121,21 @@ pub(crate) enum GrantsVerb {
     },
     /// Remove what grants nothing: entries of somebody else, of another directory, or changed by hand.
     Prune,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct GrantArgs {
+    /// The rule: `Bash(npm run *)`.
+    pub(crate) rule: String,
+    /// Let it end after this time: `30m`, `12h`, `7d`.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(crate) time: Option<u64>,
+    /// Let it count for so many decisions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) times: Option<u32>,
+    /// Let it count only for commands that run in this directory or below.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) below: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
@@ -297,8 +314,8 @@ fn effect(word: &str) -> Result<Effect, String> {
     known.find(|effect| effect.as_str() == word).ok_or("known are allow, ask, deny".to_owned())
 }
 
-/// Reads a date, or how long ago.
-fn since(text: &str) -> Result<Moment, String> {
+/// Reads a duration, in milliseconds.
+fn duration(text: &str) -> Result<u64, String> {
     let unit = match text.bytes().last() {
         Some(b's') => Some(1_000),
         Some(b'm') => Some(60_000),
@@ -308,9 +325,14 @@ fn since(text: &str) -> Result<Moment, String> {
         _ => None,
     };
     let count = text.get(..text.len().saturating_sub(1)).and_then(|count| count.parse().ok());
-    let ago = unit.zip(count).map(|(unit, count): (u64, u64)| unit.saturating_mul(count));
-    let moment = ago.map(|ago| Moment(Moment::now().0.saturating_sub(ago)));
-    moment.or_else(|| Moment::parse(text)).ok_or_else(|| {
+    let duration = unit.zip(count).map(|(unit, count): (u64, u64)| unit.saturating_mul(count));
+    duration.ok_or_else(|| "no duration: `30m`, `12h`, `7d`".to_owned())
+}
+
+/// Reads a date, or how long ago.
+fn since(text: &str) -> Result<Moment, String> {
+    let ago = duration(text).ok().map(|ago| Moment(Moment::now().0.saturating_sub(ago)));
+    ago.or_else(|| Moment::parse(text)).ok_or_else(|| {
         "neither a duration (`30m`, `12h`, `7d`) nor a date (`2026-11-22`)".to_owned()
     })
 }

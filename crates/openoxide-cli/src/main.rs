@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bounded;
 mod color;
 mod commands;
 mod exact;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, parse};
-use openoxide_protocol::{AbsPath, Effect, PermissionMode};
+use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, PolicyStack, parse};
+use openoxide_protocol::{AbsPath, Effect, Facts, PermissionMode};
 use openoxide_session::Place;
 use openoxide_store::{
     Environment, GrantFile, Loaded, Source, load, load_fresh, project_root, sources,
@@ -11,6 +11,7 @@ use openoxide_store::{
 
 use crate::{
     args::{Global, PolicyArgs},
+    bounded,
     exact::worktree,
     exit::Exit,
     formats::Program,
@@ -63,6 +64,11 @@ impl World {
     pub(crate) fn context_in<'a>(&'a self, cwd: &'a AbsPath, roots: &'a [AbsPath]) -> Context<'a> {
         let doubt = self.loaded.closed.as_deref().or(self.loaded.doubt.as_deref());
         Context { mode: self.mode, cwd, roots, doubt }
+    }
+
+    /// Returns the policy that counts for what is only looked at: no grant is used up.
+    pub(crate) fn policy(&self, context: &Context<'_>, facts: &Facts) -> &PolicyStack {
+        bounded::policy(&self.loaded, context, facts, self.grants.as_ref(), false)
     }
 
     /// Returns the directories of the project that `cwd` belongs to.

@@ -1,8 +1,11 @@
 //! Grants that last: rules that a person granted for a project (DECISIONS 5).
 //!
 //! They lie in the project, where a person can read and edit them, in `.openoxide/approvals.toml`. A cloned repository must not
-//! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path and the rule.
-//! An entry without a valid one grants nothing.
+//! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path and all that
+//! it says. An entry without a valid one grants nothing, and so does one that was taken back: who puts it there again grants nothing.
+
+mod entry;
+mod spent;
 
 use std::{
     fs::{self, File},
@@ -12,13 +15,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+pub use entry::{Bound, Entry};
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule, Space, parse};
 use openoxide_protocol::{AbsPath, Effect};
-use sha2::Sha256;
-use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table, value};
+use spent::{Fate, Spent};
+use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table};
 
 use crate::{
+    audit::Moment,
     file::read_text,
     key::{self, KeyError},
     locations::Environment,
@@ -27,8 +31,6 @@ use crate::{
 const LONGEST: u64 = 4 << 20;
 /// A lock that is held longer is held by something that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Comes first in what is authenticated: other uses of the key, and later forms of an entry, are told apart by it.
-const PURPOSE: &str = "openoxide grant 1";
 
 /// Why grants could not be changed.
 #[derive(Debug, thiserror::Error)]
@@ -59,17 +61,6 @@ pub enum GrantError {
         #[source]
         error: io::Error,
     },
-}
-
-/// One entry of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The rule, as it was granted.
-    pub rule: String,
-    /// The line that it stands on, from 1.
-    pub line: u32,
-    /// Why it grants nothing, if it does not.
-    pub ignored: Option<&'static str>,
 }
 
 /// The grants of one project.
@@ -113,36 +104,42 @@ impl GrantFile {
         Ok(tables.into_iter().flat_map(ArrayOfTables::iter).map(entry).collect())
     }
 
-    /// Returns the layer of the rules that are granted, and what a person should know of the others.
-    pub(crate) fn layer(&self, home: Option<&AbsPath>) -> (Layer, Vec<String>) {
-        let (mut rules, mut notes) = (Vec::new(), Vec::new());
+    /// Returns the layer of the rules that are granted, those of them that have bounds, and what a person should know of the others.
+    pub(crate) fn layer(&self, home: Option<&AbsPath>) -> Granted {
         let name = self.path().to_string_lossy().into_owned();
+        let layer = Layer {
+            kind: LayerKind::Local,
+            file: Some(name.clone()),
+            combining: Combining::Strictest,
+            rules: Vec::new(),
+            mode: None,
+        };
+        let mut granted = Granted { layer, bounded: Vec::new(), notes: Vec::new() };
         match self.entries() {
             Ok(entries) => {
                 for entry in entries {
-                    match (entry.ignored, exec_rule(&entry.rule, home, &self.project)) {
-                        (None, Some(rule)) => rules.push(Rule { line: entry.line, ..rule }),
-                        (why, _) => {
-                            let why = why.unwrap_or("it is no rule about commands");
-                            notes.push(format!(
-                                "{name}:{}: `{}` grants nothing: {why}",
-                                entry.line, entry.rule
-                            ));
-                        }
-                    }
+                    let rule = exec_rule(&entry.rule, home, &self.project);
+                    granted.add(&name, entry, rule);
                 }
             }
-            Err(error) => notes.push(format!("{error}: it grants nothing")),
+            Err(error) => granted.notes.push(format!("{error}: it grants nothing")),
         }
-        let (kind, combining) = (LayerKind::Local, Combining::Strictest);
-        (Layer { kind, file: Some(name), combining, rules, mode: None }, notes)
+        granted
     }
 
-    /// Adds rules. Those that are granted already, and those that are not about commands, are left out.
+    /// Adds rules without bounds.
+    ///
+    /// # Errors
+    /// As [`Self::add_bounded`].
+    pub fn add(&self, rules: &[String]) -> Result<(), GrantError> {
+        self.add_bounded(rules, &Bound::default())
+    }
+
+    /// Adds rules. Those that are granted already without bounds, and those that are not about commands, are left out.
     ///
     /// # Errors
     /// When the file or the key cannot be read or written; then nothing was changed.
-    pub fn add(&self, rules: &[String]) -> Result<(), GrantError> {
+    pub fn add_bounded(&self, rules: &[String], bound: &Bound) -> Result<(), GrantError> {
         let _lock = self.lock()?;
         let key = self.made_key()?;
         let known = self.entries()?;
@@ -152,16 +149,37 @@ impl GrantFile {
         let Some(tables) = tables.as_array_of_tables_mut() else {
             return Err(self.wrong("`grant` is no list of tables"));
         };
+        let is_known = |rule: &String| {
+            known.iter().any(|entry| {
+                entry.rule == *rule && entry.ignored.is_none() && !entry.bound.is_some()
+            })
+        };
         for rule in rules {
-            let granted = known.iter().any(|entry| entry.rule == *rule && entry.ignored.is_none());
-            if !granted && exec_rule(rule, None, &self.project).is_some() {
-                let mut table = Table::new();
-                table.insert("rule", value(rule));
-                table.insert("mac", value(self.mac(&key, rule)));
-                tables.push(table);
+            if !is_known(rule) && exec_rule(rule, None, &self.project).is_some() {
+                let (rule, bound) = (rule.clone(), bound.clone());
+                let id = key::random_name().map_err(|error| at(&self.path(), error))?;
+                let entry = Entry { id, rule, bound, line: 0, ignored: None };
+                tables.push(entry.write(&key, &self.project));
             }
         }
         self.write(&document)
+    }
+
+    /// Counts one use of a grant that counts so many times. Says whether there was one left.
+    ///
+    /// # Errors
+    /// When it cannot be written down; then it does not count.
+    pub fn spend(&self, entry: &Entry) -> Result<bool, GrantError> {
+        let Some(times) = entry.bound.times else { return Ok(true) };
+        let _lock = self.lock()?;
+        let directory = self.spent_directory()?;
+        match Spent(&directory).fate(&entry.id) {
+            Fate::Used(used) if used < times => {
+                let counted = Spent(&directory).count(&entry.id, used + 1);
+                counted.map_err(|error| at(&directory, error)).map(|()| true)
+            }
+            Fate::Used(_) | Fate::Gone => Ok(false),
+        }
     }
 
     /// Removes the entries that `which` says yes to, and returns how many these were.
@@ -179,7 +197,14 @@ impl GrantFile {
         let mut gone: Vec<usize> =
             entries.iter().enumerate().filter(gone).map(|(at, _)| at).collect();
         let count = gone.len();
+        let directory = self.spent_directory()?;
         while let Some(at) = gone.pop() {
+            // First that it counts no more, then that it is not there any more: a crash between the two leaves no grant.
+            // Somebody else's entry could bear the name of one of ours.
+            if let Some(entry) = entries.get(at).filter(|entry| entry.ignored.is_none()) {
+                let revoked = Spent(&directory).revoke(&entry.id);
+                revoked.map_err(|error| self::at(&directory, error))?;
+            }
             tables.remove(at);
         }
         if count > 0 {
@@ -189,16 +214,33 @@ impl GrantFile {
     }
 
     fn entry(&self, table: &Table, text: &str, key: Option<&[u8]>) -> Entry {
-        let field = |name: &str| table.get(name).and_then(Item::as_str).unwrap_or_default();
         let at = table.span().map_or(0, |span| span.start);
         let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-        let valid = key.is_some_and(|key| self.is_ours(key, field("rule"), field("mac")));
-        Entry {
-            rule: field("rule").to_owned(),
-            line: u32::try_from(line).unwrap_or(u32::MAX),
-            ignored: (!valid)
-                .then_some("you did not grant it, on this machine and for this directory"),
+        let (mut entry, mac) = Entry::read(table, u32::try_from(line).unwrap_or(u32::MAX));
+        let ours = key.is_some_and(|key| entry.is_ours(key, &self.project, &mac));
+        let not_ours = "you did not grant it, on this machine and for this directory";
+        entry.ignored = entry.ignored.or((!ours).then_some(not_ours)).or_else(|| self.over(&entry));
+        entry
+    }
+
+    /// Says why a grant is over, if it is.
+    fn over(&self, entry: &Entry) -> Option<&'static str> {
+        let fate = self.spent_directory().map_or(Fate::Gone, |path| Spent(&path).fate(&entry.id));
+        match (fate, entry.bound.times) {
+            (Fate::Gone, _) => Some("it was taken back"),
+            (Fate::Used(used), Some(times)) if used >= times => {
+                Some("it counted as often as it was granted for")
+            }
+            _ => entry
+                .bound
+                .until
+                .filter(|until| *until <= Moment::now())
+                .map(|_| "its time is over"),
         }
+    }
+
+    fn spent_directory(&self) -> Result<PathBuf, GrantError> {
+        Ok(self.state.as_ref().ok_or(GrantError::NoState)?.join("grants"))
     }
 
     fn text(&self) -> Result<String, GrantError> {
@@ -269,29 +311,37 @@ impl GrantFile {
     fn made_key(&self) -> Result<Vec<u8>, GrantError> {
         Ok(key::make(&self.key_path().ok_or(GrantError::NoState)?)?)
     }
+}
 
-    fn authenticated(&self, key: &[u8], rule: &str) -> Option<Hmac<Sha256>> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
-        for part in [PURPOSE, self.project.as_str(), rule] {
-            mac.update(&(part.len() as u64).to_le_bytes());
-            mac.update(part.as_bytes());
-        }
-        Some(mac)
-    }
+/// Says whether a layer is that of the grants.
+pub(crate) fn is_layer(layer: &Layer) -> bool {
+    layer.kind == LayerKind::Local
+        && layer.file.as_deref().is_some_and(|file| file.ends_with("/.openoxide/approvals.toml"))
+}
 
-    fn mac(&self, key: &[u8], rule: &str) -> String {
-        let bytes = self.authenticated(key, rule).map(|mac| mac.finalize().into_bytes());
-        bytes.into_iter().flatten().map(|byte| format!("{byte:02x}")).collect()
-    }
+/// What is granted.
+#[derive(Debug)]
+pub(crate) struct Granted {
+    /// The rules.
+    pub(crate) layer: Layer,
+    /// The entries among them that have bounds.
+    pub(crate) bounded: Vec<Entry>,
+    /// What a person should know of the others.
+    pub(crate) notes: Vec<String>,
+}
 
-    /// Compares in constant time.
-    fn is_ours(&self, key: &[u8], rule: &str, mac: &str) -> bool {
-        let pairs = mac.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-        let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
-        let (Some(bytes), Some(ours)) = (bytes, self.authenticated(key, rule)) else {
-            return false;
+impl Granted {
+    fn add(&mut self, name: &str, entry: Entry, rule: Option<Rule>) {
+        let Some(rule) = rule.filter(|_| entry.ignored.is_none()) else {
+            let why = entry.ignored.unwrap_or("it is no rule about commands");
+            let Entry { line, rule, .. } = entry;
+            self.notes.push(format!("{name}:{line}: `{rule}` grants nothing: {why}"));
+            return;
         };
-        ours.verify_slice(&bytes).is_ok()
+        self.layer.rules.push(Rule { line: entry.line, ..rule });
+        if entry.bound.is_some() {
+            self.bounded.push(entry);
+        }
     }
 }
 

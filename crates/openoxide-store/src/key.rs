@@ -55,6 +55,13 @@ pub(crate) fn make(path: &Path) -> Result<Vec<u8>, KeyError> {
     }
 }
 
+/// Returns 16 hexadecimal digits that nobody had before.
+pub(crate) fn random_name() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 fn failed(path: &Path, error: io::Error) -> KeyError {
     KeyError::Io { path: path.to_string_lossy().into_owned(), error }
 }

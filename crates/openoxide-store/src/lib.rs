@@ -17,9 +17,9 @@ mod trust;
 
 pub use file::{ReadError, read_regular};
 pub use format::{Format, Reader};
-pub use grants::{Entry, GrantError, GrantFile};
+pub use grants::{Bound, Entry, GrantError, GrantFile};
 pub use key::KeyError;
-pub use load::{Broken, Loaded, Untrusted, load, load_fresh};
+pub use load::{Bounded, Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Managed, PolicyFile, Problem, read as read_policy};
 pub use trust::{Trust, Vouched};

@@ -8,7 +8,7 @@ use openoxide_protocol::{AbsPath, Effect};
 use crate::{
     cache,
     file::{ReadError, is_open_to_others, is_roots_alone, read_text},
-    grants::GrantFile,
+    grants::{self, Entry, GrantFile},
     locations::{Environment, Source},
     policy_file::{Managed, Problem},
     trust::Trust,
@@ -36,6 +36,17 @@ pub struct Loaded {
     pub untrusted: Vec<Untrusted>,
     /// What an administrator takes from everybody.
     pub managed: Managed,
+    /// The grants that count only so far, and the policy for where they do not count.
+    pub bounded: Option<Bounded>,
+}
+
+/// Grants that count only so far.
+#[derive(Clone, Debug)]
+pub struct Bounded {
+    /// Those that are in force.
+    pub entries: Vec<Entry>,
+    /// The policy without them.
+    pub without: PolicyStack,
 }
 
 /// A project whose settings would loosen, and do not count.
@@ -68,7 +79,9 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     }
     let loaded = load_fresh(sources, environment, &[]);
     let flawless = loaded.broken.is_empty() && loaded.notes.is_empty() && loaded.doubt.is_none();
-    if let (Some(key), true) = (&key, flawless && loaded.closed.is_none()) {
+    // A grant can be over before a file has changed.
+    let lasting = flawless && loaded.bounded.is_none();
+    if let (Some(key), true) = (&key, lasting && loaded.closed.is_none()) {
         key.store(&loaded.policy);
     }
     loaded
@@ -82,6 +95,7 @@ struct Reading {
     notes: Vec<String>,
     untrusted: Vec<Untrusted>,
     managed: Managed,
+    bounded: Vec<Entry>,
     doubt: Option<String>,
     closed: Option<String>,
 }
@@ -115,9 +129,10 @@ impl Reading {
             return;
         }
         if source.grants {
-            let (layer, notes) = GrantFile::of(environment, &source.base).layer(home);
-            self.notes.extend(notes);
-            self.layers.push((None, layer));
+            let granted = GrantFile::of(environment, &source.base).layer(home);
+            self.notes.extend(granted.notes);
+            self.bounded.extend(granted.bounded);
+            self.layers.push((None, granted.layer));
             return;
         }
         match read_text(&source.path, LONGEST) {
@@ -201,12 +216,15 @@ impl Reading {
             self.doubt.get_or_insert_with(|| error.to_string());
             PolicyStack::compile(&[default_layer()])
         });
-        let Ok(mut policy) = policy else { return nothing() };
-        if self.managed.disable_bypass_permissions {
-            policy = policy.without_bypass();
-        }
+        let Ok(policy) = policy else { return nothing() };
+        let bars = |policy: PolicyStack| {
+            if self.managed.disable_bypass_permissions { policy.without_bypass() } else { policy }
+        };
+        let bounded = bounded(self.bounded, &layers)
+            .map(|bounded| Bounded { without: bars(bounded.without), ..bounded });
+        let policy = bars(policy);
         let Self { broken, notes, untrusted, managed, doubt, closed, .. } = self;
-        Loaded { policy, layers, doubt, closed, broken, notes, untrusted, managed }
+        Loaded { policy, layers, doubt, closed, broken, notes, untrusted, managed, bounded }
     }
 
     fn unreadable(&mut self, source: &Source, error: &ReadError) {
@@ -242,6 +260,19 @@ fn loosening(layer: &Layer, project: &AbsPath) -> Vec<String> {
     let combining = ordered.then(|| format!("{file}: combining {}", layer.combining.as_str()));
     let mode = layer.mode.map(|mode| format!("{file}: mode {}", mode.as_str()));
     mode.into_iter().chain(combining).chain(rules).collect()
+}
+
+/// Compiles the policy without the grants that have bounds. If that cannot be, there is nothing that they could not reach.
+fn bounded(entries: Vec<Entry>, layers: &[Layer]) -> Option<Bounded> {
+    if entries.is_empty() {
+        return None;
+    }
+    let mut layers = layers.to_vec();
+    let granted = layers.iter_mut().filter(|layer| grants::is_layer(layer));
+    granted.for_each(|layer| {
+        layer.rules.retain(|rule| entries.iter().all(|entry| entry.line != rule.line));
+    });
+    Some(Bounded { entries, without: PolicyStack::compile(&layers).unwrap_or_default() })
 }
 
 fn unheeded(project: &AbsPath, settings: usize) -> String {

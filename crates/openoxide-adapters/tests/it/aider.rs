@@ -6,6 +6,7 @@ use serde::Deserialize;
 const ROWS: &str = include_str!("../../../../corpus/aider/confirm.json");
 
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "it is the shape of the record")]
 struct Row {
     yes: Option<bool>,
     explicit: bool,

@@ -81,7 +81,8 @@ fn judge_exactly(exact: &Exact, row: &Row) -> Result<Decision, String> {
 fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
     let operation = call::operation(args, &world.cwd)?;
     let facts = facts(&operation, world.home.as_ref());
-    let decision = evaluate(&world.loaded.policy, &world.context(), &facts);
+    let context = world.context();
+    let decision = evaluate(world.policy(&context, &facts), &context, &facts);
     if args.json {
         return Ok(report::data(in_json(&decision)?.as_bytes(), exit_of(decision.effect)));
     }
@@ -235,7 +236,7 @@ fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, St
     }
     let facts = facts_of_row(world, row, &place.cwd)?;
     let context = world.context_in(&place.cwd, &place.roots);
-    Ok(evaluate(&world.loaded.policy, &context, &facts))
+    Ok(evaluate(world.policy(&context, &facts), &context, &facts))
 }
 
 fn read_row(line: &[u8]) -> Result<Row, String> {

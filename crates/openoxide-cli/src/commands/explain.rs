@@ -28,7 +28,7 @@ pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
     let operation = call::operation(args, &world.cwd)?;
     let facts = facts(&operation, world.home.as_ref());
     let context = world.context();
-    let decision = evaluate(&world.loaded.policy, &context, &facts);
+    let decision = evaluate(world.policy(&context, &facts), &context, &facts);
     let decision = explained(&world.loaded.layers, &context, decision);
     let text = match args.json {
         true => check::in_json(&decision)?,

@@ -1,11 +1,16 @@
 //! `grants`: what a person said yes to for good.
 
-use openoxide_protocol::SCHEMA;
-use openoxide_store::{Entry, Environment, GrantFile, project_root};
+use openoxide_permission::{Anchors, Space, parse};
+use openoxide_protocol::{AbsPath, Effect, SCHEMA};
+use openoxide_store::{Bound, Entry, Environment, GrantFile, audit::Moment, project_root};
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
-use crate::{args::GrantsVerb, exit::Exit, policy, report};
+use crate::{
+    args::{GrantArgs, GrantsVerb},
+    exit::Exit,
+    policy, report,
+};
 
 /// Lists, revokes or clears up the grants of this project.
 pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
@@ -15,6 +20,7 @@ pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
     let entries = grants.entries().map_err(|error| error.to_string())?;
     match verb {
         GrantsVerb::List { json } => Ok(list(&entries, *json)),
+        GrantsVerb::Add(args) => add(&grants, args, &cwd),
         GrantsVerb::Revoke { which } => {
             let means =
                 |at: usize, entry: &Entry| entry.rule == *which || which.parse() == Ok(at + 1);
@@ -24,6 +30,41 @@ pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
             removed(&grants, |_, entry| entry.ignored.is_some(), "every entry grants what it says")
         }
     }
+}
+
+/// A rule that is written wrongly, and one that is not about commands, would grant nothing.
+fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, String> {
+    let rule = parse(&args.rule, Effect::Allow, Anchors { home: None, base: cwd });
+    let rule = rule.map_err(|error| {
+        let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
+        format!("`{}`: {}{help}", args.rule, error.message)
+    })?;
+    if rule.patterns.iter().any(|pattern| pattern.space != Space::Exec) {
+        return Err(format!(
+            "`{}` is not about commands: only these are granted for good",
+            args.rule
+        ));
+    }
+    let below = args.below.as_deref().map(|below| policy::directory(Some(below))).transpose()?;
+    let until = args.time.map(|time| Moment(Moment::now().0.saturating_add(time)));
+    let bound = Bound { until, below, times: args.times };
+    let added = grants.add_bounded(std::slice::from_ref(&args.rule), &bound);
+    added.map_err(|error| error.to_string())?;
+    let (rule, reach) = (visible(&args.rule, Lines::One), reach(&bound));
+    report::say(&format!("openoxide: {rule} is granted{reach}"));
+    Ok(Exit::Success)
+}
+
+/// Returns how far a grant reaches, in words.
+fn reach(bound: &Bound) -> String {
+    let until = bound.until.map(|until| format!(", until {until}"));
+    let times = bound.times.map(|times| match times {
+        1 => ", once".to_owned(),
+        times => format!(", {times} times"),
+    });
+    let below = bound.below.as_ref();
+    let below = below.map(|path| format!(", below {}", visible(path.as_str(), Lines::One)));
+    [until, times, below].into_iter().flatten().collect()
 }
 
 fn list(entries: &[Entry], json: bool) -> Exit {
@@ -37,12 +78,23 @@ fn list(entries: &[Entry], json: bool) -> Exit {
 }
 
 fn in_json(entry: &Entry) -> String {
-    json!({ "schema": SCHEMA, "rule": entry.rule, "line": entry.line, "counts": entry.ignored.is_none() }).to_string()
+    let Bound { until, below, times } = &entry.bound;
+    json!({
+        "schema": SCHEMA,
+        "rule": entry.rule,
+        "line": entry.line,
+        "counts": entry.ignored.is_none(),
+        "until": until.map(|until| until.to_string()),
+        "below": below,
+        "times": times,
+    })
+    .to_string()
 }
 
 fn in_words(at: usize, entry: &Entry) -> String {
     let why = entry.ignored.map(|why| format!("  (ignored: {why})")).unwrap_or_default();
-    format!("{:>3}  {}{why}", at + 1, visible(&entry.rule, Lines::One))
+    let rule = visible(&entry.rule, Lines::One);
+    format!("{:>3}  {rule}{}{why}", at + 1, reach(&entry.bound))
 }
 
 fn removed(

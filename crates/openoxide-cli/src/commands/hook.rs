@@ -12,9 +12,9 @@ use openoxide_adapters::{
 use openoxide_permission::{Context, evaluate};
 use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::{Place, facts_of};
-use openoxide_store::{Environment, audit::Decided, load, project_root, sources};
+use openoxide_store::{Environment, GrantFile, audit::Decided, load, project_root, sources};
 
-use crate::{exit::Exit, policy::roots, record};
+use crate::{bounded, exit::Exit, policy::roots, record};
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const LONGEST: u64 = 64 << 20;
@@ -76,10 +76,12 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
     let mode = loaded.policy.permitted(chosen.or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let facts = facts_of(&action, &call.tool, place);
-    let roots = roots(project);
+    let roots = roots(project.clone());
     let doubt = loaded.doubt.as_deref();
     let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
-    let decision = evaluate(&loaded.policy, &context, &facts);
+    let grants = GrantFile::of(environment, &project);
+    let policy = bounded::policy(&loaded, &context, &facts, Some(&grants), true);
+    let decision = evaluate(policy, &context, &facts);
     record::hook(environment, record::call(call, &action, Decided::new(&decision, mode)));
     claude_code::answer(call.event, &decision)
 }

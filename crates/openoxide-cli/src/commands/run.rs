@@ -23,7 +23,7 @@ use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
 
 use crate::{
     args::{Global, RunArgs},
-    color,
+    bounded, color,
     commands::{call, check, trust},
     exit::Exit,
     policy::World,
@@ -200,7 +200,9 @@ async fn through_the_gate(
         explicit_yes_required: false,
         operation,
     };
-    let gate = PermissionGate::new(Arc::new(world.loaded.policy), world.mode, world.roots)
+    let grants = world.grants.as_ref();
+    let policy = bounded::policy(&world.loaded, &world.context(), &question.facts, grants, true);
+    let gate = PermissionGate::new(Arc::new(policy.clone()), world.mode, world.roots)
         .in_doubt(world.loaded.doubt);
     let (dispatcher, handle, requests) = Dispatcher::new(gate);
     let (decided, ended) = oneshot::channel::<()>();

@@ -171,7 +171,7 @@ fn line_matches(wanted: &str, line: &str) -> bool {
             rest.char_indices()
                 .map(|(at, _)| at)
                 .chain([rest.len()])
-                .any(|at| line_matches(after, &rest[at..]))
+                .any(|at| rest.get(at..).is_some_and(|rest| line_matches(after, rest)))
         }),
     }
 }

@@ -206,3 +206,47 @@ fn a_forged_grant_is_no_grant() {
     assert_eq!(code_of(&world, &["grants", "prune"]), 0);
     assert!(!stderr(&world.run(&["check", "-c", "touch x"], b"")).contains("grants nothing"));
 }
+
+#[test]
+fn a_grant_with_bounds_counts_within_them() {
+    let world = World::new();
+    std::fs::create_dir_all(world.project().join("sub/deep")).unwrap();
+    let grant = |arguments: &[&str]| {
+        assert_eq!(code(&world.run(&[&["grants", "add"], arguments].concat(), b"")), 0);
+    };
+    let run = |script: &str| code(&world.run(&["run", "-c", script], b""));
+    let check = |script: &str| code(&world.run(&["check", "-c", script], b""));
+    grant(&["Bash(touch twice *)", "--times", "2"]);
+    assert_eq!([(); 3].map(|()| check("touch twice a")), [0; 3], "looking uses nothing up");
+    assert_eq!([(); 3].map(|()| run("touch twice a")), [0, 0, 4]);
+    grant(&["Bash(touch below *)", "--below", "sub"]);
+    assert_eq!(check("touch below a"), 4);
+    assert_eq!(check("cd sub && touch below a"), 0);
+    assert_eq!(check("cd sub/deep && touch below a"), 0);
+    for elsewhere in ["cd sub && cd .. && touch below a", "test -d x && cd sub; touch below a"] {
+        assert_eq!(check(elsewhere), 4, "{elsewhere}");
+    }
+    let from_sub = |script: &str| code(&world.run(&["check", "--cwd", "sub", "-c", script], b""));
+    assert_eq!(from_sub("test -d x && cd deep; touch below a"), 0);
+    assert_eq!(from_sub("test -d x && cd ..; touch below a"), 4);
+    grant(&["Bash(touch long *)", "--for", "1h"]);
+    assert_eq!(check("touch long a"), 0);
+    let wrong = [
+        &["grants", "add", "Edit(/x)"][..],
+        &["grants", "add", "Bash("],
+        &["grants", "add", "Bash(x)", "--times", "0"],
+        &["grants", "add", "Bash(x)", "--for", "soon"],
+    ];
+    for arguments in wrong {
+        assert_ne!(code(&world.run(arguments, b"")), 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_grant_with_bounds_stands_in_no_other_rules_way() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash(touch *)\"]\n");
+    let once = ["grants", "add", "Bash(touch *)", "--times", "1"];
+    assert_eq!(code(&world.run(&once, b"")), 0);
+    let run = || code(&world.run(&["run", "-c", "touch a"], b""));
+    assert_eq!([run(), run()], [0, 0]);
+}

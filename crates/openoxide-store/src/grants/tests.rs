@@ -28,7 +28,7 @@ fn rules(texts: &[&str]) -> Vec<String> {
 }
 
 fn granted(grants: &GrantFile) -> Vec<String> {
-    grants.layer(None).0.rules.into_iter().map(|rule| rule.text).collect()
+    grants.layer(None).layer.rules.into_iter().map(|rule| rule.text).collect()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn an_entry_of_somebody_else_grants_nothing() {
     for other in [text.replace("make *", "rm *"), "[[grant]]\nrule = \"Bash(rm *)\"\n".to_owned()] {
         fs::write(grants.path(), other).unwrap();
         assert_eq!(granted(&grants), [""; 0]);
-        assert!(grants.layer(None).1[0].contains("Bash(rm *)` grants nothing"));
+        assert!(grants.layer(None).notes[0].contains("Bash(rm *)` grants nothing"));
     }
     fs::create_dir_all(disk.dir.path().join("q/.openoxide")).unwrap();
     fs::write(disk.grants("q").path(), &text).unwrap();
@@ -124,4 +124,70 @@ fn many_at_once_lose_nothing() {
         }
     });
     assert_eq!(granted(&disk.grants("p")).len(), 40);
+}
+
+#[test]
+fn a_grant_that_was_taken_back_does_not_return_with_its_file() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    grants.add(&rules(&["Bash(make *)"])).unwrap();
+    let kept = fs::read_to_string(grants.path()).unwrap();
+    assert_eq!(grants.remove(|_, _| true).unwrap(), 1);
+    fs::write(grants.path(), kept).unwrap();
+    assert_eq!(granted(&grants), [""; 0]);
+    assert_eq!(grants.entries().unwrap()[0].ignored, Some("it was taken back"));
+    grants.add(&rules(&["Bash(make *)"])).unwrap();
+    assert_eq!(granted(&grants), ["Bash(make *)"], "a person can grant it anew");
+}
+
+#[test]
+fn a_grant_counts_as_often_as_it_says() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    let twice = Bound { times: Some(2), ..Bound::default() };
+    grants.add_bounded(&rules(&["Bash(make *)"]), &twice).unwrap();
+    let kept = fs::read_to_string(grants.path()).unwrap();
+    let entry = grants.entries().unwrap().remove(0);
+    let spent = [(); 3].map(|()| grants.spend(&entry).unwrap());
+    assert_eq!(spent, [true, true, false]);
+    fs::write(grants.path(), kept).unwrap();
+    assert_eq!(granted(&grants), [""; 0], "nor when its file is restored");
+}
+
+#[test]
+fn a_grant_ends_with_its_time() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    let until = |ahead: i64| Bound {
+        until: Some(Moment(Moment::now().0.saturating_add_signed(ahead))),
+        ..Bound::default()
+    };
+    grants.add_bounded(&rules(&["Bash(past *)"]), &until(-1)).unwrap();
+    grants.add_bounded(&rules(&["Bash(ahead *)"]), &until(600_000)).unwrap();
+    assert_eq!(granted(&grants), ["Bash(ahead *)"]);
+}
+
+#[test]
+fn bounds_are_proved_like_the_rule() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    let bound = Bound { times: Some(2), until: Some(Moment(4_000_000_000_000)), below: None };
+    grants.add_bounded(&rules(&["Bash(make *)"]), &bound).unwrap();
+    let text = fs::read_to_string(grants.path()).unwrap();
+    let without = |name: &str| -> String {
+        text.lines()
+            .filter(|line| !line.starts_with(name))
+            .map(|line| format!("{line}\n"))
+            .collect()
+    };
+    let more = text.replace("times = 2", "times = 200");
+    for changed in
+        [more, without("times"), without("until"), text.replace("times = 2", "times = 2\nx = 1")]
+    {
+        assert_ne!(changed, text);
+        fs::write(grants.path(), changed).unwrap();
+        assert_eq!(granted(&grants), [""; 0]);
+    }
+    fs::write(grants.path(), &text).unwrap();
+    assert_eq!(granted(&grants), ["Bash(make *)"]);
 }

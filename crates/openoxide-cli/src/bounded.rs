@@ -1,0 +1,75 @@
+//! Grants that count only so far: for so many decisions, until a moment, below a directory.
+
+use openoxide_permission::{Context, PolicyStack, evaluate};
+use openoxide_protocol::{AbsPath, Access, Decision, Effect, Facts, Part};
+use openoxide_store::{Bounded, Entry, GrantFile, Loaded};
+
+use crate::report;
+
+/// Returns the policy that counts for an operation: without the grants that have bounds, if one of them would allow what it does not
+/// reach. Where it `spends`, each that allows the operation is used once.
+pub(crate) fn policy<'a>(
+    loaded: &'a Loaded,
+    context: &Context<'_>,
+    facts: &Facts,
+    grants: Option<&GrantFile>,
+    spends: bool,
+) -> &'a PolicyStack {
+    let Some(bounded) = &loaded.bounded else { return &loaded.policy };
+    let decision = evaluate(&loaded.policy, context, facts);
+    let reaches = grants.is_some_and(|grants| {
+        let used = used(bounded, &decision, grants);
+        used.iter().all(|(entry, part)| is_below(entry, part, &decision, context.cwd))
+            && (!spends || decision.effect != Effect::Allow || spend(&used, grants))
+    });
+    if reaches { &loaded.policy } else { &bounded.without }
+}
+
+/// Returns each part that such a grant allows, with the grant.
+fn used<'a>(
+    bounded: &'a Bounded,
+    decision: &'a Decision,
+    grants: &GrantFile,
+) -> Vec<(&'a Entry, &'a Part)> {
+    let path = grants.path();
+    let spoke = |part: &Part, entry: &Entry| {
+        part.rule.as_ref().is_some_and(|rule| {
+            rule.line == Some(entry.line) && rule.file.as_deref() == path.to_str()
+        })
+    };
+    let of = |part: &'a Part| {
+        let entry = bounded.entries.iter().find(|entry| spoke(part, entry));
+        entry.map(|entry| (entry, part))
+    };
+    decision.parts.iter().filter_map(of).collect()
+}
+
+/// Says whether a command runs below the directory of its grant, and the operation names nothing outside of it: a script that may
+/// go elsewhere names where.
+fn is_below(entry: &Entry, part: &Part, decision: &Decision, cwd: &AbsPath) -> bool {
+    let Some(below) = &entry.bound.below else { return true };
+    let lies = |path: &AbsPath| path.below(below).is_some();
+    let Access::Exec(exec) = &part.access else { return false };
+    let stays = decision.parts.iter().all(|part| match &part.access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
+            path.spellings().all(lies)
+        }
+        _ => true,
+    });
+    stays && lies(exec.place.as_ref().unwrap_or(cwd))
+}
+
+/// Uses each grant once, however many parts it allows. Says whether all could be.
+fn spend(used: &[(&Entry, &Part)], grants: &GrantFile) -> bool {
+    let mut spent: Vec<&Entry> = Vec::new();
+    used.iter().all(|(entry, _)| {
+        if spent.contains(entry) {
+            return true;
+        }
+        spent.push(entry);
+        grants.spend(entry).unwrap_or_else(|error| {
+            report::failure(&format!("a grant cannot be counted, so it does not count: {error}"));
+            false
+        })
+    })
+}
