@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use openoxide_permission::{Anchors, Combining, Layer, LayerKind, PolicyStack, default_layer};
+use openoxide_permission::{
+    Anchors, Combining, Hook, Layer, LayerKind, PolicyStack, default_layer,
+};
 use openoxide_protocol::{AbsPath, Effect};
 
 use crate::{
     cache,
     file::{ReadError, is_open_to_others, is_roots_alone, read_text},
     grants::GrantFile,
+    hook_trust,
     locations::{Environment, Source},
     policy_file::{Managed, Problem},
     trust::Trust,
@@ -24,6 +27,8 @@ pub struct Loaded {
     pub policy: PolicyStack,
     /// Its layers, the most precedent first; none when the policy came from the cache.
     pub layers: Vec<Layer>,
+    /// The hooks that count, in the order of the layers.
+    pub hooks: Vec<Hook>,
     /// Why nothing may be allowed: rules that ask or deny may be missing.
     pub doubt: Option<String>,
     /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
@@ -59,7 +64,8 @@ pub struct Broken {
 }
 
 /// Loads the files that are there and compiles them, together with the built-in layer. The compiled policy is taken from
-/// the cache when no file has changed since, and put there when nothing is wrong.
+/// the cache when no file has changed since, and put there when nothing is wrong. A policy with hooks is read each time: beside the
+/// programs that it starts, that costs nothing, and no hook can be lost or change unseen.
 #[must_use]
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let key = cache::Key::of(sources, environment);
@@ -68,7 +74,8 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     }
     let loaded = load_fresh(sources, environment, &[]);
     let flawless = loaded.broken.is_empty() && loaded.notes.is_empty() && loaded.doubt.is_none();
-    if let (Some(key), true) = (&key, flawless && loaded.closed.is_none()) {
+    let plain = loaded.hooks.is_empty() && loaded.closed.is_none();
+    if let (Some(key), true) = (&key, flawless && plain) {
         key.store(&loaded.policy);
     }
     loaded
@@ -78,6 +85,8 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
 struct Reading {
     /// Each with its project, if it lies in one.
     layers: Vec<(Option<AbsPath>, Layer)>,
+    /// Likewise.
+    hooks: Vec<(Option<AbsPath>, Hook)>,
     broken: Vec<Broken>,
     notes: Vec<String>,
     untrusted: Vec<Untrusted>,
@@ -164,6 +173,7 @@ impl Reading {
             self.managed = file.managed;
         }
         let project = (!source.may_loosen).then(|| source.base.clone());
+        self.hooks.extend(file.hooks.into_iter().map(|hook| (project.clone(), hook)));
         self.layers.push((project, file.layer));
     }
 
@@ -178,12 +188,15 @@ impl Reading {
         for project in projects {
             let own = |layer: &&mut (Option<AbsPath>, Layer)| layer.0.as_ref() == Some(&project);
             let layers = || self.layers.iter().filter(|layer| layer.0.as_ref() == Some(&project));
+            let hooks = self.hooks.iter().filter(|hook| hook.0.as_ref() == Some(&project));
+            let hooks = hooks.map(|(_, hook)| hook_trust::setting(hook, &project));
             let settings: Vec<String> =
-                layers().flat_map(|(_, layer)| loosening(layer, &project)).collect();
+                layers().flat_map(|(_, layer)| loosening(layer, &project)).chain(hooks).collect();
             if settings.is_empty() || trust.covers(&project, &settings) {
                 continue;
             }
             self.layers.iter_mut().filter(own).for_each(|(_, layer)| tighten(layer));
+            self.hooks.retain(|(of, _)| of.as_ref() != Some(&project));
             self.notes.push(format!(
                 "{project}: {} settings that would allow more do not count, because nobody vouched for them \
                  (`openoxide trust` shows them)",
@@ -199,6 +212,7 @@ impl Reading {
                 self.layers.iter_mut().filter(|(_, layer)| layer.kind != LayerKind::Managed);
             others.for_each(|(_, layer)| layer.rules.clear());
         }
+        let hooks = self.counting_hooks();
         let mut layers: Vec<Layer> = self.layers.into_iter().map(|(_, layer)| layer).collect();
         layers.push(default_layer());
         let policy = PolicyStack::compile(&layers).or_else(|error| {
@@ -210,7 +224,18 @@ impl Reading {
             policy = policy.without_bypass();
         }
         let Self { broken, notes, untrusted, managed, doubt, closed, .. } = self;
-        Loaded { policy, layers, doubt, closed, broken, notes, untrusted, managed }
+        Loaded { policy, layers, hooks, doubt, closed, broken, notes, untrusted, managed }
+    }
+
+    /// Returns the hooks that an administrator leaves. Where no other rules count, other hooks allow nothing.
+    fn counting_hooks(&mut self) -> Vec<Hook> {
+        let managed = self.managed;
+        let mut hooks: Vec<Hook> = self.hooks.drain(..).map(|(_, hook)| hook).collect();
+        hooks.retain(|hook| hook.layer == LayerKind::Managed || !managed.allow_managed_hooks_only);
+        for hook in hooks.iter_mut().filter(|hook| hook.layer != LayerKind::Managed) {
+            hook.may_allow &= !managed.allow_managed_rules_only;
+        }
+        hooks
     }
 
     fn unreadable(&mut self, source: &Source, error: &ReadError) {

@@ -59,6 +59,7 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
         title: text,
         group: None,
         explicit_yes_required: false,
+        hooks: Vec::new(),
     }
 }
 

@@ -1,0 +1,107 @@
+//! Asking hooks: all that a call concerns, side by side. What their answers mean for it is decided in the permission crate.
+//!
+//! They speak the language of Claude Code's PreToolUse hooks (its hook reference), so that those serve here, too: a call as JSON
+//! on standard input, an exit status and perhaps JSON back. In one thing they differ: there, a hook that fails is passed over.
+//! Here it is a question.
+
+mod answer;
+mod process;
+
+use openoxide_permission::Hook;
+use openoxide_protocol::{AbsPath, Facts, HookAnswer, HookSaid, PermissionMode, SCHEMA};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use process::Start;
+
+/// Set for hooks: what they start asks no hooks, or it would never end.
+const INSIDE: &str = "OPENOXIDE_HOOK";
+
+/// What hooks are told of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct HookCall<'a> {
+    /// The conversation, as the agent calls it.
+    pub session: &'a str,
+    /// The call, as the agent calls it; empty if it has no name.
+    pub call: &'a str,
+    /// The tool, in the agent's spelling.
+    pub tool: &'a str,
+    /// Its input, as it came.
+    pub input: &'a Value,
+    /// The directory that it runs in, and the hooks, too.
+    pub cwd: &'a AbsPath,
+    /// The project's directory.
+    pub project: &'a AbsPath,
+    /// The mode in force.
+    pub mode: PermissionMode,
+    /// What it means.
+    pub facts: &'a Facts,
+}
+
+impl HookCall<'_> {
+    /// Returns what hooks read: the fields of Claude Code's payload, and under `openoxide` what only we know.
+    fn payload(&self) -> Value {
+        json!({
+            "session_id": self.session,
+            "cwd": self.cwd,
+            "permission_mode": theirs(self.mode),
+            "hook_event_name": answer::EVENT,
+            "tool_name": self.tool,
+            "tool_input": self.input,
+            "tool_use_id": self.call,
+            "openoxide": { "schema": SCHEMA, "mode": self.mode, "facts": self.facts },
+        })
+    }
+}
+
+/// Returns a mode in Claude Code's spelling.
+const fn theirs(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Default => "default",
+        PermissionMode::AcceptEdits => "acceptEdits",
+        PermissionMode::Plan => "plan",
+        PermissionMode::DontAsk => "dontAsk",
+        PermissionMode::BypassPermissions => "bypassPermissions",
+    }
+}
+
+/// Asks every hook that the call concerns, all at once, and returns their answers in the order of the hooks. It takes no longer
+/// than the longest of their time-outs, and a little. It needs a runtime with its I/O and its clock.
+pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
+    let hooks: Vec<&Hook> = hooks.iter().filter(|hook| hook.concerns(call.tool)).collect();
+    if hooks.is_empty() {
+        return Vec::new();
+    }
+    if std::env::var_os(INSIDE).is_some() {
+        let failed = |hook: &&Hook| {
+            hook.answered(HookSaid::Failed, "a hook's own calls ask no hooks".to_owned())
+        };
+        return hooks.iter().map(failed).collect();
+    }
+    let payload: std::sync::Arc<[u8]> = call.payload().to_string().into_bytes().into();
+    let mut running = JoinSet::new();
+    for (at, hook) in hooks.iter().enumerate() {
+        let start = Start::new(hook, call.cwd, call.project);
+        let payload = std::sync::Arc::clone(&payload);
+        running.spawn(async move { (at, process::run(start, &payload).await) });
+    }
+    let mut said: Vec<_> = hooks.iter().map(|_| None).collect();
+    while let Some(ended) = running.join_next().await {
+        if let Ok((at, end)) = ended
+            && let Some(place) = said.get_mut(at)
+        {
+            *place = Some(answer::read(&end));
+        }
+    }
+    let lost = || (HookSaid::Failed, "it was not run to its end".to_owned());
+    let answers = hooks.iter().zip(said);
+    answers
+        .map(|(hook, said)| {
+            let (said, reason) = said.unwrap_or_else(lost);
+            hook.answered(said, reason)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
