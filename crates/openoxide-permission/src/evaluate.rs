@@ -459,9 +459,12 @@ fn changes(access: &Access, outcome: &Outcome) -> bool {
     }
 }
 
-/// Says whether of two paths that ask this one is the question of a person, and the other not so much.
+/// Says whether of two spellings that ask this one speaks: a person's rule does, unless the other is more binding.
 fn outspeaks(outcome: &Outcome, other: &Outcome) -> bool {
-    spoken(outcome) && !is_for_a_person(other)
+    let binds = |one: &Outcome| {
+        one.ruling.is_some_and(|ruling| ruling.human || ruling.layer == LayerKind::Managed)
+    };
+    (spoken(outcome) || binds(outcome)) && (is_for_a_person(outcome) || !binds(other))
 }
 
 /// Says whether a rule that only a person answers has decided.

@@ -52,3 +52,56 @@ fn content(path: &AbsPath) -> String {
         Err(error) => format!("not read: {error}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, time::Duration};
+
+    use openoxide_permission::{HookEvent, LayerKind, Matcher};
+
+    use super::*;
+
+    fn hook(command: HookCommand, project: &AbsPath) -> Hook {
+        Hook {
+            layer: LayerKind::Project,
+            file: format!("{project}/.openoxide/policy.toml"),
+            line: 1,
+            event: HookEvent::PreToolUse,
+            matcher: Matcher::default(),
+            command,
+            timeout: Duration::from_secs(5),
+            may_allow: true,
+        }
+    }
+
+    #[test]
+    fn a_hook_is_vouched_for_with_the_scripts_that_it_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
+        let script = Path::new(project.as_str()).join("guard.sh");
+        let shell = |text: &str| HookCommand::Shell(text.to_owned());
+        fs::write(&script, "").unwrap();
+        // printf '' | sha256sum
+        let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let expected = format!(
+            ".openoxide/policy.toml: hook pre_tool_use *, 5 s: \"./guard.sh\" [{} sha256 {sum}]",
+            script.display()
+        );
+        assert_eq!(setting(&hook(shell("./guard.sh"), &project), &project), expected);
+        let program = HookCommand::Program(vec!["bash".to_owned(), "guard.sh".to_owned()]);
+        for command in [
+            program,
+            shell("cd /; \"$CLAUDE_PROJECT_DIR\"/guard.sh --all"),
+            shell("exec<'guard.sh'"),
+            shell("python3 ${CLAUDE_PROJECT_DIR}/guard.sh"),
+            shell(script.to_str().unwrap()),
+        ] {
+            let hook = hook(command, &project);
+            fs::write(&script, "exit 0").unwrap();
+            let before = setting(&hook, &project);
+            fs::write(&script, "exit 2").unwrap();
+            assert_ne!(setting(&hook, &project), before, "{before}");
+        }
+        assert!(!setting(&hook(shell("/bin/true x"), &project), &project).contains("sha256"));
+    }
+}

@@ -362,6 +362,54 @@ mod tests {
         assert_eq!(load_fresh(&[elsewhere], &Environment::default(), &[]).broken.len(), 1);
     }
 
+    const HOOK: &str = "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"guard\"\n";
+
+    #[test]
+    fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
+        let disk = Disk::new();
+        let state = Some(disk.dir.path().join("state"));
+        let environment = Environment { state, ..Environment::default() };
+        let write = |text: &str| Source { may_loosen: false, ..disk.write("p.toml", text) };
+        let source = write(HOOK);
+        let loaded = load_fresh(std::slice::from_ref(&source), &environment, &[]);
+        assert_eq!(loaded.hooks, []);
+        let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
+        let expected = ["p.toml: hook pre_tool_use *, 30 s: \"guard\""];
+        assert_eq!(untrusted.settings, expected);
+        Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+        assert_eq!(load_fresh(&[source], &environment, &[]).hooks.len(), 1);
+        for other in [HOOK.replace("guard", "other"), format!("{HOOK}timeout = 9\n")] {
+            assert_eq!(load_fresh(&[write(&other)], &environment, &[]).hooks, []);
+        }
+    }
+
+    #[test]
+    fn an_administrator_takes_hooks_or_their_allows_away() {
+        let disk = Disk::new();
+        let count = |switch: &str| {
+            let text = format!("[managed]\n{switch} = true\n{HOOK}");
+            let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", &text) };
+            let user = disk.write("u.toml", HOOK);
+            let hooks = load_fresh(&[managed, user], &Environment::default(), &[]).hooks;
+            hooks.iter().map(|hook| (hook.layer, hook.may_allow)).collect::<Vec<_>>()
+        };
+        let (managed, other) = (LayerKind::Managed, LayerKind::Cli);
+        assert_eq!(count("disable_bypass_permissions"), [(managed, true), (other, true)]);
+        assert_eq!(count("allow_managed_hooks_only"), [(managed, true)]);
+        assert_eq!(count("allow_managed_rules_only"), [(managed, true), (other, false)]);
+    }
+
+    #[test]
+    fn a_policy_with_hooks_is_never_cached() {
+        let disk = Disk::new();
+        let source = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
+        std::thread::sleep(cache::SETTLED + std::time::Duration::from_millis(100));
+        for _ in 0..2 {
+            let loaded = load(std::slice::from_ref(&source), &disk.environment);
+            assert_eq!((loaded.hooks.len(), disk.cached()), (1, 0));
+        }
+    }
+
     #[test]
     fn a_managed_file_that_others_can_write_closes_everything() {
         use std::os::unix::fs::PermissionsExt as _;

@@ -13,6 +13,8 @@ mod golden;
 #[cfg(test)]
 mod hook;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod layers;

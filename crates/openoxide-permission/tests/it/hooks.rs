@@ -41,6 +41,12 @@ fn read(path: &str) -> Access {
     Access::Read(PathAccess::new(AbsPath::new(path).unwrap()))
 }
 
+/// A link to somewhere else.
+fn read_link(path: &str, to: &str) -> Access {
+    let resolved = AbsPath::new(to).ok();
+    Access::Read(PathAccess { resolved, ..PathAccess::new(AbsPath::new(path).unwrap()) })
+}
+
 fn edit(path: &str) -> Access {
     Access::Edit(PathAccess::new(AbsPath::new(path).unwrap()))
 }
@@ -131,6 +137,9 @@ fn a_hooks_word_comes_before_the_rules_and_not_above_them() {
         (read("/p/.env"), [Ask, Ask, Ask, Deny]),
         (read("/p/x.env.bak"), [Ask, Ask, Ask, Deny]),
         (read("/q/a.txt"), [Ask, Ask, Ask, Deny]),
+        (read_link("/p/link", "/q/a.txt"), [Ask, Ask, Ask, Deny]),
+        (read_link("/q/a.txt", "/etc/hosts"), [Ask, Ask, Ask, Deny]),
+        (read_link("/p/link", "/etc/hosts"), [Ask, Allow, Ask, Deny]),
         (run("openoxide trust"), [Ask, Ask, Ask, Deny]),
         (Access::DoomLoop { tool: "Bash".into() }, [Ask, Ask, Ask, Deny]),
         (Access::Opaque { text: "$(".into(), span: Default::default() }, [Ask, Ask, Ask, Deny]),

@@ -123,3 +123,75 @@ fn command(value: &DeValue<'_>) -> Option<HookCommand> {
     };
     (!first.trim().is_empty()).then_some(command)
 }
+
+#[cfg(test)]
+mod tests {
+    use openoxide_permission::{Anchors, LayerKind};
+    use openoxide_protocol::AbsPath;
+
+    use super::*;
+    use crate::policy_file::{PolicyFile, read};
+
+    fn read_text(text: &str) -> PolicyFile {
+        let base = AbsPath::new("/p").unwrap();
+        read(text, LayerKind::User, "policy.toml", Anchors { home: None, base: &base })
+    }
+
+    #[test]
+    fn hooks_are_read_with_their_place() {
+        let text = "mode = \"default\"\n\n[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"./guard.sh --all\"\n\n\
+            [[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Edit|Write\"\ncommand = [\"guard\", \"a b\"]\ntimeout = 5\n";
+        let file = read_text(text);
+        assert_eq!(file.problems, []);
+        let [first, second] = file.hooks.as_slice() else { panic!("{:?}", file.hooks) };
+        assert_eq!(
+            (first.line, first.layer, first.file.as_str()),
+            (3, LayerKind::User, "policy.toml")
+        );
+        assert_eq!(first.command, HookCommand::Shell("./guard.sh --all".to_owned()));
+        assert_eq!((first.timeout, first.name()), (Duration::from_secs(USUAL), "guard.sh"));
+        assert!(first.concerns("anything") && first.may_allow);
+        assert_eq!((second.line, second.timeout), (7, Duration::from_secs(5)));
+        assert!(second.concerns("Write") && !second.concerns("Bash"));
+        assert_eq!(second.command.to_string(), r#"["guard", "a b"]"#);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_hook_is_found_at_its_place_and_may_have_held_something_back() {
+        let hook = |rest: &str| format!("[[hooks]]\nevent = \"pre_tool_use\"\n{rest}\n");
+        let rows = [
+            ("hooks = 7\n".to_owned(), "7"),
+            ("hooks = [7]\n".to_owned(), "7"),
+            ("[[hooks]]\ncommand = \"x\"\n".to_owned(), "[[hooks]]"),
+            ("[[hooks]]\nevent = \"stop\"\ncommand = \"x\"\n".to_owned(), "\"stop\""),
+            (hook("matcher = \"Bash\""), "[[hooks]]"),
+            (hook("command = \"\""), "\"\""),
+            (hook("command = []"), "[]"),
+            (hook("command = [\"\", \"x\"]"), "[\"\", \"x\"]"),
+            (hook("command = [\"x\", 7]"), "[\"x\", 7]"),
+            (hook("command = \"a\\u0000b\""), "\"a\\u0000b\""),
+            (hook("command = \"x\"\nmatcher = \"mcp__.*\""), "\"mcp__.*\""),
+            (hook("command = \"x\"\nmatcher = [\"Bash\"]"), "[\"Bash\"]"),
+            (hook("command = \"x\"\ntimeout = 0"), "0"),
+            (hook("command = \"x\"\ntimeout = 301"), "301"),
+            (hook("command = \"x\"\ntimeout = -1"), "-1"),
+            (hook("command = \"x\"\ntimeout = \"5\""), "\"5\""),
+            (hook("command = \"x\"\nasync = true"), "async"),
+        ];
+        for (text, at) in rows {
+            let file = read_text(&text);
+            let [problem] = file.problems.as_slice() else { panic!("{text}: {:?}", file.problems) };
+            assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
+            assert!(problem.loses_restraint, "{text}");
+        }
+        assert_eq!(read_text(&hook("command = \"x\"").repeat(MOST + 1)).problems.len(), 1);
+    }
+
+    #[test]
+    fn the_hooks_of_a_broken_file_only_tighten() {
+        let file = read_text(
+            "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"x\"\n[permissions]\nallow = [7]\n",
+        );
+        assert!(!file.hooks[0].may_allow);
+    }
+}
