@@ -106,7 +106,7 @@ fn world() -> World {
         rule(Ask, "Bash(git push *)"),
         rule(Deny, "Bash(rm *)"),
         rule(Ask, "Bash(/opt/bin/make *)"),
-        human.clone(),
+        human,
         Rule { human: true, ..rule(Ask, "Bash(/opt/bin/ship *)") },
         rule(Ask, "Bash(ship *)"),
         rule(Ask, "Read(//p/.env)"),

@@ -62,13 +62,12 @@ fn said(output: &Heard) -> Said {
         _ => failed("its answer is no JSON object"),
     };
     // What is missing could have been a no.
-    match read.0 {
-        HookSaid::Deny => read,
-        _ if output.whole => read,
-        _ => failed(
-            "its answer has no end: it is too long, or a program that the hook left behind holds it open",
-        ),
+    if read.0 == HookSaid::Deny || output.whole {
+        return read;
     }
+    failed(
+        "its answer has no end: it is too long, or a program that the hook left behind holds it open",
+    )
 }
 
 fn spoken(answer: &Value) -> Said {
@@ -84,13 +83,11 @@ fn spoken(answer: &Value) -> Said {
     let changes = |of: Option<&Value>| {
         of.and_then(|of| of.get("updatedInput")).is_some_and(|input| !input.is_null())
     };
-    match said.0 {
-        HookSaid::Deny => said,
-        _ if changes(Some(answer)) || changes(answer.get("hookSpecificOutput")) => {
-            failed("it would change the input, and only what was judged may run")
-        }
-        _ => said,
+    let alters = changes(Some(answer)) || changes(answer.get("hookSpecificOutput"));
+    if alters && said.0 != HookSaid::Deny {
+        return failed("it would change the input, and only what was judged may run");
     }
+    said
 }
 
 fn by_decision(output: &Value) -> Said {
