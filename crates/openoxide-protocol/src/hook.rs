@@ -22,6 +22,20 @@ pub enum HookSaid {
     Failed,
 }
 
+impl HookSaid {
+    /// Returns its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// The answer of one hook, with its grounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookAnswer {

@@ -115,6 +115,8 @@ fn what_a_hook_said_is_written_down_also_where_a_rule_decided() {
     let reason = record["hooks"][0]["reason"].as_str().unwrap();
     assert!(reason.starts_with("it ended with status 1: password="), "{reason}");
     assert!(!log.contains("hunter2"), "{log}");
+    let shown = stdout(&world.run(&["audit", "log"], b""));
+    assert!(shown.contains("hook echo: failed: it ended with status 1: password="), "{shown}");
 }
 
 #[test]
