@@ -7,6 +7,8 @@
 mod answer;
 mod process;
 
+use std::{collections::HashMap, sync::Arc};
+
 use openoxide_permission::Hook;
 use openoxide_protocol::{AbsPath, Facts, HookAnswer, HookSaid, PermissionMode, SCHEMA};
 use serde_json::{Value, json};
@@ -72,35 +74,30 @@ pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
     if hooks.is_empty() {
         return Vec::new();
     }
-    if std::env::var_os(INSIDE).is_some() {
-        let failed = |hook: &&Hook| {
-            hook.answered(HookSaid::Failed, "a hook's own calls ask no hooks".to_owned())
-        };
-        return hooks.iter().map(failed).collect();
-    }
-    let payload: std::sync::Arc<[u8]> = call.payload().to_string().into_bytes().into();
+    let (mut heard, lost) = match std::env::var_os(INSIDE) {
+        None => (run_all(&hooks, call).await, "it was not run to its end"),
+        Some(_) => (HashMap::new(), "a hook's own calls ask no hooks"),
+    };
+    let answer = |(at, hook): (usize, &&Hook)| {
+        let (said, reason) = heard.remove(&at).unwrap_or((HookSaid::Failed, lost.to_owned()));
+        hook.answered(said, reason)
+    };
+    hooks.iter().enumerate().map(answer).collect()
+}
+
+/// Runs hooks side by side; returns what each has said, under its number.
+async fn run_all(hooks: &[&Hook], call: &HookCall<'_>) -> HashMap<usize, answer::Said> {
+    let payload: Arc<[u8]> = call.payload().to_string().into_bytes().into();
     let mut running = JoinSet::new();
     for (at, hook) in hooks.iter().enumerate() {
-        let start = Start::new(hook, call.cwd, call.project);
-        let payload = std::sync::Arc::clone(&payload);
-        running.spawn(async move { (at, process::run(start, &payload).await) });
+        let (start, payload) = (Start::new(hook, call.cwd, call.project), Arc::clone(&payload));
+        running.spawn(async move { (at, answer::read(&process::run(start, &payload).await)) });
     }
-    let mut said: Vec<_> = hooks.iter().map(|_| None).collect();
+    let mut heard = HashMap::new();
     while let Some(ended) = running.join_next().await {
-        if let Ok((at, end)) = ended
-            && let Some(place) = said.get_mut(at)
-        {
-            *place = Some(answer::read(&end));
-        }
+        heard.extend(ended.ok());
     }
-    let lost = || (HookSaid::Failed, "it was not run to its end".to_owned());
-    let answers = hooks.iter().zip(said);
-    answers
-        .map(|(hook, said)| {
-            let (said, reason) = said.unwrap_or_else(lost);
-            hook.answered(said, reason)
-        })
-        .collect()
+    heard
 }
 
 #[cfg(test)]

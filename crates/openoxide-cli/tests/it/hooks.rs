@@ -221,6 +221,16 @@ fn a_wrong_hook_is_an_error_with_its_place_and_allows_nothing() {
     assert_eq!(decision(&world, "touch a"), "ask");
 }
 
+#[test]
+fn hooks_of_another_program_are_left_to_it_and_that_is_said() {
+    let world = World::new();
+    let text = r#"{"permissions":{"allow":["Bash(touch *)"]},"hooks":{"PreToolUse":[]}}"#;
+    let settings = world.file("settings.json", text);
+    let output = world.run(&["check", "--policy", &settings, "-c", "touch a"], b"");
+    assert_eq!(code(&output), 0);
+    assert!(stderr(&output).contains("`hooks` are left out"), "{}", stderr(&output));
+}
+
 /// Returns the block of a document that is written in this language.
 fn block<'a>(document: &'a str, language: &str) -> &'a str {
     let (_, behind) = document.split_once(&format!("```{language}\n")).unwrap();

@@ -16,7 +16,8 @@ const BLOCKED: i32 = 2;
 /// No reason is longer, in characters.
 const LONGEST_REASON: usize = 1000;
 
-type Said = (HookSaid, String);
+/// What was said, and why.
+pub(super) type Said = (HookSaid, String);
 
 /// Returns what a hook said, and why.
 pub(super) fn read(end: &End) -> Said {
