@@ -47,9 +47,9 @@ pub(crate) enum When {
 pub(crate) enum Verb {
     /// Decide, ask if need be, and run a command.
     Run(RunArgs),
-    /// Decide only; nothing runs.
+    /// Decide only; nothing runs, no hook either: what it says is the policy's own answer.
     Check(CheckArgs),
-    /// Say why: every layer, rule, file and line that spoke, and why the others lost.
+    /// Say why: every layer, rule, file and line that spoke, why the others lost, and which hooks would be asked first.
     Explain(CallArgs),
     /// Answer one tool call of an agent: its payload on standard input, its answer on standard output.
     Hook {

@@ -76,7 +76,8 @@ fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> P
         layer.rules.retain(|rule: &Rule| rule.effect != Effect::Allow);
         layer.mode = None;
     }
-    PolicyFile { layer, managed: Managed::default(), problems: problems(faults), notes }
+    let (managed, problems) = (Managed::default(), problems(faults));
+    PolicyFile { layer, hooks: Vec::new(), managed, problems, notes }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

@@ -40,6 +40,7 @@ fn rule(access: &Access, why: Why) -> Option<String> {
         | Why::Carried
         | Why::Harmless
         | Why::Inside
+        | Why::Hook
         | Why::Mode(_) => return None,
     }
     match access {

@@ -6,7 +6,7 @@ use openoxide_protocol::{
 };
 
 use crate::{
-    always,
+    always, hook,
     index::{MAX_LAYERS, Ranks, Subject},
     layer::{LayerKind, Ruling},
     outcome::{Outcome, Why},
@@ -35,7 +35,17 @@ pub struct Context<'a> {
 ///
 /// An operation without any access does nothing, and is allowed.
 pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Decision {
-    let outcomes: Vec<_> = each(policy, context, facts).collect();
+    evaluate_lifted(policy, context, facts, None)
+}
+
+/// As [`evaluate`], where a hook of this layer has said that nobody need be asked.
+pub(crate) fn evaluate_lifted(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    facts: &Facts,
+    hook: Option<LayerKind>,
+) -> Decision {
+    let outcomes: Vec<_> = each(policy, context, facts, hook).collect();
     let parts: Vec<_> = facts
         .accesses
         .iter()
@@ -67,7 +77,7 @@ pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> D
 /// Returns the effect on an operation alone. It allocates nothing.
 #[must_use]
 pub fn effect(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> Effect {
-    let accesses = each(policy, context, facts).map(|outcome| outcome.effect);
+    let accesses = each(policy, context, facts, None).map(|outcome| outcome.effect);
     let effect = accesses.max().unwrap_or(Effect::Allow);
     let floor =
         escalation(&facts.findings, context.mode).map(|_| after_mode(Effect::Ask, context.mode));
@@ -81,10 +91,11 @@ fn each<'a>(
     policy: &'a PolicyStack,
     context: &'a Context<'a>,
     facts: &'a Facts,
+    hook: Option<LayerKind>,
 ) -> impl Iterator<Item = Outcome> + 'a {
     let mut anywhere = false;
     facts.accesses.iter().map(move |access| {
-        let outcome = decide(policy, context, access);
+        let outcome = decide_lifted(policy, context, access, hook);
         match access {
             Access::Exec(_) => anywhere = allows_everything(&outcome),
             Access::Edit(path)
@@ -149,7 +160,7 @@ fn escalation(findings: &[Finding], mode: PermissionMode) -> Option<&Finding> {
 }
 
 /// What would be asked is denied where nobody may be asked.
-const fn after_mode(effect: Effect, mode: PermissionMode) -> Effect {
+pub(crate) const fn after_mode(effect: Effect, mode: PermissionMode) -> Effect {
     match (effect, mode) {
         (Effect::Ask, PermissionMode::DontAsk) => Effect::Deny,
         (effect, _) => effect,
@@ -160,6 +171,16 @@ const fn after_mode(effect: Effect, mode: PermissionMode) -> Effect {
 /// that are only partly known.
 #[must_use]
 pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> Outcome {
+    decide_lifted(policy, context, access, None)
+}
+
+/// A hook's allow comes behind the rules and the mode, which may deny, and before the safety floor, which may ask all the same.
+fn decide_lifted(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    access: &Access,
+    hook: Option<LayerKind>,
+) -> Outcome {
     let outcome = match access {
         Access::Exec(exec) => {
             let bytes = exec.argv.as_bytes();
@@ -179,10 +200,10 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
             match &exec.plain {
                 _ if known => outcome,
                 Some(plain) => {
-                    let outcome = held_back(policy, subject.bytes, outcome);
-                    held_back(policy, plain.as_bytes(), outcome)
+                    let outcome = held_back(policy, subject.bytes, outcome, hook);
+                    held_back(policy, plain.as_bytes(), outcome, hook)
                 }
-                None => held_back(policy, subject.bytes, outcome),
+                None => held_back(policy, subject.bytes, outcome, hook),
             }
         }
         Access::Read(path) => by_path(policy, context, path, Space::Read),
@@ -203,6 +224,10 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
         Access::Opaque { .. } => not_understood(policy),
     };
     let outcome = in_mode(policy, context, access, outcome);
+    let outcome = match hook {
+        Some(layer) => hook::lift(layer, access, outcome),
+        None => outcome,
+    };
     let outcome = above_the_floor(context.mode, access, outcome);
     match after_mode(outcome.effect, context.mode) {
         effect if effect == outcome.effect => outcome,
@@ -224,16 +249,26 @@ fn by_rule_or(ruling: Option<Ruling>, default: (Effect, Why)) -> Outcome {
     }
 }
 
+/// Returns what holds back more. Between two rules that ask, one that only a person answers counts, and then the more precedent.
+fn stricter(found: Ruling, outcome: Outcome) -> Outcome {
+    let outranks = |ruling: Ruling| {
+        ruling.human && !found.human || ruling.human == found.human && ruling.layer < found.layer
+    };
+    let stays = outcome.effect == found.effect && outcome.ruling.is_some_and(outranks);
+    if found.effect == Effect::Allow || found.effect < outcome.effect || stays {
+        return outcome;
+    }
+    Outcome { effect: found.effect, ruling: Some(found), why: Why::Rule }
+}
+
 /// A rule that holds a program back holds it back in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
 /// does not: `./ls` is not `ls`.
 #[inline]
 fn by_base_name(policy: &PolicyStack, subject: Subject<'_>, outcome: Outcome) -> Outcome {
     let Some(bytes) = base_name(subject.bytes) else { return outcome };
     match ruling(policy, Subject { bytes, ..subject }) {
-        Some(found) if found.effect > Effect::Allow && found.effect >= outcome.effect => {
-            Outcome { effect: found.effect, ruling: Some(found), why: Why::Rule }
-        }
-        _ => outcome,
+        Some(found) => stricter(found, outcome),
+        None => outcome,
     }
 }
 
@@ -242,10 +277,8 @@ fn by_plain_spelling(policy: &PolicyStack, plain: &Words, outcome: Outcome) -> O
     let subject =
         Subject { space: Space::Exec, bytes: plain.as_bytes(), has_many: plain.has_many() };
     let outcome = match ruling(policy, subject) {
-        Some(found) if found.effect > Effect::Allow && found.effect >= outcome.effect => {
-            Outcome { effect: found.effect, ruling: Some(found), why: Why::Rule }
-        }
-        _ => outcome,
+        Some(found) => stricter(found, outcome),
+        None => outcome,
     };
     by_base_name(policy, subject, outcome)
 }
@@ -277,12 +310,20 @@ fn by_host(policy: &PolicyStack, touch: Touch, bytes: &[u8]) -> Outcome {
 /// What a program touches that no rule speaks of: whether the program may run is asked of the program.
 const CARRIED: Outcome = Outcome { effect: Effect::Allow, ruling: None, why: Why::Carried };
 
-/// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant.
-fn held_back(policy: &PolicyStack, argv: &[u8], outcome: Outcome) -> Outcome {
+/// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant. What is asked
+/// about anyway needs no such look, unless a hook would save the question.
+fn held_back(
+    policy: &PolicyStack,
+    argv: &[u8],
+    outcome: Outcome,
+    hook: Option<LayerKind>,
+) -> Outcome {
+    let may_pass =
+        outcome.effect == Effect::Allow || outcome.effect == Effect::Ask && hook.is_some();
     let possible = possible::strictest(policy, argv)
         .max(base_name(argv).and_then(|argv| possible::strictest(policy, argv)));
     match possible {
-        Some(effect) if outcome.effect == Effect::Allow => {
+        Some(effect) if may_pass => {
             Outcome { effect: Effect::Ask, ruling: outcome.ruling, why: Why::Possible(effect) }
         }
         _ => outcome,
@@ -305,23 +346,28 @@ fn by_path(
 ) -> Outcome {
     let inside = is_inside(context.roots, path);
     let one = |spelling: &AbsPath| {
+        let by_default = |effect, why| Outcome { effect, ruling: None, why };
         let default = match (space, inside) {
-            (Space::Read | Space::External, true) => (Effect::Allow, Why::Inside),
+            (Space::Read | Space::External, true) => by_default(Effect::Allow, Why::Inside),
             (Space::Read, false) => outside(policy, spelling, context),
-            (Space::Edit, true) if path.touch == Touch::Program => (CARRIED.effect, CARRIED.why),
-            _ => (Effect::Ask, if inside { Why::NoRule } else { Why::Outside }),
+            (Space::Edit, true) if path.touch == Touch::Program => CARRIED,
+            (_, true) => by_default(Effect::Ask, Why::NoRule),
+            (_, false) => by_default(Effect::Ask, Why::Outside),
         };
         let ruling = path_ruling(policy, context, spelling, space);
         // What the built-in rules say of secrets is about what is in them, not about their names.
         let ruling = ruling
             .filter(|ruling| path.touch != Touch::Names || ruling.layer != LayerKind::Default);
-        by_rule_or(ruling.filter(|ruling| inside || !reaches_too_far(*ruling, space)), default)
+        let ruling = ruling.filter(|ruling| inside || !reaches_too_far(*ruling, space));
+        ruling.map_or(default, |found| by_rule_or(Some(found), (default.effect, default.why)))
     };
     let written = one(&path.path);
     match path.resolved.as_ref().map(one) {
         Some(resolved) if resolved.effect > written.effect => resolved,
         // Between two that ask, the one that a person wants to ask counts: a mode does not answer it.
-        Some(resolved) if resolved.effect == written.effect && spoken(&resolved) => resolved,
+        Some(resolved) if resolved.effect == written.effect && outspeaks(&resolved, &written) => {
+            resolved
+        }
         _ => written,
     }
 }
@@ -332,12 +378,12 @@ const fn reaches_too_far(ruling: Ruling, space: Space) -> bool {
     matches!((ruling.effect, space), (Effect::Allow, Space::Edit)) && ruling.bare
 }
 
-/// A read outside the project is as free as `external_directory` says.
-fn outside(policy: &PolicyStack, path: &AbsPath, context: &Context<'_>) -> (Effect, Why) {
-    match path_ruling(policy, context, path, Space::External) {
-        Some(ruling) => (ruling.effect, Why::Outside),
-        None => (Effect::Ask, Why::Outside),
-    }
+/// A read outside the project is as free as `external_directory` says. A rule that asks stays known: a person may have to answer it.
+fn outside(policy: &PolicyStack, path: &AbsPath, context: &Context<'_>) -> Outcome {
+    let ruling = path_ruling(policy, context, path, Space::External);
+    let effect = ruling.map_or(Effect::Ask, |ruling| ruling.effect);
+    let ruling = ruling.filter(|ruling| ruling.effect == Effect::Ask);
+    Outcome { effect, ruling, why: Why::Outside }
 }
 
 fn path_ruling(
@@ -422,6 +468,14 @@ fn changes(access: &Access, outcome: &Outcome) -> bool {
         | Access::DoomLoop { .. }
         | Access::ExternalDirectory(_) => false,
     }
+}
+
+/// Says whether of two spellings that ask this one speaks: a person's rule does, unless the other is more binding.
+fn outspeaks(outcome: &Outcome, other: &Outcome) -> bool {
+    let binds = |one: &Outcome| {
+        one.ruling.is_some_and(|ruling| ruling.human || ruling.layer == LayerKind::Managed)
+    };
+    (spoken(outcome) || binds(outcome)) && (is_for_a_person(outcome) || !binds(other))
 }
 
 /// Says whether a rule that only a person answers has decided.

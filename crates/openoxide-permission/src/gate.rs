@@ -9,15 +9,11 @@ use std::sync::Arc;
 
 use openoxide_protocol::{
     AbsPath, ApprovalId, ApprovalRequest, ApprovalResponse, Decision, Digest, Effect, Facts,
-    Finding, FindingKind, GrantScope, Obligation, Operation, PermissionMode, Presentation,
-    Resolution, ResolutionKind, SCHEMA, SessionId,
+    Finding, FindingKind, GrantScope, HookAnswer, Obligation, Operation, PermissionMode,
+    Presentation, Resolution, ResolutionKind, SCHEMA, SessionId,
 };
 
-use crate::{
-    evaluate::{Context, evaluate},
-    grant::Grants,
-    stack::PolicyStack,
-};
+use crate::{evaluate::Context, grant::Grants, hook::after_hooks, stack::PolicyStack};
 use pending::Pending;
 
 /// What the gate is asked.
@@ -39,6 +35,8 @@ pub struct Question {
     pub group: Option<String>,
     /// Whether only a yes to this very request counts.
     pub explicit_yes_required: bool,
+    /// What the hooks said of it; they were asked first.
+    pub hooks: Vec<HookAnswer>,
 }
 
 /// The gate's answer to a question.
@@ -197,7 +195,7 @@ impl PermissionGate {
 
     fn evaluate(&self, question: &Question) -> Decision {
         let context = self.context(question);
-        let decision = evaluate(&self.policy, &context, &question.facts);
+        let decision = after_hooks(&self.policy, &context, &question.facts, &question.hooks);
         if decision.effect == Effect::Ask && self.is_granted(question, &decision, &context) {
             let reason = "it was granted in this session".to_owned();
             return Decision { effect: Effect::Allow, reason, rule: None, ..decision };

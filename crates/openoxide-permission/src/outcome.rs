@@ -23,6 +23,8 @@ pub enum Why {
     Carried,
     /// It was not understood.
     Opaque,
+    /// A hook said that nobody need be asked.
+    Hook,
     /// The mode decided.
     Mode(PermissionMode),
     /// It usually holds secrets.

@@ -39,6 +39,7 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
         (Why::Outside, _) => format!("`{what}` lies outside the project"),
         (Why::Carried, _) => format!("`{what}` is touched by a program that is judged by itself"),
         (Why::Opaque, _) => format!("`{what}` was not understood"),
+        (Why::Hook, _) => format!("`{what}` {verb} by a hook"),
         (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
         (Why::Secret, _) => format!("`{what}` usually holds secrets"),
         (Why::ForAPerson, _) => format!("`{what}` would answer in a person's place"),

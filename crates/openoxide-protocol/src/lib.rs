@@ -18,6 +18,7 @@ mod approval;
 mod decision;
 mod event;
 mod finding;
+mod hook;
 mod id;
 mod mode;
 mod operation;
@@ -32,6 +33,7 @@ pub use approval::{
 pub use decision::{Decision, Effect, Lost, Obligation, Part, RuleRef};
 pub use event::Event;
 pub use finding::{Finding, FindingKind, Span};
+pub use hook::{HookAnswer, HookSaid};
 pub use id::{ApprovalId, CallId, SessionId};
 pub use mode::PermissionMode;
 pub use operation::{Action, Digest, Facts, Operation, Principal};

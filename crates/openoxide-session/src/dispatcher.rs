@@ -189,6 +189,7 @@ mod tests {
             title: title(&operation),
             group: None,
             explicit_yes_required: false,
+            hooks: Vec::new(),
             operation,
         }
     }

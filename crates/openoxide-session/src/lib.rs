@@ -8,7 +8,9 @@
 mod address;
 mod digest;
 mod dispatcher;
+mod environment;
 mod facts;
+mod hooks;
 mod ids;
 mod patterns;
 mod present;
@@ -19,6 +21,8 @@ mod settings;
 
 pub use digest::digest;
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
+pub use environment::without_steering;
 pub use facts::{Place, facts, facts_of, facts_of_question};
+pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};
 pub use present::{present, title, title_of};

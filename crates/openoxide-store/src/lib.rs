@@ -9,6 +9,7 @@ mod cache;
 mod file;
 mod format;
 mod grants;
+mod hook_trust;
 mod key;
 mod load;
 mod locations;

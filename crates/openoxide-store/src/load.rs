@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use openoxide_permission::{Anchors, Combining, Layer, LayerKind, PolicyStack, default_layer};
+use openoxide_permission::{
+    Anchors, Combining, Hook, Layer, LayerKind, PolicyStack, default_layer,
+};
 use openoxide_protocol::{AbsPath, Effect};
 
 use crate::{
     cache,
     file::{ReadError, is_open_to_others, is_roots_alone, read_text},
     grants::{self, Entry, GrantFile},
+    hook_trust,
     locations::{Environment, Source},
     policy_file::{Managed, Problem},
     trust::Trust,
@@ -24,6 +27,8 @@ pub struct Loaded {
     pub policy: PolicyStack,
     /// Its layers, the most precedent first; none when the policy came from the cache.
     pub layers: Vec<Layer>,
+    /// The hooks that count, in the order of the layers.
+    pub hooks: Vec<Hook>,
     /// Why nothing may be allowed: rules that ask or deny may be missing.
     pub doubt: Option<String>,
     /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
@@ -70,7 +75,8 @@ pub struct Broken {
 }
 
 /// Loads the files that are there and compiles them, together with the built-in layer. The compiled policy is taken from
-/// the cache when no file has changed since, and put there when nothing is wrong.
+/// the cache when no file has changed since, and put there when nothing is wrong. A policy with hooks is read each time: beside the
+/// programs that it starts, that costs nothing, and no hook can be lost or change unseen.
 #[must_use]
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let key = cache::Key::of(sources, environment);
@@ -80,8 +86,8 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let loaded = load_fresh(sources, environment, &[]);
     let flawless = loaded.broken.is_empty() && loaded.notes.is_empty() && loaded.doubt.is_none();
     // A grant can be over before a file has changed.
-    let lasting = flawless && loaded.bounded.is_none();
-    if let (Some(key), true) = (&key, lasting && loaded.closed.is_none()) {
+    let plain = loaded.hooks.is_empty() && loaded.bounded.is_none() && loaded.closed.is_none();
+    if let (Some(key), true) = (&key, flawless && plain) {
         key.store(&loaded.policy);
     }
     loaded
@@ -91,6 +97,8 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
 struct Reading {
     /// Each with its project, if it lies in one.
     layers: Vec<(Option<AbsPath>, Layer)>,
+    /// Likewise.
+    hooks: Vec<(Option<AbsPath>, Hook)>,
     broken: Vec<Broken>,
     notes: Vec<String>,
     untrusted: Vec<Untrusted>,
@@ -179,6 +187,7 @@ impl Reading {
             self.managed = file.managed;
         }
         let project = (!source.may_loosen).then(|| source.base.clone());
+        self.hooks.extend(file.hooks.into_iter().map(|hook| (project.clone(), hook)));
         self.layers.push((project, file.layer));
     }
 
@@ -193,12 +202,15 @@ impl Reading {
         for project in projects {
             let own = |layer: &&mut (Option<AbsPath>, Layer)| layer.0.as_ref() == Some(&project);
             let layers = || self.layers.iter().filter(|layer| layer.0.as_ref() == Some(&project));
+            let hooks = self.hooks.iter().filter(|hook| hook.0.as_ref() == Some(&project));
+            let hooks = hooks.map(|(_, hook)| hook_trust::setting(hook, &project));
             let settings: Vec<String> =
-                layers().flat_map(|(_, layer)| loosening(layer, &project)).collect();
+                layers().flat_map(|(_, layer)| loosening(layer, &project)).chain(hooks).collect();
             if settings.is_empty() || trust.covers(&project, &settings) {
                 continue;
             }
             self.layers.iter_mut().filter(own).for_each(|(_, layer)| tighten(layer));
+            self.hooks.retain(|(of, _)| of.as_ref() != Some(&project));
             self.notes.push(unheeded(&project, settings.len()));
             self.untrusted.push(Untrusted { project, settings });
         }
@@ -210,6 +222,7 @@ impl Reading {
                 self.layers.iter_mut().filter(|(_, layer)| layer.kind != LayerKind::Managed);
             others.for_each(|(_, layer)| layer.rules.clear());
         }
+        let hooks = self.counting_hooks();
         let mut layers: Vec<Layer> = self.layers.into_iter().map(|(_, layer)| layer).collect();
         layers.push(default_layer());
         let policy = PolicyStack::compile(&layers).or_else(|error| {
@@ -224,7 +237,18 @@ impl Reading {
             .map(|bounded| Bounded { without: bars(bounded.without), ..bounded });
         let policy = bars(policy);
         let Self { broken, notes, untrusted, managed, doubt, closed, .. } = self;
-        Loaded { policy, layers, doubt, closed, broken, notes, untrusted, managed, bounded }
+        Loaded { policy, layers, hooks, doubt, closed, broken, notes, untrusted, managed, bounded }
+    }
+
+    /// Returns the hooks that an administrator leaves. Where no other rules count, other hooks allow nothing.
+    fn counting_hooks(&mut self) -> Vec<Hook> {
+        let managed = self.managed;
+        let mut hooks: Vec<Hook> = self.hooks.drain(..).map(|(_, hook)| hook).collect();
+        hooks.retain(|hook| hook.layer == LayerKind::Managed || !managed.allow_managed_hooks_only);
+        for hook in hooks.iter_mut().filter(|hook| hook.layer != LayerKind::Managed) {
+            hook.may_allow &= !managed.allow_managed_rules_only;
+        }
+        hooks
     }
 
     fn unreadable(&mut self, source: &Source, error: &ReadError) {
@@ -373,6 +397,54 @@ mod tests {
         assert_eq!(permitted(PermissionMode::AcceptEdits), PermissionMode::AcceptEdits);
         let elsewhere = disk.write("x.toml", text);
         assert_eq!(load_fresh(&[elsewhere], &Environment::default(), &[]).broken.len(), 1);
+    }
+
+    const HOOK: &str = "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"guard\"\n";
+
+    #[test]
+    fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
+        let disk = Disk::new();
+        let state = Some(disk.dir.path().join("state"));
+        let environment = Environment { state, ..Environment::default() };
+        let write = |text: &str| Source { may_loosen: false, ..disk.write("p.toml", text) };
+        let source = write(HOOK);
+        let loaded = load_fresh(std::slice::from_ref(&source), &environment, &[]);
+        assert_eq!(loaded.hooks, []);
+        let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
+        let expected = ["p.toml: hook pre_tool_use *, 30 s: \"guard\""];
+        assert_eq!(untrusted.settings, expected);
+        Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+        assert_eq!(load_fresh(&[source], &environment, &[]).hooks.len(), 1);
+        for other in [HOOK.replace("guard", "other"), format!("{HOOK}timeout = 9\n")] {
+            assert_eq!(load_fresh(&[write(&other)], &environment, &[]).hooks, []);
+        }
+    }
+
+    #[test]
+    fn an_administrator_takes_hooks_or_their_allows_away() {
+        let disk = Disk::new();
+        let count = |switch: &str| {
+            let text = format!("[managed]\n{switch} = true\n{HOOK}");
+            let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", &text) };
+            let user = disk.write("u.toml", HOOK);
+            let hooks = load_fresh(&[managed, user], &Environment::default(), &[]).hooks;
+            hooks.iter().map(|hook| (hook.layer, hook.may_allow)).collect::<Vec<_>>()
+        };
+        let (managed, other) = (LayerKind::Managed, LayerKind::Cli);
+        assert_eq!(count("disable_bypass_permissions"), [(managed, true), (other, true)]);
+        assert_eq!(count("allow_managed_hooks_only"), [(managed, true)]);
+        assert_eq!(count("allow_managed_rules_only"), [(managed, true), (other, false)]);
+    }
+
+    #[test]
+    fn a_policy_with_hooks_is_never_cached() {
+        let disk = Disk::new();
+        let source = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
+        std::thread::sleep(cache::SETTLED + std::time::Duration::from_millis(100));
+        for _ in 0..2 {
+            let loaded = load(std::slice::from_ref(&source), &disk.environment);
+            assert_eq!((loaded.hooks.len(), disk.cached()), (1, 0));
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The native policy file: TOML to rules, with every error at once.
 
+mod hooks;
+
 use std::ops::Range;
 
 use openoxide_permission::{
-    Anchors, Combining, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
+    Anchors, Combining, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
 };
 use openoxide_protocol::{Effect, PermissionMode};
 use toml::{
@@ -32,6 +34,8 @@ pub struct Problem {
 pub struct PolicyFile {
     /// Its rules. If there is any problem, the allows are gone.
     pub layer: Layer,
+    /// Its hooks. If there is any problem, they can only ask and deny.
+    pub hooks: Vec<Hook>,
     /// What only the managed file can say.
     pub managed: Managed,
     /// Everything that is wrong with it, in the order of the text.
@@ -55,8 +59,8 @@ pub struct Managed {
 #[must_use]
 pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let managed = kind == LayerKind::Managed;
-    let mut reader = Reader { text, anchors, managed, problems: Vec::new(), rules: Vec::new() };
+    let (problems, rules, hooks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut reader = Reader { text, anchors, kind, name, problems, rules, hooks };
     for error in errors {
         let span = error.span().unwrap_or(0..text.len());
         reader.problem(error.message().to_owned(), span, None, true);
@@ -74,8 +78,10 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
         rules,
         mode: settings.mode.filter(|_| !broken),
     };
+    let mut hooks = reader.hooks;
+    hooks.iter_mut().for_each(|hook| hook.may_allow &= !broken);
     let (managed, problems) = (settings.managed, reader.problems);
-    PolicyFile { layer, managed, problems, notes: Vec::new() }
+    PolicyFile { layer, hooks, managed, problems, notes: Vec::new() }
 }
 
 #[derive(Default)]
@@ -88,11 +94,12 @@ struct Settings {
 struct Reader<'a> {
     text: &'a str,
     anchors: Anchors<'a>,
-    /// Whether it is the managed file.
-    managed: bool,
+    kind: LayerKind,
+    name: &'a str,
     problems: Vec<Problem>,
     /// Each with where it stands.
     rules: Vec<(usize, Rule)>,
+    hooks: Vec<Hook>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -117,7 +124,7 @@ impl Reader<'_> {
                     DeValue::Table(table) => self.permissions(table, &mut settings),
                     _ => self.problem("`permissions` must be a table", value.span(), None, true),
                 },
-                "managed" if self.managed => match value.get_ref() {
+                "managed" if self.kind == LayerKind::Managed => match value.get_ref() {
                     DeValue::Table(table) => settings.managed = self.managed(table),
                     _ => self.problem("`managed` must be a table", value.span(), None, true),
                 },
@@ -125,7 +132,8 @@ impl Reader<'_> {
                     let message = "only the managed file can say what is `managed`";
                     self.problem(message, key.span(), None, true);
                 }
-                other => self.unknown_key(other, key.span(), &["mode", "permissions"]),
+                "hooks" => self.hooks(value),
+                other => self.unknown_key(other, key.span(), &["mode", "permissions", "hooks"]),
             }
         }
         settings

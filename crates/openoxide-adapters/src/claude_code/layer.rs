@@ -29,6 +29,7 @@ pub fn translate(
     let settings = Settings::read(text, file, anchors.base)?;
     let mut to = Translator { text, file, anchors, rules: vec![], faults: vec![], notes: vec![] };
     to.lists()?;
+    to.hooks()?;
     let mode = to.mode(&settings);
     if !settings.directories.is_empty() {
         to.notes.push(format!("{file}: `additionalDirectories` stay outside the project"));
@@ -64,6 +65,16 @@ impl Translator<'_> {
                 let text = item.as_string_lit().map(|literal| literal.value.as_ref());
                 self.rule(text.unwrap_or_default(), effect, span(item));
             }
+        }
+        Ok(())
+    }
+
+    /// Their hooks are run by the client itself. Nobody shall believe that ours asks them.
+    fn hooks(&mut self) -> Result<(), Vec<Fault>> {
+        let whole = object(self.text, Dialect::Strict).map_err(|fault| vec![fault])?;
+        if member(&whole, "hooks").is_some() {
+            let note = "`hooks` are left out: Claude Code itself runs them";
+            self.notes.push(format!("{}: {note}", self.file));
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::{
     commands::{call, check},
     exact::Exact,
     exit::Exit,
+    hooks,
     policy::World,
     report,
 };
@@ -31,8 +32,11 @@ pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
     let decision = evaluate(world.policy(&context, &facts), &context, &facts);
     let decision = explained(&world.loaded.layers, &context, decision);
     let text = match args.json {
-        true => check::in_json(&decision)?,
-        false => in_words(&decision, args, &world, global),
+        true => hooks::in_json(&check::in_json(&decision)?, &world, &operation.tool)?,
+        false => {
+            let hooks = hooks::in_words(&world, &operation.tool);
+            hooks + &in_words(&decision, args, &world, global)
+        }
     };
     Ok(report::data(text.as_bytes(), check::exit_of(decision.effect)))
 }

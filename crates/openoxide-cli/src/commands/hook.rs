@@ -9,12 +9,12 @@ use openoxide_adapters::{
     claude_code::{self, Call},
     tool,
 };
-use openoxide_permission::{Context, evaluate};
+use openoxide_permission::{Context, after_hooks};
 use openoxide_protocol::{AbsPath, PermissionMode};
-use openoxide_session::{Place, facts_of};
+use openoxide_session::{HookCall, Place, facts_of};
 use openoxide_store::{Environment, GrantFile, audit::Decided, load, project_root, sources};
 
-use crate::{bounded, exit::Exit, policy::roots, record};
+use crate::{bounded, exit::Exit, hooks, policy::roots, record};
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const LONGEST: u64 = 64 << 20;
@@ -76,13 +76,25 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
     let mode = loaded.policy.permitted(chosen.or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let facts = facts_of(&action, &call.tool, place);
+    let asked = HookCall {
+        session: &call.session,
+        call: &call.call,
+        tool: &call.tool,
+        input: &call.input,
+        cwd: &call.cwd,
+        project: &project,
+        mode,
+        facts: &facts,
+    };
+    let answers = hooks::ask(&loaded.hooks, &asked);
     let roots = roots(project.clone());
     let doubt = loaded.doubt.as_deref();
     let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
     let grants = GrantFile::of(environment, &project);
     let policy = bounded::policy(&loaded, &context, &facts, Some(&grants), true);
-    let decision = evaluate(policy, &context, &facts);
-    record::hook(environment, record::call(call, &action, Decided::new(&decision, mode)));
+    let decision = after_hooks(policy, &context, &facts, &answers);
+    let decided = Decided { hooks: answers, ..Decided::new(&decision, mode) };
+    record::hook(environment, record::call(call, &action, decided));
     claude_code::answer(call.event, &decision)
 }
 

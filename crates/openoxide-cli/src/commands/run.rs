@@ -11,12 +11,12 @@ use std::{
 use openoxide_adapters::quote;
 use openoxide_permission::{PermissionGate, Permit, Question, Refusal};
 use openoxide_protocol::{
-    Action, ApprovalRequest, ApprovalResponse, Effect, GrantScope, Operation,
+    Action, ApprovalRequest, ApprovalResponse, Effect, GrantScope, HookAnswer, Operation,
 };
 use openoxide_session::{
-    Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
+    Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title, without_steering,
 };
-use openoxide_store::{Environment, GrantFile};
+use openoxide_store::{Environment, GrantFile, audit::Decided};
 use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
 use serde_json::json;
 use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
@@ -26,6 +26,7 @@ use crate::{
     bounded, color,
     commands::{call, check, trust},
     exit::Exit,
+    hooks,
     policy::World,
     record::{self, Audit, Reviewed},
     report,
@@ -57,11 +58,12 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         return Ok(Exit::Usage);
     }
     let operation = task.operation(&world);
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
     let mode = world.mode;
-    let (asked, reviewed) = runtime.block_on(through_the_gate(world, operation.clone(), global));
-    let decided = record::asked(&asked, reviewed.as_ref(), mode);
+    let (asked, reviewed, hooks) =
+        runtime.block_on(through_the_gate(world, operation.clone(), global));
+    let decided = Decided { hooks, ..record::asked(&asked, reviewed.as_ref(), mode) };
     let number = audit.decided(&operation, decided, reviewed.map(|reviewed| reviewed.response));
     Ok(match asked {
         Asked::Granted(permit) => {
@@ -148,35 +150,9 @@ impl Task {
             }
         };
         command.current_dir(operation.cwd.as_str());
-        for (name, value) in std::env::vars_os() {
-            if steers_bash(name.as_encoded_bytes()) || runs_in_arithmetic(value.as_encoded_bytes())
-            {
-                command.env_remove(&name);
-            }
-        }
+        command.env_clear().envs(without_steering());
         command
     }
-}
-
-/// Variables that make bash run or read something else than the script says (bash(1)), and exported functions, which
-/// would stand in for programs.
-fn steers_bash(name: &[u8]) -> bool {
-    const NAMES: &[&[u8]] = &[
-        b"BASH_ENV",
-        b"ENV",
-        b"SHELLOPTS",
-        b"BASHOPTS",
-        b"CDPATH",
-        b"GLOBIGNORE",
-        b"PS4",
-        b"PROMPT_COMMAND",
-    ];
-    NAMES.contains(&name) || name.starts_with(b"BASH_FUNC_")
-}
-
-/// Says whether a value would run something where a script uses its variable as a number: `a[$(x)]`.
-fn runs_in_arithmetic(value: &[u8]) -> bool {
-    value.contains(&b'[') && (value.contains(&b'`') || value.windows(2).any(|two| two == b"$("))
 }
 
 /// A program that a signal ended has, for shells, the status 128 and its number.
@@ -189,15 +165,18 @@ async fn through_the_gate(
     world: World,
     operation: Operation,
     global: Global,
-) -> (Asked, Option<Reviewed>) {
+) -> (Asked, Option<Reviewed>, Vec<HookAnswer>) {
+    let facts = facts(&operation, world.home.as_ref());
+    let hooks = hooks::ask_about(&world, &operation, &facts).await;
     let question = Question {
-        facts: facts(&operation, world.home.as_ref()),
+        facts,
         digest: digest(&operation),
         id: new_approval_id(),
         presentation: present(&operation),
         title: title(&operation),
         group: None,
         explicit_yes_required: false,
+        hooks: hooks.clone(),
         operation,
     };
     let grants = world.grants.as_ref();
@@ -213,7 +192,7 @@ async fn through_the_gate(
         asked
     };
     let (_, reviewed, asked) = tokio::join!(dispatcher.run(), answers, check);
-    (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed)
+    (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed, hooks)
 }
 
 /// Asks the person at the terminal, question by question. Without a terminal the questions are dropped, which says that
@@ -319,18 +298,4 @@ fn unanswerable(request: &ApprovalRequest, args: &RunArgs) -> Exit {
         report::say(&format!("openoxide: or allow it for good in a policy: {rules}"));
     }
     Exit::Ask
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_steers_bash_is_left_behind() {
-        for name in ["BASH_ENV", "BASH_FUNC_ls%%", "SHELLOPTS"] {
-            assert!(steers_bash(name.as_bytes()), "{name}");
-        }
-        assert!(!steers_bash(b"PATH"));
-        assert!(runs_in_arithmetic(b"a[$(x)]") && !runs_in_arithmetic(b"/usr/bin:$HOME"));
-    }
 }

@@ -44,6 +44,7 @@ fn policy() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
+            "hooks": hooks(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
             "permissions": {
                 "type": "object",
@@ -71,6 +72,25 @@ fn policy() -> Value {
                         },
                     },
                 },
+            },
+        },
+    })
+}
+
+fn hooks() -> Value {
+    let words = json!({ "type": "array", "minItems": 1, "items": { "type": "string" } });
+    json!({
+        "type": "array",
+        "maxItems": 32,
+        "items": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["event", "command"],
+            "properties": {
+                "event": { "enum": ["pre_tool_use", "PreToolUse"] },
+                "matcher": { "type": "string", "examples": ["Bash", "Edit|Write", "mcp__github__*"] },
+                "command": { "oneOf": [{ "type": "string", "minLength": 1 }, words] },
+                "timeout": { "type": "integer", "minimum": 1, "maximum": 300, "default": 30 },
             },
         },
     })

@@ -46,6 +46,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox"]),
     ("toml", &["shell", "store"]),
     ("toml_edit", &["store"]),
+    ("rustix", &["sandbox", "session"]),
     ("sha2", &["session", "store"]),
     ("hmac", &["store"]),
     ("rable", &["shell"]),

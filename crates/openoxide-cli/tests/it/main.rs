@@ -15,6 +15,8 @@ mod guide;
 #[cfg(test)]
 mod hook;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod layers;

@@ -59,6 +59,7 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
         title: text,
         group: None,
         explicit_yes_required: false,
+        hooks: Vec::new(),
     }
 }
 
@@ -247,4 +248,33 @@ fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
     }
     let mut gate = PermissionGate::new(policy, PermissionMode::DontAsk, vec![root]);
     assert!(matches!(gate.check(run(1, "deploy now")), Step::Refuse(Refusal::Denied(_))));
+}
+
+#[test]
+fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
+    let said = |number, said| {
+        let question = run(number, "npm install");
+        let hook = openoxide_protocol::RuleRef {
+            layer: "user".into(),
+            file: None,
+            line: None,
+            text: "hook guard".into(),
+            reason: None,
+        };
+        let answer = HookAnswer { hook, said, reason: String::new() };
+        Question { hooks: vec![answer], ..question }
+    };
+    use openoxide_protocol::HookSaid::{Allow, Ask, Deny};
+    let mut gate = gate(&[]);
+    asked(gate.check(said(1, Ask)));
+    let request = asked(gate.check(run(2, "npm install")));
+    assert_eq!(gate.answer(request.id, &PROJECT).unwrap().len(), 1, "the hook's question waits on");
+    assert!(proceeds(&gate.check(run(3, "npm install"))));
+    let request = asked(gate.check(said(4, Ask)));
+    assert!(request.explicit_yes_required && request.decision.always.is_empty());
+    drop(gate.answer(request.id, &SESSION).unwrap());
+    asked(gate.check(said(5, Ask)));
+    assert!(matches!(gate.check(said(6, Deny)), Step::Refuse(Refusal::Denied(_))));
+    let mut gate = self::gate(&[]);
+    assert!(proceeds(&gate.check(said(1, Allow))));
 }

@@ -44,7 +44,11 @@ impl Walk<'_> {
     /// Says whether nothing but what is visible can run when these pieces are read as arithmetic.
     pub(super) fn is_plain_arithmetic(&self, pieces: &[Piece<'_>]) -> bool {
         let any_text = self.seen.taints_any() || self.known.taints_any();
-        if any_text && pieces.len() > 1 && has_partial_names(&joined(pieces)) {
+        // A name can be written in pieces: `HO\ME`.
+        let whole = (pieces.len() > 1).then(|| joined(pieces));
+        if whole
+            .is_some_and(|text| any_text && has_partial_names(&text) || !self.is_plain_text(&text))
+        {
             return false;
         }
         pieces.iter().all(|piece| match piece {

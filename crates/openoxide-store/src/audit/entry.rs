@@ -3,7 +3,9 @@
 //! These shapes stand here and not in the protocol because they are those of a file, which this module alone writes and
 //! reads. What they are made of (effects, modes, rules, choices) are the protocol's nouns.
 
-use openoxide_protocol::{Access, Decision, Effect, PermissionMode, ReviewDecision, RuleRef};
+use openoxide_protocol::{
+    Access, Decision, Effect, HookAnswer, PermissionMode, ReviewDecision, RuleRef,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -76,6 +78,9 @@ pub struct Decided {
     /// How many more accesses there were.
     #[serde(skip_serializing_if = "is_none")]
     pub left_out: usize,
+    /// What the hooks said, in their order; they were asked first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookAnswer>,
     /// The codes of what the analysis noticed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,

@@ -1,6 +1,6 @@
 //! One record of the audit, for a person.
 
-use openoxide_protocol::{Effect, ReviewDecision, RuleRef};
+use openoxide_protocol::{Effect, HookAnswer, HookSaid, ReviewDecision, RuleRef};
 use openoxide_store::audit::{Decided, Entry, Outcome, Record};
 use openoxide_tui::{Lines, visible};
 
@@ -19,10 +19,25 @@ pub(super) fn row(record: &Record, colored: bool) -> String {
     let (answer, code, rest) = cells(&record.entry);
     let answer = paint(colored, code, &format!("{answer:<ANSWER$}"));
     let (what, grounds) = (rest.0.trim_end(), paint(colored, "2", &rest.1));
+    let hooks: String = hooks(&record.entry)
+        .map(|hook| format!("{:29}{}\n", "", paint(colored, "2", &hook)))
+        .collect();
     match rest.1.is_empty() {
-        true => format!("{start}{answer}  {what}\n"),
-        false => format!("{start}{answer}  {what}\n{:29}{grounds}\n", ""),
+        true => format!("{start}{answer}  {what}\n{hooks}"),
+        false => format!("{start}{answer}  {what}\n{:29}{grounds}\n{hooks}", ""),
     }
+}
+
+/// Returns what each hook said that said anything.
+fn hooks(entry: &Entry) -> impl Iterator<Item = String> {
+    let decided = if let Entry::Decision(decided) = entry { Some(decided) } else { None };
+    let answers = decided.into_iter().flat_map(|decided| &decided.hooks);
+    answers.filter(|answer| answer.said != HookSaid::Pass).map(
+        |HookAnswer { hook, said, reason }| {
+            let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            visible(&format!("{}: {}{why}", hook.text, said.as_str()), Lines::One)
+        },
+    )
 }
 
 /// Returns the answer, its colour, what it was about, and its grounds.

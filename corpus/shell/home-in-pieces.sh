@@ -1,0 +1,2 @@
+case q in q) HOME='a[$(2)]'&&[[ HO\ME -eq 2 ]]
+;; esac

@@ -1,0 +1,89 @@
+//! Hooks: asking them about a call, and saying which would be asked.
+
+use openoxide_permission::Hook;
+use openoxide_protocol::{Facts, HookAnswer, HookSaid, Operation};
+use openoxide_session::{HookCall, ask_hooks};
+use openoxide_tui::{Lines, visible};
+use serde_json::{Value, json};
+
+use crate::policy::World;
+
+/// Asks the hooks that a call concerns, and waits for them.
+pub(crate) fn ask(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
+    let concerned = || hooks.iter().filter(|hook| hook.concerns(call.tool));
+    if concerned().next().is_none() {
+        return Vec::new();
+    }
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(ask_hooks(hooks, call)),
+        Err(error) => {
+            let failed =
+                |hook: &Hook| hook.answered(HookSaid::Failed, format!("no runtime: {error}"));
+            concerned().map(failed).collect()
+        }
+    }
+}
+
+/// Asks the hooks about a person's own call.
+pub(crate) async fn ask_about(
+    world: &World,
+    operation: &Operation,
+    facts: &Facts,
+) -> Vec<HookAnswer> {
+    let call = HookCall {
+        session: &operation.session.to_string(),
+        call: &operation.call.0,
+        tool: &operation.tool,
+        input: &operation.input,
+        cwd: &operation.cwd,
+        project: world.roots.first().unwrap_or(&world.cwd),
+        mode: world.mode,
+        facts,
+    };
+    ask_hooks(&world.loaded.hooks, &call).await
+}
+
+fn concerned<'a>(world: &'a World, tool: &'a str) -> impl Iterator<Item = &'a Hook> {
+    world.loaded.hooks.iter().filter(move |hook| hook.concerns(tool))
+}
+
+/// Says in words which hooks would be asked about a tool, a line each.
+pub(crate) fn in_words(world: &World, tool: &str) -> String {
+    let line = |text: String| visible(&text, Lines::One);
+    let hook = |hook: &Hook| {
+        let place = format!("{}, {}:{}", hook.layer.as_str(), hook.file, hook.line);
+        let only = if hook.may_allow { "" } else { "; it can only ask and deny" };
+        format!("  {} ({}){only}\n", line(hook.command.to_string()), line(place))
+    };
+    let hooks: String = concerned(world, tool).map(hook).collect();
+    match hooks.is_empty() {
+        true => hooks,
+        false => format!("hooks would be asked first; `explain` does not run them:\n{hooks}\n"),
+    }
+}
+
+/// Adds to an answer in JSON which hooks would be asked about a tool.
+pub(crate) fn in_json(answer: &str, world: &World, tool: &str) -> Result<String, String> {
+    let hooks: Vec<Value> = concerned(world, tool)
+        .map(|hook| {
+            json!({
+                "layer": hook.layer.as_str(),
+                "file": hook.file,
+                "line": hook.line,
+                "event": hook.event.as_str(),
+                "matcher": hook.matcher.to_string(),
+                "command": hook.command.to_string(),
+                "timeout": hook.timeout.as_secs(),
+                "may_allow": hook.may_allow,
+            })
+        })
+        .collect();
+    if hooks.is_empty() {
+        return Ok(answer.to_owned());
+    }
+    let mut value: Value = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("hooks".to_owned(), Value::Array(hooks));
+    }
+    Ok(format!("{value}\n"))
+}

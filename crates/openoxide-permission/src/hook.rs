@@ -1,0 +1,222 @@
+//! Hooks: programs that have their say before any rule (DECISIONS 4), and what becomes of it.
+//!
+//! How they are run is no matter of this crate: it knows what a hook is, and what its answer does to a decision. The strictest
+//! answer counts: deny over ask over allow over nothing. A deny is final. An ask is a question to a person, whatever the rules
+//! allow. An allow saves a question, and nothing else: what is denied stays denied, and what the safety floor, a rule that
+//! only a person answers, or what is not understood asks about is asked.
+
+mod matcher;
+
+use std::time::Duration;
+
+use openoxide_protocol::{
+    Access, Decision, Effect, Facts, HookAnswer, HookSaid, Obligation, RuleRef,
+};
+
+use crate::{
+    evaluate::{Context, after_mode, evaluate, evaluate_lifted},
+    layer::LayerKind,
+    outcome::{Outcome, Why},
+    stack::PolicyStack,
+};
+pub use matcher::Matcher;
+
+/// When a hook is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEvent {
+    /// Before a tool runs.
+    PreToolUse,
+}
+
+impl HookEvent {
+    /// Returns the word that policies use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "pre_tool_use",
+        }
+    }
+
+    /// Reads the word, in our spelling or in that of Claude Code (`PreToolUse`).
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        matches!(word, "pre_tool_use" | "PreToolUse").then_some(Self::PreToolUse)
+    }
+}
+
+/// What a hook runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookCommand {
+    /// A script for the shell.
+    Shell(String),
+    /// A program and its arguments, as they are; never empty.
+    Program(Vec<String>),
+}
+
+impl std::fmt::Display for HookCommand {
+    /// Writes it in quotes, on one line, no two alike.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shell(script) => write!(out, "{script:?}"),
+            Self::Program(words) => write!(out, "{words:?}"),
+        }
+    }
+}
+
+/// A program that has its say before any rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// The layer that it stands in.
+    pub layer: LayerKind,
+    /// The file that it stands in.
+    pub file: String,
+    /// The line that it begins in, from 1.
+    pub line: u32,
+    /// When it is asked.
+    pub event: HookEvent,
+    /// Which tools it is asked about.
+    pub matcher: Matcher,
+    /// What it runs.
+    pub command: HookCommand,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether its allow counts; its ask and its deny always do.
+    pub may_allow: bool,
+}
+
+impl Hook {
+    /// Says whether it is asked about a tool before that runs.
+    #[must_use]
+    pub fn concerns(&self, tool: &str) -> bool {
+        self.event == HookEvent::PreToolUse && self.matcher.matches(tool)
+    }
+
+    /// Returns the name of its program: its file name alone, because what stands around it may be secret.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let word = match &self.command {
+            HookCommand::Program(words) => words.first().map_or("", String::as_str),
+            HookCommand::Shell(script) => {
+                script.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default()
+            }
+        };
+        let word = word.trim_matches(['"', '\'']);
+        word.rsplit('/').next().unwrap_or(word)
+    }
+
+    /// Returns where it stands, and its name.
+    #[must_use]
+    pub fn rule_ref(&self) -> RuleRef {
+        RuleRef {
+            layer: self.layer.as_str().to_owned(),
+            file: Some(self.file.clone()),
+            line: Some(self.line),
+            text: format!("hook {}", self.name()),
+            reason: None,
+        }
+    }
+
+    /// Returns what it said as an answer that counts.
+    #[must_use]
+    pub fn answered(&self, said: HookSaid, reason: String) -> HookAnswer {
+        let hook = self.rule_ref();
+        if said == HookSaid::Allow && !self.may_allow {
+            let reason = "it would allow, and may not".to_owned();
+            return HookAnswer { hook, said: HookSaid::Pass, reason };
+        }
+        HookAnswer { hook, said, reason }
+    }
+}
+
+/// Returns the decision on an operation that these hooks were asked about first.
+pub fn after_hooks(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    facts: &Facts,
+    answers: &[HookAnswer],
+) -> Decision {
+    let decision = evaluate(policy, context, facts);
+    let Some((effect, answer)) = strictest(answers) else { return decision };
+    match effect {
+        Effect::Deny => spoken(decision, answer, Effect::Deny),
+        Effect::Ask => asked(decision, answer, context),
+        Effect::Allow => {
+            let lifted = evaluate_lifted(policy, context, facts, layer(answers));
+            let saves = lifted.effect == Effect::Allow && decision.effect > Effect::Allow;
+            if saves { spoken(lifted, answer, Effect::Allow) } else { decision }
+        }
+    }
+}
+
+/// Returns the strictest answer, the first of several that say the same.
+fn strictest(answers: &[HookAnswer]) -> Option<(Effect, &HookAnswer)> {
+    let said = |answer: &HookAnswer| effect(answer.said);
+    let worst = answers.iter().filter_map(said).max()?;
+    answers.iter().find(|answer| said(answer) == Some(worst)).map(|answer| (worst, answer))
+}
+
+/// What cannot be relied on is a question.
+const fn effect(said: HookSaid) -> Option<Effect> {
+    match said {
+        HookSaid::Pass => None,
+        HookSaid::Allow => Some(Effect::Allow),
+        HookSaid::Ask | HookSaid::Failed => Some(Effect::Ask),
+        HookSaid::Deny => Some(Effect::Deny),
+    }
+}
+
+/// Returns the layer of the hooks that allow: the administrator's, if one of them is.
+fn layer(answers: &[HookAnswer]) -> Option<LayerKind> {
+    let managed = |answer: &HookAnswer| {
+        answer.said == HookSaid::Allow && answer.hook.layer == LayerKind::Managed.as_str()
+    };
+    Some(if answers.iter().any(managed) { LayerKind::Managed } else { LayerKind::User })
+}
+
+/// Returns the decision that this answer makes.
+fn spoken(decision: Decision, answer: &HookAnswer, effect: Effect) -> Decision {
+    let rule = Some(answer.hook.clone());
+    Decision { effect, reason: words(answer), rule, always: Vec::new(), ..decision }
+}
+
+/// A hook's question is put to a person, each time anew: a grant would answer in the hook's place.
+fn asked(decision: Decision, answer: &HookAnswer, context: &Context<'_>) -> Decision {
+    if decision.effect == Effect::Deny {
+        return decision;
+    }
+    let mut asked = spoken(decision, answer, after_mode(Effect::Ask, context.mode));
+    if !asked.obligations.contains(&Obligation::Human) {
+        asked.obligations.push(Obligation::Human);
+    }
+    asked
+}
+
+fn words(answer: &HookAnswer) -> String {
+    let HookAnswer { hook, said, reason } = answer;
+    let verb = match said {
+        HookSaid::Pass => "says nothing",
+        HookSaid::Allow => "allows it",
+        HookSaid::Ask => "asks",
+        HookSaid::Deny => "denies it",
+        HookSaid::Failed => "cannot be relied on",
+    };
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    format!("{} {verb}{why}", hook.text)
+}
+
+/// Takes a question away that a hook of this layer may answer. What an administrator wants asked, only a hook of the
+/// administrator answers; what the built-in layer asks about is part of the safety floor; and a hook sees one call, no loop.
+pub(crate) fn lift(hook: LayerKind, access: &Access, outcome: Outcome) -> Outcome {
+    let ruling = outcome.ruling;
+    let binds = |layer, human| {
+        human || layer == LayerKind::Default || layer == LayerKind::Managed && hook != layer
+    };
+    let bound = ruling.is_some_and(|ruling| binds(ruling.layer, ruling.human));
+    let open = matches!(outcome.why, Why::Rule | Why::NoRule | Why::Outside);
+    let a_loop = matches!(access, Access::DoomLoop { .. });
+    if outcome.effect != Effect::Ask || bound || !open || a_loop {
+        return outcome;
+    }
+    // No rule has allowed it: what the safety floor leaves to an exact rule is not left to a hook.
+    Outcome { effect: Effect::Allow, ruling: None, why: Why::Hook }
+}

@@ -1,0 +1,115 @@
+//! Which tools a hook is asked about: names, as Claude Code's matchers have them.
+
+/// Names of one tool: Claude Code calls it by the second now.
+const SAME: [&str; 2] = ["Task", "Agent"];
+
+/// Which tools a hook is asked about.
+///
+/// Names are compared without regard to case: a hook that never fires because an agent writes `bash` holds nothing back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matcher {
+    /// Names, each possibly with `*` for any text; none stands for every tool.
+    names: Vec<String>,
+}
+
+impl Matcher {
+    /// Reads a matcher: names with `|` or `,` between them, `*` in a name for any text; `*` alone, or nothing, is every tool.
+    ///
+    /// # Errors
+    /// When something else stands in it, such as a regular expression: what is wrong, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let names: Vec<String> =
+            text.split(['|', ',']).map(|name| name.trim().to_owned()).collect();
+        match names.iter().find(|name| name.is_empty() || !name.chars().all(may_stand_in_a_name)) {
+            Some(name) if name.is_empty() => Err("a name is missing beside a `|`".to_owned()),
+            Some(name) => Err(format!("`{name}` is no name of tools")),
+            None => Ok(Self { names }),
+        }
+    }
+
+    /// Says whether the hook is asked about this tool.
+    #[must_use]
+    pub fn matches(&self, tool: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| one(name, tool))
+    }
+}
+
+impl std::fmt::Display for Matcher {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.names.is_empty() {
+            out.write_str("*")
+        } else {
+            out.write_str(&self.names.join("|"))
+        }
+    }
+}
+
+fn may_stand_in_a_name(char: char) -> bool {
+    char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | ' ' | '*')
+}
+
+fn one(name: &str, tool: &str) -> bool {
+    let (name, tool) = (name.to_ascii_lowercase(), tool.to_ascii_lowercase());
+    let same = |word: &str| SAME.iter().any(|one| one.eq_ignore_ascii_case(word));
+    wild(&name, &tool) || same(&name) && same(&tool)
+}
+
+/// Says whether the pieces between the stars stand in the text, one behind the other.
+fn wild(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut left) = text.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for piece in middle.split('*') {
+        let Some((_, behind)) = left.split_once(piece) else { return false };
+        left = behind;
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matcher_names_tools_as_claude_codes_do() {
+        let rows = [
+            ("", "Bash", true),
+            ("*", "mcp__a__b", true),
+            ("Bash", "Bash", true),
+            ("Bash", "BashOutput", false),
+            ("Bash", "Ba", false),
+            ("Edit|Write", "Write", true),
+            ("Edit | Write", "Edit", true),
+            ("Edit,Write", "Write", true),
+            ("Edit|Write", "NotebookEdit", false),
+            ("bash", "Bash", true),
+            ("Task", "Agent", true),
+            ("Agent", "task", true),
+            ("Task", "TaskOutput", false),
+            ("mcp__github__*", "mcp__github__get", true),
+            ("mcp__github__*", "mcp__gitlab__get", false),
+            ("*__get", "mcp__x__get", true),
+            ("mcp__*__get*", "mcp__x__get_all", true),
+            ("mcp__*__get", "mcp__x__put", false),
+            ("a*a", "a", false),
+            ("Notebook*", "NotebookEdit", true),
+        ];
+        for (matcher, tool, expected) in rows {
+            assert_eq!(
+                Matcher::parse(matcher).unwrap().matches(tool),
+                expected,
+                "{matcher} {tool}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_regular_expression_is_an_error() {
+        for text in ["mcp__.*", "^Bash$", "Edit||Write", "|", "(Edit)"] {
+            assert!(Matcher::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

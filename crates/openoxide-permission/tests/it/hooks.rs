@@ -1,0 +1,307 @@
+//! What hooks do to a decision: the table, and laws that hold for every policy and every answer.
+
+use openoxide_permission::{
+    Anchors, Combining, Context, Layer, LayerKind, PolicyStack, Rule, after_hooks, default_layer,
+    evaluate, parse,
+};
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, Decision, Effect, Exec, Facts, Finding, FindingKind, HookAnswer,
+    HookSaid, Obligation, PathAccess, PermissionMode, RuleRef,
+};
+use proptest::prelude::*;
+
+use Effect::{Allow, Ask, Deny};
+
+fn root() -> AbsPath {
+    AbsPath::new("/p").unwrap()
+}
+
+fn rule(effect: Effect, text: &str) -> Rule {
+    let root = root();
+    parse(text, effect, Anchors { home: None, base: &root }).unwrap()
+}
+
+fn layer(kind: LayerKind, rules: Vec<Rule>) -> Layer {
+    Layer { kind, file: None, combining: Combining::Strictest, rules, mode: None }
+}
+
+fn run(command: &str) -> Access {
+    Access::Exec(Exec {
+        argv: command.split(' ').collect(),
+        text: command.to_owned(),
+        class: CommandClass::Unknown,
+        span: Default::default(),
+        arity: 0,
+        place: None,
+        plain: None,
+    })
+}
+
+fn read(path: &str) -> Access {
+    Access::Read(PathAccess::new(AbsPath::new(path).unwrap()))
+}
+
+/// A link to somewhere else.
+fn read_link(path: &str, to: &str) -> Access {
+    let resolved = AbsPath::new(to).ok();
+    Access::Read(PathAccess { resolved, ..PathAccess::new(AbsPath::new(path).unwrap()) })
+}
+
+fn edit(path: &str) -> Access {
+    Access::Edit(PathAccess::new(AbsPath::new(path).unwrap()))
+}
+
+fn answer(layer: LayerKind, said: HookSaid) -> HookAnswer {
+    let hook = RuleRef {
+        layer: layer.as_str().to_owned(),
+        file: Some("/h/policy.toml".to_owned()),
+        line: Some(4),
+        text: "hook guard".to_owned(),
+        reason: None,
+    };
+    HookAnswer { hook, said, reason: "so it is".to_owned() }
+}
+
+fn by_user(said: HookSaid) -> HookAnswer {
+    answer(LayerKind::User, said)
+}
+
+struct World {
+    policy: PolicyStack,
+    doubt: Option<&'static str>,
+    mode: PermissionMode,
+}
+
+impl World {
+    fn of(layers: &[Layer]) -> Self {
+        let layers = [layers, &[default_layer()]].concat();
+        let policy = PolicyStack::compile(&layers).unwrap();
+        Self { policy, doubt: None, mode: PermissionMode::Default }
+    }
+
+    fn decide(&self, access: Access, answers: &[HookAnswer]) -> Decision {
+        self.decide_facts(&Facts { accesses: vec![access], findings: vec![] }, answers)
+    }
+
+    fn decide_facts(&self, facts: &Facts, answers: &[HookAnswer]) -> Decision {
+        let root = root();
+        let roots = std::slice::from_ref(&root);
+        let context = Context { mode: self.mode, cwd: &root, roots, doubt: self.doubt };
+        let decision = after_hooks(&self.policy, &context, facts, answers);
+        if answers.is_empty() {
+            assert_eq!(decision, evaluate(&self.policy, &context, facts));
+        }
+        decision
+    }
+
+    fn after(&self, access: Access, said: HookSaid) -> Effect {
+        self.decide(access, &[by_user(said)]).effect
+    }
+}
+
+fn world() -> World {
+    let human = Rule { human: true, ..rule(Ask, "Bash(deploy *)") };
+    let rules = vec![
+        rule(Allow, "Bash(ls *)"),
+        rule(Ask, "Bash(git push *)"),
+        rule(Deny, "Bash(rm *)"),
+        rule(Ask, "Bash(/opt/bin/make *)"),
+        human,
+        Rule { human: true, ..rule(Ask, "Bash(/opt/bin/ship *)") },
+        rule(Ask, "Bash(ship *)"),
+        rule(Ask, "Read(//p/.env)"),
+        Rule { human: true, ..rule(Ask, "external_directory(//q/**)") },
+    ];
+    let managed = layer(LayerKind::Managed, vec![rule(Ask, "Bash(audit *)")]);
+    World::of(&[managed, layer(LayerKind::User, rules)])
+}
+
+#[test]
+fn a_hooks_word_comes_before_the_rules_and_not_above_them() {
+    let world = world();
+    // The access; what is decided without a hook, and after its allow, its ask and its deny.
+    let rows = [
+        (run("ls x"), [Allow, Allow, Ask, Deny]),
+        (run("npm publish"), [Ask, Allow, Ask, Deny]),
+        (run("git push x"), [Ask, Allow, Ask, Deny]),
+        (run("rm x"), [Deny, Deny, Deny, Deny]),
+        (run("/bin/rm x"), [Deny, Deny, Deny, Deny]),
+        (run("deploy now"), [Ask, Ask, Ask, Deny]),
+        (run("/opt/bin/ship it"), [Ask, Ask, Ask, Deny]),
+        (run("audit x"), [Ask, Ask, Ask, Deny]),
+        (edit("/p/a.txt"), [Ask, Allow, Ask, Deny]),
+        (edit("/h/.bashrc"), [Ask, Ask, Ask, Deny]),
+        (edit("/p/.openoxide/policy.toml"), [Ask, Ask, Ask, Deny]),
+        (read("/p/a.txt"), [Allow, Allow, Ask, Deny]),
+        (read("/etc/hosts"), [Ask, Allow, Ask, Deny]),
+        (read("/p/.env"), [Ask, Ask, Ask, Deny]),
+        (read("/p/x.env.bak"), [Ask, Ask, Ask, Deny]),
+        (read("/q/a.txt"), [Ask, Ask, Ask, Deny]),
+        (read_link("/p/link", "/q/a.txt"), [Ask, Ask, Ask, Deny]),
+        (read_link("/q/a.txt", "/etc/hosts"), [Ask, Ask, Ask, Deny]),
+        (read_link("/p/link", "/etc/hosts"), [Ask, Allow, Ask, Deny]),
+        (run("openoxide trust"), [Ask, Ask, Ask, Deny]),
+        (Access::DoomLoop { tool: "Bash".into() }, [Ask, Ask, Ask, Deny]),
+        (Access::Opaque { text: "$(".into(), span: Default::default() }, [Ask, Ask, Ask, Deny]),
+    ];
+    for (access, [plain, allowed, asked, denied]) in rows {
+        assert_eq!(world.decide(access.clone(), &[]).effect, plain, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookSaid::Pass), plain, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookSaid::Allow), allowed, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookSaid::Ask), asked, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookSaid::Failed), asked, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookSaid::Deny), denied, "{access:?}");
+    }
+}
+
+#[test]
+fn only_the_administrators_hook_answers_the_administrators_question() {
+    let allows = answer(LayerKind::Managed, HookSaid::Allow);
+    let world = world();
+    assert_eq!(world.decide(run("audit x"), std::slice::from_ref(&allows)).effect, Allow);
+    assert_eq!(world.decide(run("deploy now"), &[allows]).effect, Ask);
+}
+
+#[test]
+fn a_rule_that_could_match_is_not_passed_by() {
+    let world = world();
+    let mut partly = run("rm x");
+    if let Access::Exec(exec) = &mut partly {
+        exec.argv = Default::default();
+        exec.argv.push_unknown();
+        exec.argv.push("x");
+    }
+    assert_eq!(world.after(partly, HookSaid::Allow), Ask);
+}
+
+#[test]
+fn findings_and_doubt_hold_after_a_hooks_allow() {
+    let mut world = world();
+    for kind in [FindingKind::Escalate, FindingKind::CircuitBreaker] {
+        let finding = Finding { kind, ..finding() };
+        let facts = Facts { accesses: vec![run("npm publish")], findings: vec![finding] };
+        let decision = world.decide_facts(&facts, &[by_user(HookSaid::Allow)]);
+        assert_eq!(decision.effect, Ask, "{kind:?}");
+    }
+    world.doubt = Some("a rule may be missing");
+    assert_eq!(world.after(run("npm publish"), HookSaid::Allow), Ask);
+}
+
+fn finding() -> Finding {
+    let kind = FindingKind::Note;
+    Finding { code: "OX1".into(), kind, message: "it is odd".into(), span: Default::default() }
+}
+
+#[test]
+fn modes_come_after_hooks() {
+    use PermissionMode::{BypassPermissions, DontAsk, Plan};
+    let mut world = world();
+    // The mode and the access; what is decided after the hook's allow and its ask.
+    let rows = [
+        (DontAsk, run("npm publish"), [Allow, Deny]),
+        (DontAsk, run("ls x"), [Allow, Deny]),
+        (DontAsk, edit("/h/.bashrc"), [Deny, Deny]),
+        (Plan, run("npm publish"), [Deny, Deny]),
+        (BypassPermissions, run("npm publish"), [Allow, Ask]),
+        (BypassPermissions, edit("/h/.bashrc"), [Ask, Ask]),
+    ];
+    for (mode, access, [allowed, asked]) in rows {
+        world.mode = mode;
+        assert_eq!(world.after(access.clone(), HookSaid::Allow), allowed, "{mode:?} {access:?}");
+        assert_eq!(world.after(access.clone(), HookSaid::Ask), asked, "{mode:?} {access:?}");
+    }
+}
+
+#[test]
+fn the_decision_names_the_hook_that_made_it() {
+    let world = world();
+    for (said, reason) in [
+        (HookSaid::Allow, "hook guard allows it: so it is"),
+        (HookSaid::Ask, "hook guard asks: so it is"),
+        (HookSaid::Failed, "hook guard cannot be relied on: so it is"),
+        (HookSaid::Deny, "hook guard denies it: so it is"),
+    ] {
+        let decision = world.decide(run("npm publish"), &[by_user(HookSaid::Pass), by_user(said)]);
+        assert_eq!(decision.reason, reason);
+        let rule = decision.rule.unwrap();
+        assert_eq!((rule.file.as_deref(), rule.line), (Some("/h/policy.toml"), Some(4)));
+        assert_eq!(decision.always, Vec::<String>::new());
+        let asks = matches!(said, HookSaid::Ask | HookSaid::Failed);
+        assert_eq!(decision.obligations.contains(&Obligation::Human), asks);
+    }
+    let decision = world.decide(run("rm x"), &[by_user(HookSaid::Ask)]);
+    assert_eq!(decision.rule.unwrap().text, "deny Bash(rm *)", "the rule decided");
+}
+
+fn said() -> impl Strategy<Value = HookSaid> {
+    use HookSaid::{Allow, Ask, Deny, Failed, Pass};
+    prop_oneof![Just(Pass), Just(Allow), Just(Ask), Just(Deny), Just(Failed)]
+}
+
+fn answers() -> impl Strategy<Value = Vec<HookAnswer>> {
+    let kind =
+        prop_oneof![Just(LayerKind::Managed), Just(LayerKind::Project), Just(LayerKind::User)];
+    prop::collection::vec((kind, said()).prop_map(|(kind, said)| answer(kind, said)), 0..5)
+}
+
+fn accesses() -> impl Strategy<Value = Vec<Access>> {
+    let one = prop_oneof![
+        prop::sample::select(vec![
+            "ls x",
+            "npm publish",
+            "git push x",
+            "rm x",
+            "/bin/rm x",
+            "deploy now",
+            "audit x",
+            "openoxide approve 7",
+        ])
+        .prop_map(run),
+        prop::sample::select(vec!["/p/a", "/q/a", "/p/.env", "/etc/hosts"]).prop_map(read),
+        prop::sample::select(vec!["/p/a", "/q/a", "/h/.bashrc"]).prop_map(edit),
+        Just(Access::Opaque { text: "$(".into(), span: Default::default() }),
+    ];
+    prop::collection::vec(one, 0..4)
+}
+
+proptest! {
+    #[test]
+    fn no_hook_loosens_what_is_not_its_to_loosen(
+        accesses in accesses(),
+        before in answers(),
+        extra in said(),
+        breaks in any::<bool>(),
+        mode in prop::sample::select(PermissionMode::ALL.to_vec()),
+    ) {
+        let world = World { mode, ..world() };
+        let finding = Finding { kind: FindingKind::CircuitBreaker, ..finding() };
+        let facts = Facts { accesses, findings: breaks.then_some(finding).into_iter().collect() };
+        let decide = |answers: &[HookAnswer]| world.decide_facts(&facts, answers);
+        let (plain, decision) = (decide(&[]), decide(&before));
+        let after = decide(&[before.clone(), vec![by_user(extra)]].concat());
+        match extra {
+            HookSaid::Pass => prop_assert_eq!(&after, &decision),
+            HookSaid::Deny => prop_assert_eq!(after.effect, Deny),
+            HookSaid::Ask | HookSaid::Failed => {
+                prop_assert!(after.effect >= decision.effect);
+                prop_assert!(after.effect >= Ask);
+            }
+            HookSaid::Allow => {}
+        }
+        // In any order, the same is decided.
+        let turned: Vec<_> = before.iter().rev().cloned().collect();
+        prop_assert_eq!(decide(&turned).effect, decision.effect);
+        // What is denied stays denied, but for what is denied because nobody may be asked.
+        if plain.effect == Deny && mode != PermissionMode::DontAsk {
+            prop_assert_eq!(decision.effect, Deny);
+        }
+        let person = plain.obligations.contains(&Obligation::Human);
+        if plain.effect > Allow && (person || breaks) {
+            prop_assert!(decision.effect > Allow, "{decision:?}");
+        }
+        if decision.effect < plain.effect {
+            prop_assert!(before.iter().any(|answer| answer.said == HookSaid::Allow));
+            prop_assert!(decision.rule.is_some_and(|rule| rule.text == "hook guard"));
+        }
+    }
+}

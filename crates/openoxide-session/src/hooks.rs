@@ -1,0 +1,104 @@
+//! Asking hooks: all that a call concerns, side by side. What their answers mean for it is decided in the permission crate.
+//!
+//! They speak the language of Claude Code's PreToolUse hooks (its hook reference), so that those serve here, too: a call as JSON
+//! on standard input, an exit status and perhaps JSON back. In one thing they differ: there, a hook that fails is passed over.
+//! Here it is a question.
+
+mod answer;
+mod process;
+
+use std::{collections::HashMap, sync::Arc};
+
+use openoxide_permission::Hook;
+use openoxide_protocol::{AbsPath, Facts, HookAnswer, HookSaid, PermissionMode, SCHEMA};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use process::Start;
+
+/// Set for hooks: what they start asks no hooks, or it would never end.
+const INSIDE: &str = "OPENOXIDE_HOOK";
+
+/// What hooks are told of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct HookCall<'a> {
+    /// The conversation, as the agent calls it.
+    pub session: &'a str,
+    /// The call, as the agent calls it; empty if it has no name.
+    pub call: &'a str,
+    /// The tool, in the agent's spelling.
+    pub tool: &'a str,
+    /// Its input, as it came.
+    pub input: &'a Value,
+    /// The directory that it runs in, and the hooks, too.
+    pub cwd: &'a AbsPath,
+    /// The project's directory.
+    pub project: &'a AbsPath,
+    /// The mode in force.
+    pub mode: PermissionMode,
+    /// What it means.
+    pub facts: &'a Facts,
+}
+
+impl HookCall<'_> {
+    /// Returns what hooks read: the fields of Claude Code's payload, and under `openoxide` what only we know.
+    fn payload(&self) -> Value {
+        json!({
+            "session_id": self.session,
+            "cwd": self.cwd,
+            "permission_mode": theirs(self.mode),
+            "hook_event_name": answer::EVENT,
+            "tool_name": self.tool,
+            "tool_input": self.input,
+            "tool_use_id": self.call,
+            "openoxide": { "schema": SCHEMA, "mode": self.mode, "facts": self.facts },
+        })
+    }
+}
+
+/// Returns a mode in Claude Code's spelling.
+const fn theirs(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Default => "default",
+        PermissionMode::AcceptEdits => "acceptEdits",
+        PermissionMode::Plan => "plan",
+        PermissionMode::DontAsk => "dontAsk",
+        PermissionMode::BypassPermissions => "bypassPermissions",
+    }
+}
+
+/// Asks every hook that the call concerns, all at once, and returns their answers in the order of the hooks. It takes no longer
+/// than the longest of their time-outs, and a little. It needs a runtime with its I/O and its clock.
+pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
+    let hooks: Vec<&Hook> = hooks.iter().filter(|hook| hook.concerns(call.tool)).collect();
+    if hooks.is_empty() {
+        return Vec::new();
+    }
+    let (mut heard, lost) = match std::env::var_os(INSIDE) {
+        None => (run_all(&hooks, call).await, "it was not run to its end"),
+        Some(_) => (HashMap::new(), "a hook's own calls ask no hooks"),
+    };
+    let answer = |(at, hook): (usize, &&Hook)| {
+        let (said, reason) = heard.remove(&at).unwrap_or((HookSaid::Failed, lost.to_owned()));
+        hook.answered(said, reason)
+    };
+    hooks.iter().enumerate().map(answer).collect()
+}
+
+/// Runs hooks side by side; returns what each has said, under its number.
+async fn run_all(hooks: &[&Hook], call: &HookCall<'_>) -> HashMap<usize, answer::Said> {
+    let payload: Arc<[u8]> = call.payload().to_string().into_bytes().into();
+    let mut running = JoinSet::new();
+    for (at, hook) in hooks.iter().enumerate() {
+        let (start, payload) = (Start::new(hook, call.cwd, call.project), Arc::clone(&payload));
+        running.spawn(async move { (at, answer::read(&process::run(start, &payload).await)) });
+    }
+    let mut heard = HashMap::new();
+    while let Some(ended) = running.join_next().await {
+        heard.extend(ended.ok());
+    }
+    heard
+}
+
+#[cfg(test)]
+mod tests;

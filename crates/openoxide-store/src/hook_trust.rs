@@ -1,0 +1,107 @@
+//! What a project's hook is vouched for by: its table, and the content of the project's own files that its command names.
+//!
+//! Whoever can write a script that a hook runs can write the hook. So a script that has changed is vouched for anew, as its
+//! table would be. What such a script itself loads is not seen here.
+
+use openoxide_permission::{Hook, HookCommand};
+use openoxide_protocol::AbsPath;
+use sha2::{Digest as _, Sha256};
+
+use crate::file::read_regular;
+
+/// No script is longer.
+const LONGEST: u64 = 16 << 20;
+
+/// How hooks name the project's directory.
+const PROJECT: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
+
+/// Returns the hook as a setting that loosens, in one line: it runs a program, so it always does.
+pub(crate) fn setting(hook: &Hook, project: &AbsPath) -> String {
+    let file = hook.file.strip_prefix(project.as_str()).unwrap_or(&hook.file);
+    let file = file.trim_start_matches('/');
+    let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
+    let run = format!("{file}: hook {event} {}, {seconds} s: {}", hook.matcher, hook.command);
+    let named = files(&hook.command, project);
+    named.iter().fold(run, |run, path| format!("{run} [{} {}]", path.as_str(), content(path)))
+}
+
+/// Returns the files inside the project that stand in a command, in whatever place.
+fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
+    let words: Vec<String> = match command {
+        HookCommand::Program(words) => words.clone(),
+        HookCommand::Shell(script) => {
+            let named = PROJECT.iter().fold(script.replace(['"', '\''], ""), |text, name| {
+                text.replace(name, project.as_str())
+            });
+            let ends = |char: char| char.is_whitespace() || ";|&<>()`=".contains(char);
+            named.split(ends).map(str::to_owned).collect()
+        }
+    };
+    let paths = words.iter().filter(|word| !word.is_empty()).map(|word| project.join(word));
+    let inside = |path: &AbsPath| path.below(project).is_some();
+    paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
+}
+
+fn content(path: &AbsPath) -> String {
+    match read_regular(std::path::Path::new(path.as_str()), LONGEST) {
+        Ok(bytes) => {
+            let sum: String =
+                Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("sha256 {sum}")
+        }
+        Err(error) => format!("not read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, time::Duration};
+
+    use openoxide_permission::{HookEvent, LayerKind, Matcher};
+
+    use super::*;
+
+    fn hook(command: HookCommand, project: &AbsPath) -> Hook {
+        Hook {
+            layer: LayerKind::Project,
+            file: format!("{project}/.openoxide/policy.toml"),
+            line: 1,
+            event: HookEvent::PreToolUse,
+            matcher: Matcher::default(),
+            command,
+            timeout: Duration::from_secs(5),
+            may_allow: true,
+        }
+    }
+
+    #[test]
+    fn a_hook_is_vouched_for_with_the_scripts_that_it_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
+        let script = Path::new(project.as_str()).join("guard.sh");
+        let shell = |text: &str| HookCommand::Shell(text.to_owned());
+        fs::write(&script, "").unwrap();
+        // printf '' | sha256sum
+        let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let expected = format!(
+            ".openoxide/policy.toml: hook pre_tool_use *, 5 s: \"./guard.sh\" [{} sha256 {sum}]",
+            script.display()
+        );
+        assert_eq!(setting(&hook(shell("./guard.sh"), &project), &project), expected);
+        let program = HookCommand::Program(vec!["bash".to_owned(), "guard.sh".to_owned()]);
+        for command in [
+            program,
+            shell("cd /; \"$CLAUDE_PROJECT_DIR\"/guard.sh --all"),
+            shell("exec<'guard.sh'"),
+            shell("python3 ${CLAUDE_PROJECT_DIR}/guard.sh"),
+            shell(script.to_str().unwrap()),
+        ] {
+            let hook = hook(command, &project);
+            fs::write(&script, "exit 0").unwrap();
+            let before = setting(&hook, &project);
+            fs::write(&script, "exit 2").unwrap();
+            assert_ne!(setting(&hook, &project), before, "{before}");
+        }
+        assert!(!setting(&hook(shell("/bin/true x"), &project), &project).contains("sha256"));
+    }
+}

@@ -1,0 +1,197 @@
+//! The tables `[[hooks]]` of a policy file.
+
+use std::{ops::Range, time::Duration};
+
+use openoxide_permission::{Hook, HookCommand, HookEvent, Matcher};
+use toml::de::{DeTable, DeValue};
+
+use super::{Reader, Value};
+
+const KEYS: &[&str] = &["event", "matcher", "command", "timeout"];
+
+/// A file holds so many: each is a process for each call.
+const MOST: usize = 32;
+
+/// Seconds. Claude Code waits ten minutes for a hook, and goes on without it; so all of ours must have ended well before.
+const LONGEST: u64 = 300;
+
+/// Seconds: what decides about every call of a tool should take less than one.
+const USUAL: u64 = 30;
+
+impl Reader<'_> {
+    /// Reads the hooks. What is wrong with one may have held something back.
+    pub(super) fn hooks(&mut self, value: &Value<'_>) {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = Some("write `[[hooks]]`".to_owned());
+            return self.problem("hooks are tables", value.span(), help, true);
+        };
+        if items.len() > MOST {
+            let message = format!("these are more than {MOST} hooks");
+            self.problem(message, value.span(), None, true);
+        }
+        for item in items.iter().take(MOST) {
+            match item.get_ref() {
+                DeValue::Table(table) => self.hook(table, &item.span()),
+                _ => self.problem("a hook is a table", item.span(), None, true),
+            }
+        }
+    }
+
+    fn hook(&mut self, table: &DeTable<'_>, span: &Range<usize>) {
+        for (key, _) in table {
+            if !KEYS.contains(&key.get_ref().as_ref()) {
+                self.unknown_key(key.get_ref(), key.span(), KEYS);
+            }
+        }
+        let (event, command) = (self.event(table, span), self.command(table, span));
+        let (matcher, timeout) = (self.matcher(table), self.timeout(table));
+        let (Some(event), Some(command), Some(matcher), Some(timeout)) =
+            (event, command, matcher, timeout)
+        else {
+            return;
+        };
+        let (layer, file, line) = (self.kind, self.name.to_owned(), self.line(span.start));
+        let may_allow = true;
+        let hook = Hook { layer, file, line, event, matcher, command, timeout, may_allow };
+        self.hooks.push(hook);
+    }
+
+    fn event(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookEvent> {
+        let Some(value) = table.get("event") else {
+            let help = Some("write `event = \"pre_tool_use\"`".to_owned());
+            self.problem("the hook has no `event`", span.clone(), help, true);
+            return None;
+        };
+        self.word(value, "event", HookEvent::parse, HookEvent::PreToolUse.as_str())
+    }
+
+    fn matcher(&mut self, table: &DeTable<'_>) -> Option<Matcher> {
+        let Some(value) = table.get("matcher") else { return Some(Matcher::default()) };
+        let Some(text) = value.get_ref().as_str() else {
+            self.problem("`matcher` is a text", value.span(), None, true);
+            return None;
+        };
+        let read = Matcher::parse(text);
+        read.map_err(|message| {
+            let help =
+                "names with `|` between them, `*` in a name for any text: `Edit|mcp__git__*`";
+            self.problem(message, value.span(), Some(help.to_owned()), true);
+        })
+        .ok()
+    }
+
+    fn command(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookCommand> {
+        let Some(value) = table.get("command") else {
+            self.problem("the hook has no `command`", span.clone(), None, true);
+            return None;
+        };
+        let command = command(value.get_ref());
+        if command.is_none() {
+            let help =
+                Some("write `\"…\"` for a shell, or `[\"PROGRAM\", \"ARGUMENT\"]`".to_owned());
+            self.problem("this is nothing that can be run", value.span(), help, true);
+        }
+        command
+    }
+
+    fn timeout(&mut self, table: &DeTable<'_>) -> Option<Duration> {
+        let Some(value) = table.get("timeout") else { return Some(Duration::from_secs(USUAL)) };
+        let number = value.get_ref().as_integer();
+        let number =
+            number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
+        let seconds = number.filter(|seconds| (1..=LONGEST).contains(seconds));
+        if seconds.is_none() {
+            let message = format!("`timeout` is a number of seconds from 1 to {LONGEST}");
+            self.problem(message, value.span(), None, true);
+        }
+        seconds.map(Duration::from_secs)
+    }
+}
+
+fn command(value: &DeValue<'_>) -> Option<HookCommand> {
+    let sound = |text: &&str| !text.contains('\0');
+    let text = |value: &Value<'_>| value.get_ref().as_str().filter(sound).map(str::to_owned);
+    let command = match value {
+        DeValue::Array(words) => {
+            HookCommand::Program(words.iter().map(text).collect::<Option<_>>()?)
+        }
+        _ => HookCommand::Shell(value.as_str().filter(sound)?.to_owned()),
+    };
+    let first = match &command {
+        HookCommand::Program(words) => words.first().map_or("", String::as_str),
+        HookCommand::Shell(script) => script.as_str(),
+    };
+    (!first.trim().is_empty()).then_some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_permission::{Anchors, LayerKind};
+    use openoxide_protocol::AbsPath;
+
+    use super::*;
+    use crate::policy_file::{PolicyFile, read};
+
+    fn read_text(text: &str) -> PolicyFile {
+        let base = AbsPath::new("/p").unwrap();
+        read(text, LayerKind::User, "policy.toml", Anchors { home: None, base: &base })
+    }
+
+    #[test]
+    fn hooks_are_read_with_their_place() {
+        let text = "mode = \"default\"\n\n[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"./guard.sh --all\"\n\n\
+            [[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Edit|Write\"\ncommand = [\"guard\", \"a b\"]\ntimeout = 5\n";
+        let file = read_text(text);
+        assert_eq!(file.problems, []);
+        let [first, second] = file.hooks.as_slice() else { panic!("{:?}", file.hooks) };
+        assert_eq!(
+            (first.line, first.layer, first.file.as_str()),
+            (3, LayerKind::User, "policy.toml")
+        );
+        assert_eq!(first.command, HookCommand::Shell("./guard.sh --all".to_owned()));
+        assert_eq!((first.timeout, first.name()), (Duration::from_secs(USUAL), "guard.sh"));
+        assert!(first.concerns("anything") && first.may_allow);
+        assert_eq!((second.line, second.timeout), (7, Duration::from_secs(5)));
+        assert!(second.concerns("Write") && !second.concerns("Bash"));
+        assert_eq!(second.command.to_string(), r#"["guard", "a b"]"#);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_hook_is_found_at_its_place_and_may_have_held_something_back() {
+        let hook = |rest: &str| format!("[[hooks]]\nevent = \"pre_tool_use\"\n{rest}\n");
+        let rows = [
+            ("hooks = 7\n".to_owned(), "7"),
+            ("hooks = [7]\n".to_owned(), "7"),
+            ("[[hooks]]\ncommand = \"x\"\n".to_owned(), "[[hooks]]"),
+            ("[[hooks]]\nevent = \"stop\"\ncommand = \"x\"\n".to_owned(), "\"stop\""),
+            (hook("matcher = \"Bash\""), "[[hooks]]"),
+            (hook("command = \"\""), "\"\""),
+            (hook("command = []"), "[]"),
+            (hook("command = [\"\", \"x\"]"), "[\"\", \"x\"]"),
+            (hook("command = [\"x\", 7]"), "[\"x\", 7]"),
+            (hook("command = \"a\\u0000b\""), "\"a\\u0000b\""),
+            (hook("command = \"x\"\nmatcher = \"mcp__.*\""), "\"mcp__.*\""),
+            (hook("command = \"x\"\nmatcher = [\"Bash\"]"), "[\"Bash\"]"),
+            (hook("command = \"x\"\ntimeout = 0"), "0"),
+            (hook("command = \"x\"\ntimeout = 301"), "301"),
+            (hook("command = \"x\"\ntimeout = -1"), "-1"),
+            (hook("command = \"x\"\ntimeout = \"5\""), "\"5\""),
+            (hook("command = \"x\"\nasync = true"), "async"),
+        ];
+        for (text, at) in rows {
+            let file = read_text(&text);
+            let [problem] = file.problems.as_slice() else { panic!("{text}: {:?}", file.problems) };
+            assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
+            assert!(problem.loses_restraint, "{text}");
+        }
+        assert_eq!(read_text(&hook("command = \"x\"").repeat(MOST + 1)).problems.len(), 1);
+    }
+
+    #[test]
+    fn the_hooks_of_a_broken_file_only_tighten() {
+        let file = read_text(
+            "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"x\"\n[permissions]\nallow = [7]\n",
+        );
+        assert!(!file.hooks[0].may_allow);
+    }
+}
