@@ -5,8 +5,11 @@
 #![forbid(unsafe_code)]
 
 pub mod claude_code;
+pub mod codex;
+pub mod export;
 pub mod foreign;
 mod json_text;
+pub mod llm_do;
 pub mod opencode;
 mod patch;
 mod quote;

@@ -1,0 +1,100 @@
+//! Our rules as the permissions of an `opencode.json`: the last one that matches decides.
+//!
+//! What is about some paths or some hosts becomes a rule about all of them, or none: OpenCode compares paths as it happens to
+//! write them, and whole addresses.
+
+use openoxide_permission::{Layer, Pattern, Rule, Space, glob};
+use openoxide_protocol::Effect;
+use serde_json::{Map, Value, json};
+
+use crate::export::{Became, Export, in_order, is_whole, patterns};
+
+/// Returns a layer as a configuration.
+#[must_use]
+pub fn write(layer: &Layer) -> Export {
+    let (mut export, mut said) = (Export::default(), Vec::new());
+    for rule in in_order(layer) {
+        if rule.human {
+            export.unsaid(rule, Became::Lost);
+        }
+        for pattern in patterns(rule) {
+            match of(&mut export, rule, pattern) {
+                Some((permission, text)) => put(&mut said, permission, text, rule.effect),
+                None => export.left_out(rule),
+            }
+        }
+    }
+    export.no_mode(layer.mode);
+    export.text = format!("{:#}\n", json!({ "permission": object(said) }));
+    export
+}
+
+/// A permission with its patterns, in the order in which they count.
+type Said = Vec<(String, Vec<(String, Effect)>)>;
+
+/// A key that is there already would keep its place: it is taken out first.
+fn put(said: &mut Said, permission: String, text: String, effect: Effect) {
+    let at = said.iter().position(|(name, _)| *name == permission).unwrap_or(said.len());
+    if at == said.len() {
+        said.push((permission, Vec::new()));
+    }
+    if let Some((_, rules)) = said.get_mut(at) {
+        rules.retain(|(other, _)| *other != text);
+        rules.push((text, effect));
+    }
+}
+
+fn object(said: Said) -> Value {
+    let mut all = Map::new();
+    for (permission, rules) in said {
+        let rules: Map<String, Value> =
+            rules.into_iter().map(|(text, effect)| (text, Value::from(effect.as_str()))).collect();
+        all.insert(permission, Value::Object(rules));
+    }
+    Value::Object(all)
+}
+
+fn of(export: &mut Export, rule: &Rule, pattern: &Pattern) -> Option<(String, String)> {
+    let name = match pattern.space {
+        Space::Exec => "bash",
+        Space::Read | Space::ReadHere => "read",
+        Space::Edit | Space::EditHere => "edit",
+        Space::Fetch => "webfetch",
+        Space::Delegate => "task",
+        Space::DoomLoop => "doom_loop",
+        Space::Tool | Space::External | Space::ExternalHere => return None,
+    };
+    let (permission, whole) = (name.to_owned(), "*".to_owned());
+    if is_whole(pattern) && pattern.space != Space::ReadHere && pattern.space != Space::EditHere {
+        return Some((permission, whole));
+    }
+    if let (Space::Exec, Some(text)) = (pattern.space, command(pattern)) {
+        return Some((permission, text));
+    }
+    match rule.effect {
+        Effect::Allow => None,
+        // One that asks about more would lift what is denied before it.
+        Effect::Ask => None,
+        Effect::Deny => {
+            export.unsaid(rule, Became::Wider);
+            Some((permission, whole))
+        }
+    }
+}
+
+/// Returns words with a blank between them, if they are plain: OpenCode compares letters.
+fn command(pattern: &Pattern) -> Option<String> {
+    let mut text = String::new();
+    for step in glob::steps(&pattern.code) {
+        match step {
+            glob::Step::Literal(bytes) => text += std::str::from_utf8(bytes).ok()?,
+            glob::Step::Any => text.push('*'),
+            _ => return None,
+        }
+    }
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%^~!#*".contains(c);
+    let words: Vec<&str> = text.strip_suffix('\0').unwrap_or(&text).split('\0').collect();
+    let plain = words.iter().all(|word| !word.is_empty() && word.chars().all(plain));
+    let number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == 0);
+    (plain && !number).then(|| words.join(" "))
+}
