@@ -11,6 +11,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
+mod cases;
+
+pub use cases::{Case, read_cases};
+
 const MANAGED: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
 
@@ -125,7 +129,11 @@ impl Reader<'_> {
                     let message = "only the managed file can say what is `managed`";
                     self.problem(message, key.span(), None, true);
                 }
-                other => self.unknown_key(other, key.span(), &["mode", "permissions"]),
+                "test" => {
+                    let (_, problems) = cases::of(self.text, value);
+                    self.problems.extend(problems);
+                }
+                other => self.unknown_key(other, key.span(), &["mode", "permissions", "test"]),
             }
         }
         settings
