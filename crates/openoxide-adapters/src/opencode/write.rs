@@ -5,7 +5,7 @@
 
 use openoxide_permission::{Layer, Pattern, Rule, Space, glob};
 use openoxide_protocol::Effect;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::export::{Became, Export, in_order, is_whole, patterns};
 
@@ -25,7 +25,7 @@ pub fn write(layer: &Layer) -> Export {
         }
     }
     export.no_mode(layer.mode);
-    export.text = format!("{:#}\n", json!({ "permission": object(said) }));
+    export.text = text(&said);
     export
 }
 
@@ -44,14 +44,25 @@ fn put(said: &mut Said, permission: String, text: String, effect: Effect) {
     }
 }
 
-fn object(said: Said) -> Value {
-    let mut all = Map::new();
-    for (permission, rules) in said {
-        let rules: Map<String, Value> =
-            rules.into_iter().map(|(text, effect)| (text, Value::from(effect.as_str()))).collect();
-        all.insert(permission, Value::Object(rules));
-    }
-    Value::Object(all)
+/// Writes the members in their order, because it counts.
+fn text(said: &Said) -> String {
+    let text = |text: &str| Value::from(text).to_string();
+    let members = said.iter().map(|(permission, rules)| {
+        let value = match rules.as_slice() {
+            // Some are only given as a whole.
+            [(whole, effect)] if whole == "*" => text(effect.as_str()),
+            rules => {
+                let rule = |(pattern, effect): &(String, Effect)| {
+                    format!("      {}: {}", text(pattern), text(effect.as_str()))
+                };
+                let rules: Vec<String> = rules.iter().map(rule).collect();
+                format!("{{\n{}\n    }}", rules.join(",\n"))
+            }
+        };
+        format!("    {}: {value}", text(permission))
+    });
+    let members: Vec<String> = members.collect();
+    format!("{{\n  \"permission\": {{\n{}\n  }}\n}}\n", members.join(",\n"))
 }
 
 fn of(export: &mut Export, rule: &Rule, pattern: &Pattern) -> Option<(String, String)> {

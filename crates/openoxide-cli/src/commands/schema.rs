@@ -45,6 +45,7 @@ fn policy() -> Value {
         "additionalProperties": false,
         "properties": {
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+            "test": tests(),
             "permissions": {
                 "type": "object",
                 "additionalProperties": false,
@@ -71,6 +72,24 @@ fn policy() -> Value {
                         },
                     },
                 },
+            },
+        },
+    })
+}
+
+fn tests() -> Value {
+    json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["expect"],
+            "properties": {
+                "command": { "type": "string" },
+                "tool": { "type": "string" },
+                "input": { "type": "object" },
+                "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+                "expect": { "enum": ["allow", "ask", "deny"] },
             },
         },
     })

@@ -189,7 +189,7 @@ fn llm_do_is_a_layer() {
     };
     let rows = [
         bash("git status"),
-        bash("ls"),
+        bash("make"),
         bash("timeout 5 rm x"),
         notes("Read", "a.txt"),
         notes("Write", "a.txt"),
@@ -198,7 +198,7 @@ fn llm_do_is_a_layer() {
     ];
     let answers = batch(&world, &["--policy", &file], &rows);
     assert_eq!(said(&answers), ["allow", "ask", "deny", "allow", "ask", "deny", "deny"]);
-    let rows = [bash("ls")];
+    let rows = [bash("make")];
     let strict = batch(&world, &["--mode", "dont_ask", "--policy", &file], &rows);
     assert_eq!(said(&strict), ["deny"]);
 }

@@ -19,4 +19,6 @@ mod layers;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod support;

@@ -1,4 +1,4 @@
-//! `rules`: what is in force.
+//! `rules list`: what is in force.
 
 use openoxide_permission::{Layer, Rule};
 use openoxide_protocol::SCHEMA;
@@ -6,21 +6,25 @@ use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
 use crate::{
-    args::{Global, RulesVerb},
+    args::{Global, PolicyArgs},
     exit::Exit,
     policy::World,
     report,
 };
 
 /// Lists the rules, the most precedent layer first.
-pub(crate) fn rules(verb: &RulesVerb, global: Global) -> Result<Exit, String> {
-    let RulesVerb::List { policy, origins, json } = verb;
+pub(super) fn list(
+    policy: &PolicyArgs,
+    origins: bool,
+    json: bool,
+    global: Global,
+) -> Result<Exit, String> {
     let world = World::of(policy, true)?;
     let sound = world.sound(global);
     let mut text = String::new();
     for layer in &world.loaded.layers {
         for rule in &layer.rules {
-            text += &if *json { in_json(layer, rule) } else { in_words(layer, rule, *origins) };
+            text += &if json { in_json(layer, rule) } else { in_words(layer, rule, origins) };
             text.push('\n');
         }
     }

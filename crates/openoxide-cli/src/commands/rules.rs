@@ -1,0 +1,32 @@
+//! `rules`: what is in force, what is wrong with it, and how it is changed.
+
+mod convert;
+mod diff;
+mod edit;
+mod files;
+mod fmt;
+mod lint;
+mod list;
+mod native;
+mod test;
+
+use crate::{
+    args::{Global, RulesVerb},
+    exit::Exit,
+};
+
+/// Does what one of its verbs says.
+pub(crate) fn rules(verb: &RulesVerb, global: Global) -> Result<Exit, String> {
+    match verb {
+        RulesVerb::List { policy, origins, json } => list::list(policy, *origins, *json, global),
+        RulesVerb::Lint(args) => lint::lint(args, global),
+        RulesVerb::Fmt(args) => fmt::fmt(args, global),
+        RulesVerb::Test(args) => test::test(args, global),
+        RulesVerb::Diff(args) => diff::diff(args, global),
+        RulesVerb::Add(args) => edit::add(args, global),
+        RulesVerb::Remove(args) => edit::remove(args, global),
+        RulesVerb::Import(args) => convert::import(args, global),
+        RulesVerb::Export(args) => convert::export(args, global),
+        RulesVerb::Convert(args) => convert::convert(args, global),
+    }
+}
