@@ -189,6 +189,9 @@ mod tests {
     use super::*;
     use crate::{Anchors, LayerKind, parse};
 
+    /// How rules are combined, the rules, and the findings.
+    type Row = (Combining, &'static [(Effect, &'static str)], &'static [(usize, &'static str)]);
+
     fn found(combining: Combining, rules: &[(Effect, &str)]) -> Vec<(usize, &'static str)> {
         let base = AbsPath::root();
         let rule = |(effect, text): &(Effect, &str)| {
@@ -203,7 +206,7 @@ mod tests {
     fn rules_that_never_decide_are_found() {
         use Combining::{DenyAllowAsk, LastMatch, Strictest};
         use Effect::{Allow, Ask, Deny};
-        let rows: &[(Combining, &[(Effect, &str)], &[(usize, &str)])] = &[
+        let rows: &[Row] = &[
             (
                 Strictest,
                 &[(Deny, "Bash(rm *)"), (Ask, "Bash(git push *)"), (Allow, "Bash(git *)")],

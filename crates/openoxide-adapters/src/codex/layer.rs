@@ -3,6 +3,8 @@
 //! A rule that allows means the very program that it names: `./git` is not `git`, and `/usr/bin/git` is only where
 //! `host_executable` lists it. A rule that holds back means the program wherever it lies.
 
+use std::collections::BTreeSet;
+
 use openoxide_permission::{
     Anchors, Combining, Layer, LayerKind, Pattern, Rule, Space,
     glob::Glob,
@@ -31,20 +33,16 @@ pub fn translate(
     for rule in &rules.prefixes {
         to.prefix(rule, &rules);
     }
-    for (at, rule) in rules.network.iter().enumerate() {
-        // A later rule about a host takes the place of an earlier one.
-        let after = rules.network.get(at + 1..).unwrap_or_default();
-        if rule.effect == Effect::Ask || !after.iter().any(|later| replaces(later, rule)) {
+    // A later rule about a host takes the place of an earlier one; one that prompts does not.
+    let mut said = BTreeSet::new();
+    for rule in rules.network.iter().rev() {
+        if rule.effect == Effect::Ask || said.insert(&rule.host) {
             to.network(rule, file);
         }
     }
     let (rules, file) = (to.rules, Some(file.to_owned()));
     let layer = Layer { kind, file, combining: Combining::Strictest, rules, mode: None };
     Ok(Translation { layer, faults: to.faults, notes: to.notes })
-}
-
-fn replaces(later: &NetworkRule, rule: &NetworkRule) -> bool {
-    later.host == rule.host && later.effect != Effect::Ask
 }
 
 struct Translator<'t> {

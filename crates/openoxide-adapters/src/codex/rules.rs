@@ -217,7 +217,7 @@ fn places(pattern: &Value) -> Result<Vec<Vec<String>>, Fault> {
         Kind::List(some) if some.is_empty() => {
             Err(Fault::new("a list of alternatives is not empty", value.span.clone()))
         }
-        Kind::List(some) => some.iter().map(|one| word(one)).collect(),
+        Kind::List(some) => some.iter().map(word).collect(),
         _ => Ok(vec![word(value)?]),
     };
     let places: Vec<_> = items(pattern)?.iter().map(place).collect::<Result<_, _>>()?;

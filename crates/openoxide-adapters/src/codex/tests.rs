@@ -112,7 +112,8 @@ fn what_is_no_plain_call_is_an_error_with_its_place() {
         let faults = read(text).unwrap_err();
         let [fault] = faults.as_slice() else { panic!("{text}: {faults:?}") };
         assert!(fault.message.contains(said), "{text}: {fault:?}");
-        assert!(text[fault.span.start..].starts_with(at), "{text}: {fault:?}");
+        let found = text.get(fault.span.start..).unwrap();
+        assert!(found.starts_with(at), "{text}: {fault:?}");
     }
     let deep = format!("prefix_rule(pattern={})", "[".repeat(100_000));
     assert!(read(&deep).is_err());

@@ -90,14 +90,18 @@ impl Writer {
         if self.hosts {
             text += "  network: false\n";
         }
-        text += &format!("  default: {{ {} }}\n", verdict(self.default));
+        text.extend([format!("  default: {{ {} }}\n", verdict(self.default))]);
         if !self.rules.is_empty() {
             text += "  rules:\n";
         }
         for (pattern, effect, reason) in self.rules.iter().rev() {
-            text += &format!("    - pattern: {}\n      {}\n", quoted(pattern), verdict(*effect));
+            text.extend([format!(
+                "    - pattern: {}\n      {}\n",
+                quoted(pattern),
+                verdict(*effect)
+            )]);
             if let Some(reason) = reason {
-                text += &format!("      description: {}\n", quoted(reason));
+                text.extend([format!("      description: {}\n", quoted(reason))]);
             }
         }
         self.export.text = text;

@@ -272,3 +272,30 @@ fn the_order_of_rules_survives_where_it_counts() {
 "#;
     assert_eq!(stdout(&output), expected);
 }
+
+#[test]
+fn a_project_file_is_tested_in_its_project() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".openoxide")).unwrap();
+    let test = "[[test]]\ntool = \"Write\"\ninput = { file_path = \"src/x\", content = \"\" }\nexpect = \"allow\"\n";
+    let text = format!(
+        "mode = \"plan\"\n[permissions]\nallow = [\"Edit(/src/**)\"]\n{test}mode = \"default\"\n"
+    );
+    world.file(".openoxide/policy.toml", &text);
+    for arguments in [&["rules", "test"][..], &["rules", "test", ".openoxide/policy.toml"]] {
+        let output = world.run(arguments, b"");
+        assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    }
+    world.file(".openoxide/policy.toml", &text.replace("mode = \"default\"\n", ""));
+    let output = world.run(&["rules", "test"], b"");
+    assert_eq!(code(&output), 1);
+    assert!(stdout(&output).contains("expected allow, found deny"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_rule_that_does_nothing_is_added_with_a_warning() {
+    let world = World::new().policy("[permissions]\ndeny = [\"Bash(git *)\"]\n");
+    let output = world.run(&["rules", "add", "allow", "Bash(git push *)"], b"");
+    assert_eq!(code(&output), 0);
+    assert!(stderr(&output).contains("never decides"), "{}", stderr(&output));
+}

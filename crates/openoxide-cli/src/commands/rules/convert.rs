@@ -95,6 +95,9 @@ fn merged(layer: &Layer, target: &Target) -> Result<(String, Export), String> {
     let (said, export) = native::said(layer);
     let mut text = target.text.clone();
     for one in said {
+        if one.human {
+            return Err(format!("`{}` is answered by a person alone: copy it by hand", one.text));
+        }
         text = edit::with_rule(&text, one.effect, &one.text, one.reason.as_deref())
             .map_err(|error| format!("{name}: {error}"))?;
     }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use openoxide_permission::{Anchors, LayerKind, parse};
+use openoxide_permission::{Anchors, LayerKind, lint::lint, parse};
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::{Broken, Environment, Source, edit, read_policy};
 use openoxide_tui::{Lines, visible};
@@ -58,7 +58,17 @@ impl Target {
         Err(Exit::Usage)
     }
 
-    /// Writes a new text; what an agent's project would allow still needs a person's trust.
+    /// Says what is probably wrong with the last rule of this text.
+    fn warn(&self, text: &str, rule: &str) {
+        let name = self.source.path.to_string_lossy();
+        let layer = read_policy(text, self.source.kind, &name, self.anchors()).layer;
+        let is_it = |at: usize| layer.rules.get(at).is_some_and(|one| one.text == rule);
+        for found in lint(&layer).into_iter().filter(|found| is_it(found.rule)) {
+            report::note(&format!("{} ({}): {}", found.message, found.code, found.help));
+        }
+    }
+
+    /// Writes a new text. What a project would allow still needs a person's trust.
     pub(super) fn write(&self, text: &str, loosens: bool) -> Result<(), String> {
         let path = self.source.path.display();
         edit::replace(&self.source.path, text).map_err(|error| format!("{path}: {error}"))?;
@@ -91,6 +101,7 @@ pub(super) fn add(args: &AddArgs, global: Global) -> Result<Exit, String> {
         return Ok(Exit::Success);
     }
     target.write(&new, args.effect == Effect::Allow)?;
+    target.warn(&new, &args.rule);
     let line = format!("{path}: {} {}\n", args.effect.as_str(), visible(&args.rule, Lines::One));
     Ok(report::data(line.as_bytes(), Exit::Success))
 }

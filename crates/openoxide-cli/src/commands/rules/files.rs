@@ -80,7 +80,12 @@ pub(super) fn read(files: &[PathBuf], format: Option<Program>) -> Result<Vec<Pol
     }
     let cwd = policy::directory(None)?;
     let args = PolicyArgs { policy: files.to_vec(), format, ..PolicyArgs::default() };
-    let sources = policy::named(&args, &cwd)?.into_iter().zip(files);
+    // What `/` stands for in a file of a project is the project, also when the file is named.
+    let known = in_force()?;
+    let known = |source: Source| {
+        known.iter().find(|one| one.path == source.path).cloned().unwrap_or(source)
+    };
+    let sources = policy::named(&args, &cwd)?.into_iter().map(known).zip(files);
     sources.map(|(source, file)| shown(source, Some(file))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! `rules fmt`: one layout for all policy files.
 
-use openoxide_permission::Anchors;
+use openoxide_permission::{Anchors, LayerKind};
 use openoxide_store::{Environment, edit};
 use openoxide_tui::{Lines, visible};
 
@@ -20,10 +20,11 @@ pub(super) fn fmt(args: &FmtArgs, global: Global) -> Result<Exit, String> {
             continue;
         }
         let new = laid_out(&file)?;
-        if new == file.text {
+        let administered = args.files.is_empty() && file.source.kind == LayerKind::Managed;
+        if administered || new == file.text {
             continue;
         }
-        text += &format!("{}\n", visible(&file.shown, Lines::One));
+        text.extend([format!("{}\n", visible(&file.shown, Lines::One))]);
         if args.check {
             exit = if exit == Exit::Success { Exit::Failure } else { exit };
         } else {

@@ -33,7 +33,9 @@ pub(super) fn said(layer: &Layer) -> (Vec<Said>, Export) {
 fn texts(combining: Combining, rule: &Rule, export: &mut Export) -> Vec<(Effect, String)> {
     let root = AbsPath::root();
     let read = parse(&rule.text, rule.effect, Anchors { home: None, base: &root });
-    if read.is_ok_and(|read| read.patterns == rule.patterns) {
+    // What counts from its file would count from another one.
+    let own = rule.text.contains("(/") && !rule.text.contains("(//");
+    if !own && read.is_ok_and(|read| read.patterns == rule.patterns) {
         return vec![(rule.effect, rule.text.clone())];
     }
     let mut all: Vec<(Effect, String)> = Vec::new();
@@ -88,14 +90,14 @@ pub(super) fn write(layer: &Layer) -> Export {
     text += "[permissions]\n";
     let ordered = layer.combining == Combining::LastMatch;
     if layer.combining != Combining::Strictest {
-        text += &format!("combining = \"{}\"\n", layer.combining.as_str());
+        text.extend([format!("combining = \"{}\"\n", layer.combining.as_str())]);
     }
     let is_long = |one: &&Said| ordered || one.human || one.reason.is_some();
     for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
         let short = all.iter().filter(|one| !is_long(one) && one.effect == effect);
         let lines: String = short.map(|one| format!("    {},\n", quoted(&one.text))).collect();
         if !lines.is_empty() {
-            text += &format!("{} = [\n{lines}]\n", effect.as_str());
+            text.extend([format!("{} = [\n{lines}]\n", effect.as_str())]);
         }
     }
     all.iter().filter(is_long).for_each(|one| text += &long(one));
@@ -117,7 +119,7 @@ fn long(one: &Said) -> String {
         text += "reviewer = \"human\"\n";
     }
     if let Some(reason) = &one.reason {
-        text += &format!("reason = {}\n", quoted(reason));
+        text.extend([format!("reason = {}\n", quoted(reason))]);
     }
     text
 }

@@ -1,7 +1,7 @@
 //! `rules test`: do the policy files decide what their authors expect?
 
 use openoxide_adapters::tool;
-use openoxide_permission::evaluate;
+use openoxide_permission::{Context, PolicyStack, default_layer, evaluate};
 use openoxide_protocol::Decision;
 use openoxide_session::facts;
 use openoxide_store::{Case, read_cases};
@@ -13,6 +13,7 @@ use crate::{
     args::{Global, PolicyArgs, TestArgs},
     commands::call,
     exit::Exit,
+    formats::Program,
     policy::World,
     report,
 };
@@ -39,10 +40,10 @@ pub(super) fn test(args: &TestArgs, global: Global) -> Result<Exit, String> {
         }
         let shown = visible(&file.shown, Lines::One);
         let (held, examples) = (cases.len() - failed, examples(&file));
-        text += &format!(
+        text.extend([format!(
             "{shown}: {held} of {} tests hold, and {examples} lists of examples\n",
             cases.len()
-        );
+        )]);
     }
     Ok(report::data(text.as_bytes(), exit))
 }
@@ -78,13 +79,16 @@ fn wrong(file: &PolicyText, case: &Case, args: &TestArgs) -> Result<Option<Strin
 }
 
 fn decided(file: &PolicyText, case: &Case, args: &TestArgs) -> Result<Decision, String> {
-    let policy = vec![file.source.path.clone()];
-    let format = Some(crate::formats::Program::Native);
-    let (mode, cwd) = (case.mode, args.cwd.clone());
-    let world =
-        World::of(&PolicyArgs { policy, format, mode, cwd, ..PolicyArgs::default() }, false)?;
+    // No other policy counts.
+    let (policy, cwd) = (vec!["/dev/null".into()], args.cwd.clone());
+    let format = Some(Program::Native);
+    let world = World::of(&PolicyArgs { policy, format, cwd, ..PolicyArgs::default() }, true)?;
+    let layer = &file.read.layer;
+    let policy = PolicyStack::compile(&[layer.clone(), default_layer()])
+        .map_err(|error| error.to_string())?;
     let action = tool::action(&case.tool, &case.input);
     let operation = call::of(case.tool.clone(), action, case.input.clone(), &world.cwd);
     let facts = facts(&operation, world.home.as_ref());
-    Ok(evaluate(&world.loaded.policy, &world.context(), &facts))
+    let mode = case.mode.or(layer.mode).unwrap_or_default();
+    Ok(evaluate(&policy, &Context { mode, ..world.context() }, &facts))
 }
