@@ -45,7 +45,9 @@ fn said(export: &mut Export, rule: &Rule, pattern: &Pattern) -> Option<String> {
             return None;
         }
     };
-    match spell(rule, pattern) {
+    // There a command is a text: quotes and backslashes stand for themselves.
+    let quoted = |text: &str| pattern.space == Space::Exec && text.contains(['\\', '\'', '"']);
+    match spell(rule, pattern).filter(|spelled| !quoted(&spelled.text)) {
         // There a rule without a path is about one of the tools that edit.
         Some(spelled) if rule.effect == Effect::Allow && spelled.text == "Edit" => {
             export.unsaid(rule, Became::Narrower);

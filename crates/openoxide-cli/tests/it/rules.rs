@@ -23,6 +23,7 @@ fn calls() -> Vec<String> {
         "npm run build",
         "npm run",
         "make",
+        "echo 'a b' c",
     ];
     let commands = commands.chain(own.map(str::to_owned));
     let bash = commands
@@ -71,6 +72,7 @@ const POLICIES: &[(&str, &str)] = &[
         "lax.toml",
         "[permissions]\ncombining = \"deny-allow-ask\"\ndeny = [\"mcp__github__delete\"]\nask = [\"Bash(git push *)\"]\nallow = [\"Bash(git *)\"]\n",
     ),
+    ("quoted.toml", "[permissions]\ndeny = [\"Bash(echo 'a b' *)\"]\nallow = [\"Bash(make)\"]\n"),
     (
         "settings.json",
         r#"{"permissions": {"deny": ["Bash(rm *)", "Read(secrets/**)"], "ask": ["Bash(git push *)"],
