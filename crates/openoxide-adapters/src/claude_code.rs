@@ -14,10 +14,12 @@ mod rules;
 mod settings;
 mod words;
 mod wrappers;
+mod write;
 
 pub use judge::Policy;
 pub use layer::translate;
 pub use settings::{Mode, Settings};
+pub use write::write;
 
 use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode};
 use serde::Deserialize;

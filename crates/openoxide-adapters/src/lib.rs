@@ -6,8 +6,11 @@
 
 pub mod aider;
 pub mod claude_code;
+pub mod codex;
+pub mod export;
 pub mod foreign;
 mod json_text;
+pub mod llm_do;
 pub mod opencode;
 mod patch;
 mod quote;

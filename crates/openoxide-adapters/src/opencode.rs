@@ -14,10 +14,12 @@ mod outside;
 mod questions;
 mod ruleset;
 mod wildcard;
+mod write;
 
 pub use config::Config;
 pub use judge::Policy;
 pub use layer::translate;
+pub use write::write;
 
 pub use questions::{Question, questions};
 pub use ruleset::{Rule, Ruleset};

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod rules;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -7,6 +9,10 @@ use openoxide_protocol::{Effect, PermissionMode};
 use openoxide_store::audit::{DAY, Moment};
 
 use crate::formats::Program;
+pub(crate) use rules::{
+    AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
+    RulesVerb, TestArgs, Where,
+};
 
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
@@ -61,7 +67,7 @@ pub(crate) enum Verb {
     /// Look at what you said yes to for good in this project, or take it back.
     #[command(subcommand)]
     Grants(GrantsVerb),
-    /// Look at the rules that are in force.
+    /// Look at rules, check them, change them, and carry them from one program to another.
     #[command(subcommand)]
     Rules(RulesVerb),
     /// Look at the settings themselves.
@@ -136,21 +142,6 @@ pub(crate) struct GrantArgs {
     /// Let it count only for commands that run in this directory or below.
     #[arg(long, value_name = "DIR")]
     pub(crate) below: Option<PathBuf>,
-}
-
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum RulesVerb {
-    /// List every rule, the most precedent layer first.
-    List {
-        #[command(flatten)]
-        policy: PolicyArgs,
-        /// Say where each rule stands.
-        #[arg(long)]
-        origins: bool,
-        /// One rule a line, as JSON.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Clone, Debug, Subcommand)]

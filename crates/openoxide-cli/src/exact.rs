@@ -49,6 +49,9 @@ impl Exact {
             Program::Claude => claude(args, &files),
             Program::Opencode => opencode(args, &files, home.as_ref()),
             Program::Native => return Err("--exact is about the policies of other programs".into()),
+            Program::Codex | Program::LlmDo => {
+                return Err("--exact answers as Claude Code and OpenCode only; leave it out".into());
+            }
         };
         match judge {
             Ok(judge) => Ok(Some(Self { judge: judge?, home, cwd })),

@@ -4,9 +4,9 @@ use std::{ops::Range, path::Path};
 
 use clap::ValueEnum;
 use openoxide_adapters::{
-    claude_code,
+    claude_code, codex,
     foreign::{Fault, Translation},
-    opencode,
+    llm_do, opencode,
 };
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule};
 use openoxide_protocol::{AbsPath, Effect};
@@ -21,13 +21,17 @@ pub(crate) enum Program {
     Claude,
     /// OpenCode: `opencode.json` and `opencode.jsonc`.
     Opencode,
+    /// Codex: `*.rules`.
+    Codex,
+    /// llm-do: `*.yaml` and `*.yml`.
+    LlmDo,
 }
 
 impl Program {
     /// Returns the program that a policy file is written for: the one that a person names, or the one that its name tells.
     ///
     /// # Errors
-    /// When nobody can tell, or when it is not read yet: nothing is passed over in silence.
+    /// When nobody can tell: nothing is passed over in silence.
     pub(crate) fn of(path: &Path, named: Option<Self>) -> Result<Self, String> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let shown = path.display();
@@ -35,12 +39,8 @@ impl Program {
             Some(program) => Ok(program),
             None if name == "opencode.json" || name == "opencode.jsonc" => Ok(Self::Opencode),
             None if name.starts_with("settings") && name.ends_with(".json") => Ok(Self::Claude),
-            None if name.ends_with(".rules") => {
-                Err(format!("`{shown}`: policies of Codex are not read yet"))
-            }
-            None if name.ends_with(".yaml") || name.ends_with(".yml") => {
-                Err(format!("`{shown}`: policies of llm-do are not read yet"))
-            }
+            None if name.ends_with(".rules") => Ok(Self::Codex),
+            None if name.ends_with(".yaml") || name.ends_with(".yml") => Ok(Self::LlmDo),
             None if name.ends_with(".toml") || !name.contains('.') => Ok(Self::Native),
             None => Err(format!(
                 "`{shown}`: its name does not say which program it is for; name it with --format"
@@ -54,6 +54,8 @@ impl Program {
             Self::Native => Format::NATIVE,
             Self::Claude => Format { name: "claude", read: read_claude },
             Self::Opencode => Format { name: "opencode", read: read_opencode },
+            Self::Codex => Format { name: "codex", read: read_codex },
+            Self::LlmDo => Format { name: "llm-do", read: read_llm_do },
         }
     }
 }
@@ -64,6 +66,14 @@ fn read_claude(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) ->
 
 fn read_opencode(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
     file(opencode::translate(text, kind, name, anchors), kind, name)
+}
+
+fn read_codex(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
+    file(codex::translate(text, kind, name, anchors), kind, name)
+}
+
+fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
+    file(llm_do::translate(text, kind, name, anchors), kind, name)
 }
 
 /// A file that cannot be relied on allows nothing.

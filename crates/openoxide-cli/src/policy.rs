@@ -134,14 +134,15 @@ fn named_rules(args: &PolicyArgs, cwd: &AbsPath, home: Option<&AbsPath>) -> Resu
     Ok(Layer { kind: LayerKind::Cli, file: None, combining, rules, mode: None })
 }
 
-fn named(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Source>, String> {
+/// Returns the files that a person named.
+pub(crate) fn named(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Source>, String> {
     let absolute = |path: &std::path::PathBuf| {
         let program = Program::of(path, args.format)?;
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
         let mut source = Source { format: program.format(), ..Source::named(path) };
         // OpenCode counts from the root of the repository, Claude Code from what holds `.claude`.
         match program {
-            Program::Native => {}
+            Program::Native | Program::Codex | Program::LlmDo => {}
             Program::Opencode => source.base = worktree(cwd).unwrap_or_else(AbsPath::root),
             Program::Claude if source.base.name() == Some(".claude") => {
                 source.base = source.base.parent().unwrap_or_else(AbsPath::root);

@@ -35,6 +35,7 @@
 
 mod always;
 mod combine;
+mod cover;
 mod default_layer;
 mod details;
 mod evaluate;
@@ -46,18 +47,21 @@ mod grant;
 mod hook;
 mod index;
 mod layer;
+pub mod lint;
 mod outcome;
 pub mod pattern;
 mod possible;
 mod reason;
 mod rule;
 pub mod safety_floor;
+mod spell;
 mod stack;
 mod subject;
 mod syntax;
 
 pub use always::exactly;
 pub use combine::Combining;
+pub use cover::covers;
 pub use default_layer::default_layer;
 pub use details::ReadDetails;
 pub use evaluate::{Context, decide, effect, evaluate};
@@ -70,5 +74,6 @@ pub use index::MAX_LAYERS;
 pub use layer::{Layer, LayerKind, Ruling};
 pub use outcome::{Outcome, Why};
 pub use rule::{Anchors, Pattern, Rule, RuleError, Space};
+pub use spell::{Spelled, spell};
 pub use stack::{PolicyStack, TooMuch, Unusable};
 pub use syntax::{parse, parse_long};

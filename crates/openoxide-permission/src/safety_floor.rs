@@ -279,6 +279,8 @@ const LOOKS: &[&str] = &[
     "sandbox",
     "schema",
 ];
+/// The same of `rules`.
+const RULES_LOOKS: &[&str] = &["convert", "diff", "export", "lint", "list", "test"];
 /// With these it judges by a policy of the caller's own.
 const LOOSENS: &[&str] = &["--policy", "--mode", "--allow", "--add-dir"];
 
@@ -293,7 +295,10 @@ pub fn answers_for_a_person(argv: &Words) -> bool {
     let is_option = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-'));
     let verb = words().find(|word| !is_option(word));
     let looks = match verb {
-        Some(Word::Known("rules")) => words().any(|word| word == Word::Known("list")),
+        Some(Word::Known("rules")) => {
+            let mut named = words().filter(|word| !is_option(word)).skip(1);
+            matches!(named.next(), Some(Word::Known(verb)) if RULES_LOOKS.contains(&verb))
+        }
         Some(Word::Known(verb)) => LOOKS.contains(&verb),
         Some(_) => false,
         None => true,
@@ -318,6 +323,10 @@ mod tests {
             "openoxide --color never deny 7",
             "openoxide grants revoke",
             "openoxide rules add x",
+            "openoxide rules add allow Bash --reason list",
+            "openoxide rules remove list",
+            "openoxide rules import --write x",
+            "openoxide rules fmt",
             "openoxide run --mode bypass_permissions -c x",
             "openoxide run --allow=Bash -c x",
         ] {
@@ -328,6 +337,7 @@ mod tests {
             "openoxide --version",
             "openoxide check -c x",
             "openoxide rules list",
+            "openoxide rules lint --json x.toml",
             "openoxide run -c x",
             "git trust",
         ] {

@@ -6,6 +6,7 @@
 
 pub mod audit;
 mod cache;
+pub mod edit;
 mod file;
 mod format;
 mod grants;
@@ -22,5 +23,5 @@ pub use grants::{Bound, Entry, GrantError, GrantFile};
 pub use key::KeyError;
 pub use load::{Bounded, Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
-pub use policy_file::{Managed, PolicyFile, Problem, read as read_policy};
+pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
 pub use trust::{Trust, Vouched};

@@ -13,6 +13,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
+mod cases;
+
+pub use cases::{Case, read_cases};
+
 const MANAGED: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
 
@@ -133,7 +137,13 @@ impl Reader<'_> {
                     self.problem(message, key.span(), None, true);
                 }
                 "hooks" => self.hooks(value),
-                other => self.unknown_key(other, key.span(), &["mode", "permissions", "hooks"]),
+                "test" => {
+                    let (_, problems) = cases::of(self.text, value);
+                    self.problems.extend(problems);
+                }
+                other => {
+                    self.unknown_key(other, key.span(), &["mode", "permissions", "hooks", "test"]);
+                }
             }
         }
         settings

@@ -239,6 +239,12 @@ fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, St
     Ok(evaluate(world.policy(&context, &facts), &context, &facts))
 }
 
+/// Judges one line, as a batch would.
+pub(crate) fn line(world: &World, line: &[u8]) -> Result<Decision, String> {
+    let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
+    judge(world, &mut place, &read_row(line)?)
+}
+
 fn read_row(line: &[u8]) -> Result<Row, String> {
     if line.len() as u64 > LONGEST_LINE {
         return Err(format!("the line is longer than {LONGEST_LINE} bytes"));

@@ -46,6 +46,7 @@ fn policy() -> Value {
         "properties": {
             "hooks": hooks(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+            "test": tests(),
             "permissions": {
                 "type": "object",
                 "additionalProperties": false,
@@ -91,6 +92,24 @@ fn hooks() -> Value {
                 "matcher": { "type": "string", "examples": ["Bash", "Edit|Write", "mcp__github__*"] },
                 "command": { "oneOf": [{ "type": "string", "minLength": 1 }, words] },
                 "timeout": { "type": "integer", "minimum": 1, "maximum": 300, "default": 30 },
+            },
+        },
+    })
+}
+
+fn tests() -> Value {
+    json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["expect"],
+            "properties": {
+                "command": { "type": "string" },
+                "tool": { "type": "string" },
+                "input": { "type": "object" },
+                "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+                "expect": { "enum": ["allow", "ask", "deny"] },
             },
         },
     })

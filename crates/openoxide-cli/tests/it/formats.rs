@@ -112,8 +112,10 @@ fn claude_code_is_answered_to_the_letter_and_as_a_layer() {
 fn what_cannot_be_read_or_said_is_an_error_and_never_passed_over() {
     let world = World::new();
     for (name, text, message) in [
-        ("x.rules", "", "not read yet"),
-        ("x.yaml", "", "not read yet"),
+        ("x.rules", "prefix_rule(pattern=[a])", "no plain call"),
+        ("x.rules", "prefix_rule(pattern=[\"a\"], match=[\"b\"])", "x.rules:1:35"),
+        ("x.yaml", "shell:\n  rulez: []\n", "x.yaml:2:3"),
+        ("x.yml", "shell: {rules: [{pattern: '$X', allowed: false}]}", "cannot be said"),
         ("x.json", "{}", "--format"),
         ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "no effect"),
         ("opencode.json", r#"{"permission": {"grep": "deny"}}"#, "cannot be said"),
@@ -195,4 +197,68 @@ fn without_exact_no_answer_is_looser_than_opencodes_but_for_those_that_are_liste
     assert!(wrong.is_empty(), "looser than OpenCode:\n{}", wrong.join("\n"));
     let idle: Vec<_> = looser.iter().zip(&met).filter(|(_, met)| !**met).collect();
     assert!(idle.is_empty(), "listed, but not looser: {idle:?}");
+}
+
+const CODEX: &str = r#"prefix_rule(pattern=["git", ["status", "log"]], decision="allow")
+prefix_rule(
+    pattern = ["git", "push"],
+    decision = "prompt",
+    justification = "it leaves the house",
+)
+prefix_rule(pattern=["rm"], decision="forbidden")
+"#;
+
+#[test]
+fn codex_rules_are_a_layer() {
+    let world = World::new();
+    let file = world.file("default.rules", CODEX);
+    let rows = [
+        bash("git status && git log"),
+        bash("git -C . push"),
+        bash("git status; sudo rm x"),
+        bash("git status > /p/x"),
+        bash("cargo build"),
+    ];
+    let answers = batch(&world, &["--policy", &file], &rows);
+    assert_eq!(said(&answers), ["allow", "ask", "deny", "ask", "ask"]);
+    assert_eq!(answers[1].1["rule"]["line"], 2);
+    assert_eq!(answers[1].1["rule"]["text"], "ask prefix_rule(git push)");
+    assert_eq!(answers[1].1["rule"]["reason"], "it leaves the house");
+}
+
+// The configuration of seed 001.
+const LLM_DO: &str = "sandbox:
+  paths:
+    notes: { root: ./notes, mode: rw, suffixes: [.txt, .log] }
+shell:
+  default: { allowed: true, approval: true }
+  rules:
+    - pattern: git status
+      approval: false
+    - pattern: rm
+      allowed: false
+";
+
+#[test]
+fn llm_do_is_a_layer() {
+    let world = World::new();
+    let file = world.file("llm-do.yaml", LLM_DO);
+    let notes = |tool: &str, name: &str| {
+        let path = world.project().join("notes").join(name);
+        json!({ "tool": tool, "input": { "file_path": path, "content": "" } })
+    };
+    let rows = [
+        bash("git status"),
+        bash("make"),
+        bash("timeout 5 rm x"),
+        notes("Read", "a.txt"),
+        notes("Write", "a.txt"),
+        notes("Write", "a.sh"),
+        notes("Read", "../x"),
+    ];
+    let answers = batch(&world, &["--policy", &file], &rows);
+    assert_eq!(said(&answers), ["allow", "ask", "deny", "allow", "ask", "deny", "deny"]);
+    let rows = [bash("make")];
+    let strict = batch(&world, &["--mode", "dont_ask", "--policy", &file], &rows);
+    assert_eq!(said(&strict), ["deny"]);
 }

@@ -53,6 +53,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tree-sitter", &["adapters"]),
     ("tree-sitter-bash", &["adapters"]),
     ("jsonc-parser", &["adapters"]),
+    ("serde-saphyr", &["adapters"]),
 ];
 
 /// Returns each crate of the workspace with what it imports when it is not under test.

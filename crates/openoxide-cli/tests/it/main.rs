@@ -23,4 +23,6 @@ mod layers;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod support;

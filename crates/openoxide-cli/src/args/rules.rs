@@ -1,0 +1,200 @@
+//! The arguments of `rules`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use openoxide_protocol::Effect;
+
+use super::{PolicyArgs, effect};
+use crate::formats::Program;
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum RulesVerb {
+    /// List every rule, the most precedent layer first.
+    List {
+        #[command(flatten)]
+        policy: PolicyArgs,
+        /// Say where each rule stands.
+        #[arg(long)]
+        origins: bool,
+        /// One rule a line, as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look for rules that never decide, match nothing or allow too much; exit code 1 if there are any.
+    Lint(LintArgs),
+    /// Put policy files into the usual layout; comments, order and meaning stay.
+    Fmt(FmtArgs),
+    /// Run the examples of the rules and the `[[test]]` entries of policy files; exit code 1 if one fails.
+    Test(TestArgs),
+    /// Say what another policy would decide otherwise; exit code 1 if there is a difference.
+    Diff(DiffArgs),
+    /// Add a rule to a policy file of yours.
+    Add(AddArgs),
+    /// Remove a rule from a policy file of yours.
+    Remove(RemoveArgs),
+    /// Say the policy of another program in our rules.
+    Import(ImportArgs),
+    /// Say a policy of ours in the rules of another program.
+    Export(ExportArgs),
+    /// Say the policy of one program in the rules of another.
+    Convert(ConvertArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LintArgs {
+    /// Policy files, of any program; without one, those that are in force here.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How the files are written; without it their names say so.
+    #[arg(long, value_name = "FORMAT", requires = "files")]
+    pub(crate) format: Option<Program>,
+    /// Exit code 1 is for what is at least so bad.
+    #[arg(long, value_name = "LEVEL", default_value = "warning")]
+    pub(crate) level: Least,
+    /// One finding a line, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Least {
+    /// It is harder to read than it need be.
+    Note,
+    /// A rule does nothing, or more than its author probably wants.
+    Warning,
+    /// What should hold back holds nothing back.
+    Error,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FmtArgs {
+    /// Policy files of ours; without one, those that are in force here.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing: name the files that would change, with exit code 1.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Policy files of ours; without one, those that are in force here. Each is judged by itself.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The directory in which the calls are made.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The policy as it was.
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The policy as it would be.
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// Commands, one a line, or calls as `check --batch` takes them: each that is decided otherwise is shown.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) commands: Option<PathBuf>,
+    /// The directory in which the calls are made.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// One difference a line, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A file of the user or of the project.
+#[derive(Clone, Copy, Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Where {
+    /// Your own file for everything you do, `~/.config/openoxide/policy.toml`; this is the usual one.
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// The project's file that all who work on it share, `.openoxide/policy.toml`.
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// Your own file for this project, `.openoxide/local.toml`.
+    #[arg(long)]
+    pub(crate) local: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// What it asks for: `allow`, `ask` or `deny`.
+    #[arg(value_name = "allow|ask|deny", value_parser = effect)]
+    pub(crate) effect: Effect,
+    /// The rule, such as `Bash(npm run *)` or `Read(~/.ssh/**)`.
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: String,
+    /// Why: it is shown whenever the rule decides.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RemoveArgs {
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// The rule, as `rules list` shows it.
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: String,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The policy: `settings.json`, `opencode.json`, `*.rules`, `*.yaml`.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// How it is written; without it, its name says so.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Program>,
+    /// Add the rules to a file of yours instead of printing them.
+    #[arg(long)]
+    pub(crate) write: bool,
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Say what cannot be said as JSON, one rule a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The policy file; without one, your own.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The program whose format is wanted.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Program,
+    /// Print it although it would be looser than the policy.
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Say what cannot be said as JSON, one rule a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The policy.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// How it is written; without it, its name says so.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<Program>,
+    /// The program whose format is wanted.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Program,
+    /// Print it although it would be looser than the policy.
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Say what cannot be said as JSON, one rule a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,159 @@
+//! `rules diff`: what another policy would decide otherwise.
+
+use std::path::Path;
+
+use openoxide_permission::{Layer, LayerKind, Rule};
+use openoxide_protocol::{Decision, Effect, SCHEMA};
+use openoxide_tui::{Lines, visible};
+use serde_json::{Value, json};
+
+use super::files;
+use crate::{
+    args::{DiffArgs, Global, PolicyArgs},
+    commands::check,
+    exit::Exit,
+    policy::World,
+    report,
+};
+
+/// Shows each difference between the rules, and each command that is decided otherwise.
+pub(super) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, String> {
+    let (old, new) = (world(&args.old, args)?, world(&args.new, args)?);
+    for world in [&old, &new] {
+        if let Err(exit) = world.sound(global) {
+            return Ok(exit);
+        }
+    }
+    let mut found = Vec::new();
+    if let (Some(old), Some(new)) = (layer(&old), layer(&new)) {
+        found.extend(settings(old, new));
+        found.extend(rules(old, new));
+    }
+    if let Some(file) = &args.commands {
+        found.extend(decisions(&files::text(file)?, &old, &new)?);
+    }
+    let line = |found: &Found| if args.json { found.json.to_string() } else { found.words.clone() };
+    let text: String = found.iter().map(|found| line(found) + "\n").collect();
+    let exit = if found.is_empty() { Exit::Success } else { Exit::Failure };
+    Ok(report::data(text.as_bytes(), exit))
+}
+
+/// One difference, for a person and for a program.
+struct Found {
+    words: String,
+    json: Value,
+}
+
+fn world(file: &Path, args: &DiffArgs) -> Result<World, String> {
+    let policy = PolicyArgs {
+        policy: vec![file.to_owned()],
+        cwd: args.cwd.clone(),
+        ..PolicyArgs::default()
+    };
+    World::of(&policy, true)
+}
+
+/// Returns the layer of the file; the other is that of the command line, which is empty.
+fn layer(world: &World) -> Option<&Layer> {
+    world.loaded.layers.iter().find(|layer| layer.kind == LayerKind::Cli && layer.file.is_some())
+}
+
+fn settings(old: &Layer, new: &Layer) -> Vec<Found> {
+    let mode = |layer: &Layer| layer.mode.map_or("default", |mode| mode.as_str());
+    let pairs = [
+        ("mode", mode(old), mode(new)),
+        ("combining", old.combining.as_str(), new.combining.as_str()),
+    ];
+    let changed = pairs.into_iter().filter(|(_, old, new)| old != new);
+    let found = |(what, old, new): (&str, &str, &str)| Found {
+        words: format!("~ {what}: {old} -> {new}"),
+        json: json!({ "schema": SCHEMA, "kind": what, "old": old, "new": new }),
+    };
+    changed.map(found).collect()
+}
+
+/// Rules are the same when they match the same and ask for the same, however they are written.
+fn rules(old: &Layer, new: &Layer) -> Vec<Found> {
+    let alike = |a: &Rule, b: &Rule| a.patterns == b.patterns;
+    let same = |a: &Rule, b: &Rule| alike(a, b) && a.effect == b.effect && a.human == b.human;
+    let missing = |rule: &&Rule, from: &Layer| !from.rules.iter().any(|other| same(rule, other));
+    let mut added: Vec<&Rule> = new.rules.iter().filter(|rule| missing(rule, old)).collect();
+    let mut found = Vec::new();
+    for rule in old.rules.iter().filter(|rule| missing(rule, new)) {
+        match added.iter().position(|other| alike(rule, other)) {
+            Some(at) => found.push(changed(rule, added.remove(at))),
+            None => found.push(one("removed", '-', rule)),
+        }
+    }
+    found.extend(added.into_iter().map(|rule| one("added", '+', rule)));
+    let ordered = old.combining == new.combining && old.combining.as_str() == "last-match";
+    let effects = |layer: &Layer| -> Vec<_> {
+        layer.rules.iter().map(|rule| (rule.effect, rule.patterns.clone())).collect()
+    };
+    if found.is_empty() && ordered && effects(old) != effects(new) {
+        let words =
+            "~ the rules stand in another order, and the last that matches decides".to_owned();
+        found.push(Found { words, json: json!({ "schema": SCHEMA, "kind": "order" }) });
+    }
+    found
+}
+
+fn one(kind: &str, mark: char, rule: &Rule) -> Found {
+    let (effect, text) = (rule.effect.as_str(), visible(&rule.text, Lines::One));
+    Found {
+        words: format!("{mark} {effect} {text}  (line {})", rule.line),
+        json: json!({
+            "schema": SCHEMA, "kind": kind, "effect": effect, "rule": rule.text, "line": rule.line,
+        }),
+    }
+}
+
+fn changed(old: &Rule, new: &Rule) -> Found {
+    let effect = |rule: &Rule| match rule.human {
+        true => format!("{} by a person", rule.effect.as_str()),
+        false => rule.effect.as_str().to_owned(),
+    };
+    let text = visible(&new.text, Lines::One);
+    Found {
+        words: format!("~ {text}: {} -> {}  (line {})", effect(old), effect(new), new.line),
+        json: json!({
+            "schema": SCHEMA, "kind": "changed", "rule": new.text, "line": new.line,
+            "old": effect(old), "new": effect(new),
+        }),
+    }
+}
+
+fn decisions(text: &str, old: &World, new: &World) -> Result<Vec<Found>, String> {
+    let mut found = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let row = row(line);
+        let judge =
+            |world| check::line(world, &row).map_err(|error| format!("line {}: {error}", at + 1));
+        let (before, after) = (judge(old)?, judge(new)?);
+        if before.effect != after.effect {
+            found.push(decided(line, &before, &after));
+        }
+    }
+    Ok(found)
+}
+
+/// A line is a call as `check --batch` takes it, or a command.
+fn row(line: &str) -> Vec<u8> {
+    match serde_json::from_str::<Value>(line) {
+        Ok(Value::Object(_)) => line.as_bytes().to_vec(),
+        _ => json!({ "tool": "Bash", "input": { "command": line } }).to_string().into_bytes(),
+    }
+}
+
+fn decided(line: &str, old: &Decision, new: &Decision) -> Found {
+    let words = |effect: Effect| effect.as_str();
+    let (before, after) = (words(old.effect), words(new.effect));
+    let (shown, reason) = (visible(line, Lines::One), visible(&new.reason, Lines::One));
+    Found {
+        words: format!("~ {shown}: {before} -> {after}: {reason}"),
+        json: json!({
+            "schema": SCHEMA, "kind": "decision", "call": line, "old": before, "new": after,
+            "reason": new.reason,
+        }),
+    }
+}

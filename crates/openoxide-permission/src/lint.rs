@@ -1,0 +1,239 @@
+//! What is probably wrong with the rules of a layer, although each of them can be read.
+
+use openoxide_protocol::Effect;
+
+use crate::{
+    combine::Combining,
+    cover::covers,
+    glob::{self, Step},
+    layer::Layer,
+    rule::{Rule, Space},
+};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// It is harder to read than it need be.
+    Note,
+    /// A rule does nothing, or more than its author probably wants.
+    Warning,
+    /// What should hold back holds nothing back.
+    Error,
+}
+
+/// One thing that is probably wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lint {
+    /// Its code, which stays the same.
+    pub code: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// The rule, by its place in the layer.
+    pub rule: usize,
+    /// The other rule that it is about.
+    pub other: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: &'static str,
+}
+
+/// So many rules of one effect can be read by a person.
+const MOST: usize = 200;
+
+/// Returns what is probably wrong, in the order of the rules.
+#[must_use]
+pub fn lint(layer: &Layer) -> Vec<Lint> {
+    let rules = layer.rules.as_slice();
+    let mut found = Vec::new();
+    for (at, rule) in rules.iter().enumerate() {
+        found.extend(useless(layer, at, rule));
+        found.extend(never(at, rule));
+        found.extend(everything(at, rule));
+    }
+    for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
+        found.extend(too_many(rules, effect));
+    }
+    found.sort_by_key(|lint| (lint.rule, lint.code));
+    found
+}
+
+/// A rule that never decides, because another one always does.
+fn useless(layer: &Layer, at: usize, rule: &Rule) -> Option<Lint> {
+    let others = layer.rules.iter().enumerate().filter(|(other, _)| *other != at);
+    let mut winners = others.filter(|(place, other)| {
+        let beats = beats(layer.combining, (*place, other), (at, rule));
+        beats && covers(other, rule)
+    });
+    let (place, other) = winners.next()?;
+    let text = |rule: &Rule| format!("`{} {}`", rule.effect.as_str(), rule.text);
+    let (code, level, message, help) = if other.effect == rule.effect && covers(rule, other) {
+        ("OX401", Level::Warning, format!("{} stands here twice", text(rule)), "remove one of them")
+    } else if other.effect < rule.effect {
+        let message = format!("{} never holds anything back: {} decides", text(rule), text(other));
+        (
+            "OX403",
+            Level::Error,
+            message,
+            "put the narrower rule where it decides, or make the other one narrower",
+        )
+    } else {
+        let message = format!("{} never decides: {} always does", text(rule), text(other));
+        ("OX402", Level::Warning, message, "remove it, or make the other rule narrower")
+    };
+    Some(Lint { code, level, rule: at, other: Some(place), message, help })
+}
+
+/// Says whether the first rule decides wherever both match. A reason of its own is a reason to speak.
+fn beats(combining: Combining, (place, other): (usize, &Rule), (at, rule): (usize, &Rule)) -> bool {
+    let class = |rule: &Rule| match (combining, rule.effect) {
+        (_, Effect::Deny) => 4,
+        (_, Effect::Ask) if rule.human => 3,
+        (Combining::DenyAllowAsk, Effect::Allow) | (Combining::Strictest, Effect::Ask) => 2,
+        _ => 1,
+    };
+    let alike = other.effect == rule.effect && other.human == rule.human;
+    let same = alike && covers(rule, other);
+    match combining {
+        Combining::LastMatch => place > at && (!alike || rule.reason.is_none()),
+        _ if alike => rule.reason.is_none() && (!same || place < at),
+        _ => class(other) > class(rule),
+    }
+}
+
+/// A rule that no command matches, because commands are judged one by one.
+fn never(at: usize, rule: &Rule) -> Option<Lint> {
+    let exec = |step: &crate::Pattern| step.space == Space::Exec;
+    let pattern = rule.patterns.iter().find(|pattern| exec(pattern))?;
+    let words: Vec<Vec<u8>> = words(&pattern.code);
+    let operator = words.iter().find(|word| is_operator(word));
+    let assignment = words.first().filter(|word| is_assignment(word));
+    let (word, help) = match (operator, assignment) {
+        (Some(word), _) => {
+            (word, "each command of a line is judged by itself: write a rule for each of them")
+        }
+        (None, Some(word)) => {
+            (word, "variables before a command are no part of it: leave them out")
+        }
+        (None, None) => return None,
+    };
+    let word = String::from_utf8_lossy(word);
+    let message = format!(
+        "`{}` matches nothing: no word of a command is `{word}`, unless it is quoted",
+        rule.text
+    );
+    Some(Lint { code: "OX404", level: Level::Warning, rule: at, other: None, message, help })
+}
+
+/// Returns the words of a command pattern; a wildcard stands for nothing.
+fn words(code: &[u8]) -> Vec<Vec<u8>> {
+    let mut text = Vec::new();
+    for step in glob::steps(code) {
+        match step {
+            Step::Literal(bytes) => text.extend_from_slice(bytes),
+            _ => text.push(b'*'),
+        }
+    }
+    text.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+fn is_operator(word: &[u8]) -> bool {
+    const OPERATORS: &[&[u8]] =
+        &[b"&&", b"||", b"|", b";", b"&", b"|&", b">", b">>", b"<", b"2>", b"2>&1", b"&>"];
+    OPERATORS.contains(&word)
+}
+
+fn is_assignment(word: &[u8]) -> bool {
+    let Some(end) = word.iter().position(|byte| *byte == b'=') else { return false };
+    let name = word.get(..end).unwrap_or_default();
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    name.first().is_some_and(|byte| !byte.is_ascii_digit()) && name.iter().all(letter)
+}
+
+/// An allow that means every command.
+fn everything(at: usize, rule: &Rule) -> Option<Lint> {
+    let open = |pattern: &crate::Pattern| {
+        let first = glob::steps(&pattern.code).next();
+        pattern.space == Space::Exec && !matches!(first, Some(Step::Literal(_)))
+    };
+    let allows = rule.effect == Effect::Allow && rule.patterns.iter().any(open);
+    let message = format!("`allow {}` allows whatever program stands there", rule.text);
+    allows.then_some(Lint {
+        code: "OX405",
+        level: Level::Warning,
+        rule: at,
+        other: None,
+        message,
+        help: "name the program: `Bash(npm run *)`",
+    })
+}
+
+fn too_many(rules: &[Rule], effect: Effect) -> Option<Lint> {
+    let mut of_effect = rules.iter().enumerate().filter(|(_, rule)| rule.effect == effect);
+    let (at, _) = of_effect.clone().nth(MOST)?;
+    let count = of_effect.by_ref().count();
+    Some(Lint {
+        code: "OX407",
+        level: Level::Note,
+        rule: at,
+        other: None,
+        message: format!("{count} rules {}: nobody reads so many", effect.as_str()),
+        help: "replace rules that differ in their last words by one that ends in ` *`",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::AbsPath;
+
+    use super::*;
+    use crate::{Anchors, LayerKind, parse};
+
+    /// How rules are combined, the rules, and the findings.
+    type Row = (Combining, &'static [(Effect, &'static str)], &'static [(usize, &'static str)]);
+
+    fn found(combining: Combining, rules: &[(Effect, &str)]) -> Vec<(usize, &'static str)> {
+        let base = AbsPath::root();
+        let rule = |(effect, text): &(Effect, &str)| {
+            parse(text, *effect, Anchors { home: None, base: &base }).unwrap()
+        };
+        let rules = rules.iter().map(rule).collect();
+        let layer = Layer { kind: LayerKind::User, file: None, combining, rules, mode: None };
+        lint(&layer).into_iter().map(|lint| (lint.rule, lint.code)).collect()
+    }
+
+    #[test]
+    fn rules_that_never_decide_are_found() {
+        use Combining::{DenyAllowAsk, LastMatch, Strictest};
+        use Effect::{Allow, Ask, Deny};
+        let rows: &[Row] = &[
+            (
+                Strictest,
+                &[(Deny, "Bash(rm *)"), (Ask, "Bash(git push *)"), (Allow, "Bash(git *)")],
+                &[],
+            ),
+            (Strictest, &[(Allow, "Bash(git *)"), (Allow, "Bash(git  *)")], &[(1, "OX401")]),
+            (Strictest, &[(Allow, "Bash(git push *)"), (Allow, "Bash(git *)")], &[(0, "OX402")]),
+            (Strictest, &[(Deny, "Bash(git *)"), (Allow, "Bash(git push *)")], &[(1, "OX402")]),
+            (Strictest, &[(Allow, "Bash(git push *)"), (Deny, "Bash(git *)")], &[(0, "OX402")]),
+            (LastMatch, &[(Deny, "Bash(rm *)"), (Allow, "Bash(rm *)")], &[(0, "OX403")]),
+            (LastMatch, &[(Ask, "Bash(*)"), (Deny, "Bash(rm *)")], &[]),
+            (LastMatch, &[(Deny, "Bash(rm *)"), (Ask, "Bash(*)")], &[(0, "OX403")]),
+            (DenyAllowAsk, &[(Ask, "Bash(git push *)"), (Allow, "Bash(git *)")], &[(0, "OX403")]),
+            (Strictest, &[(Allow, "Bash(cd x && ls)")], &[(0, "OX404")]),
+            (Strictest, &[(Deny, "Bash(CI=1 npm *)")], &[(0, "OX404")]),
+            (Strictest, &[(Allow, "Bash(* --version)")], &[(0, "OX405")]),
+            (Strictest, &[(Deny, "Bash")], &[]),
+        ];
+        for (combining, rules, expected) in rows {
+            assert_eq!(found(*combining, rules), *expected, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_nobody_reads_is_found() {
+        let texts: Vec<String> = (0..=MOST).map(|number| format!("Bash(x{number})")).collect();
+        let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();
+        assert_eq!(found(Combining::Strictest, &rules), [(MOST, "OX407")]);
+    }
+}
