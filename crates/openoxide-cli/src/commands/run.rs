@@ -198,6 +198,7 @@ async fn through_the_gate(
         title: title(&operation),
         group: None,
         explicit_yes_required: false,
+        covers: Default::default(),
         operation,
     };
     let gate = PermissionGate::new(Arc::new(world.loaded.policy), world.mode, world.roots)

@@ -1,4 +1,7 @@
-use openoxide_protocol::{Access, Action, CallId, Exec, PathAccess, PresentationKind, Principal};
+use openoxide_protocol::{
+    Action, CallId, Digest, Exec, Facts, Operation, PathAccess, Presentation, PresentationKind,
+    Principal,
+};
 
 use super::*;
 use crate::{Anchors, Combining, Layer, LayerKind, Rule, default_layer, parse};
@@ -59,6 +62,7 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
         title: text,
         group: None,
         explicit_yes_required: false,
+        covers: Default::default(),
     }
 }
 
@@ -248,3 +252,5 @@ fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
     let mut gate = PermissionGate::new(policy, PermissionMode::DontAsk, vec![root]);
     assert!(matches!(gate.check(run(1, "deploy now")), Step::Refuse(Refusal::Denied(_))));
 }
+
+mod changes;
