@@ -7,6 +7,7 @@
 pub mod claude_code;
 pub mod foreign;
 mod json_text;
+pub mod modes;
 pub mod opencode;
 mod patch;
 mod quote;

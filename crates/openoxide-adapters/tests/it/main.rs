@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod claude;
 #[cfg(test)]
+mod modes;
+#[cfg(test)]
 mod opencode;
