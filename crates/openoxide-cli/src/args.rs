@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use openoxide_protocol::{Effect, PermissionMode};
 use openoxide_store::audit::{DAY, Moment};
 
-use crate::formats::Program;
+use crate::{commands::tools::ToolsVerb, formats::Program};
 
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
@@ -64,6 +64,9 @@ pub(crate) enum Verb {
     /// Look at the rules that are in force.
     #[command(subcommand)]
     Rules(RulesVerb),
+    /// Look at tools under the policy in force.
+    #[command(subcommand)]
+    Tools(ToolsVerb),
     /// Look at the settings themselves.
     #[command(subcommand)]
     Config(ConfigVerb),

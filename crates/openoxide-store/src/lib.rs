@@ -13,6 +13,7 @@ mod key;
 mod load;
 mod locations;
 mod policy_file;
+mod repeats;
 mod trust;
 
 pub use file::{ReadError, read_regular};
@@ -22,4 +23,5 @@ pub use key::KeyError;
 pub use load::{Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Managed, PolicyFile, Problem, read as read_policy};
+pub use repeats::RepeatFile;
 pub use trust::{Trust, Vouched};

@@ -19,4 +19,8 @@ mod layers;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod repetition;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tools;
