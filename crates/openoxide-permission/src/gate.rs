@@ -211,7 +211,7 @@ impl PermissionGate {
         let exactly = grants.covers_exactly(question.digest)
             && !decision.findings.iter().any(breaks_the_circuit);
         let lasting = !decision.always.is_empty();
-        let keyed = lasting && grants.cover_keys(&question.covers.keys);
+        let keyed = grants.cover_keys(&question.covers.keys);
         let covered = |part: &Part| {
             let repeats = matches!(part.access, Access::DoomLoop { .. });
             part.decision == Effect::Allow

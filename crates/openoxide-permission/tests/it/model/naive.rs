@@ -192,7 +192,7 @@ impl Naive {
         let mut ended = vec![of(id, ResolutionKind::Answered, outcome(response))];
         match response {
             ApprovalResponse::Approved { scope } if !waits.explicit => {
-                self.remember(&waits, *scope)
+                self.remember(&waits, *scope);
             }
             ApprovalResponse::Approved { .. } | ApprovalResponse::Denied => {}
             ApprovalResponse::Rejected { .. } => {
