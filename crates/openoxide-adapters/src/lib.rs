@@ -11,6 +11,7 @@ pub mod export;
 pub mod foreign;
 mod json_text;
 pub mod llm_do;
+pub mod modes;
 pub mod opencode;
 mod patch;
 mod quote;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use openoxide_protocol::{Effect, PermissionMode};
 use openoxide_store::audit::{DAY, Moment};
 
-use crate::formats::Program;
+use crate::{commands::tools::ToolsVerb, formats::Program};
 pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
     RulesVerb, TestArgs, Where,
@@ -70,6 +70,9 @@ pub(crate) enum Verb {
     /// Look at rules, check them, change them, and carry them from one program to another.
     #[command(subcommand)]
     Rules(RulesVerb),
+    /// Look at tools under the policy in force.
+    #[command(subcommand)]
+    Tools(ToolsVerb),
     /// Look at the settings themselves.
     #[command(subcommand)]
     Config(ConfigVerb),

@@ -11,4 +11,5 @@ pub(crate) mod hook;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod tools;
 pub(crate) mod trust;

@@ -11,6 +11,7 @@ mod formats;
 mod hooks;
 mod policy;
 mod record;
+mod repetition;
 mod report;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
         Verb::Grants(verb) => commands::grants::grants(&verb),
         Verb::Rules(verb) => commands::rules::rules(&verb, args.global),
+        Verb::Tools(verb) => commands::tools::tools(&verb, args.global),
         Verb::Config(verb) => commands::config::config(&verb),
         Verb::Audit { what } => commands::audit::audit(&what, args.global),
         Verb::Schema { shape } => commands::schema::schema(shape),

@@ -219,6 +219,12 @@ impl PolicyStack {
         self.index().holding_back(Space::Exec).count > 0
     }
 
+    /// Says whether some rule asks about repetition or denies it; the built-in ones do not count.
+    #[must_use]
+    pub fn watches_repetition(&self) -> bool {
+        self.index().holding_back(Space::DoomLoop).count > 0
+    }
+
     /// Returns where a rule stands and what it says.
     #[must_use]
     pub fn rule_ref(&self, rule: u32) -> RuleRef {

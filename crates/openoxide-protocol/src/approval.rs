@@ -142,10 +142,12 @@ impl ApprovalResponse {
 pub enum ResolutionKind {
     /// This very request was answered.
     Answered,
-    /// A grant that another answer gave covers it now.
+    /// It is decided without an answer now: by a grant that another answer gave, another mode or another policy.
     Retroactive,
     /// Another request of the session was rejected.
     Cascade,
+    /// Nobody waits for its answer any more: the call was given up, or the session has ended.
+    Withdrawn,
 }
 
 /// The end of one pending request.

@@ -1,6 +1,7 @@
 //! What an approval is bound to.
 
 use openoxide_protocol::{Digest, Operation};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// Returns the SHA-256 of the exact operation: the tool, its input and the directory. Each part is preceded by its length,
@@ -8,8 +9,18 @@ use sha2::{Digest as _, Sha256};
 #[must_use]
 pub fn digest(operation: &Operation) -> Digest {
     let input = operation.input.to_string();
+    of_parts(&[&operation.tool, operation.cwd.as_str(), &input])
+}
+
+/// Returns the SHA-256 of a call, wherever it would run: what [`openoxide_permission::Repeats`] notes.
+#[must_use]
+pub fn digest_of_call(tool: &str, input: &Value) -> Digest {
+    of_parts(&[tool, &input.to_string()])
+}
+
+fn of_parts(parts: &[&str]) -> Digest {
     let mut sum = Sha256::new();
-    for part in [operation.tool.as_str(), operation.cwd.as_str(), input.as_str()] {
+    for part in parts {
         sum.update((part.len() as u64).to_le_bytes());
         sum.update(part.as_bytes());
     }
@@ -19,7 +30,7 @@ pub fn digest(operation: &Operation) -> Digest {
 #[cfg(test)]
 mod tests {
     use openoxide_protocol::{AbsPath, Action, CallId, Principal};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -40,6 +51,17 @@ mod tests {
         assert_eq!(of("Bash", json!({"a": 1, "b": 2})), of("Bash", json!({"b": 2, "a": 1})));
         assert_ne!(of("Bash", json!({"a": 1})), of("Bash", json!({"a": 2})));
         assert_ne!(of("Bash", json!("x")), of("Bas", json!("x")));
+    }
+
+    #[test]
+    fn a_call_is_the_same_wherever_it_runs_and_however_its_keys_are_ordered() {
+        let input = |text: &str| serde_json::from_str(text).unwrap();
+        let call = |text: &str| digest_of_call("T", &input(text));
+        assert_eq!(
+            call(r#"{"a":[1,{"x":2,"y":3}],"b":0}"#),
+            call(r#"{"b":0,"a":[1,{"y":3,"x":2}]}"#)
+        );
+        assert_ne!(call(r#"{"a":[1,2]}"#), call(r#"{"a":[2,1]}"#));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! The async half of the gate: one loop that owns it, and everybody else sends messages.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use openoxide_permission::{NotPending, PermissionGate, Permit, Question, Refusal, Settled, Step};
-use openoxide_protocol::{ApprovalId, ApprovalRequest, ApprovalResponse, Resolution};
+use openoxide_permission::{
+    GroupAnswer, NotPending, PermissionGate, Permit, PolicyStack, Question, Refusal, Settled, Step,
+};
+use openoxide_protocol::{
+    ApprovalId, ApprovalRequest, ApprovalResponse, PermissionMode, Resolution, SessionId,
+};
 use tokio::sync::{mpsc, oneshot};
 
 /// So many messages may wait before senders do.
@@ -37,13 +41,19 @@ type Answered = Result<Vec<Resolution>, NotPending>;
 enum Message {
     Check(Box<Question>, oneshot::Sender<Asked>),
     Answer(ApprovalId, ApprovalResponse, oneshot::Sender<Answered>),
+    Change(Change, oneshot::Sender<Vec<Resolution>>),
+    Subagent(SessionId, SessionId, Option<PermissionMode>, oneshot::Sender<bool>),
 }
+
+/// What happens to the gate beside answers: another mode, another policy, the end of a session.
+type Change = Box<dyn FnOnce(&mut PermissionGate) -> Vec<Settled> + Send>;
 
 /// Owns a gate and drives it.
 #[derive(Debug)]
 pub struct Dispatcher {
     gate: PermissionGate,
     inbox: mpsc::Receiver<Message>,
+    given_up: mpsc::UnboundedReceiver<ApprovalId>,
     reviewers: mpsc::UnboundedSender<ApprovalRequest>,
     waiting: HashMap<ApprovalId, oneshot::Sender<Asked>>,
 }
@@ -52,6 +62,21 @@ pub struct Dispatcher {
 #[derive(Clone, Debug)]
 pub struct GateHandle {
     inbox: mpsc::Sender<Message>,
+    given_up: mpsc::UnboundedSender<ApprovalId>,
+}
+
+/// Waits for the end of a check. Whoever drops it before gives the call up, and the request is taken back.
+struct Wait<'a> {
+    id: ApprovalId,
+    given_up: Option<&'a mpsc::UnboundedSender<ApprovalId>>,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if let Some(given_up) = self.given_up {
+            given_up.send(self.id).ok(); // Where the loop has ended, nothing is pending.
+        }
+    }
 }
 
 impl std::fmt::Debug for Message {
@@ -59,6 +84,8 @@ impl std::fmt::Debug for Message {
         match self {
             Self::Check(question, _) => write!(out, "Check({})", question.id),
             Self::Answer(id, ..) => write!(out, "Answer({id})"),
+            Self::Change(..) => out.write_str("Change"),
+            Self::Subagent(_, session, ..) => write!(out, "Subagent({session})"),
         }
     }
 }
@@ -73,24 +100,43 @@ impl Dispatcher {
         let (to_inbox, inbox) = mpsc::channel(QUEUE);
         // Unbounded, so that the loop never waits for a reviewer who waits for the loop; what is pending bounds it.
         let (reviewers, requests) = mpsc::unbounded_channel();
-        let waiting = HashMap::new();
-        (Self { gate, inbox, reviewers, waiting }, GateHandle { inbox: to_inbox }, requests)
+        let (to_given_up, given_up) = mpsc::unbounded_channel();
+        let handle = GateHandle { inbox: to_inbox, given_up: to_given_up };
+        (Self { gate, inbox, given_up, reviewers, waiting: HashMap::new() }, handle, requests)
     }
 
     /// Runs until every handle is dropped. Who then still waits learns that the session is over, which is no yes.
     pub async fn run(mut self) {
-        while let Some(message) = self.inbox.recv().await {
-            match message {
-                Message::Check(question, reply) => self.check(*question, reply),
-                Message::Answer(id, response, reply) => {
-                    let answered = self.answer(id, &response);
-                    drop(reply.send(answered)); // Who no longer listens does not mind.
-                }
+        loop {
+            tokio::select! {
+                Some(id) = self.given_up.recv() => self.withdraw(id),
+                message = self.inbox.recv() => match message {
+                    Some(message) => self.take(message),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// Who no longer listens for what came of a message does not mind.
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Check(question, reply) => self.check(*question, reply),
+            Message::Answer(id, response, reply) => drop(reply.send(self.answer(id, &response))),
+            Message::Change(change, reply) => {
+                let settled = change(&mut self.gate);
+                drop(reply.send(self.settle_each(settled)));
+            }
+            Message::Subagent(parent, session, mode, reply) => {
+                reply.send(self.gate.start_subagent(parent, session, mode)).ok();
             }
         }
     }
 
     fn check(&mut self, question: Question, reply: oneshot::Sender<Asked>) {
+        if reply.is_closed() {
+            return; // It was given up before its turn came.
+        }
         let asked = match self.gate.check(question) {
             Step::Proceed(permit) => Asked::Granted(permit),
             Step::Refuse(refusal) => Asked::Refused(refusal),
@@ -108,7 +154,7 @@ impl Dispatcher {
 
     /// Nobody listens: the request is taken back, and the one who waits is told.
     fn give_up(&mut self, id: ApprovalId, request: ApprovalRequest) {
-        drop(self.gate.answer(id, &ApprovalResponse::Denied));
+        drop(self.gate.withdraw(id));
         if let Some(reply) = self.waiting.remove(&id) {
             drop(reply.send(Asked::Unanswerable(Box::new(request))));
         }
@@ -116,7 +162,17 @@ impl Dispatcher {
 
     fn answer(&mut self, id: ApprovalId, response: &ApprovalResponse) -> Answered {
         let settled = self.gate.answer(id, response)?;
-        Ok(settled.into_iter().map(|settled| self.settle(settled)).collect())
+        Ok(self.settle_each(settled))
+    }
+
+    fn withdraw(&mut self, id: ApprovalId) {
+        if let Ok(settled) = self.gate.withdraw(id) {
+            self.settle(settled);
+        }
+    }
+
+    fn settle_each(&mut self, settled: Vec<Settled>) -> Vec<Resolution> {
+        settled.into_iter().map(|settled| self.settle(settled)).collect()
     }
 
     fn settle(&mut self, settled: Settled) -> Resolution {
@@ -133,15 +189,19 @@ impl Dispatcher {
 }
 
 impl GateHandle {
-    /// Asks the gate, and waits until it or a reviewer has answered.
+    /// Asks the gate, and waits until it or a reviewer has answered. To drop the wait is to give the call up: its request is
+    /// taken back, and no other falls with it.
     ///
     /// # Errors
     /// When the session ended meanwhile.
     pub async fn check(&self, question: Question) -> Result<Asked, Gone> {
         let (reply, answer) = oneshot::channel();
+        let mut wait = Wait { id: question.id, given_up: Some(&self.given_up) };
         let message = Message::Check(Box::new(question), reply);
         self.inbox.send(message).await.map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
+        let asked = answer.await.map_err(|_| Gone);
+        wait.given_up = None;
+        asked
     }
 
     /// Hands over a reviewer's answer; returns what ended with it.
@@ -157,119 +217,78 @@ impl GateHandle {
         self.inbox.send(Message::Answer(id, response, reply)).await.map_err(|_| Gone)?;
         answer.await.map_err(|_| Gone)
     }
+
+    /// Answers the pending requests of a group together ([`PermissionGate::answer_group`]); returns what ended with it.
+    ///
+    /// # Errors
+    /// When the session ended meanwhile.
+    pub async fn answer_group(
+        &self,
+        session: SessionId,
+        group: String,
+        answer: GroupAnswer,
+    ) -> Result<Vec<Resolution>, Gone> {
+        self.change(move |gate| gate.answer_group(session, &group, answer)).await
+    }
+
+    /// Sets the mode of a session ([`PermissionGate::set_mode`]); returns what ended with it.
+    ///
+    /// # Errors
+    /// When the session ended meanwhile.
+    pub async fn set_mode(
+        &self,
+        session: SessionId,
+        mode: PermissionMode,
+    ) -> Result<Vec<Resolution>, Gone> {
+        self.change(move |gate| gate.set_mode(session, mode)).await
+    }
+
+    /// Puts another policy in force ([`PermissionGate::set_policy`]); returns what ended with it.
+    ///
+    /// # Errors
+    /// When the session ended meanwhile.
+    pub async fn set_policy(
+        &self,
+        policy: Arc<PolicyStack>,
+        doubt: Option<String>,
+    ) -> Result<Vec<Resolution>, Gone> {
+        self.change(move |gate| gate.set_policy(policy, doubt)).await
+    }
+
+    /// Ends a session and its subagents' ([`PermissionGate::end_session`]); returns what ended with it.
+    ///
+    /// # Errors
+    /// When the loop has ended already.
+    pub async fn end_session(&self, session: SessionId) -> Result<Vec<Resolution>, Gone> {
+        self.change(move |gate| gate.end_session(session)).await
+    }
+
+    /// Puts a new session below the one that started it ([`PermissionGate::start_subagent`]).
+    ///
+    /// # Errors
+    /// When the session ended meanwhile.
+    pub async fn start_subagent(
+        &self,
+        parent: SessionId,
+        session: SessionId,
+        mode: Option<PermissionMode>,
+    ) -> Result<bool, Gone> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Subagent(parent, session, mode, reply);
+        self.inbox.send(message).await.map_err(|_| Gone)?;
+        answer.await.map_err(|_| Gone)
+    }
+
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut PermissionGate) -> Vec<Settled> + Send + 'static,
+    ) -> Result<Vec<Resolution>, Gone> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Change(Box::new(change), reply);
+        self.inbox.send(message).await.map_err(|_| Gone)?;
+        answer.await.map_err(|_| Gone)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use openoxide_permission::{PolicyStack, default_layer};
-    use openoxide_protocol::{
-        AbsPath, Action, CallId, GrantScope, Operation, PermissionMode, Principal, SessionId,
-    };
-
-    use super::*;
-    use crate::{digest, facts, new_approval_id, new_session_id, present, title};
-
-    fn question(session: SessionId, script: &str) -> Question {
-        let operation = Operation {
-            session,
-            call: CallId::default(),
-            principal: Principal::Agent,
-            tool: "Bash".to_owned(),
-            action: Action::Command { script: script.to_owned() },
-            input: serde_json::json!({ "command": script }),
-            cwd: AbsPath::new("/p").unwrap(),
-        };
-        Question {
-            facts: facts(&operation, None),
-            digest: digest(&operation),
-            id: new_approval_id(),
-            presentation: present(&operation),
-            title: title(&operation),
-            group: None,
-            explicit_yes_required: false,
-            hooks: Vec::new(),
-            operation,
-        }
-    }
-
-    fn start() -> (GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>) {
-        let (handle, requests, _) = start_loop();
-        (handle, requests)
-    }
-
-    fn start_loop()
-    -> (GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>, tokio::task::JoinHandle<()>) {
-        let policy = Arc::new(PolicyStack::compile(&[default_layer()]).unwrap());
-        let roots = vec![AbsPath::new("/p").unwrap()];
-        let gate = PermissionGate::new(policy, PermissionMode::Default, roots);
-        let (dispatcher, handle, requests) = Dispatcher::new(gate);
-        (handle, requests, tokio::spawn(dispatcher.run()))
-    }
-
-    #[tokio::test]
-    async fn a_yes_for_a_prefix_wakes_everyone_it_covers() {
-        let (handle, mut requests) = start();
-        let session = new_session_id();
-        let ask = |script: &str| {
-            let (handle, question) = (handle.clone(), question(session, script));
-            tokio::spawn(async move { handle.check(question).await })
-        };
-        let first = ask("npm install a");
-        let first_request = requests.recv().await.unwrap();
-        let second = ask("npm install b");
-        requests.recv().await.unwrap();
-        let response = ApprovalResponse::Approved { scope: GrantScope::Project };
-        let ended = handle.answer(first_request.id, response).await.unwrap().unwrap();
-        assert_eq!(ended.len(), 2);
-        assert!(matches!(first.await.unwrap(), Ok(Asked::Granted(_))));
-        assert!(matches!(second.await.unwrap(), Ok(Asked::Granted(_))));
-    }
-
-    #[tokio::test]
-    async fn a_rejection_wakes_the_whole_session() {
-        let (handle, mut requests) = start();
-        let session = new_session_id();
-        let waiting: Vec<_> = ["npm install a", "cargo publish"]
-            .map(|script| {
-                let (handle, question) = (handle.clone(), question(session, script));
-                tokio::spawn(async move { handle.check(question).await })
-            })
-            .into();
-        let first = requests.recv().await.unwrap();
-        requests.recv().await.unwrap();
-        let response = ApprovalResponse::Rejected { message: None };
-        drop(handle.answer(first.id, response).await.unwrap());
-        for one in waiting {
-            assert!(matches!(one.await.unwrap(), Ok(Asked::Refused(Refusal::Rejected))));
-        }
-    }
-
-    #[tokio::test]
-    async fn without_a_listener_nobody_waits_for_ever() {
-        let (handle, requests) = start();
-        drop(requests);
-        let asked = handle.check(question(new_session_id(), "npm install")).await;
-        assert!(matches!(asked, Ok(Asked::Unanswerable(_))));
-    }
-
-    #[tokio::test]
-    async fn the_end_of_the_session_is_no_yes() {
-        let (handle, mut requests, session) = start_loop();
-        let waiting = {
-            let (handle, question) = (handle.clone(), question(new_session_id(), "npm install"));
-            tokio::spawn(async move { handle.check(question).await })
-        };
-        requests.recv().await.unwrap();
-        session.abort();
-        assert!(matches!(waiting.await.unwrap(), Err(Gone)));
-    }
-
-    #[tokio::test]
-    async fn a_stale_answer_is_an_error() {
-        let (handle, _requests) = start();
-        let stale = handle.answer(new_approval_id(), ApprovalResponse::Denied).await.unwrap();
-        assert!(stale.is_err());
-    }
-}
+mod tests;

@@ -6,12 +6,15 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod address;
+mod approvable;
+mod context;
 mod digest;
 mod dispatcher;
 mod environment;
 mod facts;
 mod hooks;
 mod ids;
+mod not_permitted;
 mod patterns;
 mod present;
 mod printed;
@@ -19,10 +22,15 @@ mod repository;
 mod resolve;
 mod settings;
 
-pub use digest::digest;
+pub use approvable::{Approvable, Tool};
+pub use context::ToolContext;
+pub use digest::{digest, digest_of_call};
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
 pub use environment::without_steering;
 pub use facts::{Place, facts, facts_of, facts_of_question};
 pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};
+pub use not_permitted::{
+    CancelledError, CorrectedError, DeniedError, NotPermitted, RejectedError, UnanswerableError,
+};
 pub use present::{present, title, title_of};

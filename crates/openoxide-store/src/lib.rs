@@ -15,6 +15,7 @@ mod key;
 mod load;
 mod locations;
 mod policy_file;
+mod repeats;
 mod trust;
 
 pub use file::{ReadError, read_regular};
@@ -24,4 +25,5 @@ pub use key::KeyError;
 pub use load::{Bounded, Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
+pub use repeats::RepeatFile;
 pub use trust::{Trust, Vouched};

@@ -5,4 +5,6 @@ mod aider;
 #[cfg(test)]
 mod claude;
 #[cfg(test)]
+mod modes;
+#[cfg(test)]
 mod opencode;

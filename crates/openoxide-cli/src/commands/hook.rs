@@ -14,7 +14,7 @@ use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::{HookCall, Place, facts_of};
 use openoxide_store::{Environment, GrantFile, audit::Decided, load, project_root, sources};
 
-use crate::{bounded, exit::Exit, hooks, policy::roots, record};
+use crate::{bounded, exit::Exit, hooks, policy::roots, record, repetition};
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const LONGEST: u64 = 64 << 20;
@@ -75,7 +75,10 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
     let chosen = call.mode.filter(|mode| *mode != PermissionMode::Default);
     let mode = loaded.policy.permitted(chosen.or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
-    let facts = facts_of(&action, &call.tool, place);
+    let mut facts = facts_of(&action, &call.tool, place);
+    if loaded.policy.watches_repetition() {
+        repetition::note(call, environment, &mut facts);
+    }
     let asked = HookCall {
         session: &call.session,
         call: &call.call,

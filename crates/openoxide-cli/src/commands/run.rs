@@ -177,6 +177,7 @@ async fn through_the_gate(
         group: None,
         explicit_yes_required: false,
         hooks: hooks.clone(),
+        covers: Default::default(),
         operation,
     };
     let grants = world.grants.as_ref();

@@ -23,6 +23,10 @@ mod layers;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod repetition;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tools;

@@ -1,4 +1,7 @@
-use openoxide_protocol::{Access, Action, CallId, Exec, PathAccess, PresentationKind, Principal};
+use openoxide_protocol::{
+    Action, CallId, Digest, Exec, Facts, Operation, PathAccess, Presentation, PresentationKind,
+    Principal,
+};
 
 use super::*;
 use crate::{Anchors, Combining, Layer, LayerKind, Rule, default_layer, parse};
@@ -60,6 +63,7 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
         group: None,
         explicit_yes_required: false,
         hooks: Vec::new(),
+        covers: Default::default(),
     }
 }
 
@@ -250,6 +254,8 @@ fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
     assert!(matches!(gate.check(run(1, "deploy now")), Step::Refuse(Refusal::Denied(_))));
 }
 
+mod changes;
+
 #[test]
 fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
     let said = |number, said| {
@@ -261,7 +267,7 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
             text: "hook guard".into(),
             reason: None,
         };
-        let answer = HookAnswer { hook, said, reason: String::new() };
+        let answer = openoxide_protocol::HookAnswer { hook, said, reason: String::new() };
         Question { hooks: vec![answer], ..question }
     };
     use openoxide_protocol::HookSaid::{Allow, Ask, Deny};

@@ -1,8 +1,10 @@
-//! The rules from outside: against a second, naive evaluator, and their laws.
+//! The rules and the gate from outside: against second, naive ones, and their laws.
 
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod reference;

@@ -4,7 +4,10 @@ use std::cmp::Reverse;
 
 use openoxide_protocol::{ApprovalRequest, Finding, FindingKind, Obligation, PresentationKind};
 
-use super::render::{Page, RenderOptions};
+use super::{
+    options::COVERS,
+    render::{Page, RenderOptions},
+};
 use crate::{
     escape::{Glyph, Lines, Shown, glyphs},
     style::Tone,
@@ -174,7 +177,8 @@ fn show_elsewhere(request: &ApprovalRequest, placed: &[&Finding], whole: bool, p
 
 /// Adds what else came with the content. It is the agent that says so, and it may be wrong.
 fn show_metadata(request: &ApprovalRequest, whole: bool, page: &mut Page) {
-    shorten(request.presentation.metadata.iter(), whole, "entries", page, |(name, value), page| {
+    let agents = request.presentation.metadata.iter().filter(|(name, _)| *name != COVERS);
+    shorten(agents, whole, "entries", page, |(name, value), page| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         page.block(Tone::Body, ["  ", "    "], &format!("the agent's {name}: {value}"));
     });

@@ -4,7 +4,7 @@ use openoxide_protocol::{Access, ApprovalRequest, Decision, Effect, Part, RuleRe
 
 use super::{
     content::shorten,
-    options::Offers,
+    options::{Offers, covered},
     render::{Page, RenderOptions},
 };
 use crate::style::Tone;
@@ -30,6 +30,9 @@ pub(crate) fn show(request: &ApprovalRequest, options: &RenderOptions<'_>, page:
         page.block(Tone::Careful, [INDENT, INDENT], text);
     }
     let offers = Offers::of(request, options.batch);
+    if offers.listed {
+        show_listed(request, page);
+    }
     if offers.always {
         show_always(&decision.always, page);
     }
@@ -135,6 +138,15 @@ fn show_rule(rule: &RuleRef, page: &mut Page) {
     let why = rule.reason.as_ref().map(|why| format!(", because: {why}")).unwrap_or_default();
     let text = format!("rule `{}` ({}{place}){why}", rule.text, rule.layer);
     page.block(Tone::Faint, [INDENT, INDENT], &text);
+}
+
+/// Adds what `a` would cover. None is left out for their number, as with rules.
+fn show_listed(request: &ApprovalRequest, page: &mut Page) {
+    let keys = std::iter::once("  [a]    ").chain(std::iter::repeat(INDENT));
+    for (listed, key) in covered(request).zip(keys) {
+        page.marked((Tone::Strong, key), INDENT, Tone::Body, listed);
+    }
+    page.block(Tone::Faint, [INDENT, INDENT], "for the session, whatever else differs");
 }
 
 /// Adds the rules that `p` would add. None is left out for their number: what is not read is not granted.

@@ -151,8 +151,10 @@ const fn answer(response: ApprovalResponse) -> Step {
 mod tests {
     use super::*;
 
-    const ALL: Offers = Offers { session: true, always: true, all: true, skip: true };
-    const FEW: Offers = Offers { session: false, always: false, all: false, skip: false };
+    const ALL: Offers =
+        Offers { session: true, always: true, all: true, skip: true, listed: false };
+    const FEW: Offers =
+        Offers { session: false, always: false, all: false, skip: false, listed: false };
 
     fn key(code: KeyCode) -> KeyEvent {
         KeyEvent::new(code, KeyModifiers::NONE)

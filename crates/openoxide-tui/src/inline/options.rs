@@ -11,6 +11,9 @@ use crate::{
     wrap::{columns, words},
 };
 
+/// Where the gate puts what a yes for the session covers.
+pub(crate) const COVERS: &str = "covers";
+
 /// The answers that a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key that is there or not")]
@@ -23,6 +26,8 @@ pub(crate) struct Offers {
     pub(crate) all: bool,
     /// No to the others too.
     pub(crate) skip: bool,
+    /// A yes for the session covers more than this very request: what is listed.
+    pub(crate) listed: bool,
 }
 
 impl Offers {
@@ -34,6 +39,7 @@ impl Offers {
             always: lasting && !request.decision.always.is_empty(),
             all: lasting && batch.is_some_and(|batch| batch.covered().next().is_some()),
             skip: batch.is_some_and(|batch| !batch.rest.is_empty()),
+            listed: lasting && covered(request).next().is_some(),
         }
     }
 
@@ -45,7 +51,8 @@ impl Offers {
         };
         [
             (true, "y", "yes, once"),
-            (self.session, "a", "yes, exactly this, all session"),
+            (self.session && !self.listed, "a", "yes, exactly this, all session"),
+            (self.session && self.listed, "a", "yes, what is listed, all session"),
             (self.always, "p", "yes, as above"),
             (self.all, input.all(), "yes to all"),
             (true, "n", if self.skip { "no, to all that wait" } else { "no" }),
@@ -87,6 +94,12 @@ impl Offers {
     pub(crate) fn names(self) -> String {
         self.list(Input::Keys).map(|(key, _)| key).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Returns what a yes for the session covers beyond this very request, as the gate has it.
+pub(crate) fn covered(request: &ApprovalRequest) -> impl Iterator<Item = &str> {
+    let listed = request.presentation.metadata.get(COVERS).and_then(|covers| covers.as_array());
+    listed.into_iter().flatten().filter_map(|key| key.as_str())
 }
 
 impl Input {

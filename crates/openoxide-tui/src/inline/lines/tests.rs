@@ -3,9 +3,11 @@
 use super::*;
 use crate::samples::{command, in_group, needing_explicit_yes};
 
-const GROUP: Offers = Offers { session: true, always: true, all: true, skip: true };
-const SINGLE: Offers = Offers { session: true, always: true, all: false, skip: false };
-const EXPLICIT: Offers = Offers { session: false, always: false, all: false, skip: false };
+const GROUP: Offers = Offers { session: true, always: true, all: true, skip: true, listed: false };
+const SINGLE: Offers =
+    Offers { session: true, always: true, all: false, skip: false, listed: false };
+const EXPLICIT: Offers =
+    Offers { session: false, always: false, all: false, skip: false, listed: false };
 
 const CANCELLED: Option<Choice> = Some(Choice::This(ApprovalResponse::Cancelled));
 const REJECTED: Option<Choice> = Some(Choice::This(ApprovalResponse::Rejected { message: None }));

@@ -252,3 +252,14 @@ fn colours_change_no_word() {
     }
     assert_eq!(plain, at(80, &request));
 }
+
+#[test]
+fn what_a_yes_for_the_session_covers_is_shown_whole() {
+    let mut request = command("edit a b c d e f g h");
+    let keys: Vec<_> = "abcdefgh".chars().map(|key| format!("edit {key}")).collect();
+    request.presentation.metadata.insert("covers".to_owned(), keys.clone().into());
+    let shown = at(80, &request);
+    assert!(keys.iter().all(|key| shown.contains(&format!(" {key}\n"))), "{shown}");
+    assert!(shown.contains("yes, what is listed, all session") && !shown.contains("exactly this"));
+    assert!(!shown.contains("the agent's covers"));
+}

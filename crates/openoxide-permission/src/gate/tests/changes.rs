@@ -1,0 +1,240 @@
+//! What ends requests beside an answer, and what a lasting yes covers.
+
+use super::*;
+
+fn policy(rules: &[(Effect, &str)]) -> Arc<PolicyStack> {
+    gate(rules).policy
+}
+
+fn explicit(question: Question) -> Question {
+    Question { explicit_yes_required: true, ..question }
+}
+
+fn repeated(mut question: Question) -> Question {
+    question.facts.accesses.push(Access::DoomLoop { tool: "Bash".to_owned() });
+    question
+}
+
+fn keyed(question: Question, keys: &[&str]) -> Question {
+    let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+    Question { covers: Covers { keys, rules: vec![] }, ..question }
+}
+
+fn below(session: SessionId, question: Question) -> Question {
+    Question { operation: Operation { session, ..question.operation.clone() }, ..question }
+}
+
+fn kinds(settled: &[Settled]) -> Vec<(ApprovalId, ResolutionKind, bool)> {
+    let of = |one: &Settled| (one.resolution.id, one.resolution.kind, one.outcome.is_ok());
+    settled.iter().map(of).collect()
+}
+
+#[test]
+fn another_mode_ends_what_it_allows_and_what_it_denies() {
+    let mut gate = gate(&[(Effect::Ask, "Bash(cargo *)")]);
+    asked(gate.check(run(1, "npm install")));
+    asked(gate.check(run(2, "cargo publish")));
+    asked(gate.check(below(session(2), run(3, "npm install"))));
+    let settled = gate.set_mode(session(1), PermissionMode::BypassPermissions);
+    assert_eq!(kinds(&settled), [(id(1), ResolutionKind::Retroactive, true)]);
+    let settled = gate.set_mode(session(1), PermissionMode::DontAsk);
+    assert_eq!(kinds(&settled), [(id(2), ResolutionKind::Retroactive, false)]);
+    assert!(matches!(&settled[0].outcome, Err(Refusal::Denied(of)) if of.effect == Effect::Deny));
+    assert_eq!(gate.pending().count(), 1, "another session is not touched");
+}
+
+#[test]
+fn a_mode_that_was_taken_away_is_not_set() {
+    let mut gate = gate(&[]);
+    let barred = (*gate.policy).clone().without_bypass();
+    drop(gate.set_policy(Arc::new(barred), None));
+    drop(gate.set_mode(session(1), PermissionMode::BypassPermissions));
+    assert_eq!(gate.mode(session(1)), PermissionMode::Default);
+    asked(gate.check(run(1, "npm install")));
+}
+
+#[test]
+fn another_policy_ends_what_it_allows_and_what_it_denies() {
+    let mut gate = gate(&[]);
+    for (number, command) in [(1, "npm install"), (2, "cargo publish"), (3, "make all")] {
+        asked(gate.check(run(number, command)));
+    }
+    let rules = [(Effect::Allow, "Bash(npm *)"), (Effect::Deny, "Bash(cargo *)")];
+    let settled = gate.set_policy(policy(&rules), None);
+    let expected =
+        [(id(1), ResolutionKind::Retroactive, true), (id(2), ResolutionKind::Retroactive, false)];
+    assert_eq!(kinds(&settled), expected);
+    let doubtful =
+        gate.set_policy(policy(&[(Effect::Allow, "Bash")]), Some("a file is broken".into()));
+    assert!(doubtful.is_empty(), "a policy in doubt allows nothing");
+}
+
+#[test]
+fn the_end_of_a_session_cancels_its_requests_and_forgets_its_grants() {
+    let mut gate = gate(&[]);
+    asked(gate.check(run(1, "npm install")));
+    drop(gate.answer(id(1), &SESSION).unwrap());
+    assert!(proceeds(&gate.check(run(2, "npm install"))));
+    asked(gate.check(run(3, "make all")));
+    let settled = gate.end_session(session(1));
+    assert_eq!(kinds(&settled), [(id(3), ResolutionKind::Withdrawn, false)]);
+    assert_eq!(settled[0].outcome, Err(Refusal::Cancelled));
+    asked(gate.check(run(4, "npm install")));
+}
+
+#[test]
+fn a_subagent_inherits_the_mode_and_ends_with_its_parent() {
+    let mut gate = gate(&[]);
+    assert!(gate.start_subagent(session(1), session(2), Some(PermissionMode::Plan)));
+    assert!(gate.start_subagent(session(2), session(3), None));
+    assert!(!gate.start_subagent(session(3), session(1), None), "no session leaves its place");
+    assert_eq!(gate.mode(session(3)), PermissionMode::Plan);
+    drop(gate.set_mode(session(1), PermissionMode::BypassPermissions));
+    assert_eq!(gate.mode(session(3)), PermissionMode::BypassPermissions);
+    drop(gate.set_mode(session(1), PermissionMode::Default));
+    drop(gate.set_mode(session(2), PermissionMode::BypassPermissions));
+    assert_eq!(gate.mode(session(3)), PermissionMode::Default, "a subagent does not rise above it");
+    asked(gate.check(below(session(3), run(1, "npm install"))));
+    assert_eq!(gate.end_session(session(1)).len(), 1);
+    assert!(gate.start_subagent(session(1), session(3), None), "nothing of it is known any more");
+}
+
+#[test]
+fn a_request_that_nobody_waits_for_takes_no_other_with_it() {
+    let mut gate = gate(&[]);
+    asked(gate.check(run(1, "a b")));
+    asked(gate.check(run(2, "c d")));
+    let settled = gate.withdraw(id(1)).unwrap();
+    assert_eq!(settled.resolution.kind, ResolutionKind::Withdrawn);
+    assert_eq!(settled.outcome, Err(Refusal::Cancelled));
+    assert_eq!(gate.withdraw(id(1)).unwrap_err(), NotPending(id(1)));
+    assert_eq!(gate.pending().count(), 1);
+}
+
+#[test]
+fn two_requests_never_share_an_id() {
+    let mut gate = gate(&[]);
+    asked(gate.check(run(1, "a b")));
+    assert!(matches!(gate.check(run(1, "c d")), Step::Refuse(Refusal::Denied(_))));
+    assert_eq!(gate.pending().count(), 1);
+}
+
+#[test]
+fn all_keys_are_needed_and_each_is_kept_by_itself() {
+    let mut gate = gate(&[]);
+    let request = asked(gate.check(keyed(run(1, "edit ab"), &["a", "b"])));
+    assert_eq!(request.presentation.metadata["covers"].to_string(), r#"["a","b"]"#);
+    asked(gate.check(keyed(run(2, "edit ba"), &["b"])));
+    asked(gate.check(keyed(run(3, "edit bc"), &["b", "c"])));
+    let settled = gate.answer(id(1), &SESSION).unwrap();
+    let expected =
+        [(id(1), ResolutionKind::Answered, true), (id(2), ResolutionKind::Retroactive, true)];
+    assert_eq!(kinds(&settled), expected);
+    assert!(proceeds(&gate.check(keyed(run(4, "edit x"), &["a"]))));
+    asked(gate.check(keyed(run(5, "edit y"), &["a", "c"])));
+    asked(gate.check(run(6, "edit z")));
+}
+
+#[test]
+fn a_key_covers_nothing_that_cannot_be_remembered() {
+    let opaque = |number, command, keys: &[&str]| {
+        let mut question = keyed(run(number, command), keys);
+        let opaque = Access::Opaque { text: "?".into(), span: Default::default() };
+        question.facts.accesses.push(opaque);
+        question
+    };
+    let mut gate = gate(&[]);
+    asked(gate.check(keyed(run(1, "edit a"), &["k"])));
+    drop(gate.answer(id(1), &SESSION).unwrap());
+    let request = asked(gate.check(opaque(2, "edit b", &["k", "never shown"])));
+    assert!(!request.presentation.metadata.contains_key("covers"));
+    drop(gate.answer(id(2), &SESSION).unwrap());
+    asked(gate.check(keyed(run(3, "edit c"), &["never shown"])));
+}
+
+#[test]
+fn a_tool_offers_its_own_rules_but_none_about_commands() {
+    let mut gate = gate(&[]);
+    let offer = |number, rules: &[&str]| {
+        let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        Question { covers: Covers { keys: vec![], rules }, ..run(number, "npm install x") }
+    };
+    let always = |step| asked(step).decision.always;
+    let own = ["Edit(/docs/**)", "Bash(npm *)", "*", "Edit("];
+    assert_eq!(always(gate.check(offer(1, &own))), ["Edit(/docs/**)"]);
+    assert_eq!(always(gate.check(offer(2, &["Bash"]))), ["Bash(npm install *)"]);
+}
+
+#[test]
+fn what_was_granted_is_not_granted_for_ever_in_a_loop() {
+    let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);
+    asked(gate.check(run(1, "npm test")));
+    drop(gate.answer(id(1), &SESSION).unwrap());
+    let request = asked(gate.check(repeated(run(2, "npm test"))));
+    assert_eq!(request.decision.always, ["Bash(npm test *)", "DoomLoop(Bash)"]);
+    asked(gate.check(repeated(run(3, "make all"))));
+    let settled = gate.answer(id(2), &SESSION).unwrap();
+    assert_eq!(settled.len(), 2, "always is that tool, for the session");
+    assert!(proceeds(&gate.check(repeated(run(4, "make all")))));
+    asked(gate.check(repeated(run(5, "cargo publish"))));
+}
+
+#[test]
+fn nothing_but_its_own_answer_is_an_explicit_yes() {
+    let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);
+    let request = asked(gate.check(explicit(run(1, "make all"))));
+    assert!(request.explicit_yes_required && request.decision.always.is_empty());
+    assert!(gate.set_mode(session(1), PermissionMode::BypassPermissions).is_empty());
+    asked(gate.check(explicit(run(2, "npm install"))));
+    drop(gate.answer(id(2), &SESSION).unwrap());
+    drop(gate.set_mode(session(1), PermissionMode::Default));
+    asked(gate.check(run(3, "npm install")));
+    assert_eq!(gate.set_mode(session(1), PermissionMode::DontAsk).len(), 2);
+}
+
+#[test]
+fn a_group_is_answered_together_but_for_explicit_yeses() {
+    let mut gate = gate(&[]);
+    let grouped = |question| Question { group: Some("g".into()), ..question };
+    let fill = |gate: &mut PermissionGate| {
+        asked(gate.check(grouped(run(1, "a b"))));
+        asked(gate.check(grouped(explicit(run(2, "c d")))));
+        asked(gate.check(run(3, "e f")));
+        asked(gate.check(grouped(below(session(2), run(4, "a b")))));
+    };
+    fill(&mut gate);
+    let settled = gate.answer_group(session(1), "g", GroupAnswer::All);
+    assert_eq!(kinds(&settled), [(id(1), ResolutionKind::Answered, true)]);
+    assert_eq!(gate.pending().count(), 3);
+    drop((gate.end_session(session(1)), gate.end_session(session(2))));
+    fill(&mut gate);
+    let settled = gate.answer_group(session(1), "g", GroupAnswer::Skip);
+    let answered = ResolutionKind::Answered;
+    assert_eq!(kinds(&settled), [(id(1), answered, false), (id(2), answered, false)]);
+    assert_eq!(gate.pending().count(), 2);
+}
+
+/// Ten thousand requests of one session.
+fn crowd(gate: &mut PermissionGate) -> Vec<ApprovalId> {
+    let number = |number: u64| ApprovalId::from_parts(number, [0; 10]);
+    for each in 0..10_000 {
+        let question = Question { id: number(each), ..run(1, &format!("npm install p{each}")) };
+        asked(gate.check(question));
+    }
+    (0..10_000).map(number).collect()
+}
+
+#[test]
+fn a_crowd_is_answered_one_by_one_and_at_once() {
+    let mut gate = gate(&[]);
+    for id in crowd(&mut gate) {
+        assert_eq!(gate.answer(id, &SESSION).unwrap().len(), 1);
+    }
+    drop(gate.end_session(session(1)));
+    let ids = crowd(&mut gate);
+    assert_eq!(gate.answer(ids[5_000], &PROJECT).unwrap().len(), 10_000);
+    drop(gate.end_session(session(1)));
+    let ids = crowd(&mut gate);
+    assert_eq!(gate.answer(ids[9_999], &NO).unwrap().len(), 10_000);
+    assert_eq!(gate.pending().count(), 0);
+}

@@ -1,0 +1,44 @@
+//! Modes of subagents.
+
+use openoxide_protocol::PermissionMode;
+
+/// Returns the mode of a subagent: that of the agent that started it, unless its own is stricter.
+///
+/// `bypass_permissions` passes to every subagent, and none has another mode then (seed 004). Of the other modes the seeds
+/// say nothing: what a subagent wants for itself can hold it back, never let it do more than its parent may.
+#[must_use]
+pub const fn inherited(parent: PermissionMode, wanted: Option<PermissionMode>) -> PermissionMode {
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    match (parent, wanted) {
+        (Default, Some(stricter @ (Plan | DontAsk)))
+        | (AcceptEdits, Some(stricter @ (Default | Plan | DontAsk))) => stricter,
+        (Default | AcceptEdits | Plan | DontAsk | BypassPermissions, _) => parent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+
+    #[test]
+    fn bypass_passes_to_every_subagent() {
+        for wanted in PermissionMode::ALL {
+            assert_eq!(inherited(BypassPermissions, Some(wanted)), BypassPermissions);
+        }
+        assert_eq!(inherited(BypassPermissions, None), BypassPermissions);
+    }
+
+    #[test]
+    fn a_subagent_never_may_do_more_than_its_parent() {
+        for parent in [Default, AcceptEdits, Plan, DontAsk] {
+            assert_eq!(inherited(parent, None), parent);
+            assert_eq!(inherited(parent, Some(BypassPermissions)), parent);
+            assert_eq!(inherited(Plan, Some(parent)), Plan);
+            assert_eq!(inherited(DontAsk, Some(parent)), DontAsk);
+        }
+        assert_eq!(inherited(Default, Some(AcceptEdits)), Default);
+        assert_eq!(inherited(Default, Some(Plan)), Plan);
+        assert_eq!(inherited(AcceptEdits, Some(Default)), Default);
+    }
+}

@@ -1,0 +1,57 @@
+//! Repetition: the same call again and again (a doom loop; seeds 003 and 004, D031, DECISIONS 12).
+
+use std::collections::VecDeque;
+
+use openoxide_protocol::Digest;
+
+/// So many calls in a row that say the same are a loop (OpenCode's `DOOM_LOOP_THRESHOLD`).
+pub const DOOM_LOOP_THRESHOLD: usize = 3;
+
+/// The last calls of one session: a ring that holds as many as make a loop.
+///
+/// A call is its tool and its input; who knows both takes the digest of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    last: VecDeque<Digest>,
+}
+
+impl Repeats {
+    /// Notes a call, whatever becomes of it. Says whether it is the third that says the same, or one that goes on after it:
+    /// then it also is an access of the kind `doom_loop`.
+    pub fn note(&mut self, call: Digest) -> bool {
+        if self.last.len() == DOOM_LOOP_THRESHOLD {
+            self.last.pop_front();
+        }
+        self.last.push_back(call);
+        self.is_loop(call)
+    }
+
+    /// Says whether the last calls all were this one, and make a loop.
+    #[must_use]
+    pub fn is_loop(&self, call: Digest) -> bool {
+        self.last.len() == DOOM_LOOP_THRESHOLD && self.last.iter().all(|each| *each == call)
+    }
+
+    /// Returns the last calls, the oldest first.
+    pub fn calls(&self) -> impl Iterator<Item = Digest> {
+        self.last.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns which of these calls are loops.
+    fn loops(calls: &[u8]) -> Vec<bool> {
+        let mut repeats = Repeats::default();
+        calls.iter().map(|call| repeats.note(Digest([*call; 32]))).collect()
+    }
+
+    #[test]
+    fn the_third_call_in_a_row_is_a_loop_and_so_is_the_fourth() {
+        assert_eq!(loops(&[1, 1, 1, 1]), [false, false, true, true]);
+        assert_eq!(loops(&[1, 1, 2, 1, 1, 1]), [false, false, false, false, false, true]);
+        assert_eq!(loops(&[1, 2, 1, 2, 1, 2]), [false; 6]);
+    }
+}

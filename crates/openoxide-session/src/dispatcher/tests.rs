@@ -1,0 +1,108 @@
+use openoxide_permission::default_layer;
+use openoxide_protocol::{AbsPath, Action, CallId, GrantScope, Operation, Principal};
+
+use super::*;
+use crate::{digest, facts, new_approval_id, new_session_id, present, title};
+
+fn question(session: SessionId, script: &str) -> Question {
+    let operation = Operation {
+        session,
+        call: CallId::default(),
+        principal: Principal::Agent,
+        tool: "Bash".to_owned(),
+        action: Action::Command { script: script.to_owned() },
+        input: serde_json::json!({ "command": script }),
+        cwd: AbsPath::new("/p").unwrap(),
+    };
+    Question {
+        facts: facts(&operation, None),
+        digest: digest(&operation),
+        id: new_approval_id(),
+        presentation: present(&operation),
+        title: title(&operation),
+        group: None,
+        explicit_yes_required: false,
+        hooks: Vec::new(),
+        covers: Default::default(),
+        operation,
+    }
+}
+
+fn start() -> (GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>) {
+    let (handle, requests, _) = start_loop();
+    (handle, requests)
+}
+
+fn start_loop()
+-> (GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>, tokio::task::JoinHandle<()>) {
+    let policy = Arc::new(PolicyStack::compile(&[default_layer()]).unwrap());
+    let roots = vec![AbsPath::new("/p").unwrap()];
+    let gate = PermissionGate::new(policy, PermissionMode::Default, roots);
+    let (dispatcher, handle, requests) = Dispatcher::new(gate);
+    (handle, requests, tokio::spawn(dispatcher.run()))
+}
+
+#[tokio::test]
+async fn a_yes_for_a_prefix_wakes_everyone_it_covers() {
+    let (handle, mut requests) = start();
+    let session = new_session_id();
+    let ask = |script: &str| {
+        let (handle, question) = (handle.clone(), question(session, script));
+        tokio::spawn(async move { handle.check(question).await })
+    };
+    let first = ask("npm install a");
+    let first_request = requests.recv().await.unwrap();
+    let second = ask("npm install b");
+    requests.recv().await.unwrap();
+    let response = ApprovalResponse::Approved { scope: GrantScope::Project };
+    let ended = handle.answer(first_request.id, response).await.unwrap().unwrap();
+    assert_eq!(ended.len(), 2);
+    assert!(matches!(first.await.unwrap(), Ok(Asked::Granted(_))));
+    assert!(matches!(second.await.unwrap(), Ok(Asked::Granted(_))));
+}
+
+#[tokio::test]
+async fn a_rejection_wakes_the_whole_session() {
+    let (handle, mut requests) = start();
+    let session = new_session_id();
+    let waiting: Vec<_> = ["npm install a", "cargo publish"]
+        .map(|script| {
+            let (handle, question) = (handle.clone(), question(session, script));
+            tokio::spawn(async move { handle.check(question).await })
+        })
+        .into();
+    let first = requests.recv().await.unwrap();
+    requests.recv().await.unwrap();
+    let response = ApprovalResponse::Rejected { message: None };
+    drop(handle.answer(first.id, response).await.unwrap());
+    for one in waiting {
+        assert!(matches!(one.await.unwrap(), Ok(Asked::Refused(Refusal::Rejected))));
+    }
+}
+
+#[tokio::test]
+async fn without_a_listener_nobody_waits_for_ever() {
+    let (handle, requests) = start();
+    drop(requests);
+    let asked = handle.check(question(new_session_id(), "npm install")).await;
+    assert!(matches!(asked, Ok(Asked::Unanswerable(_))));
+}
+
+#[tokio::test]
+async fn the_end_of_the_session_is_no_yes() {
+    let (handle, mut requests, session) = start_loop();
+    let waiting = {
+        let (handle, question) = (handle.clone(), question(new_session_id(), "npm install"));
+        tokio::spawn(async move { handle.check(question).await })
+    };
+    requests.recv().await.unwrap();
+    session.abort();
+    assert!(matches!(waiting.await.unwrap(), Err(Gone)));
+}
+
+#[tokio::test]
+async fn a_stale_answer_is_an_error() {
+    let (handle, _requests) = start();
+    let stale = handle.answer(new_approval_id(), ApprovalResponse::Denied).await.unwrap();
+    assert!(stale.is_err());
+}
