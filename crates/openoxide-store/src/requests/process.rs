@@ -16,7 +16,9 @@ impl Process {
     #[must_use]
     pub fn this() -> Self {
         let id = process::id();
-        let start = alive(id).flatten().unwrap_or_default();
+        let State::Since(start) = state(id) else {
+            return Self { boot: String::new(), namespace: namespace(), id, start: String::new() };
+        };
         Self { boot: boot(), namespace: namespace(), id, start }
     }
 
@@ -30,7 +32,11 @@ impl Process {
             now if now.is_empty() => false,
             now if now != self.boot => true,
             _ if namespace() != self.namespace => false,
-            _ => alive(self.id).is_some_and(|start| start.as_ref() != Some(&self.start)),
+            _ => match state(self.id) {
+                State::Since(start) => start != self.start,
+                State::Ended => true,
+                State::Untold => false,
+            },
         }
     }
 
@@ -59,19 +65,31 @@ fn namespace() -> String {
     link.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns when a process was started, in ticks since the boot; nothing of one that has ended, and nothing at all where the
-/// system does not tell (proc(5), `/proc/pid/stat`, fields 3 and 22).
-fn alive(id: u32) -> Option<Option<String>> {
-    let text = match fs::read_to_string(format!("/proc/{id}/stat")) {
-        Ok(text) => text,
-        Err(_) if fs::metadata("/proc/self/stat").is_ok() => return Some(None),
-        Err(_) => return None,
-    };
+/// What the system tells of a process.
+enum State {
+    /// It was started so many ticks after the boot.
+    Since(String),
+    /// It has ended.
+    Ended,
+    /// Nothing.
+    Untold,
+}
+
+/// Asks the system (proc(5), `/proc/pid/stat`, fields 3 and 22).
+fn state(id: u32) -> State {
+    match fs::read_to_string(format!("/proc/{id}/stat")) {
+        Ok(text) => read_state(&text).unwrap_or(State::Untold),
+        Err(_) if fs::metadata("/proc/self/stat").is_ok() => State::Ended,
+        Err(_) => State::Untold,
+    }
+}
+
+fn read_state(text: &str) -> Option<State> {
     // The name stands in parentheses and may hold anything, these too.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
-    let ended = matches!(fields.next(), Some("Z" | "X" | "x"));
-    let start = fields.nth(18).map(str::to_owned);
-    Some(start.filter(|_| !ended))
+    let ended = matches!(fields.next()?, "Z" | "X" | "x");
+    let start = fields.nth(18)?.to_owned();
+    Some(if ended { State::Ended } else { State::Since(start) })
 }
 
 #[cfg(test)]
@@ -94,7 +112,7 @@ mod tests {
     #[test]
     fn who_was_killed_and_not_yet_collected_is_gone() {
         let mut child = process::Command::new("sleep").arg("60").spawn().unwrap();
-        let start = alive(child.id()).flatten().unwrap();
+        let State::Since(start) = state(child.id()) else { panic!("it was just started") };
         let asker = Process { id: child.id(), start, ..Process::this() };
         assert!(!asker.is_gone());
         child.kill().unwrap();

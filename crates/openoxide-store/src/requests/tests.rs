@@ -205,6 +205,7 @@ fn a_beginning_names_one_request_or_none() {
     let one = ask(&mut requests, &request(0x10, 1, "make"));
     let two = ask(&mut requests, &request(0x11, 1, "make"));
     let text = one.0.to_string();
+    let beginning = text.get(..20).unwrap();
     assert!(
         matches!(requests.named(&text).unwrap(), Named::Waiting(found) if found.request.id == one.0)
     );
@@ -212,13 +213,13 @@ fn a_beginning_names_one_request_or_none() {
         requests.named(&text.replace('-', "").to_uppercase()).unwrap(),
         Named::Waiting(_)
     ));
-    assert!(matches!(requests.named(&text[..20]).unwrap(), Named::Several(ids) if ids.len() == 2));
+    assert!(matches!(requests.named(beginning).unwrap(), Named::Several(ids) if ids.len() == 2));
     for unknown in ["", "-", "g", "%", "ffff", &format!("{text}0")] {
         assert_eq!(requests.named(unknown).unwrap(), Named::Nothing, "{unknown}");
     }
     // What was answered keeps its name: nobody who means it hits another.
     answer(&mut requests, two, &YES);
-    assert!(matches!(requests.named(&text[..20]).unwrap(), Named::Several(_)));
+    assert!(matches!(requests.named(beginning).unwrap(), Named::Several(_)));
     assert!(matches!(requests.named(&two.0.to_string()).unwrap(), Named::Ended(..)));
     let shown = requests.pending().unwrap().pop().unwrap().unwrap();
     assert_eq!(shown.prefix, 36, "they differ in their last letter");
