@@ -48,6 +48,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("toml_edit", &["store"]),
     ("sha2", &["session", "store"]),
     ("hmac", &["store"]),
+    ("rusqlite", &["store"]),
+    ("signal-hook", &["cli"]),
     ("rable", &["shell"]),
     ("tree-sitter", &["adapters"]),
     ("tree-sitter-bash", &["adapters"]),
