@@ -4,6 +4,7 @@
 
 mod bench;
 mod bypasses;
+mod crash;
 mod e2e;
 mod fuzz;
 mod precision;
@@ -38,7 +39,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 7] = [
+const VERBS: [Verb; 8] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|precision|doc]…",
@@ -68,6 +69,12 @@ const VERBS: [Verb; 7] = [
         arguments: "[--seconds N] [TARGET]…",
         does: "try the laws of the shell analysis on scripts that a fuzzer makes",
         run: fuzz::run,
+    },
+    Verb {
+        name: "crash",
+        arguments: crash::ARGUMENTS,
+        does: "kill processes that ask and answer, and hold every promise against what is left",
+        run: crash::run,
     },
     Verb {
         name: "precision",

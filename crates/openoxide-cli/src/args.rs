@@ -5,7 +5,7 @@ mod rules;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use openoxide_protocol::{Effect, PermissionMode};
+use openoxide_protocol::{Effect, GrantScope, PermissionMode, SessionId};
 use openoxide_store::audit::{DAY, Moment};
 
 use crate::{commands::tools::ToolsVerb, formats::Program};
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 allow or success, 1 failure, 2 usage or configuration, 3 deny, 4 ask (a person is \
-needed and none can be asked). `run` passes the program's own status on; 125 OpenOxide failed, 126 refused, 127 not found.";
+needed and none can be asked), 5 expired, 130 interrupted. `run` passes the program's own status on; 125 OpenOxide failed, 126 refused, 127 not found.";
 
 /// What every verb takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -64,6 +64,16 @@ pub(crate) enum Verb {
     },
     /// Vouch for what this project's own settings would allow, or take it back.
     Trust(TrustArgs),
+    /// Show the requests that wait for an answer.
+    Pending {
+        /// One request a line, as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say yes to a request that waits, from any terminal.
+    Approve(ApproveArgs),
+    /// Say no to a request that waits, and to all others of its session.
+    Deny(DenyArgs),
     /// Look at what you said yes to for good in this project, or take it back.
     #[command(subcommand)]
     Grants(GrantsVerb),
@@ -110,6 +120,45 @@ pub(crate) struct TrustArgs {
     /// Forget what was said of the project.
     #[arg(long)]
     pub(crate) revoke: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ApproveArgs {
+    /// The request; the beginning of its id is enough.
+    pub(crate) id: String,
+    /// For how long: this once, exactly this until its session ends, or the rules that are shown for the project.
+    #[arg(long, value_name = "SCOPE", value_parser = scope, default_value = "once")]
+    pub(crate) scope: GrantScope,
+    /// What `pending` showed: the beginning of its digest, eight digits or more. What needs a yes of its own needs this.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) digest: Option<String>,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DenyArgs {
+    /// The request; the beginning of its id is enough.
+    pub(crate) id: String,
+    /// What to do instead; it reaches the one who asked.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// Only this request: others of its session go on waiting.
+    #[arg(long, conflicts_with = "message")]
+    pub(crate) alone: bool,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn scope(word: &str) -> Result<GrantScope, String> {
+    match word {
+        "once" => Ok(GrantScope::Once),
+        "session" => Ok(GrantScope::Session),
+        "project" => Ok(GrantScope::Project),
+        _ => Err("known are once, session, project".to_owned()),
+    }
 }
 
 #[derive(Clone, Debug, Subcommand)]
@@ -249,6 +298,20 @@ pub(crate) struct CheckArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// Where nobody can be asked here, wait so many seconds for `openoxide approve` in another terminal; an hour if no number
+    /// is given.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "3600",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(crate) wait: Option<u32>,
+    /// The conversation that this belongs to, as a UUID: what waits in one session falls together.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<SessionId>,
     /// A shell script, run by bash.
     #[arg(short = 'c', value_name = "SCRIPT", conflicts_with = "command")]
     pub(crate) script: Option<String>,

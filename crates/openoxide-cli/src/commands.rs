@@ -1,5 +1,6 @@
 //! One module for each verb.
 
+pub(crate) mod answer;
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod check;
@@ -8,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod grants;
 pub(crate) mod hook;
+pub(crate) mod pending;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod schema;

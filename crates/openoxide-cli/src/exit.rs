@@ -15,12 +15,16 @@ pub(crate) enum Exit {
     Deny,
     /// A person is needed, and none can be asked.
     Ask,
+    /// Nobody answered in time.
+    Expired,
     /// `run` itself failed.
     RunFailed,
     /// `run` was refused.
     Refused,
     /// `run` found no such program.
     NotFound,
+    /// Ctrl-C, or a signal to end.
+    Interrupted,
     /// The status of the program that was run.
     Program(u8),
 }
@@ -33,9 +37,11 @@ impl Exit {
             Self::Usage => 2,
             Self::Deny => 3,
             Self::Ask => 4,
+            Self::Expired => 5,
             Self::RunFailed => 125,
             Self::Refused => 126,
             Self::NotFound => 127,
+            Self::Interrupted => 130,
             Self::Program(code) => code,
         }
     }
@@ -59,11 +65,13 @@ mod tests {
             Exit::Usage,
             Exit::Deny,
             Exit::Ask,
+            Exit::Expired,
             Exit::RunFailed,
             Exit::Refused,
             Exit::NotFound,
+            Exit::Interrupted,
             Exit::Program(7),
         ];
-        assert_eq!(codes.map(Exit::code), [0, 1, 2, 3, 4, 125, 126, 127, 7]);
+        assert_eq!(codes.map(Exit::code), [0, 1, 2, 3, 4, 5, 125, 126, 127, 130, 7]);
     }
 }

@@ -13,6 +13,7 @@ mod policy;
 mod record;
 mod repetition;
 mod report;
+mod review;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
         Verb::Hook { agent } => commands::hook::of(&agent),
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
+        Verb::Pending { json } => commands::pending::pending(json, args.global),
+        Verb::Approve(approve) => commands::answer::approve(&approve, args.global),
+        Verb::Deny(deny) => commands::answer::deny(&deny, args.global),
         Verb::Grants(verb) => commands::grants::grants(&verb),
         Verb::Rules(verb) => commands::rules::rules(&verb, args.global),
         Verb::Tools(verb) => commands::tools::tools(&verb, args.global),

@@ -6,6 +6,7 @@ use openoxide_adapters::claude_code::Call;
 use openoxide_permission::Refusal;
 use openoxide_protocol::{
     Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Operation, PermissionMode,
+    PresentationKind,
 };
 use openoxide_session::{Asked, title_of};
 use openoxide_store::{
@@ -15,11 +16,42 @@ use openoxide_store::{
 
 use crate::report;
 
-/// What a person was asked, and said.
+/// What a person was asked, and what came of it.
 #[derive(Debug)]
 pub(crate) struct Reviewed {
     pub(crate) request: ApprovalRequest,
-    pub(crate) response: ApprovalResponse,
+    pub(crate) end: End,
+}
+
+/// How a question ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// A person answered: here, or from elsewhere.
+    Said { response: ApprovalResponse, channel: Channel, by: Option<String> },
+    /// A rule denies it by now.
+    Denied(Box<Decision>),
+    /// Nobody answered in time.
+    Expired,
+    /// Who asked was told to end.
+    Interrupted,
+    /// The answer could not be waited for.
+    Lost(String),
+}
+
+impl Reviewed {
+    /// Returns the answer for the gate: what is not plainly a yes is none.
+    pub(crate) fn response(&self) -> ApprovalResponse {
+        match &self.end {
+            End::Said { response, .. } => response.clone(),
+            _ => ApprovalResponse::Denied,
+        }
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        let End::Said { response, channel, by } = &self.end else { return None };
+        let choice = response.review_decision();
+        Some(Answer { channel: *channel, choice, by: by.clone() })
+    }
 }
 
 /// Writes down what a hook has decided. That it could not is not said: what a hook says is read by the agent.
@@ -69,7 +101,12 @@ fn without_grounds(effect: Effect, why: &str) -> Decided {
 
 /// Returns the record of what came out of the gate.
 pub(crate) fn asked(asked: &Asked, reviewed: Option<&Reviewed>, mode: PermissionMode) -> Decided {
-    match decision(asked).or(reviewed.map(|reviewed| &reviewed.request.decision)) {
+    let denied = reviewed.and_then(|reviewed| match &reviewed.end {
+        End::Denied(decision) => Some(decision.as_ref()),
+        _ => None,
+    });
+    let question = reviewed.map(|reviewed| &reviewed.request.decision);
+    match denied.or(decision(asked)).or(question) {
         Some(decision) => Decided::new(decision, mode),
         None => Decided { mode, ..undecided("the session ended before it was decided") },
     }
@@ -97,10 +134,9 @@ impl Audit {
         &self,
         operation: &Operation,
         decided: Decided,
-        response: Option<ApprovalResponse>,
+        reviewed: Option<&Reviewed>,
     ) -> Option<u64> {
-        let choice = response.map(|response| response.review_decision());
-        let answer = choice.map(|choice| Answer { channel: Channel::Terminal, choice });
+        let answer = reviewed.and_then(Reviewed::answer);
         self.write(&Entry::Decision(Box::new(Decided {
             via: "run".to_owned(),
             agent: "person".to_owned(),
@@ -111,6 +147,22 @@ impl Audit {
             answer,
             ..decided
         })))
+    }
+
+    /// Writes down that somebody answered a question from elsewhere: who asked may be killed before it writes.
+    pub(crate) fn answered(&self, request: &ApprovalRequest, via: &str, answer: Answer) {
+        let command = request.presentation.kind == PresentationKind::Command;
+        let title = if command { &request.presentation.content } else { &request.title };
+        self.write(&Entry::Decision(Box::new(Decided {
+            via: via.to_owned(),
+            agent: "person".to_owned(),
+            session: request.session.to_string(),
+            tool: request.tool.clone(),
+            title: title.clone(),
+            cwd: request.cwd.to_string(),
+            answer: Some(answer),
+            ..Decided::new(&request.decision, PermissionMode::default())
+        })));
     }
 
     /// Writes down how a command has ended, if it was written down that it might run.

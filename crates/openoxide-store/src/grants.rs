@@ -78,6 +78,12 @@ impl GrantFile {
         Self { project: project.clone(), state }
     }
 
+    /// Returns the project.
+    #[must_use]
+    pub const fn project(&self) -> &AbsPath {
+        &self.project
+    }
+
     /// Returns where the grants lie.
     #[must_use]
     pub fn path(&self) -> PathBuf {

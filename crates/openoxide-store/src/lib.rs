@@ -1,4 +1,5 @@
-//! What lies on disk: policy files, the compiled policy beside them, and the audit journal.
+//! What lies on disk: policy files, the compiled policy beside them, the audit journal, and requests
+//! that wait for an answer.
 //!
 //! This crate reads and writes; it never decides. Whatever it cannot read, it says so, and then nothing is allowed that the
 //! unread lines might have held back.
@@ -16,6 +17,7 @@ mod load;
 mod locations;
 mod policy_file;
 mod repeats;
+mod requests;
 mod trust;
 
 pub use file::{ReadError, read_regular};
@@ -26,4 +28,8 @@ pub use load::{Bounded, Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
 pub use repeats::RepeatFile;
+pub use requests::{
+    Answering, Asking, Ended, Ending, Named, Process, RequestError, Requests, SqliteRequests,
+    Waiting,
+};
 pub use trust::{Trust, Vouched};

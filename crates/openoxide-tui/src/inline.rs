@@ -20,7 +20,7 @@ use std::{
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 
 pub use lines::ask_lines;
-pub use render::{Batch, RenderOptions, render};
+pub use render::{Batch, RenderOptions, describe, render};
 
 use crate::Style;
 
@@ -36,7 +36,7 @@ pub struct AskOptions {
     pub input: Input,
     /// Raised by the caller when the question is void: it ran out of time, it was answered elsewhere, the program is
     /// told to end. The prompt then ends within a quarter of a second, with the terminal as it was before;
-    /// where lines are read, this is noticed before the question only.
+    /// where lines are read, it ends with the next line, which is then no answer.
     pub withdrawn: Option<Arc<AtomicBool>>,
 }
 

@@ -10,14 +10,12 @@ use std::{
 
 use openoxide_adapters::quote;
 use openoxide_permission::{PermissionGate, Permit, Question, Refusal};
-use openoxide_protocol::{
-    Action, ApprovalRequest, ApprovalResponse, Effect, GrantScope, HookAnswer, Operation,
-};
+use openoxide_protocol::{Action, ApprovalRequest, Effect, HookAnswer, Operation};
 use openoxide_session::{
     Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title, without_steering,
 };
-use openoxide_store::{Environment, GrantFile, audit::Decided};
-use openoxide_tui::{AskOptions, Input, Lines, Style, ask, can_ask, visible};
+use openoxide_store::{Environment, audit::Decided};
+use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
 use serde_json::json;
 use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
 
@@ -28,8 +26,9 @@ use crate::{
     exit::Exit,
     hooks,
     policy::World,
-    record::{self, Audit, Reviewed},
+    record::{self, Audit, End, Reviewed},
     report,
+    review::Review,
 };
 
 /// Judges a command, asks about it if need be, and runs it.
@@ -57,14 +56,19 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         report::failure(&format!("`{}` is no directory", world.cwd));
         return Ok(Exit::Usage);
     }
-    let operation = task.operation(&world);
+    let mut operation = task.operation(&world);
+    operation.session = args.session.unwrap_or(operation.session);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
     let mode = world.mode;
+    let review = Review::of(args, global, operation.clone(), world.grants.clone());
     let (asked, reviewed, hooks) =
-        runtime.block_on(through_the_gate(world, operation.clone(), global));
+        runtime.block_on(through_the_gate(world, operation.clone(), review));
     let decided = Decided { hooks, ..record::asked(&asked, reviewed.as_ref(), mode) };
-    let number = audit.decided(&operation, decided, reviewed.map(|reviewed| reviewed.response));
+    let number = audit.decided(&operation, decided, reviewed.as_ref());
+    if let Some(exit) = reviewed.as_ref().and_then(|reviewed| unanswered(reviewed, args)) {
+        return Ok(exit);
+    }
     Ok(match asked {
         Asked::Granted(permit) => {
             task.run(permit, &operation, |status, time| audit.ended(number, status, time))
@@ -164,7 +168,7 @@ fn passed_on(status: ExitStatus) -> Exit {
 async fn through_the_gate(
     world: World,
     operation: Operation,
-    global: Global,
+    review: Option<Review<'_>>,
 ) -> (Asked, Option<Reviewed>, Vec<HookAnswer>) {
     let facts = facts(&operation, world.home.as_ref());
     let hooks = hooks::ask_about(&world, &operation, &facts).await;
@@ -186,7 +190,7 @@ async fn through_the_gate(
         .in_doubt(world.loaded.doubt);
     let (dispatcher, handle, requests) = Dispatcher::new(gate);
     let (decided, ended) = oneshot::channel::<()>();
-    let answers = answer_all(handle.clone(), requests, ended, world.grants, global);
+    let answers = answer_all(handle.clone(), requests, ended, review);
     let check = async move {
         let asked = handle.check(question).await;
         drop(decided);
@@ -196,45 +200,27 @@ async fn through_the_gate(
     (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed, hooks)
 }
 
-/// Asks the person at the terminal, question by question. Without a terminal the questions are dropped, which says that
-/// nobody can be asked. Returns what was asked and answered; what is `decided` without a question ends the wait for one.
+/// Has the question answered. Where nobody can be asked it is dropped, which says so. Returns what was asked and answered; what
+/// is `decided` without a question ends the wait for one.
 async fn answer_all(
     handle: GateHandle,
     mut requests: UnboundedReceiver<ApprovalRequest>,
     decided: oneshot::Receiver<()>,
-    grants: Option<GrantFile>,
-    global: Global,
+    review: Option<Review<'_>>,
 ) -> Option<Reviewed> {
-    if global.no_input || !can_ask() {
+    let Some(review) = review else {
         drop(requests);
         return None;
-    }
+    };
     // One question at most: what runs is one command.
     let request = tokio::select! {
         biased;
         request = requests.recv() => request?,
         _ = decided => return None,
     };
-    let response = ask(&request, &options(global)).unwrap_or_else(|error| {
-        report::failure(&error);
-        ApprovalResponse::Cancelled
-    });
-    if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project }) {
-        keep(grants.as_ref(), &request);
-    }
-    drop(handle.answer(request.id, response.clone()).await);
-    Some(Reviewed { request, response })
-}
-
-/// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.
-fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest) {
-    match grants.map(|grants| grants.add(&request.decision.always)) {
-        Some(Ok(())) => {}
-        Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
-        None => report::note(
-            &"with `--policy`, what is granted is not kept: the yes counts for this once",
-        ),
-    }
+    let reviewed = review.ask(request);
+    drop(handle.answer(reviewed.request.id, reviewed.response()).await);
+    Some(reviewed)
 }
 
 pub(crate) fn options(global: Global) -> AskOptions {
@@ -258,6 +244,22 @@ fn refused(refusal: &Refusal) -> Exit {
     };
     report::say(&format!("openoxide: {why}; nothing was run"));
     Exit::Refused
+}
+
+/// Says why a question has no answer, if it has none.
+fn unanswered(reviewed: &Reviewed, args: &RunArgs) -> Option<Exit> {
+    let (why, exit) = match &reviewed.end {
+        End::Said { .. } => return None,
+        End::Denied(decision) => return Some(refused(&Refusal::Denied(decision.clone()))),
+        End::Expired => ("nobody answered in time", Exit::Expired),
+        End::Interrupted => ("interrupted", Exit::Interrupted),
+        End::Lost(why) => {
+            report::failure(why);
+            return Some(unanswerable(&reviewed.request, args));
+        }
+    };
+    report::say(&format!("openoxide: {why}; nothing was run"));
+    Some(exit)
 }
 
 /// Returns the words of this very call, its policy, mode and directory included.

@@ -49,6 +49,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustix", &["sandbox", "session"]),
     ("sha2", &["session", "store"]),
     ("hmac", &["store"]),
+    ("rusqlite", &["store"]),
+    ("signal-hook", &["cli"]),
     ("rable", &["shell"]),
     ("tree-sitter", &["adapters"]),
     ("tree-sitter-bash", &["adapters"]),

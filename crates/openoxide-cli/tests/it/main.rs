@@ -21,6 +21,8 @@ mod house;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod pending;
+#[cfg(test)]
 mod prompt;
 #[cfg(test)]
 mod repetition;

@@ -46,7 +46,7 @@ pub enum Entry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decided {
-    /// The verb that decided: `hook` or `run`.
+    /// The verb that decided: `hook` or `run`; or the one that answered for good or ill: `approve` or `deny`.
     pub via: String,
     /// Who asked: an agent's name, or `person`.
     pub agent: String,
@@ -115,12 +115,15 @@ pub struct Judged {
 }
 
 /// What a person said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// Where the person was asked.
     pub channel: Channel,
     /// The choice.
     pub choice: ReviewDecision,
+    /// The command and the terminal that answered, where it was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// Where a person was asked.
@@ -129,6 +132,8 @@ pub struct Answer {
 pub enum Channel {
     /// The inline prompt.
     Terminal,
+    /// `openoxide approve` or `deny`.
+    Command,
 }
 
 /// What the system was told to hold.

@@ -1,6 +1,9 @@
 //! The prompt for a terminal that knows no escape sequences: the same text, answered by a line.
 
-use std::io::{self, BufRead, Read as _, Write};
+use std::{
+    io::{self, BufRead, Read as _, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope};
 
@@ -49,7 +52,9 @@ pub fn ask_lines(
     reader: &mut dyn BufRead,
     writer: &mut dyn Write,
 ) -> Result<Vec<ApprovalResponse>, AskError> {
-    answer_each(requests, |request, batch| ask_one(request, batch, width, reader, writer))
+    answer_each(requests, |request, batch| {
+        ask_one(request, batch, width, None, (&mut *reader, &mut *writer))
+    })
 }
 
 /// Asks about each of `requests` at the terminal of this process.
@@ -64,7 +69,8 @@ pub(crate) fn ask_terminal(
         if cancelled {
             return Ok(Choice::This(ApprovalResponse::Cancelled));
         }
-        ask_one(request, batch, width(), &mut io::stdin().lock(), &mut io::stderr().lock())
+        let lines = (&mut io::stdin().lock() as &mut dyn BufRead, &mut io::stderr().lock() as _);
+        ask_one(request, batch, width(), options.withdrawn.as_deref(), lines)
     })
 }
 
@@ -72,8 +78,8 @@ fn ask_one(
     request: &ApprovalRequest,
     batch: Option<Batch<'_>>,
     width: u16,
-    reader: &mut dyn BufRead,
-    writer: &mut dyn Write,
+    withdrawn: Option<&AtomicBool>,
+    (reader, writer): (&mut dyn BufRead, &mut dyn Write),
 ) -> Result<Choice, AskError> {
     let mut options =
         RenderOptions { width, style: Style::Plain, whole: false, input: Input::Lines, batch };
@@ -83,7 +89,11 @@ fn ask_one(
     loop {
         write!(writer, "> ")?;
         writer.flush()?;
-        let reply = match read_line(reader)? {
+        let line = read_line(reader)?;
+        if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(AskError::Withdrawn); // Whatever the line says: the question was void before.
+        }
+        let reply = match line {
             Line::Text(line) => read_reply(&line, offers),
             Line::Unusable => None,
             Line::End => return Ok(finish(Choice::This(ApprovalResponse::Cancelled), writer)),

@@ -77,6 +77,14 @@ pub fn render(request: &ApprovalRequest, options: &RenderOptions<'_>) -> String 
     page.text
 }
 
+/// Returns the question without the keys: what waits for an answer that is given elsewhere.
+#[must_use]
+pub fn describe(request: &ApprovalRequest, options: &RenderOptions<'_>) -> String {
+    let mut page = Page::new(options);
+    body(request, options, &mut page);
+    page.text
+}
+
 /// Adds all but the keys.
 pub(crate) fn body(request: &ApprovalRequest, options: &RenderOptions<'_>, page: &mut Page) {
     let place = options

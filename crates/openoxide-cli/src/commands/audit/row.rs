@@ -70,7 +70,7 @@ const fn color(effect: Option<Effect>) -> &'static str {
 
 fn answer(decided: &Decided) -> String {
     let effect = decided.decision.map_or("?", Effect::as_str);
-    let said = decided.answer.map(|answer| match answer.choice {
+    let said = decided.answer.as_ref().map(|answer| match answer.choice {
         ReviewDecision::Approved
         | ReviewDecision::ApprovedForSession
         | ReviewDecision::ApprovedExecpolicyAmendment => "approved",

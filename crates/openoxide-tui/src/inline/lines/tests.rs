@@ -30,7 +30,7 @@ fn choice(line: &str, offers: Offers) -> Option<Choice> {
 /// Asks about one request with this input.
 fn asked(input: &[u8]) -> (Option<Choice>, String) {
     let mut out = Vec::new();
-    let choice = ask_one(&command("ls"), None, 80, &mut &*input, &mut out).ok();
+    let choice = ask_one(&command("ls"), None, 80, None, (&mut &*input, &mut out)).ok();
     (choice, String::from_utf8(out).unwrap())
 }
 
@@ -106,7 +106,7 @@ fn the_inputs_of_aider() {
     for (input, aider, single, grouped) in rows {
         assert_eq!(&asked(input.as_bytes()).0, single, "{input:?}; in Aider: {aider}");
         let (batch, mut out) = (Batch::at(&group, 0), Vec::new());
-        let answer = ask_one(&group[0], batch, 80, &mut input.as_bytes(), &mut out).ok();
+        let answer = ask_one(&group[0], batch, 80, None, (&mut input.as_bytes(), &mut out)).ok();
         assert_eq!(&answer, grouped, "{input:?} in a group; in Aider: {aider}");
     }
 }
@@ -138,7 +138,7 @@ fn the_end_of_a_long_line_is_no_answer() {
 fn v_shows_all_and_asks_on() {
     let long: String = (1..40).map(|n| format!("echo {n}\n")).collect();
     let mut out = Vec::new();
-    let choice = ask_one(&command(&long), None, 80, &mut &b"v\nn\n"[..], &mut out).ok();
+    let choice = ask_one(&command(&long), None, 80, None, (&mut &b"v\nn\n"[..], &mut out)).ok();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(choice, REJECTED);
     assert!(text.contains("… 27 more lines, v shows all"));
@@ -159,4 +159,12 @@ fn a_group_is_answered_by_lines() {
     assert_eq!(answers, vec![ApprovalResponse::Approved { scope: GrantScope::Once }; 3]);
     let answers = ask_lines(&requests, 80, &mut &b"all\n"[..], &mut Vec::new()).unwrap();
     assert_eq!(answers[1..], [ApprovalResponse::Cancelled, ApprovalResponse::Cancelled]);
+}
+
+#[test]
+fn a_line_after_the_question_was_withdrawn_is_no_answer() {
+    let (withdrawn, mut out) = (AtomicBool::new(true), Vec::new());
+    let lines = (&mut &b"y\n"[..] as &mut dyn BufRead, &mut out as &mut dyn Write);
+    let choice = ask_one(&command("ls"), None, 80, Some(&withdrawn), lines);
+    assert!(matches!(choice, Err(AskError::Withdrawn)));
 }

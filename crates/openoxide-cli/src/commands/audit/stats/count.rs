@@ -9,6 +9,8 @@ use serde::Deserialize;
 /// What is counted of a decision's record. It is read where it lies: most of the time would go into copies.
 #[derive(Deserialize)]
 struct Decided<'a> {
+    #[serde(borrow, default)]
+    via: Option<Text<'a>>,
     decision: Option<Effect>,
     #[serde(borrow, default)]
     rule: Option<Rule<'a>>,
@@ -85,6 +87,10 @@ impl Counts {
     }
 
     fn decision(&mut self, time: Moment, decided: &Decided<'_>) {
+        // Who asked writes the decision down; who answered from elsewhere, the same question once more.
+        if decided.via.as_ref().is_some_and(|via| ["approve", "deny"].contains(&via.0.as_ref())) {
+            return;
+        }
         match decided.decision {
             Some(Effect::Allow) => self.allow += 1,
             Some(Effect::Deny) => self.deny += 1,

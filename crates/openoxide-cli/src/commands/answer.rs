@@ -1,0 +1,209 @@
+//! `approve` and `deny`: an answer from another terminal.
+
+use openoxide_protocol::{ApprovalResponse, GrantScope, SCHEMA};
+use openoxide_store::{
+    Answering, Ended, Ending, Environment, GrantFile, Named, RequestError, Requests as _,
+    SqliteRequests, Waiting,
+    audit::{Answer, Channel},
+};
+use openoxide_tui::{Lines, visible};
+use serde_json::json;
+
+use crate::{
+    args::{ApproveArgs, DenyArgs, Global},
+    color,
+    commands::pending,
+    exit::Exit,
+    record::Audit,
+    report,
+    review::is_lasting,
+};
+
+/// Fewer digits of a digest prove nothing.
+const DIGITS: usize = 8;
+
+/// Says yes to one request.
+pub(crate) fn approve(args: &ApproveArgs, global: Global) -> Result<Exit, String> {
+    let response = ApprovalResponse::Approved { scope: args.scope };
+    let answer = Said { verb: "approve", id: &args.id, response, json: args.json };
+    Ok(answer.give(global, |waiting| may_be_approved(args, waiting)))
+}
+
+/// Says no to one request.
+pub(crate) fn deny(args: &DenyArgs, global: Global) -> Result<Exit, String> {
+    let response = match args.alone {
+        true => ApprovalResponse::Denied,
+        false => ApprovalResponse::Rejected { message: args.message.clone() },
+    };
+    let answer = Said { verb: "deny", id: &args.id, response, json: args.json };
+    Ok(answer.give(global, |_| Ok(())))
+}
+
+/// Takes the answers that the prompt takes, and no more: a yes for longer only where it is offered there. Where only a yes to
+/// this very request counts, it has to name what was shown: a loop over all that waits does not.
+fn may_be_approved(args: &ApproveArgs, waiting: &Waiting) -> Result<(), String> {
+    let request = &waiting.request;
+    let digest = waiting.shown.to_string();
+    let explicit = request.explicit_yes_required;
+    match (&args.digest, args.scope) {
+        (Some(named), _) if named.len() < DIGITS => {
+            Err(format!("`--digest` takes {DIGITS} digits or more"))
+        }
+        (Some(named), _) if !digest.starts_with(&named.to_ascii_lowercase()) => {
+            Err("this is not what was shown: the digest is another one".to_owned())
+        }
+        (_, GrantScope::Session | GrantScope::Project) if explicit => {
+            Err("it needs a yes of its own, which counts once: leave `--scope` out".to_owned())
+        }
+        (None, _) if explicit => {
+            let short = digest.get(..16).unwrap_or_default();
+            Err(format!(
+                "it needs a yes of its own: add `--digest {short}` to say that you saw this"
+            ))
+        }
+        (_, GrantScope::Project) if request.decision.always.is_empty() => {
+            Err("there is no rule that could be kept for it: leave `--scope` out".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An answer and the request that it is for.
+struct Said<'a> {
+    verb: &'static str,
+    id: &'a str,
+    response: ApprovalResponse,
+    json: bool,
+}
+
+impl Said<'_> {
+    fn give(&self, global: Global, may: impl FnOnce(&Waiting) -> Result<(), String>) -> Exit {
+        let given = self.find().and_then(|(requests, named)| match named {
+            Named::Waiting(waiting) => self.to(requests, &waiting, global, may),
+            Named::Ended(id, ended) => Ok(self.too_late(&id.to_string(), &ended)),
+            Named::Nothing => Ok(unknown(self.id)),
+            Named::Several(ids) => {
+                let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+                report::failure(&format!("`{}` names several: {}", self.id, ids.join(", ")));
+                Ok(Exit::Usage)
+            }
+        });
+        given.unwrap_or_else(|error| {
+            report::failure(&format!("nothing was answered: {error}"));
+            Exit::Failure
+        })
+    }
+
+    fn find(&self) -> Result<(Option<SqliteRequests>, Named), RequestError> {
+        let Some(mut requests) = SqliteRequests::open_existing(&Environment::read())? else {
+            return Ok((None, Named::Nothing));
+        };
+        requests.sweep()?;
+        let named = requests.named(self.id)?;
+        Ok((Some(requests), named))
+    }
+
+    /// Shows what is answered, and answers it.
+    fn to(
+        &self,
+        requests: Option<SqliteRequests>,
+        waiting: &Waiting,
+        global: Global,
+        may: impl FnOnce(&Waiting) -> Result<(), String>,
+    ) -> Result<Exit, RequestError> {
+        let Some(mut requests) = requests else { return Ok(unknown(self.id)) };
+        let colored = color::wanted(global.color, &std::io::stderr());
+        report::say(pending::in_words(waiting, colored).trim_end());
+        if let Err(why) = may(waiting) {
+            report::failure(&why);
+            return Ok(Exit::Usage);
+        }
+        let (id, by) = (waiting.request.id, by(self.verb));
+        let mut keep = || self.keep(waiting);
+        Ok(match requests.answer((id, waiting.shown), &self.response, &by, &mut keep)? {
+            Answering::Counts(others) => self.counts(waiting, by, others),
+            Answering::TooLate(ended) => self.too_late(&id.to_string(), &ended),
+            Answering::NotKept(why) => {
+                report::failure(&format!(
+                    "the grant cannot be kept, so nothing was answered: {why}"
+                ));
+                Exit::Failure
+            }
+        })
+    }
+
+    /// Keeps the rules that were shown. Where grants do not count, the yes counts for this once, as in the prompt.
+    fn keep(&self, waiting: &Waiting) -> Result<(), String> {
+        let Some(project) = &waiting.project else {
+            report::note(
+                &"it was asked with `--policy`: the yes is not kept, and counts for this once",
+            );
+            return Ok(());
+        };
+        let grants = GrantFile::of(&Environment::read(), project);
+        grants.add(&waiting.request.decision.always).map_err(|error| error.to_string())
+    }
+
+    fn counts(&self, waiting: &Waiting, by: String, others: usize) -> Exit {
+        let choice = self.response.review_decision();
+        let answer = Answer { channel: Channel::Command, choice, by: Some(by) };
+        Audit::open().answered(&waiting.request, self.verb, answer);
+        let lasts = is_lasting(&self.response);
+        let kept = if lasts { waiting.request.decision.always.as_slice() } else { &[] };
+        for rule in kept {
+            report::say(&format!("openoxide: kept for the project: {}", visible(rule, Lines::One)));
+        }
+        let more =
+            if others > 0 { format!(", and {others} more of its session") } else { String::new() };
+        let id = waiting.request.id;
+        report::say(&format!("openoxide: {}: {id}{more}", self.past()));
+        let line = json!({ "schema": SCHEMA, "id": id, "answered": true, "response": self.response, "others": others });
+        self.tell(&line, Exit::Success)
+    }
+
+    const fn past(&self) -> &'static str {
+        match self.response {
+            ApprovalResponse::Approved { .. } => "approved",
+            _ => "denied",
+        }
+    }
+
+    fn too_late(&self, id: &str, ended: &Ended) -> Exit {
+        let by = visible(&ended.by, Lines::One);
+        let how = match &ended.ending {
+            Ending::Resolved { response: ApprovalResponse::Approved { .. }, .. } => "was approved",
+            Ending::Resolved { .. } => "was denied",
+            Ending::Expired => "has expired",
+            Ending::Withdrawn => "was taken back",
+            Ending::Abandoned => "is no longer waited for",
+        };
+        report::say(&format!(
+            "openoxide: {id} {how} (by {by}, {}); nothing was answered",
+            ended.at
+        ));
+        let line = json!({ "schema": SCHEMA, "id": id, "answered": false, "ending": ended.ending, "by": ended.by });
+        self.tell(&line, Exit::Failure)
+    }
+
+    fn tell(&self, line: &serde_json::Value, exit: Exit) -> Exit {
+        if self.json { report::data(format!("{line}\n").as_bytes(), exit) } else { exit }
+    }
+}
+
+fn unknown(id: &str) -> Exit {
+    report::failure(&format!(
+        "no request is called `{id}`; `openoxide pending` lists those that wait"
+    ));
+    Exit::Usage
+}
+
+/// Returns which command answered, and at which terminal.
+fn by(verb: &str) -> String {
+    let terminal = (0..3).find_map(|number| {
+        let link = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+        let path = link.to_str()?;
+        (path.starts_with("/dev/pts/") || path.starts_with("/dev/tty")).then(|| path.to_owned())
+    });
+    let terminal = terminal.unwrap_or_else(|| "no terminal".to_owned());
+    format!("`openoxide {verb}`, process {}, {terminal}", std::process::id())
+}

@@ -1,0 +1,188 @@
+//! Where a person is asked: in this terminal, and in any other by `openoxide approve`. Whoever answers first counts.
+
+mod signals;
+mod watch;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use openoxide_permission::evaluate;
+use openoxide_protocol::{
+    ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, Operation,
+};
+use openoxide_session::facts;
+use openoxide_store::{GrantFile, audit::Channel};
+use openoxide_tui::{AskError, AskOptions, Input, Lines, ask, can_ask, visible};
+
+use crate::{
+    args::{Global, RunArgs},
+    commands::run::options,
+    policy::World,
+    record::{End, Reviewed},
+    report,
+};
+use watch::Watch;
+
+/// So often is looked for an answer. Each look reads one number of shared memory: 50 ms are not felt, and twenty looks in a
+/// second not measured. Being told instead (inotify) would need another dependency and a data base that never moves.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How the questions of one `run` are answered.
+pub(crate) struct Review<'a> {
+    args: &'a RunArgs,
+    global: Global,
+    operation: Operation,
+    grants: Option<GrantFile>,
+    at_terminal: bool,
+}
+
+impl<'a> Review<'a> {
+    /// Returns the way to an answer; nothing if nobody can be asked.
+    pub(crate) fn of(
+        args: &'a RunArgs,
+        global: Global,
+        operation: Operation,
+        grants: Option<GrantFile>,
+    ) -> Option<Self> {
+        let at_terminal = !global.no_input && can_ask();
+        let anywhere = at_terminal || args.wait.is_some();
+        anywhere.then_some(Self { args, global, operation, grants, at_terminal })
+    }
+
+    /// Waits for an answer, or for the reason why there is none.
+    pub(crate) fn ask(&self, request: ApprovalRequest) -> Reviewed {
+        let end = match (Watch::open(self, &request), self.at_terminal) {
+            (Ok(mut watch), here) => {
+                let end = match here {
+                    true => self.ask_both(&request, &mut watch),
+                    false => self.wait(&request, &mut watch),
+                };
+                watch.close(end)
+            }
+            (Err(error), true) => {
+                report::note(&format!("it can be answered here only: {error}"));
+                self.ask_here(&request)
+            }
+            (Err(error), false) => End::Lost(error),
+        };
+        Reviewed { request, end }
+    }
+
+    fn ask_here(&self, request: &ApprovalRequest) -> End {
+        let response = said(ask(request, &options(self.global)));
+        self.here(request, response)
+    }
+
+    /// Takes what was said in this terminal where nobody else could say anything.
+    fn here(&self, request: &ApprovalRequest, response: ApprovalResponse) -> End {
+        if is_lasting(&response) {
+            keep(self.grants.as_ref(), request);
+        }
+        End::Said { response, channel: Channel::Terminal, by: None }
+    }
+
+    fn wait(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> End {
+        let id = request.id;
+        report::say(&format!(
+            "openoxide: a person is asked: {}",
+            visible(&request.decision.reason, Lines::One)
+        ));
+        report::say(&format!(
+            "openoxide: it waits for `openoxide approve {id}` or `openoxide deny {id}` in a terminal"
+        ));
+        loop {
+            if let Some(end) = watch.look() {
+                return end;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Asks in this terminal, while the others may answer, too.
+    fn ask_both(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> End {
+        let withdrawn = Arc::new(AtomicBool::new(false));
+        let options =
+            AskOptions { withdrawn: Some(Arc::clone(&withdrawn)), ..options(self.global) };
+        let lines = options.input == Input::Lines;
+        let (said, here) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(said.send(ask(request, &options))));
+            loop {
+                match here.recv_timeout(LOOK) {
+                    Ok(Ok(response)) => return watch.settle(request, response),
+                    Ok(Err(error)) => return self.unasked(&error, watch),
+                    Err(RecvTimeoutError::Disconnected) => return watch.withdraw(End::Interrupted),
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+                if let Some(end) = watch.look() {
+                    withdrawn.store(true, Ordering::Relaxed);
+                    if lines {
+                        elsewhere_said(&end);
+                    }
+                    drop(here.recv());
+                    return end;
+                }
+            }
+        })
+    }
+
+    /// A terminal that went away is no answer: nothing else falls with it.
+    fn unasked(&self, error: &AskError, watch: &mut Watch<'_>) -> End {
+        report::failure(error);
+        let (response, channel) = (ApprovalResponse::Cancelled, Channel::Terminal);
+        watch.withdraw(End::Said { response, channel, by: None })
+    }
+
+    /// Returns what the policy says by now: somebody may have granted or denied it since.
+    fn decision_now(&self) -> Result<Decision, String> {
+        let world = World::of(&self.args.policy, false)?;
+        let facts = facts(&self.operation, world.home.as_ref());
+        Ok(evaluate(&world.loaded.policy, &world.context(), &facts))
+    }
+}
+
+fn said(asked: Result<ApprovalResponse, AskError>) -> ApprovalResponse {
+    asked.unwrap_or_else(|error| {
+        report::failure(&error);
+        ApprovalResponse::Cancelled
+    })
+}
+
+/// Where lines are read, the prompt ends with the next line only.
+fn elsewhere_said(end: &End) {
+    if matches!(end, End::Interrupted) {
+        #[expect(clippy::exit, reason = "the thread that reads the line cannot be woken")]
+        std::process::exit(crate::exit::Exit::Interrupted.code().into());
+    }
+    report::say("\nopenoxide: it was answered elsewhere; press Enter");
+}
+
+pub(crate) const fn is_lasting(response: &ApprovalResponse) -> bool {
+    matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project })
+}
+
+/// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.
+fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest) {
+    match grants.map(|grants| grants.add(&request.decision.always)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
+        None => report::note(
+            &"with `--policy`, what is granted is not kept: the yes counts for this once",
+        ),
+    }
+}
+
+/// Says whether the policy answers the question by now, and how.
+const fn settled(decision: &Decision) -> Option<bool> {
+    match decision.effect {
+        Effect::Allow => Some(true),
+        Effect::Deny => Some(false),
+        Effect::Ask => None,
+    }
+}
