@@ -22,6 +22,7 @@ use openoxide_tui::{AskError, AskOptions, Input, Lines, ask, can_ask, visible};
 
 use crate::{
     args::{Global, RunArgs},
+    bounded,
     commands::run::options,
     policy::World,
     record::{End, Reviewed},
@@ -142,8 +143,13 @@ impl<'a> Review<'a> {
     /// Returns what the policy says by now: somebody may have granted or denied it since.
     fn decision_now(&self) -> Result<Decision, String> {
         let world = World::of(&self.args.policy, false)?;
-        let facts = facts(&self.operation, world.home.as_ref());
-        Ok(evaluate(&world.loaded.policy, &world.context(), &facts))
+        let (facts, context) = (facts(&self.operation, world.home.as_ref()), world.context());
+        let grants = world.grants.as_ref();
+        Ok(evaluate(
+            bounded::policy(&world.loaded, &context, &facts, grants, true),
+            &context,
+            &facts,
+        ))
     }
 }
 

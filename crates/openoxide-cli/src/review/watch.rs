@@ -20,6 +20,7 @@ pub(super) struct Watch<'a> {
     signals: Signals,
     id: ApprovalId,
     shown: Digest,
+    explicit: bool,
     expires_at: Option<Moment>,
 }
 
@@ -36,7 +37,8 @@ impl<'a> Watch<'a> {
         let signals = Signals::listen();
         let shown = requests.register(&asking).map_err(|error| error.to_string())?;
         let requests = Box::new(requests);
-        Ok(Self { review, requests, signals, id: request.id, shown, expires_at })
+        let (id, explicit) = (request.id, request.explicit_yes_required);
+        Ok(Self { review, requests, signals, id, shown, explicit, expires_at })
     }
 
     /// Returns the end, if it has come.
@@ -90,6 +92,8 @@ impl<'a> Watch<'a> {
     fn granted(&mut self) -> Option<End> {
         let decision = self.review.decision_now().ok()?;
         let (ending, end) = match settled(&decision)? {
+            // A hook's question is not the policy's to answer.
+            true if self.explicit => return None,
             true => {
                 let kind = ResolutionKind::Retroactive;
                 let (channel, by) = (Channel::Command, Some(decision.reason));

@@ -189,6 +189,28 @@ fn what_needs_a_yes_of_its_own_gets_none_in_passing() {
     assert_eq!(code(&end(asker)), 0);
 }
 
+/// A rule allows the command, a hook asks about it: what else happens in the data base is no answer to the hook.
+#[test]
+fn what_a_hook_asks_about_is_answered_by_no_rule() {
+    let asks =
+        r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}"#;
+    let script = format!("grep -q 'touch hooked' && echo '{asks}'; true");
+    let hook = format!("[[hooks]]\nevent = \"pre_tool_use\"\ncommand = '''{script}'''\n");
+    let world = World::new().policy(&format!("permissions.allow = [\"Bash(touch *)\"]\n{hook}"));
+    let asker = ask(&world, &["-c", "touch hooked"]);
+    let request = asked(&world, "touch hooked");
+    let other = ask(&world, &["-c", "make something"]);
+    let noise = asked(&world, "make something");
+    assert_eq!(answer(&world, &["deny", id(&noise), "--alone"]).0, 0);
+    drop(end(other));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!there(&world, "hooked"), "nobody said yes");
+    let digest = request["digest"].as_str().unwrap();
+    assert_eq!(answer(&world, &["approve", id(&request), "--digest", digest]).0, 0);
+    assert_eq!(code(&end(asker)), 0);
+    assert!(there(&world, "hooked"));
+}
+
 #[test]
 fn who_waits_too_long_or_is_told_to_end_runs_nothing() {
     let world = World::new();

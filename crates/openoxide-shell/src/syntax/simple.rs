@@ -50,11 +50,14 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Gives up on a reserved word after assignments or redirections: it is a program's name there, but to whom?
+    /// Gives up on a reserved word after assignments or redirections: it is a program's name there, but to whom? In a substitution
+    /// bash 5.2 writes the command anew, its redirections last, and reads that: so `time >f -p x` becomes `time -p x >f`.
     fn refuse_late_reserved(&self, simple: &Simple<'a>) -> Parsed<()> {
         let bare = simple.assignments.is_empty() && simple.redirects.is_empty();
         match simple.words.first().and_then(Word::plain) {
-            Some(name) if !bare && is_reserved(name) => self.fault(),
+            Some(name) if !bare && (is_reserved(name) || matches!(name, "-p" | "--")) => {
+                self.fault()
+            }
             _ => Ok(()),
         }
     }

@@ -1,0 +1,1 @@
+x=$(time>out20  -p mak>out20 )
