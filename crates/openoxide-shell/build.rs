@@ -177,6 +177,9 @@ struct Table {
     code: String,
     statics: usize,
     programs: BTreeMap<String, String>,
+    /// The names of all options, one behind the other, and where each begins.
+    names: String,
+    places: BTreeMap<String, usize>,
 }
 
 impl Table {
@@ -303,8 +306,10 @@ impl Table {
         let mut all = BTreeMap::new();
         for (text, takes, does) in kinds {
             for name in text.split_whitespace() {
-                let code =
-                    format!("Opt {{ name: {name:?}, takes: Takes::{takes}, does: Does::{does} }}");
+                let (at, length) = (self.place(name), u8::try_from(name.len())?);
+                let code = format!(
+                    "OptRow {{ at: {at}, length: {length}, takes: Takes::{takes}, does: Does::{does} }}"
+                );
                 if all.insert(name, code).is_some() {
                     return Err(format!("option `{name}` is there twice").into());
                 }
@@ -315,8 +320,19 @@ impl Table {
         }
         let name = self.name("OPTIONS");
         let all: Vec<String> = all.into_values().collect();
-        writeln!(self.code, "static {name}: &[Opt] = &[{}];", all.join(", "))?;
+        writeln!(self.code, "static {name}: &[OptRow] = &[{}];", all.join(", "))?;
         Ok(name)
+    }
+
+    /// Returns where a name stands among all of them.
+    fn place(&mut self, name: &str) -> usize {
+        if let Some(at) = self.places.get(name) {
+            return *at;
+        }
+        let at = self.names.len();
+        self.names.push_str(name);
+        self.places.insert(name.to_owned(), at);
+        at
     }
 
     fn name(&mut self, kind: &str) -> String {
@@ -327,6 +343,7 @@ impl Table {
     fn finish(mut self) -> Fallible<String> {
         let rows: Vec<_> =
             self.programs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
+        writeln!(self.code, "static NAMES: &str = {:?};", self.names)?;
         writeln!(self.code, "static PROGRAMS: &[(&str, &Level)] = &[{}];", rows.join(", "))?;
         let slots = slots(self.programs.keys())?;
         writeln!(self.code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;

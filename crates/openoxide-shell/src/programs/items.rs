@@ -12,7 +12,7 @@ const MOST_LEVELS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item<'a> {
     /// An option that the program has.
-    Option { option: &'static Opt, value: Option<Arg<'a>> },
+    Option { option: Opt, value: Option<Arg<'a>> },
     /// `-5` and its like.
     Number,
     /// Anything else, and its place. A word that could be an option or an operand comes after [`Item::Unclear`].
@@ -90,7 +90,7 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
 
     /// Finds an option of the innermost level that has it. Behind a subcommand, `-v` and `--version` of the program are
     /// something else: `docker compose down -v` removes volumes. Only `--help` stays what it is.
-    fn lookup(&self, find: impl Fn(&Level) -> Option<&'static Opt>) -> Option<&'static Opt> {
+    fn lookup(&self, find: impl Fn(&Level) -> Option<Opt>) -> Option<Opt> {
         let innermost = self.level().and_then(&find);
         let above = || self.levels.iter().skip(1).flatten().find_map(|level| find(level));
         innermost
@@ -243,7 +243,7 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
 
     /// Returns the next word as a value. Words of which not even the number is known are none, unless the worst is to be
     /// expected of them.
-    fn value(&mut self, option: &Opt) -> Option<Arg<'a>> {
+    fn value(&mut self, option: Opt) -> Option<Arg<'a>> {
         self.word().filter(|word| !matches!(word, Arg::Many) || option.does >= Does::Asks)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Level {
     /// What its operands are.
     pub(crate) operands: Operands,
     /// Its options: sets, each sorted by name.
-    pub(crate) options: &'static [&'static [Opt]],
+    pub(crate) options: &'static [&'static [OptRow]],
     /// What holds instead with certain options; the last that fits counts.
     pub(crate) whens: &'static [When],
     /// Its subcommands, sorted by name.
@@ -97,7 +97,7 @@ pub(crate) struct Traits {
 }
 
 /// An option.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Opt {
     /// Its letter, or its long name.
     pub(crate) name: &'static str,
@@ -105,6 +105,17 @@ pub(crate) struct Opt {
     pub(crate) takes: Takes,
     /// What it does.
     pub(crate) does: Does,
+}
+
+/// An option as it lies in the table. There are 24,000 of them: with a pointer in each, half a megabyte would have to be relocated
+/// before the program starts.
+#[derive(Debug)]
+pub(crate) struct OptRow {
+    /// Where its name begins in [`NAMES`], and how long it is.
+    at: u32,
+    length: u8,
+    takes: Takes,
+    does: Does,
 }
 
 /// What follows an option.
@@ -218,22 +229,34 @@ impl Operands {
     }
 }
 
+impl OptRow {
+    fn name(&self) -> &'static str {
+        let at = self.at as usize;
+        // INVARIANT: the build script has put the name there.
+        NAMES.get(at..at + usize::from(self.length)).unwrap_or_default()
+    }
+
+    pub(crate) fn option(&self) -> Opt {
+        Opt { name: self.name(), takes: self.takes, does: self.does }
+    }
+}
+
 impl Level {
     /// Returns the option of this very name.
-    pub(crate) fn option(&self, name: &str) -> Option<&'static Opt> {
+    pub(crate) fn option(&self, name: &str) -> Option<Opt> {
         self.options.iter().find_map(|set| {
-            let at = set.binary_search_by(|option| option.name.cmp(name)).ok()?;
-            set.get(at)
+            let at = set.binary_search_by(|option| option.name().cmp(name)).ok()?;
+            set.get(at).map(OptRow::option)
         })
     }
 
     /// Returns the long option that the program may take `name` for: the one of this name; the only one that begins with
     /// it, where beginnings are understood; or the worst of those that begin with it, if that one is not harmless.
-    pub(crate) fn long_option(&self, name: &str) -> Option<&'static Opt> {
+    pub(crate) fn long_option(&self, name: &str) -> Option<Opt> {
         if let Some(exact) = self.option(name).filter(|_| name.len() > 1) {
             return Some(exact);
         }
-        let all = || self.options.iter().copied().flatten();
+        let all = || self.options.iter().copied().flatten().map(OptRow::option);
         let mut longer =
             all().filter(|option| option.name.len() > 1 && option.name.starts_with(name));
         let worst = longer.clone().max_by_key(|option| option.does)?;

@@ -194,7 +194,7 @@ impl<'a> Reading<'a> {
         inner
     }
 
-    fn option(&mut self, option: &'static Opt, value: Option<Arg<'a>>) {
+    fn option(&mut self, option: Opt, value: Option<Arg<'a>>) {
         let level = self.level;
         self.given |= level.given.contains(&option.name);
         self.here |= level.here_with.contains(&option.name);

@@ -211,7 +211,8 @@ fn every_program_of_the_table_is_found_by_its_name() {
 #[test]
 fn options_and_subcommands_are_sorted() {
     for (name, level) in level::all() {
-        let sorted = level.options.iter().all(|set| set.is_sorted_by_key(|option| option.name));
+        let sorted =
+            level.options.iter().all(|set| set.is_sorted_by_key(|option| option.option().name));
         assert!(sorted && level.subs.is_sorted_by_key(|(name, _)| *name), "{name}");
     }
 }

@@ -142,7 +142,7 @@ pub(in super::super) fn forge_api(
 }
 
 impl<'a> Request<'a> {
-    fn option(&mut self, option: &Opt, value: Option<Arg<'a>>) {
+    fn option(&mut self, option: Opt, value: Option<Arg<'a>>) {
         match (option.name, value) {
             ("X" | "method", Some(Arg::Known("GET" | "HEAD"))) => self.asks = true,
             ("X" | "method" | "input" | "form", _) => self.changes = true,
