@@ -378,12 +378,15 @@ const fn reaches_too_far(ruling: Ruling, space: Space) -> bool {
     matches!((ruling.effect, space), (Effect::Allow, Space::Edit)) && ruling.bare
 }
 
-/// A read outside the project is as free as `external_directory` says. A rule that asks stays known: a person may have to answer it.
+/// A read outside the project is as free as `external_directory` says. A rule that holds it back is a rule about it: no mode answers it.
 fn outside(policy: &PolicyStack, path: &AbsPath, context: &Context<'_>) -> Outcome {
-    let ruling = path_ruling(policy, context, path, Space::External);
-    let effect = ruling.map_or(Effect::Ask, |ruling| ruling.effect);
-    let ruling = ruling.filter(|ruling| ruling.effect == Effect::Ask);
-    Outcome { effect, ruling, why: Why::Outside }
+    match path_ruling(policy, context, path, Space::External) {
+        Some(found) if found.effect == Effect::Allow => {
+            Outcome { effect: Effect::Allow, ruling: None, why: Why::Outside }
+        }
+        Some(found) => Outcome { effect: found.effect, ruling: Some(found), why: Why::Rule },
+        None => Outcome { effect: Effect::Ask, ruling: None, why: Why::Outside },
+    }
 }
 
 fn path_ruling(
