@@ -66,7 +66,7 @@ const LAYER_SIZE: usize = 20;
 pub struct PolicyStack {
     bytes: Vec<u8>, // INVARIANT: laid out by `compile`, or its checksum was found right.
     details: Details,
-    before: Option<Arc<PolicyStack>>,
+    before: Option<Arc<Self>>,
 }
 
 impl PartialEq for PolicyStack {
