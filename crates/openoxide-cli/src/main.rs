@@ -14,6 +14,7 @@ mod record;
 mod repetition;
 mod report;
 mod review;
+mod watched;
 
 use std::process::ExitCode;
 

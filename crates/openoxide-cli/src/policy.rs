@@ -6,7 +6,7 @@ use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, Policy
 use openoxide_protocol::{AbsPath, Effect, Facts, PermissionMode};
 use openoxide_session::Place;
 use openoxide_store::{
-    Environment, GrantFile, Loaded, Source, load, load_fresh, project_root, sources,
+    Environment, GrantFile, Loaded, PolicyWatch, Source, load, load_fresh, project_root, sources,
 };
 
 use crate::{
@@ -53,6 +53,25 @@ impl World {
             roots.extend(self::roots(self::directory(Some(directory))?));
         }
         Ok(Self { loaded, mode, cwd, home: environment.home, roots, grants, hermetic })
+    }
+
+    /// Returns a watch over the files of this policy; none where a person named them.
+    pub(crate) fn watch(&self, args: &PolicyArgs) -> Result<Option<PolicyWatch>, String> {
+        if self.hermetic {
+            return Ok(None);
+        }
+        let environment = Environment::read();
+        let named = named_rules(args, &self.cwd, self.home.as_ref())?;
+        let more = if named.rules.is_empty() { Vec::new() } else { vec![named] };
+        let project = project_root(&self.cwd, self.home.as_ref());
+        let sources = sources(&environment, &project);
+        Ok(Some(PolicyWatch::new(sources, environment, more)))
+    }
+
+    /// Puts another policy in force.
+    pub(crate) fn put(&mut self, args: &PolicyArgs, loaded: &Loaded) {
+        self.loaded = loaded.clone();
+        self.mode = mode(args, &mut self.loaded);
     }
 
     /// Returns the context of decisions in the directory of the arguments.

@@ -32,7 +32,8 @@ pub(crate) fn rules(accesses: &[Access], outcomes: &[Outcome]) -> Vec<String> {
 fn rule(access: &Access, why: Why) -> Option<String> {
     match why {
         Why::Rule | Why::NoRule | Why::Outside => {}
-        Why::Possible(_)
+        Why::Before
+        | Why::Possible(_)
         | Why::Opaque
         | Why::Secret
         | Why::Protected

@@ -174,8 +174,26 @@ pub fn decide(policy: &PolicyStack, context: &Context<'_>, access: &Access) -> O
     decide_lifted(policy, context, access, None)
 }
 
-/// A hook's allow comes behind the rules and the mode, which may deny, and before the safety floor, which may ask all the same.
+/// What a rule of the last good version denies stays denied.
 fn decide_lifted(
+    policy: &PolicyStack,
+    context: &Context<'_>,
+    access: &Access,
+    hook: Option<LayerKind>,
+) -> Outcome {
+    let outcome = by_policy(policy, context, access, hook);
+    let Some(before) = policy.before() else { return outcome };
+    let earlier = by_policy(before, context, access, None);
+    let denies = |outcome: &Outcome| outcome.effect == Effect::Deny && outcome.why == Why::Rule;
+    if denies(&earlier) && !denies(&outcome) {
+        Outcome { why: Why::Before, ..earlier }
+    } else {
+        outcome
+    }
+}
+
+/// A hook's allow comes behind the rules and the mode, which may deny, and before the safety floor, which may ask all the same.
+fn by_policy(
     policy: &PolicyStack,
     context: &Context<'_>,
     access: &Access,

@@ -142,7 +142,7 @@ impl PermissionGate {
         self.policy.permitted(self.sessions.mode(session))
     }
 
-    /// Puts another policy in force. Grants stay: they lift no deny. Returns the pending requests that end with it, as
+    /// Puts another policy in force, such as that of a file that has changed (`PolicyWatch` in the store). Grants stay: they lift no deny. Returns the pending requests that end with it, as
     /// [`Self::set_mode`] does.
     pub fn set_policy(&mut self, policy: Arc<PolicyStack>, doubt: Option<String>) -> Vec<Settled> {
         self.policy = policy;

@@ -9,6 +9,8 @@ use crate::layer::Ruling;
 pub enum Why {
     /// A rule spoke.
     Rule,
+    /// A rule of the last good version of the policy denies it ([`crate::PolicyStack::held_by`]).
+    Before,
     /// A rule that asks or denies could match what is not known of the command.
     Possible(Effect),
     /// No rule spoke.

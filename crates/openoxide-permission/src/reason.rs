@@ -9,8 +9,12 @@ use crate::{
 
 /// Returns the part of a decision that this outcome is.
 pub(crate) fn part(policy: &PolicyStack, access: &Access, outcome: &Outcome) -> Part {
-    let decided = matches!(outcome.why, Why::Rule);
-    let rule = outcome.ruling.filter(|_| decided).map(|ruling| policy.rule_ref(ruling.rule));
+    let speaks = match outcome.why {
+        Why::Rule => Some(policy),
+        Why::Before => policy.before(),
+        _ => None,
+    };
+    let rule = speaks.zip(outcome.ruling).map(|(policy, ruling)| policy.rule_ref(ruling.rule));
     let reason = reason(access, outcome, rule.as_ref());
     Part { access: access.clone(), decision: outcome.effect, rule, reason, lost: Vec::new() }
 }
@@ -23,11 +27,12 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
         Effect::Deny => "is denied",
     };
     match (outcome.why, rule) {
-        (Why::Rule, Some(rule)) => {
+        (Why::Rule | Why::Before, Some(rule)) => {
             let said = rule.reason.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
-            format!("`{what}` {verb} by {} policy{said}", rule.layer)
+            let version = if outcome.why == Why::Before { " in its last good version" } else { "" };
+            format!("`{what}` {verb} by {} policy{version}{said}", rule.layer)
         }
-        (Why::Rule | Why::NoRule, _) => format!("no rule speaks of `{what}`"),
+        (Why::Rule | Why::Before | Why::NoRule, _) => format!("no rule speaks of `{what}`"),
         (Why::Possible(effect), _) => {
             format!(
                 "a rule with `{}` could match `{what}`, which is only partly known",

@@ -66,12 +66,13 @@ const LAYER_SIZE: usize = 20;
 pub struct PolicyStack {
     bytes: Vec<u8>, // INVARIANT: laid out by `compile`, or its checksum was found right.
     details: Details,
+    before: Option<Arc<Self>>,
 }
 
 impl PartialEq for PolicyStack {
     /// Two policies are the same when they decide the same.
     fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
+        self.bytes == other.bytes && self.before == other.before
     }
 }
 
@@ -102,7 +103,7 @@ impl PolicyStack {
         put(&mut bytes, header::MAGIC, MAGIC);
         put(&mut bytes, header::FORMAT, FORMAT);
         seal(&mut bytes);
-        Ok(Self { bytes, details: Details(Arc::new(details)) })
+        Ok(Self { bytes, details: Details(Arc::new(details)), before: None })
     }
 
     /// Returns what is needed to decide, for [`Self::from_parts`].
@@ -123,7 +124,7 @@ impl PolicyStack {
     /// When another version wrote it or it was damaged. Malice is not noticed: who can write the file could as well
     /// write the policy.
     pub fn from_parts(bytes: Vec<u8>, details: Arc<dyn ReadDetails>) -> Result<Self, Unusable> {
-        let stack = Self { bytes, details: Details(details) };
+        let stack = Self { bytes, details: Details(details), before: None };
         let index = stack.index();
         if index.u32(header::MAGIC) != MAGIC || index.u32(header::FORMAT) != FORMAT {
             return Err(Unusable::OtherFormat);
@@ -164,6 +165,19 @@ impl PolicyStack {
         } else {
             mode
         }
+    }
+
+    /// Returns the policy with the denies of an older one, the last good version of the same files: what a rule of it denies stays
+    /// denied. Nothing else of it counts, neither its allows nor its mode, and nothing of what was before it.
+    #[must_use]
+    pub fn held_by(mut self, before: Self) -> Self {
+        self.before = Some(Arc::new(Self { before: None, ..before }));
+        self
+    }
+
+    /// Returns the older policy whose denies hold.
+    pub(crate) fn before(&self) -> Option<&Self> {
+        self.before.as_deref()
     }
 
     pub(crate) fn index(&self) -> Index<'_> {
@@ -222,7 +236,8 @@ impl PolicyStack {
     /// Says whether some rule asks about repetition or denies it; the built-in ones do not count.
     #[must_use]
     pub fn watches_repetition(&self) -> bool {
-        self.index().holding_back(Space::DoomLoop).count > 0
+        let watches = |stack: &Self| stack.index().holding_back(Space::DoomLoop).count > 0;
+        watches(self) || self.before().is_some_and(watches)
     }
 
     /// Returns where a rule stands and what it says.

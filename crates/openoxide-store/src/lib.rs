@@ -18,7 +18,9 @@ mod locations;
 mod policy_file;
 mod repeats;
 mod requests;
+mod signature;
 mod trust;
+mod watch;
 
 pub use file::{ReadError, read_regular};
 pub use format::{Format, Reader};
@@ -33,3 +35,4 @@ pub use requests::{
     Waiting,
 };
 pub use trust::{Trust, Vouched};
+pub use watch::PolicyWatch;

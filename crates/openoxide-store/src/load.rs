@@ -6,9 +6,10 @@ use openoxide_permission::{
     Anchors, Combining, Hook, Layer, LayerKind, PolicyStack, default_layer,
 };
 use openoxide_protocol::{AbsPath, Effect};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    cache,
+    cache::{Beside, Cache},
     file::{ReadError, is_open_to_others, is_roots_alone, read_text},
     grants::{self, Entry, GrantFile},
     hook_trust,
@@ -21,7 +22,7 @@ use crate::{
 const LONGEST: u64 = 64 << 20;
 
 /// What was loaded.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// The policy in force.
     pub policy: PolicyStack,
@@ -43,6 +44,8 @@ pub struct Loaded {
     pub managed: Managed,
     /// The grants that count only so far, and the policy for where they do not count.
     pub bounded: Option<Bounded>,
+    /// Whether what was read stands in the files alone: no hook, whose script can change, and no grant that can end.
+    lasting: bool,
 }
 
 /// Grants that count only so far.
@@ -55,7 +58,7 @@ pub struct Bounded {
 }
 
 /// A project whose settings would loosen, and do not count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Untrusted {
     /// Its directory.
     pub project: AbsPath,
@@ -64,7 +67,7 @@ pub struct Untrusted {
 }
 
 /// A file that has something wrong with it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Broken {
     /// Where it lies.
     pub path: PathBuf,
@@ -79,18 +82,62 @@ pub struct Broken {
 /// programs that it starts, that costs nothing, and no hook can be lost or change unseen.
 #[must_use]
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
-    let key = cache::Key::of(sources, environment);
-    if let Some(policy) = key.as_ref().and_then(cache::Key::fetch) {
-        return Loaded { policy, ..Loaded::default() };
+    let cache = Cache::of(sources, environment);
+    if let Some((policy, beside)) = cache.as_ref().and_then(Cache::fetch) {
+        let Beside { notes, untrusted } = beside;
+        return Loaded { policy, notes, untrusted, lasting: true, ..Loaded::default() };
     }
-    let loaded = load_fresh(sources, environment, &[]);
-    let flawless = loaded.broken.is_empty() && loaded.notes.is_empty() && loaded.doubt.is_none();
-    // A grant can be over before a file has changed.
-    let plain = loaded.hooks.is_empty() && loaded.bounded.is_none() && loaded.closed.is_none();
-    if let (Some(key), true) = (&key, flawless && plain) {
-        key.store(&loaded.policy);
+    let loaded = read(sources, environment, &[]);
+    if let (Some(cache), true) = (&cache, loaded.is_good() && loaded.lasting) {
+        let (notes, untrusted) = (loaded.notes.clone(), loaded.untrusted.clone());
+        cache.store(&loaded.policy, &Beside { notes, untrusted });
     }
-    loaded
+    loaded.held_by_the_last(sources, cache.as_ref())
+}
+
+/// As [`load`], but from the files themselves, with their layers, and with layers that were made elsewhere (the command line);
+/// these rank behind the managed one.
+#[must_use]
+pub fn load_fresh(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded {
+    let loaded = read(sources, environment, more);
+    let cache = if loaded.doubt.is_some() { Cache::of(sources, environment) } else { None };
+    loaded.held_by_the_last(sources, cache.as_ref())
+}
+
+impl Loaded {
+    /// Says whether every file could be read and nothing is wrong with it.
+    pub(crate) fn is_good(&self) -> bool {
+        self.broken.is_empty() && self.doubt.is_none() && self.closed.is_none()
+    }
+
+    /// Says whether both decide the same and tell a person the same.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        let grounds = |of: &Self| (of.doubt.clone(), of.closed.clone(), of.notes.clone());
+        let bounded = |of: &Self| of.bounded.as_ref().map(|bounded| bounded.without.clone());
+        self.policy == other.policy
+            && self.hooks == other.hooks
+            && bounded(self) == bounded(other)
+            && grounds(self) == grounds(other)
+    }
+
+    /// Where rules may be missing, what the last good version of the same files denies stays denied. Files that a person named
+    /// stand for themselves.
+    fn held_by_the_last(self, sources: &[Source], cache: Option<&Cache>) -> Self {
+        let named = sources.iter().any(|source| source.required);
+        match cache {
+            Some(cache) if self.doubt.is_some() && !named => self.held_by(cache.last_good()),
+            _ => self,
+        }
+    }
+
+    /// Lets the denies of an older policy hold.
+    pub(crate) fn held_by(self, before: Option<PolicyStack>) -> Self {
+        let Some(before) = before else { return self };
+        let held = |policy: PolicyStack| policy.held_by(before.clone());
+        let bounded =
+            self.bounded.map(|bounded| Bounded { without: held(bounded.without), ..bounded });
+        Self { policy: held(self.policy), bounded, ..self }
+    }
 }
 
 #[derive(Default)]
@@ -108,10 +155,8 @@ struct Reading {
     closed: Option<String>,
 }
 
-/// As [`load`], but from the files themselves, with their layers, and with layers that were made elsewhere (the command line);
-/// these rank behind the managed one.
-#[must_use]
-pub fn load_fresh(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded {
+/// Reads the files as they are.
+fn read(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded {
     let mut reading = Reading::default();
     for source in sources {
         reading.source(source, environment);
@@ -119,8 +164,9 @@ pub fn load_fresh(sources: &[Source], environment: &Environment, more: &[Layer])
     let at =
         reading.layers.iter().take_while(|(_, layer)| layer.kind == LayerKind::Managed).count();
     reading.layers.splice(at..at, more.iter().cloned().map(|layer| (None, layer)));
+    let lasting = reading.hooks.is_empty() && reading.bounded.is_empty();
     reading.ask_for_trust(&Trust::of(environment));
-    reading.finish()
+    Loaded { lasting, ..reading.finish() }
 }
 
 /// What is left when not even the built-in layer can be compiled: nothing is allowed.
@@ -237,7 +283,19 @@ impl Reading {
             .map(|bounded| Bounded { without: bars(bounded.without), ..bounded });
         let policy = bars(policy);
         let Self { broken, notes, untrusted, managed, doubt, closed, .. } = self;
-        Loaded { policy, layers, hooks, doubt, closed, broken, notes, untrusted, managed, bounded }
+        Loaded {
+            policy,
+            layers,
+            hooks,
+            doubt,
+            closed,
+            broken,
+            notes,
+            untrusted,
+            managed,
+            bounded,
+            lasting: false,
+        }
     }
 
     /// Returns the hooks that an administrator leaves. Where no other rules count, other hooks allow nothing.
@@ -316,205 +374,4 @@ fn tighten(layer: &mut Layer) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use openoxide_protocol::PermissionMode;
-
-    use super::*;
-
-    struct Disk {
-        dir: tempfile::TempDir,
-        environment: Environment,
-    }
-
-    impl Disk {
-        fn new() -> Self {
-            let dir = tempfile::tempdir().unwrap();
-            let environment =
-                Environment { cache: Some(dir.path().join("cache")), ..Environment::default() };
-            Self { dir, environment }
-        }
-
-        fn write(&self, name: &str, text: &str) -> Source {
-            let path = self.dir.path().join(name);
-            fs::write(&path, text).unwrap();
-            Source::named(path)
-        }
-
-        fn cached(&self) -> usize {
-            fs::read_dir(self.dir.path().join("cache/openoxide")).map_or(0, Iterator::count)
-        }
-    }
-
-    const GOOD: &str = "[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls *)\"]\n";
-
-    fn age(path: &std::path::Path) {
-        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-        fs::File::options().append(true).open(path).unwrap().set_modified(past).unwrap();
-    }
-
-    #[test]
-    fn a_project_file_only_tightens() {
-        let disk = Disk::new();
-        let source = Source { may_loosen: false, ..disk.write("p.toml", GOOD) };
-        let loaded = load(&[source], &disk.environment);
-        assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 1);
-        assert_eq!(loaded.notes.len(), 1);
-        assert_eq!(loaded.doubt, None);
-    }
-
-    #[test]
-    fn the_order_of_rules_is_part_of_what_is_vouched_for() {
-        let disk = Disk::new();
-        let state = Some(disk.dir.path().join("state"));
-        let environment = Environment { state, ..Environment::default() };
-        let write = |rules: &str| {
-            let text = format!("[permissions]\ncombining = \"last-match\"\n{rules}");
-            Source { may_loosen: false, ..disk.write("p.toml", &text) }
-        };
-        let first = write("deny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls *)\"]\n");
-        let loaded = load_fresh(std::slice::from_ref(&first), &environment, &[]);
-        let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
-        Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
-        assert_eq!(load_fresh(&[first], &environment, &[]).untrusted, []);
-        let turned = write("allow = [\"Bash(ls *)\"]\ndeny = [\"Bash(rm *)\"]\n");
-        assert_eq!(load_fresh(&[turned], &environment, &[]).untrusted.len(), 1);
-        let gone = write("allow = [\"Bash(ls *)\"]\n");
-        assert_eq!(load_fresh(&[gone], &environment, &[]).untrusted.len(), 1);
-    }
-
-    #[test]
-    fn an_administrator_takes_rules_and_bypass_away() {
-        let disk = Disk::new();
-        let text = "[managed]\ndisable_bypass_permissions = true\nallow_managed_rules_only = true\n[permissions]\ndeny = [\"Bash(rm *)\"]\n";
-        let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", text) };
-        let user = disk.write("u.toml", GOOD);
-        let loaded = load_fresh(&[managed, user], &Environment::default(), &[]);
-        assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 1);
-        let permitted = |mode| loaded.policy.permitted(mode);
-        assert_eq!(permitted(PermissionMode::BypassPermissions), PermissionMode::Default);
-        assert_eq!(permitted(PermissionMode::AcceptEdits), PermissionMode::AcceptEdits);
-        let elsewhere = disk.write("x.toml", text);
-        assert_eq!(load_fresh(&[elsewhere], &Environment::default(), &[]).broken.len(), 1);
-    }
-
-    const HOOK: &str = "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"guard\"\n";
-
-    #[test]
-    fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
-        let disk = Disk::new();
-        let state = Some(disk.dir.path().join("state"));
-        let environment = Environment { state, ..Environment::default() };
-        let write = |text: &str| Source { may_loosen: false, ..disk.write("p.toml", text) };
-        let source = write(HOOK);
-        let loaded = load_fresh(std::slice::from_ref(&source), &environment, &[]);
-        assert_eq!(loaded.hooks, []);
-        let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
-        let expected = ["p.toml: hook pre_tool_use *, 30 s: \"guard\""];
-        assert_eq!(untrusted.settings, expected);
-        Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
-        assert_eq!(load_fresh(&[source], &environment, &[]).hooks.len(), 1);
-        for other in [HOOK.replace("guard", "other"), format!("{HOOK}timeout = 9\n")] {
-            assert_eq!(load_fresh(&[write(&other)], &environment, &[]).hooks, []);
-        }
-    }
-
-    #[test]
-    fn an_administrator_takes_hooks_or_their_allows_away() {
-        let disk = Disk::new();
-        let count = |switch: &str| {
-            let text = format!("[managed]\n{switch} = true\n{HOOK}");
-            let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", &text) };
-            let user = disk.write("u.toml", HOOK);
-            let hooks = load_fresh(&[managed, user], &Environment::default(), &[]).hooks;
-            hooks.iter().map(|hook| (hook.layer, hook.may_allow)).collect::<Vec<_>>()
-        };
-        let (managed, other) = (LayerKind::Managed, LayerKind::Cli);
-        assert_eq!(count("disable_bypass_permissions"), [(managed, true), (other, true)]);
-        assert_eq!(count("allow_managed_hooks_only"), [(managed, true)]);
-        assert_eq!(count("allow_managed_rules_only"), [(managed, true), (other, false)]);
-    }
-
-    #[test]
-    fn a_policy_with_hooks_is_never_cached() {
-        let disk = Disk::new();
-        let source = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
-        std::thread::sleep(cache::SETTLED + std::time::Duration::from_millis(100));
-        for _ in 0..2 {
-            let loaded = load(std::slice::from_ref(&source), &disk.environment);
-            assert_eq!((loaded.hooks.len(), disk.cached()), (1, 0));
-        }
-    }
-
-    #[test]
-    fn a_managed_file_that_others_can_write_closes_everything() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let disk = Disk::new();
-        let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", GOOD) };
-        fs::set_permissions(&managed.path, fs::Permissions::from_mode(0o664)).unwrap();
-        assert!(load_fresh(&[managed], &Environment::default(), &[]).closed.is_some());
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_puts_the_policy_in_doubt() {
-        let disk = Disk::new();
-        let missing = Source::named(disk.dir.path().join("none.toml"));
-        assert!(load(&[missing], &disk.environment).doubt.is_some());
-        let directory = Source::named(disk.dir.path().to_path_buf());
-        assert!(load(&[directory], &disk.environment).doubt.is_some());
-        let wrong = disk.write("w.toml", "[permissions]\ndeny = [\"Bash(\"]\n");
-        let loaded = load(&[wrong], &disk.environment);
-        assert!(loaded.doubt.is_some());
-        assert_eq!(loaded.broken.len(), 1);
-        let optional =
-            Source { required: false, ..Source::named(disk.dir.path().join("none.toml")) };
-        assert_eq!(load(&[optional], &disk.environment).doubt, None);
-    }
-
-    #[test]
-    fn a_managed_file_that_is_wrong_closes_everything() {
-        let disk = Disk::new();
-        let wrong = disk.write("w.toml", "deny = \n");
-        let managed = Source { kind: LayerKind::Managed, ..wrong };
-        let loaded = load(&[managed], &disk.environment);
-        assert!(loaded.closed.is_some());
-    }
-
-    #[test]
-    fn the_cache_gives_the_same_policy_until_a_file_changes() {
-        let disk = Disk::new();
-        let source = disk.write("p.toml", GOOD);
-        age(&source.path);
-        // The change time cannot be set back: until it is old enough, nothing is stored.
-        let first = load(std::slice::from_ref(&source), &disk.environment);
-        assert_eq!(disk.cached(), 0);
-        std::thread::sleep(cache::SETTLED + std::time::Duration::from_millis(100));
-        let second = load(std::slice::from_ref(&source), &disk.environment);
-        assert_eq!(disk.cached(), 1);
-        let third = load(std::slice::from_ref(&source), &disk.environment);
-        assert_eq!((&first.policy, &second.policy), (&second.policy, &third.policy));
-        fs::write(&source.path, "[permissions]\n").unwrap();
-        let changed = load(std::slice::from_ref(&source), &disk.environment);
-        assert_eq!(changed.policy.rule_count(), default_layer().rules.len());
-    }
-
-    #[test]
-    fn a_damaged_cache_is_not_used() {
-        let disk = Disk::new();
-        let source = disk.write("p.toml", GOOD);
-        std::thread::sleep(cache::SETTLED + std::time::Duration::from_millis(100));
-        let first = load(std::slice::from_ref(&source), &disk.environment);
-        let directory = disk.dir.path().join("cache/openoxide");
-        let file = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
-        for at in [0, 60, 400] {
-            let mut bytes = fs::read(&file).unwrap();
-            bytes[at] ^= 1;
-            fs::write(&file, &bytes).unwrap();
-            let again = load(std::slice::from_ref(&source), &disk.environment);
-            assert_eq!(again.policy, first.policy);
-        }
-        fs::write(&file, b"").unwrap();
-        assert_eq!(load(&[source], &disk.environment).policy, first.policy);
-    }
-}
+mod tests;

@@ -18,6 +18,7 @@ use crate::{
     exit::Exit,
     policy::World,
     report,
+    watched::Watched,
 };
 
 const NO_CALL: &str = "a line has `tool` and `input`, or `permission` and `patterns`";
@@ -36,7 +37,8 @@ pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
     }
     if args.batch {
         let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
-        return Ok(ended(batch(|row| judge(&world, &mut place, row))));
+        let mut watched = Watched::new(world, &args.call.policy, global)?;
+        return Ok(ended(batch(|row| judge(watched.now()?, &mut place, row))));
     }
     one(&args.call, &world, global)
 }

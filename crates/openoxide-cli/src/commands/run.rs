@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         world = World::of(&args.policy, false)?;
     }
     if world.sound(global).is_err() && world.loaded.closed.is_none() {
-        report::note(&"until the policy is put right, every command is asked about");
+        report::note(&"until the policy is put right, nothing is allowed without a question");
     }
     let Some(task) = Task::of(args) else {
         report::failure(

@@ -1,5 +1,10 @@
 //! `check --batch`: one answer a line, whatever the line.
 
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Stdio,
+};
+
 use serde_json::{Value, json};
 
 use crate::support::{World, code, stdout};
@@ -110,7 +115,6 @@ fn a_line_that_is_too_long_gets_one_answer() {
 
 #[test]
 fn who_waits_for_an_answer_gets_it_before_asking_on() {
-    use std::io::{BufRead as _, Write as _};
     let world = World::new();
     let mut command = world.command(&["check", "--batch"]);
     let pipe = std::process::Stdio::piped;
@@ -139,4 +143,58 @@ fn who_closes_the_pipe_has_seen_enough() {
         let output = command.stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
         assert_eq!((code(&output), output.stderr.len()), (0, 0), "{args:?}");
     }
+}
+
+/// A batch that goes on: a row is written, and its answer read.
+struct Batch {
+    child: std::process::Child,
+    answers: BufReader<std::process::ChildStdout>,
+}
+
+impl Batch {
+    fn start(world: &World) -> Self {
+        let mut command = world.command(&["check", "--batch"]);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        Self { child, answers }
+    }
+
+    fn ask(&mut self, script: &str) -> Value {
+        let row = json!({ "tool": "Bash", "input": { "command": script } });
+        writeln!(self.child.stdin.as_mut().unwrap(), "{row}").unwrap();
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    fn decision(&mut self, script: &str) -> String {
+        self.ask(script)["decision"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn rows_after_a_change_of_a_file_are_judged_by_the_new_policy() {
+    let good = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(make *)\"]\n";
+    let world = World::new().policy(good);
+    let mut batch = Batch::start(&world);
+    let put = |text: &str| {
+        std::fs::write(world.user_policy(), text).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(250));
+    };
+    assert_eq!(["touch x", "make x"].map(|script| batch.decision(script)), ["allow", "deny"]);
+    put(&good.replace("make", "less"));
+    assert_eq!(["touch x", "make x"].map(|script| batch.decision(script)), ["allow", "ask"]);
+    assert_eq!(batch.decision("less x"), "deny");
+    put("[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(\"]\n");
+    assert_eq!(batch.decision("touch x"), "ask", "a wrong file loses its allows");
+    let denied = batch.ask("less x");
+    assert_eq!(denied["decision"], "deny", "and keeps the denies of its last good version");
+    let reason = denied["reason"].as_str().unwrap();
+    assert!(reason.starts_with("`less x` is denied by user policy in its last good version; "));
+    assert_eq!(denied["rule"]["text"], "deny Bash(less *)");
+    put("[permissions]\n");
+    assert_eq!(["touch x", "less x"].map(|script| batch.decision(script)), ["ask", "ask"]);
+    drop(batch.child.stdin.take());
+    assert!(batch.child.wait().unwrap().success());
 }

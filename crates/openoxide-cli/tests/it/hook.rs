@@ -227,3 +227,29 @@ fn an_unknown_agent_is_an_error() {
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("frobnicator"));
 }
+
+#[test]
+fn a_policy_that_turns_wrong_keeps_its_last_denies_and_loses_its_allows() {
+    let world = World::new().policy(POLICY);
+    // What has just been written is not cached yet.
+    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    assert_eq!(decision(&world, "touch a"), "allow");
+    std::fs::write(world.user_policy(), POLICY.replace("deny =", "denny =")).unwrap();
+    assert_eq!(decision(&world, "touch a"), "ask");
+    let (said, why) =
+        answer(&world, &payload(&world, "Bash", json!({ "command": "touch denied" })));
+    assert_eq!(said, "deny");
+    assert!(why.contains("is denied by user policy in its last good version"), "{why}");
+    // A policy that was named stands for itself.
+    let policy = world.user_policy();
+    let named = ["run", "--no-input", "--policy", policy.to_str().unwrap(), "-c", "touch denied"];
+    assert_eq!(code(&world.run(&named, b"")), 4);
+    let found = ["run", "--no-input", "-c", "touch denied"];
+    assert_eq!(code(&world.run(&found, b"")), 126);
+    assert_eq!(
+        code(&world.run(&["run", "--deny", "Bash(x)", "--no-input", "-c", "touch denied"], b"")),
+        126
+    );
+    std::fs::write(world.user_policy(), "[permissions]\n").unwrap();
+    assert_eq!(decision(&world, "touch denied"), "ask");
+}

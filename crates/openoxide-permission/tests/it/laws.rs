@@ -335,3 +335,32 @@ fn a_rule_for_every_path_ends_where_the_project_ends() {
     let denies = [layer(LayerKind::User, &[(Deny, "Edit")])];
     assert_eq!(answer(&denies, Normal, edit("/q/a")), Deny);
 }
+
+#[test]
+fn what_the_last_good_version_denies_stays_denied_and_nothing_else_of_it_counts() {
+    let root = root();
+    let old = [(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")];
+    let before = Layer { mode: Some(BypassPermissions), ..layer(LayerKind::User, &old) };
+    let now = [layer(LayerKind::Project, &[(Allow, "Bash(rm *)"), (Allow, "Bash(ls *)")])];
+    let held = policy(&now).held_by(policy(&[before]));
+    for mode in PermissionMode::ALL {
+        for doubt in [None, Some("a rule may be missing")] {
+            let context = Context { mode, cwd: &root, roots: &[], doubt };
+            for command in ["rm x", "/bin/rm x", "mv x y", "ls x", "make"] {
+                let facts = Facts { accesses: vec![run(command)], findings: vec![] };
+                let decision = evaluate(&held, &context, &facts);
+                assert_eq!(decision.effect, effect(&held, &context, &facts));
+                if command.contains("rm") {
+                    assert_eq!(decision.effect, Deny, "{mode:?} {command}");
+                    assert!(decision.reason.contains("by user policy in its last good version"));
+                    assert_eq!(decision.rule.unwrap().text, "deny Bash(rm *)");
+                } else {
+                    let alone = evaluate(&policy(&now), &context, &facts);
+                    assert_eq!(decision, alone, "{mode:?} {command}");
+                }
+            }
+        }
+    }
+    assert_eq!(held.mode(), None);
+    assert_ne!(held, policy(&now), "they do not decide the same");
+}

@@ -1,0 +1,303 @@
+use std::fs;
+
+use openoxide_protocol::PermissionMode;
+
+use super::*;
+use crate::signature::SETTLED;
+
+struct Disk {
+    dir: tempfile::TempDir,
+    environment: Environment,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let environment =
+            Environment { cache: Some(dir.path().join("cache")), ..Environment::default() };
+        Self { dir, environment }
+    }
+
+    fn write(&self, name: &str, text: &str) -> Source {
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        Source::named(path)
+    }
+
+    fn cached(&self) -> usize {
+        fs::read_dir(self.dir.path().join("cache/openoxide")).map_or(0, Iterator::count)
+    }
+}
+
+const GOOD: &str = "[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls *)\"]\n";
+
+fn age(path: &std::path::Path) {
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::options().append(true).open(path).unwrap().set_modified(past).unwrap();
+}
+
+#[test]
+fn a_project_file_only_tightens() {
+    let disk = Disk::new();
+    let source = Source { may_loosen: false, ..disk.write("p.toml", GOOD) };
+    let loaded = load(&[source], &disk.environment);
+    assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 1);
+    assert_eq!(loaded.notes.len(), 1);
+    assert_eq!(loaded.doubt, None);
+}
+
+#[test]
+fn the_order_of_rules_is_part_of_what_is_vouched_for() {
+    let disk = Disk::new();
+    let state = Some(disk.dir.path().join("state"));
+    let environment = Environment { state, ..Environment::default() };
+    let write = |rules: &str| {
+        let text = format!("[permissions]\ncombining = \"last-match\"\n{rules}");
+        Source { may_loosen: false, ..disk.write("p.toml", &text) }
+    };
+    let first = write("deny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls *)\"]\n");
+    let loaded = load_fresh(std::slice::from_ref(&first), &environment, &[]);
+    let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
+    Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+    assert_eq!(load_fresh(&[first], &environment, &[]).untrusted, []);
+    let turned = write("allow = [\"Bash(ls *)\"]\ndeny = [\"Bash(rm *)\"]\n");
+    assert_eq!(load_fresh(&[turned], &environment, &[]).untrusted.len(), 1);
+    let gone = write("allow = [\"Bash(ls *)\"]\n");
+    assert_eq!(load_fresh(&[gone], &environment, &[]).untrusted.len(), 1);
+}
+
+#[test]
+fn an_administrator_takes_rules_and_bypass_away() {
+    let disk = Disk::new();
+    let text = "[managed]\ndisable_bypass_permissions = true\nallow_managed_rules_only = true\n[permissions]\ndeny = [\"Bash(rm *)\"]\n";
+    let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", text) };
+    let user = disk.write("u.toml", GOOD);
+    let loaded = load_fresh(&[managed, user], &Environment::default(), &[]);
+    assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 1);
+    let permitted = |mode| loaded.policy.permitted(mode);
+    assert_eq!(permitted(PermissionMode::BypassPermissions), PermissionMode::Default);
+    assert_eq!(permitted(PermissionMode::AcceptEdits), PermissionMode::AcceptEdits);
+    let elsewhere = disk.write("x.toml", text);
+    assert_eq!(load_fresh(&[elsewhere], &Environment::default(), &[]).broken.len(), 1);
+}
+
+const HOOK: &str = "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"guard\"\n";
+
+#[test]
+fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
+    let disk = Disk::new();
+    let state = Some(disk.dir.path().join("state"));
+    let environment = Environment { state, ..Environment::default() };
+    let write = |text: &str| Source { may_loosen: false, ..disk.write("p.toml", text) };
+    let source = write(HOOK);
+    let loaded = load_fresh(std::slice::from_ref(&source), &environment, &[]);
+    assert_eq!(loaded.hooks, []);
+    let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
+    let expected = ["p.toml: hook pre_tool_use *, 30 s: \"guard\""];
+    assert_eq!(untrusted.settings, expected);
+    Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+    assert_eq!(load_fresh(&[source], &environment, &[]).hooks.len(), 1);
+    for other in [HOOK.replace("guard", "other"), format!("{HOOK}timeout = 9\n")] {
+        assert_eq!(load_fresh(&[write(&other)], &environment, &[]).hooks, []);
+    }
+}
+
+#[test]
+fn an_administrator_takes_hooks_or_their_allows_away() {
+    let disk = Disk::new();
+    let count = |switch: &str| {
+        let text = format!("[managed]\n{switch} = true\n{HOOK}");
+        let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", &text) };
+        let user = disk.write("u.toml", HOOK);
+        let hooks = load_fresh(&[managed, user], &Environment::default(), &[]).hooks;
+        hooks.iter().map(|hook| (hook.layer, hook.may_allow)).collect::<Vec<_>>()
+    };
+    let (managed, other) = (LayerKind::Managed, LayerKind::Cli);
+    assert_eq!(count("disable_bypass_permissions"), [(managed, true), (other, true)]);
+    assert_eq!(count("allow_managed_hooks_only"), [(managed, true)]);
+    assert_eq!(count("allow_managed_rules_only"), [(managed, true), (other, false)]);
+}
+
+#[test]
+fn a_policy_with_hooks_is_never_cached() {
+    let disk = Disk::new();
+    let source = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
+    std::thread::sleep(SETTLED + std::time::Duration::from_millis(100));
+    for _ in 0..2 {
+        let loaded = load(std::slice::from_ref(&source), &disk.environment);
+        assert_eq!((loaded.hooks.len(), disk.cached()), (1, 0));
+    }
+}
+
+#[test]
+fn a_managed_file_that_others_can_write_closes_everything() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let disk = Disk::new();
+    let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", GOOD) };
+    fs::set_permissions(&managed.path, fs::Permissions::from_mode(0o664)).unwrap();
+    assert!(load_fresh(&[managed], &Environment::default(), &[]).closed.is_some());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_puts_the_policy_in_doubt() {
+    let disk = Disk::new();
+    let missing = Source::named(disk.dir.path().join("none.toml"));
+    assert!(load(&[missing], &disk.environment).doubt.is_some());
+    let directory = Source::named(disk.dir.path().to_path_buf());
+    assert!(load(&[directory], &disk.environment).doubt.is_some());
+    let wrong = disk.write("w.toml", "[permissions]\ndeny = [\"Bash(\"]\n");
+    let loaded = load(&[wrong], &disk.environment);
+    assert!(loaded.doubt.is_some());
+    assert_eq!(loaded.broken.len(), 1);
+    let optional = Source { required: false, ..Source::named(disk.dir.path().join("none.toml")) };
+    assert_eq!(load(&[optional], &disk.environment).doubt, None);
+}
+
+#[test]
+fn a_managed_file_that_is_wrong_closes_everything() {
+    let disk = Disk::new();
+    let wrong = disk.write("w.toml", "deny = \n");
+    let managed = Source { kind: LayerKind::Managed, ..wrong };
+    let loaded = load(&[managed], &disk.environment);
+    assert!(loaded.closed.is_some());
+}
+
+#[test]
+fn the_cache_gives_the_same_policy_until_a_file_changes() {
+    let disk = Disk::new();
+    let source = disk.write("p.toml", GOOD);
+    age(&source.path);
+    // The change time cannot be set back: until it is old enough, nothing is stored.
+    let first = load(std::slice::from_ref(&source), &disk.environment);
+    assert_eq!(disk.cached(), 0);
+    std::thread::sleep(SETTLED + std::time::Duration::from_millis(100));
+    let second = load(std::slice::from_ref(&source), &disk.environment);
+    assert_eq!(disk.cached(), 1);
+    let third = load(std::slice::from_ref(&source), &disk.environment);
+    assert_eq!((&first.policy, &second.policy), (&second.policy, &third.policy));
+    fs::write(&source.path, "[permissions]\n").unwrap();
+    let changed = load(std::slice::from_ref(&source), &disk.environment);
+    assert_eq!(changed.policy.rule_count(), default_layer().rules.len());
+}
+
+#[test]
+fn a_damaged_cache_is_not_used() {
+    let disk = Disk::new();
+    let source = disk.write("p.toml", GOOD);
+    std::thread::sleep(SETTLED + std::time::Duration::from_millis(100));
+    let first = load(std::slice::from_ref(&source), &disk.environment);
+    let directory = disk.dir.path().join("cache/openoxide");
+    let file = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    for at in [0, 60, 400] {
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[at] ^= 1;
+        fs::write(&file, &bytes).unwrap();
+        let again = load(std::slice::from_ref(&source), &disk.environment);
+        assert_eq!(again.policy, first.policy);
+    }
+    fs::write(&file, b"").unwrap();
+    assert_eq!(load(&[source], &disk.environment).policy, first.policy);
+}
+
+/// Waits until what was written counts as settled.
+fn settle() {
+    std::thread::sleep(SETTLED + std::time::Duration::from_millis(100));
+}
+
+/// A file that was found, not named.
+fn found(source: Source) -> Source {
+    Source { required: false, kind: LayerKind::User, ..source }
+}
+
+#[test]
+fn a_file_that_turns_wrong_is_held_by_its_last_good_version() {
+    let disk = Disk::new();
+    let source = found(disk.write("p.toml", GOOD));
+    settle();
+    let good = load(std::slice::from_ref(&source), &disk.environment);
+    for wrong in ["[permissions]\ndeny = [\"Bash(\"]\n", "deny = \n", "\u{1}"] {
+        disk.write("p.toml", wrong);
+        for loaded in [
+            load(std::slice::from_ref(&source), &disk.environment),
+            load_fresh(std::slice::from_ref(&source), &disk.environment, &[]),
+        ] {
+            let alone = read(std::slice::from_ref(&source), &disk.environment, &[]);
+            assert!(loaded.doubt.is_some());
+            assert_ne!(loaded.policy, alone.policy);
+            assert_eq!(loaded.policy, alone.policy.held_by(good.policy.clone()), "{wrong}");
+        }
+    }
+    // Put right, nothing of what was before counts.
+    disk.write("p.toml", "[permissions]\n");
+    let right = load(std::slice::from_ref(&source), &disk.environment);
+    assert_eq!(right.policy, read(std::slice::from_ref(&source), &disk.environment, &[]).policy);
+    assert_eq!(right.policy.rule_count(), default_layer().rules.len());
+}
+
+#[test]
+fn nothing_of_a_cache_holds_a_file_that_a_person_named_or_another_file() {
+    let disk = Disk::new();
+    let named = disk.write("p.toml", GOOD);
+    settle();
+    drop(load(std::slice::from_ref(&named), &disk.environment));
+    drop(load(&[found(named.clone())], &disk.environment));
+    disk.write("p.toml", "deny = \n");
+    let alone = |source: &Source| read(std::slice::from_ref(source), &disk.environment, &[]).policy;
+    assert_eq!(load(std::slice::from_ref(&named), &disk.environment).policy, alone(&named));
+    // The same path, but another layer: it is another policy.
+    let other = Source { kind: LayerKind::Project, ..found(named) };
+    assert_eq!(load(std::slice::from_ref(&other), &disk.environment).policy, alone(&other));
+}
+
+#[test]
+fn a_last_good_version_that_others_could_have_written_holds_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let disk = Disk::new();
+    let source = found(disk.write("p.toml", GOOD));
+    settle();
+    drop(load(std::slice::from_ref(&source), &disk.environment));
+    disk.write("p.toml", "deny = \n");
+    let directory = disk.dir.path().join("cache/openoxide");
+    let file = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let alone = read(std::slice::from_ref(&source), &disk.environment, &[]).policy;
+    let now = || load(std::slice::from_ref(&source), &disk.environment).policy;
+    assert_ne!(now(), alone);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(now(), alone);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let whole = fs::read(&file).unwrap();
+    for length in [0, 7, 31, 40, whole.len() / 2] {
+        fs::write(&file, &whole[..length]).unwrap();
+        assert_eq!(now(), alone, "{length}");
+    }
+    let mut endless = whole;
+    endless[..8].fill(0xFF);
+    fs::write(&file, &endless).unwrap();
+    assert_eq!(now(), alone);
+}
+
+#[test]
+fn what_nobody_vouched_for_is_cached_with_what_is_said_of_it() {
+    let disk = Disk::new();
+    let state = Some(disk.dir.path().join("state"));
+    let environment = Environment { state, ..disk.environment.clone() };
+    let source = Source { may_loosen: false, ..found(disk.write("p.toml", GOOD)) };
+    let now = || load(std::slice::from_ref(&source), &environment);
+    settle();
+    let first = now();
+    assert_eq!(disk.cached(), 1);
+    let second = now();
+    assert!(second.layers.is_empty(), "it came from the cache");
+    assert_eq!((&second.policy, &second.notes), (&first.policy, &first.notes));
+    assert_eq!((second.untrusted.len(), &second.untrusted), (1, &first.untrusted));
+    let Untrusted { project, settings } = &first.untrusted[0];
+    Trust::of(&environment).keep(project, settings, true).unwrap();
+    let trusted = now();
+    assert_eq!((trusted.untrusted.len(), trusted.notes.len()), (0, 0));
+    assert_ne!(trusted.policy, first.policy, "its allows count from now on");
+    // An untrusted hook's script can change unseen: whether it is trusted is looked at each time.
+    let hooked = Source { may_loosen: false, ..found(disk.write("h.toml", HOOK)) };
+    settle();
+    let loaded = load(&[hooked], &environment);
+    assert_eq!((loaded.untrusted.len(), disk.cached()), (1, 1));
+}

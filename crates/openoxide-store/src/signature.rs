@@ -1,0 +1,109 @@
+//! What a policy is made of: which files, and in which state each of them is.
+
+use std::{
+    fs::{self, Metadata},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    grants::GrantFile,
+    locations::{Environment, Source},
+    trust::Trust,
+};
+
+/// A file that changed more recently could change again within the clock's step, unseen.
+pub(crate) const SETTLED: Duration = Duration::from_secs(2);
+
+/// What a policy is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    /// Which files: this program's version, the home directory, and of each source its path and how it counts.
+    pub(crate) files: Vec<u8>,
+    /// In which state: of each file its device, inode, size, owner, mode and times.
+    pub(crate) state: Vec<u8>,
+    /// Whether every file has stayed so for a while.
+    pub(crate) settled: bool,
+}
+
+impl Signature {
+    /// Looks at every source, and at what decides which of its rules count: the key of grants, and what people vouched for.
+    pub(crate) fn of(sources: &[Source], environment: &Environment) -> Self {
+        let mut all =
+            Self { files: Vec::with_capacity(512), state: Vec::with_capacity(512), settled: true };
+        let home = environment.home.as_ref().map_or("", |home| home.as_str());
+        field(&mut all.files, env!("CARGO_PKG_VERSION").as_bytes());
+        field(&mut all.files, home.as_bytes());
+        let trust = Trust::of(environment);
+        for source in sources {
+            all.name(source);
+            all.look(&source.path);
+            if source.grants
+                && let Some(path) = GrantFile::of(environment, &source.base).key_path()
+            {
+                all.look(&path);
+            }
+            if let (false, Some(path)) = (source.may_loosen, trust.path(&source.base)) {
+                all.look(&path);
+            }
+        }
+        all
+    }
+
+    /// Says whether another state, or other files, were looked at.
+    pub(crate) fn differs(&self, other: &Self) -> bool {
+        self.files != other.files || self.state != other.state
+    }
+
+    fn name(&mut self, source: &Source) {
+        field(&mut self.files, source.path.as_os_str().as_encoded_bytes());
+        field(&mut self.files, source.base.as_str().as_bytes());
+        field(&mut self.files, source.format.name.as_bytes());
+        self.files.extend([
+            source.kind as u8,
+            u8::from(source.may_loosen),
+            u8::from(source.required) | u8::from(source.grants) << 1,
+        ]);
+    }
+
+    /// Adds what tells one state of a file from another. What cannot be looked at has not settled.
+    fn look(&mut self, path: &Path) {
+        match fs::metadata(path) {
+            Ok(meta) => {
+                stamp(&mut self.state, &meta);
+                self.settled &= is_settled(&meta);
+            }
+            Err(error) => {
+                self.state.push(0);
+                self.settled &= error.kind() == std::io::ErrorKind::NotFound;
+            }
+        }
+    }
+}
+
+fn field(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&bytes.len().to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn stamp(out: &mut Vec<u8>, meta: &Metadata) {
+    out.push(1);
+    for number in
+        [meta.dev(), meta.ino(), meta.size(), u64::from(meta.mode()), u64::from(meta.uid())]
+    {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn is_settled(meta: &Metadata) -> bool {
+    let Ok(now) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) else { return false };
+    let time = |seconds: i64, nanos: i64| {
+        Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?))
+    };
+    let times = [time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec())];
+    times.iter().all(|time| time.is_some_and(|time| time + SETTLED < now))
+}
