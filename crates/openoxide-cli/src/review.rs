@@ -170,7 +170,7 @@ fn elsewhere_said(end: &End) {
 }
 
 pub(crate) const fn is_lasting(response: &ApprovalResponse) -> bool {
-    matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project })
+    matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
 }
 
 /// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.

@@ -24,7 +24,7 @@ const DIGITS: usize = 8;
 
 /// Says yes to one request.
 pub(crate) fn approve(args: &ApproveArgs, global: Global) -> Result<Exit, String> {
-    let response = ApprovalResponse::Approved { scope: args.scope };
+    let response = ApprovalResponse::approved(args.scope);
     let answer = Said { verb: "approve", id: &args.id, response, json: args.json };
     Ok(answer.give(global, |waiting| may_be_approved(args, waiting)))
 }

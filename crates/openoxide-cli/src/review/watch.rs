@@ -11,7 +11,7 @@ use openoxide_store::{
 use super::{Review, is_lasting, keep, settled, signals::Signals};
 use crate::{record::End, report};
 
-const YES: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Once };
+const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
 
 /// A request that waits in the data base.
 pub(super) struct Watch<'a> {

@@ -103,7 +103,7 @@ impl Choice {
 }
 
 const fn yes() -> ApprovalResponse {
-    ApprovalResponse::Approved { scope: GrantScope::Once }
+    ApprovalResponse::approved(GrantScope::Once)
 }
 
 #[cfg(test)]

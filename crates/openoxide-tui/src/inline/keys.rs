@@ -140,7 +140,7 @@ fn send(editor: &Editor) -> Step {
 }
 
 const fn approved(scope: GrantScope) -> Step {
-    answer(ApprovalResponse::Approved { scope })
+    answer(ApprovalResponse::approved(scope))
 }
 
 const fn answer(response: ApprovalResponse) -> Step {

@@ -177,7 +177,7 @@ fn rejection(text: &str) -> Option<Reply> {
 }
 
 const fn approved(scope: GrantScope) -> Option<Reply> {
-    this(ApprovalResponse::Approved { scope })
+    this(ApprovalResponse::approved(scope))
 }
 
 const fn this(response: ApprovalResponse) -> Option<Reply> {

@@ -63,7 +63,7 @@ fn answer(events: impl IntoIterator<Item = Option<Event>>) -> Option<ApprovalRes
     }
 }
 
-const YES: Option<ApprovalResponse> = Some(ApprovalResponse::Approved { scope: GrantScope::Once });
+const YES: Option<ApprovalResponse> = Some(ApprovalResponse::approved(GrantScope::Once));
 const NO: Option<ApprovalResponse> = Some(ApprovalResponse::Rejected { message: None });
 const STOP: Option<ApprovalResponse> = Some(ApprovalResponse::Cancelled);
 

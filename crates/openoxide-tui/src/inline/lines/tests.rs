@@ -13,7 +13,7 @@ const CANCELLED: Option<Choice> = Some(Choice::This(ApprovalResponse::Cancelled)
 const REJECTED: Option<Choice> = Some(Choice::This(ApprovalResponse::Rejected { message: None }));
 
 const fn yes(scope: GrantScope) -> Option<Choice> {
-    Some(Choice::This(ApprovalResponse::Approved { scope }))
+    Some(Choice::This(ApprovalResponse::approved(scope)))
 }
 
 fn message(text: &str) -> Option<Choice> {
@@ -156,7 +156,7 @@ fn no_escape_sequence_is_written() {
 fn a_group_is_answered_by_lines() {
     let requests = in_group(vec![command("a"), needing_explicit_yes(command("b")), command("c")]);
     let answers = ask_lines(&requests, 80, &mut &b"all\ny\n"[..], &mut Vec::new()).unwrap();
-    assert_eq!(answers, vec![ApprovalResponse::Approved { scope: GrantScope::Once }; 3]);
+    assert_eq!(answers, vec![ApprovalResponse::approved(GrantScope::Once); 3]);
     let answers = ask_lines(&requests, 80, &mut &b"all\n"[..], &mut Vec::new()).unwrap();
     assert_eq!(answers[1..], [ApprovalResponse::Cancelled, ApprovalResponse::Cancelled]);
 }
