@@ -17,13 +17,14 @@ use openoxide_protocol::{
     ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, Operation,
 };
 use openoxide_session::facts;
-use openoxide_store::{GrantFile, audit::Channel};
-use openoxide_tui::{AskError, AskOptions, Input, Lines, ask, can_ask, visible};
+use openoxide_store::{Bound, Environment, GrantFile, audit::Channel};
+use openoxide_tui::{AskError, AskOptions, Input, Lines, Recall, ask, can_ask, visible};
 
 use crate::{
     args::{Global, RunArgs},
     bounded,
     commands::run::options,
+    history::History,
     policy::World,
     record::{End, Reviewed},
     report,
@@ -76,14 +77,15 @@ impl<'a> Review<'a> {
     }
 
     fn ask_here(&self, request: &ApprovalRequest) -> End {
-        let response = said(ask(request, &options(self.global)));
+        let options = AskOptions { recall: Some(recall()), ..options(self.global) };
+        let response = said(ask(request, &options));
         self.here(request, response)
     }
 
     /// Takes what was said in this terminal where nobody else could say anything.
     fn here(&self, request: &ApprovalRequest, response: ApprovalResponse) -> End {
         if is_lasting(&response) {
-            keep(self.grants.as_ref(), request);
+            keep(self.grants.as_ref(), request, &response);
         }
         End::Said { response, channel: Channel::Terminal, by: None }
     }
@@ -108,8 +110,11 @@ impl<'a> Review<'a> {
     /// Asks in this terminal, while the others may answer, too.
     fn ask_both(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> End {
         let withdrawn = Arc::new(AtomicBool::new(false));
-        let options =
-            AskOptions { withdrawn: Some(Arc::clone(&withdrawn)), ..options(self.global) };
+        let options = AskOptions {
+            withdrawn: Some(Arc::clone(&withdrawn)),
+            recall: Some(recall()),
+            ..options(self.global)
+        };
         let lines = options.input == Input::Lines;
         let (said, here) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -153,6 +158,11 @@ impl<'a> Review<'a> {
     }
 }
 
+/// Reads the audit when somebody wants to know, and not before.
+fn recall() -> Recall {
+    Recall::new(|request| History::read(&Environment::read()).recalled(request))
+}
+
 fn said(asked: Result<ApprovalResponse, AskError>) -> ApprovalResponse {
     asked.unwrap_or_else(|error| {
         report::failure(&error);
@@ -173,9 +183,15 @@ pub(crate) const fn is_lasting(response: &ApprovalResponse) -> bool {
     matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
 }
 
-/// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.
-fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest) {
-    match grants.map(|grants| grants.add(&request.decision.always)) {
+/// Keeps the rules that were chosen among those that were shown, before the yes counts. A yes that could not be kept still counts for
+/// this once.
+fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &ApprovalResponse) {
+    let Some(terms) = request.kept(response) else {
+        return report::note(
+            &"rules that were not offered are not kept: the yes counts for this once",
+        );
+    };
+    match grants.map(|grants| grants.add_bounded(&terms.rules, &Bound::from(&terms))) {
         Some(Ok(())) => {}
         Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
         None => report::note(

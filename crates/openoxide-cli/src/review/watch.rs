@@ -145,7 +145,7 @@ impl<'a> Watch<'a> {
         let mut kept = false;
         let mut once = || {
             kept = true;
-            keep(grants, request);
+            keep(grants, request, &response);
             Ok(())
         };
         let answered =
@@ -162,7 +162,7 @@ impl<'a> Watch<'a> {
             Err(error) => {
                 report::note(&format!("the others do not see this answer: {error}"));
                 if is_lasting(&response) && !kept {
-                    keep(grants, request);
+                    keep(grants, request, &response);
                 }
             }
         }

@@ -3,7 +3,12 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use openoxide_protocol::{ApprovalResponse, GrantScope};
 
-use super::{batch::Choice, editor::Editor, options::Offers};
+use super::{
+    always::{Always, Taken},
+    batch::Choice,
+    editor::Editor,
+    options::Offers,
+};
 
 /// One question that waits for its answer.
 #[derive(Clone, Debug)]
@@ -11,6 +16,10 @@ pub(crate) struct Prompt {
     offers: Offers,
     /// The message, while one is written.
     editor: Option<Editor>,
+    /// What `p` leads to.
+    choices: Always,
+    /// The second step of `p`, while it lasts.
+    always: Option<Always>,
 }
 
 /// What a key led to.
@@ -24,6 +33,10 @@ pub(crate) enum Step {
     Keys,
     /// No message after all; the keys are shown again.
     Back,
+    /// What "always" would allow is shown.
+    Always,
+    /// Not that after all; the keys are shown again.
+    Unkept,
     /// Everything is shown, however long it is.
     View,
     /// The line of the message is drawn.
@@ -33,8 +46,13 @@ pub(crate) enum Step {
 }
 
 impl Prompt {
-    pub(crate) const fn new(offers: Offers) -> Self {
-        Self { offers, editor: None }
+    pub(crate) const fn new(offers: Offers, choices: Always) -> Self {
+        Self { offers, editor: None, choices, always: None }
+    }
+
+    /// Returns the second step of `p`, while it lasts.
+    pub(crate) const fn always(&self) -> Option<&Always> {
+        self.always.as_ref()
     }
 
     /// Returns the line that is being written, if one is.
@@ -48,6 +66,7 @@ impl Prompt {
             _ if key.kind == KeyEventKind::Release => Step::Nothing,
             _ if is_end(key) => answer(ApprovalResponse::Cancelled),
             Some(_) => self.edit(key),
+            None if self.always.is_some() => self.remember(key),
             None => self.choose(key),
         }
     }
@@ -86,7 +105,10 @@ impl Prompt {
             'y' => approved(GrantScope::Once),
             'n' => answer(ApprovalResponse::Rejected { message: None }),
             'a' if self.offers.session => approved(GrantScope::Session),
-            'p' if self.offers.always => approved(GrantScope::Project),
+            'p' if self.offers.always => {
+                self.always = Some(self.choices.clone());
+                Step::Always
+            }
             's' if self.offers.skip => Step::Answer(Choice::Skip),
             'm' => {
                 self.editor = Some(Editor::default());
@@ -95,6 +117,23 @@ impl Prompt {
             'v' => Step::View,
             'a' | 'p' | 's' => self.hint(&format!("{c} answers nothing here")),
             _ => self.hint("that key answers nothing"),
+        }
+    }
+
+    /// Takes a key of the second step of `p`.
+    fn remember(&mut self, key: KeyEvent) -> Step {
+        let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let Some(always) = self.always.as_mut().filter(|_| plain) else {
+            return self.hint("that key answers nothing");
+        };
+        match always.key(key.code) {
+            Taken::Answer(response) => answer(response),
+            Taken::Marked => Step::Always,
+            Taken::Back => {
+                self.always = None;
+                Step::Unkept
+            }
+            Taken::Unknown => self.hint("that key answers nothing"),
         }
     }
 
@@ -116,7 +155,8 @@ impl Prompt {
     }
 
     fn hint(&self, why: &str) -> Step {
-        Step::Hint(format!("{why}; press one of: {}", self.offers.names()))
+        let names = self.always.as_ref().map_or_else(|| self.offers.names(), Always::names);
+        Step::Hint(format!("{why}; press one of: {names}"))
     }
 }
 
@@ -150,6 +190,7 @@ const fn answer(response: ApprovalResponse) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::command;
 
     const ALL: Offers =
         Offers { session: true, always: true, all: true, skip: true, listed: false };
@@ -169,8 +210,12 @@ mod tests {
         KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
     }
 
+    fn prompt(offers: Offers) -> Prompt {
+        Prompt::new(offers, Always::of(&command("git push")))
+    }
+
     fn press(offers: Offers, event: KeyEvent) -> Step {
-        Prompt::new(offers).key(event)
+        prompt(offers).key(event)
     }
 
     #[test]
@@ -182,7 +227,7 @@ mod tests {
             (letter('n'), rejected.clone()),
             (letter('N'), rejected),
             (letter('a'), approved(GrantScope::Session)),
-            (letter('p'), approved(GrantScope::Project)),
+            (letter('p'), Step::Always),
             (letter('A'), Step::Answer(Choice::All)),
             (letter('s'), Step::Answer(Choice::Skip)),
             (letter('m'), Step::Message),
@@ -231,14 +276,14 @@ mod tests {
     #[test]
     fn a_paste_answers_nothing_whatever_it_holds() {
         for text in ["y", "y\n", "", "A", "yes\r"] {
-            assert!(matches!(Prompt::new(ALL).paste(text), Step::Hint(_)));
+            assert!(matches!(prompt(ALL).paste(text), Step::Hint(_)));
         }
-        assert!(matches!(Prompt::new(ALL).burst(), Step::Hint(_)));
+        assert!(matches!(prompt(ALL).burst(), Step::Hint(_)));
     }
 
     #[test]
     fn a_message_is_written_mended_and_sent() {
-        let mut prompt = Prompt::new(ALL);
+        let mut prompt = prompt(ALL);
         prompt.key(letter('m'));
         assert_eq!(prompt.key(key(KeyCode::Enter)), Step::Message, "no message is not sent");
         for c in "uss".chars() {
@@ -253,7 +298,7 @@ mod tests {
 
     #[test]
     fn esc_leaves_the_message_and_a_second_one_stops() {
-        let mut prompt = Prompt::new(ALL);
+        let mut prompt = prompt(ALL);
         prompt.key(letter('m'));
         prompt.key(letter('x'));
         assert_eq!(prompt.key(key(KeyCode::Esc)), Step::Back);
@@ -262,8 +307,30 @@ mod tests {
     }
 
     #[test]
+    fn p_alone_is_no_yes_and_twice_is_what_was_offered_for_good() {
+        let mut prompt = prompt(ALL);
+        prompt.key(letter('p'));
+        for event in [key(KeyCode::Enter), control('j'), letter('y'), letter('a'), letter('A')] {
+            assert!(matches!(prompt.key(event), Step::Hint(_)), "{event:?}");
+        }
+        assert!(matches!(prompt.paste("p"), Step::Hint(_)));
+        assert_eq!(prompt.key(letter('p')), approved(GrantScope::Project));
+    }
+
+    #[test]
+    fn esc_goes_back_to_the_question_and_a_second_one_stops() {
+        let mut prompt = prompt(ALL);
+        assert_eq!(prompt.key(letter('p')), Step::Always);
+        assert_eq!(prompt.key(key(KeyCode::Esc)), Step::Unkept);
+        assert_eq!(prompt.key(letter('y')), approved(GrantScope::Once));
+        assert_eq!(prompt.key(key(KeyCode::Esc)), answer(ApprovalResponse::Cancelled));
+        prompt.key(letter('p'));
+        assert_eq!(prompt.key(control('c')), answer(ApprovalResponse::Cancelled));
+    }
+
+    #[test]
     fn control_c_stops_while_a_message_is_written() {
-        let mut prompt = Prompt::new(ALL);
+        let mut prompt = prompt(ALL);
         prompt.key(letter('m'));
         assert_eq!(prompt.key(control('c')), answer(ApprovalResponse::Cancelled));
     }
