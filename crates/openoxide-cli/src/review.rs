@@ -145,13 +145,14 @@ impl<'a> Review<'a> {
         watch.withdraw(End::Said { response, channel, by: None })
     }
 
-    /// Returns what the policy says by now: somebody may have granted or denied it since.
-    fn decision_now(&self) -> Result<Decision, String> {
+    /// Returns what the policy says by now: somebody may have granted or denied it since. Where it `spends`, a grant that counts so
+    /// many times is used.
+    fn decision_now(&self, spends: bool) -> Result<Decision, String> {
         let world = World::of(&self.args.policy, false)?;
         let (facts, context) = (facts(&self.operation, world.home.as_ref()), world.context());
         let grants = world.grants.as_ref();
         Ok(evaluate(
-            bounded::policy(&world.loaded, &context, &facts, grants, true),
+            bounded::policy(&world.loaded, &context, &facts, grants, spends),
             &context,
             &facts,
         ))

@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
             Ending::Resolved { response, .. }
                 if matches!(response, ApprovalResponse::Approved { .. }) =>
             {
-                match self.review.decision_now() {
+                match self.review.decision_now(false) {
                     Ok(decision) if settled(&decision) == Some(false) => {
                         End::Denied(Box::new(decision))
                     }
@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
 
     /// Ends the request with what the policy says by now, if that is no question any more. A yes of its own stays needed.
     fn granted(&mut self) -> Option<End> {
-        let decision = self.review.decision_now().ok()?;
+        let decision = self.review.decision_now(true).ok()?;
         let (ending, end) = match settled(&decision)? {
             // A hook's question is not the policy's to answer.
             true if self.explicit => return None,

@@ -125,7 +125,12 @@ impl Reader {
         let mut terminal = Terminal::start(&self.world, "bash", &["-c", &script], &environment);
         for key in keys.split(',') {
             terminal.wait_for("[y]");
-            terminal.press(key);
+            for (at, step) in key.split('.').enumerate() {
+                if at > 0 {
+                    terminal.wait_for("[Esc] back");
+                }
+                terminal.press(step);
+            }
         }
         self.as_written(&terminal.end().1)
     }
