@@ -70,7 +70,7 @@ impl History {
             }
         }));
         let questions = asked.into_iter().filter_map(|((cwd, texts), count): (Key, u32)| {
-            let cwd = AbsPath::new(&*cwd).ok()?;
+            let cwd = AbsPath::new(&cwd).ok()?;
             let setting = Setting { cwd: &cwd, home: environment.home.as_ref() };
             let accesses: Option<Vec<_>> = texts.iter().map(|text| again(text, &setting)).collect();
             Some((accesses?, count))
@@ -131,7 +131,8 @@ fn read(environment: &Environment, mut asked: impl FnMut(&Decided)) -> Result<()
             let decided: Option<Decided> = serde_json::from_slice(line).ok();
             decided.iter().filter(|decided| is_question(decided)).for_each(&mut asked);
         }
-        if bytes == 0 || records == 0 {
+        let cut = (text.len() as u64) < segment.length();
+        if cut || bytes == 0 || records == 0 {
             break;
         }
     }

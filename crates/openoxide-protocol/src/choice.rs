@@ -99,3 +99,19 @@ impl ApprovalRequest {
         Some(terms)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What programs wrote and read before there were terms.
+    #[test]
+    fn a_yes_without_terms_reads_and_writes_as_before() {
+        for scope in ["once", "session", "project"] {
+            let text = format!(r#"{{"response":"approved","scope":"{scope}"}}"#);
+            let response: ApprovalResponse = serde_json::from_str(&text).unwrap();
+            assert!(matches!(response, ApprovalResponse::Approved { terms: None, .. }), "{text}");
+            assert_eq!(serde_json::to_string(&response).unwrap(), text);
+        }
+    }
+}

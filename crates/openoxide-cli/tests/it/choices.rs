@@ -45,12 +45,12 @@ fn each_choice_says_what_it_would_have_answered() {
     let rows: Vec<_> = text.lines().map(str::trim).collect();
     let wanted = [
         "[1] narrower   Bash(npm run build)",
-        "would have answered none of the last 5 questions (30 days)",
+        "would have answered none of 5 (questions of the last 30 days)",
         "> [2] as offered Bash(npm run build *)",
-        "would have answered 1 of the last 5 questions (30 days)",
+        "would have answered 1 of 5 (questions of the last 30 days)",
         "else: npm run build -- -w",
         "[3] wider      Bash(npm run *)",
-        "would have answered 3 of the last 5 questions (30 days)",
+        "would have answered 3 of 5 (questions of the last 30 days)",
         "else: npm run lint",
         "npm run build -- -w",
     ];

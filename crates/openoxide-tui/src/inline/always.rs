@@ -187,9 +187,9 @@ fn show_recalled(recalled: &Recalled, page: &mut Page) {
     let Recalled { answers, of, examples } = recalled;
     let text = match (answers, of) {
         (_, 0) => "no question of the last 30 days is on record".to_owned(),
-        (0, of) => format!("would have answered none of the last {of} questions (30 days)"),
+        (0, of) => format!("would have answered none of {of} (questions of the last 30 days)"),
         (answers, of) => {
-            format!("would have answered {answers} of the last {of} questions (30 days)")
+            format!("would have answered {answers} of {of} (questions of the last 30 days)")
         }
     };
     page.block(Tone::Faint, [INDENT, INDENT], &text);

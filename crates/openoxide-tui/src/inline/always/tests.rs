@@ -49,12 +49,12 @@ fn the_choices_stand_with_what_they_would_have_answered() {
     let expected = "\
 Always, in this project:
   [1] narrower   Bash(npm run build)
-                 would have answered none of the last 40 questions (30 days)
+                 would have answered none of 40 (questions of the last 30 days)
 > [2] as offered Bash(npm run build *)
-                 would have answered 3 of the last 40 questions (30 days)
+                 would have answered 3 of 40 (questions of the last 30 days)
                  else: npm run build --watch
   [3] wider      Bash(npm run *)
-                 would have answered 9 of the last 40 questions (30 days)
+                 would have answered 9 of 40 (questions of the last 30 days)
                  else: npm run test
                        npm run \\x1b[2Kx
 [1] this command  [2] as offered  [3] a word less  [f] for good

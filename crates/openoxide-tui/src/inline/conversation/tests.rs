@@ -173,7 +173,7 @@ fn always_is_recalled_only_when_it_is_looked_at() {
     let (choice, screen) =
         run(vec![None, letter('p'), None, esc, None, letter('p'), None, letter('t'), None]);
     assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 1, "once");
-    assert!(screen.contains("would have answered 3 of the last 9 questions"), "{screen}");
+    assert!(screen.contains("would have answered 3 of 9 (questions"), "{screen}");
     assert!(screen.contains("Nothing is kept. Press one of these keys:\n[y] yes"), "{screen}");
     let terms = openoxide_protocol::GrantTerms { seconds: Some(1800), ..Default::default() };
     let (scope, terms) = (GrantScope::Project, Some(terms));
