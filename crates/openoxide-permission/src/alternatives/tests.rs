@@ -1,5 +1,3 @@
-use std::fs;
-
 use openoxide_protocol::{AbsPath, Words};
 use proptest::prelude::*;
 
@@ -90,8 +88,7 @@ fn what_is_not_wholly_known_or_is_too_long_to_read_has_no_narrower_one() {
 /// What runs whatever it is told is listed beside the analysis, which no rule may import.
 #[test]
 fn no_banned_prefix_lies_below_a_wider_one() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../openoxide-shell/prefixes.toml");
-    let text = fs::read_to_string(file).unwrap();
+    let text = include_str!("../../../openoxide-shell/prefixes.toml");
     let banned = text.split_once("[banned]").unwrap().1;
     let banned: Vec<_> = banned
         .lines()
