@@ -132,6 +132,11 @@ pub(crate) struct ApproveArgs {
     /// What `pending` showed: the beginning of its digest, eight digits or more. What needs a yes of its own needs this.
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Option<String>,
+    /// With `--scope project`: keep this rule, one of those that `pending` shows, in the place of those that are offered; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: Vec<String>,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -185,6 +190,13 @@ pub(crate) enum GrantsVerb {
 pub(crate) struct GrantArgs {
     /// The rule: `Bash(npm run *)`.
     pub(crate) rule: String,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
+}
+
+/// How far a grant reaches.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BoundArgs {
     /// Let it end after this time: `30m`, `12h`, `7d`.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) time: Option<u64>,

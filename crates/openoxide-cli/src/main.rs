@@ -8,6 +8,7 @@ mod commands;
 mod exact;
 mod exit;
 mod formats;
+mod history;
 mod hooks;
 mod policy;
 mod record;

@@ -17,13 +17,14 @@ use openoxide_protocol::{
     ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, Operation,
 };
 use openoxide_session::facts;
-use openoxide_store::{GrantFile, audit::Channel};
-use openoxide_tui::{AskError, AskOptions, Input, Lines, ask, can_ask, visible};
+use openoxide_store::{Bound, Environment, GrantFile, audit::Channel};
+use openoxide_tui::{AskError, AskOptions, Input, Lines, Recall, ask, can_ask, visible};
 
 use crate::{
     args::{Global, RunArgs},
     bounded,
     commands::run::options,
+    history::History,
     policy::World,
     record::{End, Reviewed},
     report,
@@ -76,14 +77,15 @@ impl<'a> Review<'a> {
     }
 
     fn ask_here(&self, request: &ApprovalRequest) -> End {
-        let response = said(ask(request, &options(self.global)));
+        let options = AskOptions { recall: Some(recall()), ..options(self.global) };
+        let response = said(ask(request, &options));
         self.here(request, response)
     }
 
     /// Takes what was said in this terminal where nobody else could say anything.
     fn here(&self, request: &ApprovalRequest, response: ApprovalResponse) -> End {
         if is_lasting(&response) {
-            keep(self.grants.as_ref(), request);
+            keep(self.grants.as_ref(), request, &response);
         }
         End::Said { response, channel: Channel::Terminal, by: None }
     }
@@ -108,8 +110,11 @@ impl<'a> Review<'a> {
     /// Asks in this terminal, while the others may answer, too.
     fn ask_both(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> End {
         let withdrawn = Arc::new(AtomicBool::new(false));
-        let options =
-            AskOptions { withdrawn: Some(Arc::clone(&withdrawn)), ..options(self.global) };
+        let options = AskOptions {
+            withdrawn: Some(Arc::clone(&withdrawn)),
+            recall: Some(recall()),
+            ..options(self.global)
+        };
         let lines = options.input == Input::Lines;
         let (said, here) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -140,17 +145,23 @@ impl<'a> Review<'a> {
         watch.withdraw(End::Said { response, channel, by: None })
     }
 
-    /// Returns what the policy says by now: somebody may have granted or denied it since.
-    fn decision_now(&self) -> Result<Decision, String> {
+    /// Returns what the policy says by now: somebody may have granted or denied it since. Where it `spends`, a grant that counts so
+    /// many times is used.
+    fn decision_now(&self, spends: bool) -> Result<Decision, String> {
         let world = World::of(&self.args.policy, false)?;
         let (facts, context) = (facts(&self.operation, world.home.as_ref()), world.context());
         let grants = world.grants.as_ref();
         Ok(evaluate(
-            bounded::policy(&world.loaded, &context, &facts, grants, true),
+            bounded::policy(&world.loaded, &context, &facts, grants, spends),
             &context,
             &facts,
         ))
     }
+}
+
+/// Reads the audit when somebody wants to know, and not before.
+fn recall() -> Recall {
+    Recall::new(|request| History::read(&Environment::read()).recalled(request))
 }
 
 fn said(asked: Result<ApprovalResponse, AskError>) -> ApprovalResponse {
@@ -170,12 +181,18 @@ fn elsewhere_said(end: &End) {
 }
 
 pub(crate) const fn is_lasting(response: &ApprovalResponse) -> bool {
-    matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project })
+    matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
 }
 
-/// Keeps the rules that were shown, before the yes counts. A yes that could not be kept still counts for this once.
-fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest) {
-    match grants.map(|grants| grants.add(&request.decision.always)) {
+/// Keeps the rules that were chosen among those that were shown, before the yes counts. A yes that could not be kept still counts for
+/// this once.
+fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &ApprovalResponse) {
+    let Some(terms) = request.kept(response) else {
+        return report::note(
+            &"rules that were not offered are not kept: the yes counts for this once",
+        );
+    };
+    match grants.map(|grants| grants.add_bounded(&terms.rules, &Bound::from(&terms))) {
         Some(Ok(())) => {}
         Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
         None => report::note(

@@ -63,7 +63,7 @@ fn rule(access: &Access, why: Why) -> Option<String> {
 }
 
 /// Returns the rule for a command's prefix, as long as its arity says; nothing when no prefix may be offered.
-fn prefix(exec: &Exec) -> Option<String> {
+pub(crate) fn prefix(exec: &Exec) -> Option<String> {
     let arity = usize::from(exec.arity);
     if arity == 0 || arity > exec.argv.len() {
         return None;

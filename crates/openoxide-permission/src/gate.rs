@@ -26,7 +26,7 @@ use settle::{
 };
 
 const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
-const YES: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Once };
+const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
 
 /// The gate of one or more sessions under one policy.
 #[derive(Debug)]
@@ -221,7 +221,7 @@ impl PermissionGate {
     /// Keeps a lasting yes; returns the pending requests that it may cover.
     fn remember(&mut self, waiting: &Waiting, response: &ApprovalResponse) -> Vec<ApprovalId> {
         let Waiting { question, request } = waiting;
-        let ApprovalResponse::Approved { scope } = response else { return Vec::new() };
+        let ApprovalResponse::Approved { scope, .. } = response else { return Vec::new() };
         if request.explicit_yes_required || *scope == GrantScope::Once {
             return Vec::new();
         }
@@ -230,7 +230,10 @@ impl PermissionGate {
         let context = Context { mode, cwd, roots: &self.roots, doubt: None };
         let grants = self.sessions.grants_mut(session);
         if *scope == GrantScope::Project {
-            grants.add_rules(&request.decision.always, &context);
+            // What has bounds is kept elsewhere, by who has a clock; here such a yes counts once.
+            let kept = request.kept(response).filter(|terms| !terms.are_bounded());
+            let Some(terms) = kept else { return Vec::new() };
+            grants.add_rules(&terms.rules, &context);
             return self.pending.of(session).map(id).collect();
         }
         let (keys, repeated) = (shown(question, request), repeated(request));

@@ -33,6 +33,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alternatives;
 mod always;
 mod combine;
 mod cover;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AbsPath, ApprovalId, Decision, Digest, SessionId};
+use crate::{AbsPath, ApprovalId, Choice, Decision, Digest, GrantTerms, SessionId};
 
 /// How a request is best shown (seed 001).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +67,9 @@ pub struct ApprovalRequest {
     /// Only a yes to this very request counts: no batch, no flag that says yes to all (Aider's `explicit_yes_required`).
     #[serde(default)]
     pub explicit_yes_required: bool,
+    /// Narrower and wider rules than those of [`Decision::always`], where there are such. [`Self::choices`] has all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Choice>,
 }
 
 /// How long a yes is remembered.
@@ -79,7 +82,7 @@ pub enum GrantScope {
     Once,
     /// For exactly this operation, until the session ends.
     Session,
-    /// For the rules that "always" showed, for the project.
+    /// For the rules that "always" showed, or others that were shown beside them, for the project.
     Project,
 }
 
@@ -91,6 +94,9 @@ pub enum ApprovalResponse {
     Approved {
         /// For how long.
         scope: GrantScope,
+        /// What a yes for the project keeps, where it is not simply what was offered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        terms: Option<GrantTerms>,
     },
     /// No; the message reaches the model as a correction. Other requests of the session fall with it.
     Rejected {
@@ -121,13 +127,19 @@ pub enum ReviewDecision {
 }
 
 impl ApprovalResponse {
+    /// Returns a yes that keeps what was offered, if it keeps anything.
+    #[must_use]
+    pub const fn approved(scope: GrantScope) -> Self {
+        Self::Approved { scope, terms: None }
+    }
+
     /// Returns the bare choice.
     #[must_use]
     pub const fn review_decision(&self) -> ReviewDecision {
         match self {
-            Self::Approved { scope: GrantScope::Once } => ReviewDecision::Approved,
-            Self::Approved { scope: GrantScope::Session } => ReviewDecision::ApprovedForSession,
-            Self::Approved { scope: GrantScope::Project } => {
+            Self::Approved { scope: GrantScope::Once, .. } => ReviewDecision::Approved,
+            Self::Approved { scope: GrantScope::Session, .. } => ReviewDecision::ApprovedForSession,
+            Self::Approved { scope: GrantScope::Project, .. } => {
                 ReviewDecision::ApprovedExecpolicyAmendment
             }
             Self::Denied => ReviewDecision::Denied,

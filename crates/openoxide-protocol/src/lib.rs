@@ -15,6 +15,7 @@
 
 mod access;
 mod approval;
+mod choice;
 mod decision;
 mod event;
 mod finding;
@@ -30,6 +31,7 @@ pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, Presentation, PresentationKind, Resolution,
     ResolutionKind, ReviewDecision,
 };
+pub use choice::{Choice, GrantTerms, Recalled, Width};
 pub use decision::{Decision, Effect, Lost, Obligation, Part, RuleRef};
 pub use event::Event;
 pub use finding::{Finding, FindingKind, Span};

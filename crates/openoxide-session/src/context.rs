@@ -225,7 +225,7 @@ impl ToolContext {
     /// # let asked = tokio::spawn(async move {
     /// #     let request = requests.recv().await.unwrap();
     /// #     assert_eq!(request.presentation.metadata["covers"], json!([r#"["delete_record",{"table":"logs"}]"#]));
-    /// #     let yes = ApprovalResponse::Approved { scope: GrantScope::Session };
+    /// #     let yes = ApprovalResponse::approved(GrantScope::Session);
     /// #     reviewer.answer(request.id, yes).await.unwrap().unwrap();
     /// #     requests
     /// # });

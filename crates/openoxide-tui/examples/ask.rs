@@ -39,7 +39,7 @@ fn answers() -> Result<String, Box<dyn Error>> {
         env::args().nth(2).map(|seconds| seconds.parse().map(raised_after)).transpose()?;
     let input = Input::for_term(env::var("TERM").ok().as_deref());
     let style = if env::var_os("NO_COLOR").is_some() { Style::Plain } else { Style::Ansi };
-    let options = AskOptions { style, input, withdrawn };
+    let options = AskOptions { style, input, withdrawn, recall: None };
     Ok(serde_json::to_string(&ask_group(&requests, &options)?)?)
 }
 

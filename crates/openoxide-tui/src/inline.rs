@@ -1,5 +1,6 @@
 //! The prompt that asks a reviewer in the terminal, between the lines of whatever else is written there.
 
+mod always;
 mod batch;
 mod content;
 mod conversation;
@@ -19,6 +20,7 @@ use std::{
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 
+pub use always::Recall;
 pub use lines::ask_lines;
 pub use render::{Batch, RenderOptions, describe, render};
 
@@ -38,6 +40,8 @@ pub struct AskOptions {
     /// told to end. The prompt then ends within a quarter of a second, with the terminal as it was before;
     /// where lines are read, it ends with the next line, which is then no answer.
     pub withdrawn: Option<Arc<AtomicBool>>,
+    /// What says of each choice of "always" what it would have answered before. Without it, only the rules are shown.
+    pub recall: Option<Recall>,
 }
 
 /// How the answer is read.

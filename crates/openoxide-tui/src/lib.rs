@@ -27,7 +27,7 @@ mod wrap;
 
 pub use escape::{Lines, visible};
 pub use inline::{
-    AskError, AskOptions, Batch, Input, RenderOptions, ask, ask_group, ask_lines, can_ask,
+    AskError, AskOptions, Batch, Input, Recall, RenderOptions, ask, ask_group, ask_lines, can_ask,
     describe, render,
 };
 pub use style::Style;

@@ -96,6 +96,7 @@ fn request(
         digest: Digest([0; 32]),
         group: None,
         explicit_yes_required: false,
+        alternatives: Vec::new(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `approve` and `deny`: an answer from another terminal.
 
-use openoxide_protocol::{ApprovalResponse, GrantScope, SCHEMA};
+use openoxide_protocol::{ApprovalResponse, GrantScope, GrantTerms, SCHEMA};
 use openoxide_store::{
-    Answering, Ended, Ending, Environment, GrantFile, Named, RequestError, Requests as _,
+    Answering, Bound, Ended, Ending, Environment, GrantFile, Named, RequestError, Requests as _,
     SqliteRequests, Waiting,
     audit::{Answer, Channel},
 };
@@ -12,11 +12,10 @@ use serde_json::json;
 use crate::{
     args::{ApproveArgs, DenyArgs, Global},
     color,
-    commands::pending,
+    commands::{grants, pending},
     exit::Exit,
     record::Audit,
     report,
-    review::is_lasting,
 };
 
 /// Fewer digits of a digest prove nothing.
@@ -24,9 +23,18 @@ const DIGITS: usize = 8;
 
 /// Says yes to one request.
 pub(crate) fn approve(args: &ApproveArgs, global: Global) -> Result<Exit, String> {
-    let response = ApprovalResponse::Approved { scope: args.scope };
+    let terms = grants::terms(args.rule.clone(), &args.bounds)?;
+    let terms = (terms != GrantTerms::default()).then_some(terms);
+    if terms.is_some() && args.scope != GrantScope::Project {
+        report::failure(
+            &"`--rule`, `--for`, `--times` and `--below` say what `--scope project` keeps",
+        );
+        return Ok(Exit::Usage);
+    }
+    let response = ApprovalResponse::Approved { scope: args.scope, terms };
+    let kept = response.clone();
     let answer = Said { verb: "approve", id: &args.id, response, json: args.json };
-    Ok(answer.give(global, |waiting| may_be_approved(args, waiting)))
+    Ok(answer.give(global, |waiting| may_be_approved(args, &kept, waiting)))
 }
 
 /// Says no to one request.
@@ -41,7 +49,11 @@ pub(crate) fn deny(args: &DenyArgs, global: Global) -> Result<Exit, String> {
 
 /// Takes the answers that the prompt takes, and no more: a yes for longer only where it is offered there. Where only a yes to
 /// this very request counts, it has to name what was shown: a loop over all that waits does not.
-fn may_be_approved(args: &ApproveArgs, waiting: &Waiting) -> Result<(), String> {
+fn may_be_approved(
+    args: &ApproveArgs,
+    response: &ApprovalResponse,
+    waiting: &Waiting,
+) -> Result<(), String> {
     let request = &waiting.request;
     let digest = waiting.shown.to_string();
     let explicit = request.explicit_yes_required;
@@ -63,6 +75,11 @@ fn may_be_approved(args: &ApproveArgs, waiting: &Waiting) -> Result<(), String> 
         }
         (_, GrantScope::Project) if request.decision.always.is_empty() => {
             Err("there is no rule that could be kept for it: leave `--scope` out".to_owned())
+        }
+        (_, GrantScope::Project) if request.kept(response).is_none() => {
+            let rules = request.choices().into_iter().flat_map(|choice| choice.rules);
+            let rules: Vec<_> = rules.map(|rule| visible(&rule, Lines::One)).collect();
+            Err(format!("only what is offered can be kept: {}", rules.join(", ")))
         }
         _ => Ok(()),
     }
@@ -141,17 +158,20 @@ impl Said<'_> {
             return Ok(());
         };
         let grants = GrantFile::of(&Environment::read(), project);
-        grants.add(&waiting.request.decision.always).map_err(|error| error.to_string())
+        let terms = waiting.request.kept(&self.response).ok_or("it was not offered")?;
+        let added = grants.add_bounded(&terms.rules, &Bound::from(&terms));
+        added.map_err(|error| error.to_string())
     }
 
     fn counts(&self, waiting: &Waiting, by: String, others: usize) -> Exit {
         let choice = self.response.review_decision();
         let answer = Answer { channel: Channel::Command, choice, by: Some(by) };
         Audit::open().answered(&waiting.request, self.verb, answer);
-        let lasts = is_lasting(&self.response);
-        let kept = if lasts { waiting.request.decision.always.as_slice() } else { &[] };
-        for rule in kept {
-            report::say(&format!("openoxide: kept for the project: {}", visible(rule, Lines::One)));
+        let terms = waiting.request.kept(&self.response).unwrap_or_default();
+        let reach = grants::reach(&Bound::from(&terms));
+        for rule in &terms.rules {
+            let rule = visible(rule, Lines::One);
+            report::say(&format!("openoxide: kept for the project: {rule}{reach}"));
         }
         let more =
             if others > 0 { format!(", and {others} more of its session") } else { String::new() };

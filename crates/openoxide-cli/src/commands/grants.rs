@@ -1,13 +1,13 @@
 //! `grants`: what a person said yes to for good.
 
 use openoxide_permission::{Anchors, Space, parse};
-use openoxide_protocol::{AbsPath, Effect, SCHEMA};
-use openoxide_store::{Bound, Entry, Environment, GrantFile, audit::Moment, project_root};
+use openoxide_protocol::{AbsPath, Effect, GrantTerms, SCHEMA};
+use openoxide_store::{Bound, Entry, Environment, GrantFile, project_root};
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
 use crate::{
-    args::{GrantArgs, GrantsVerb},
+    args::{BoundArgs, GrantArgs, GrantsVerb},
     exit::Exit,
     policy, report,
 };
@@ -45,9 +45,7 @@ fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, Stri
             args.rule
         ));
     }
-    let below = args.below.as_deref().map(|below| policy::directory(Some(below))).transpose()?;
-    let until = args.time.map(|time| Moment(Moment::now().0.saturating_add(time)));
-    let bound = Bound { until, below, times: args.times };
+    let bound = Bound::from(&terms(Vec::new(), &args.bounds)?);
     let added = grants.add_bounded(std::slice::from_ref(&args.rule), &bound);
     added.map_err(|error| error.to_string())?;
     let (rule, reach) = (visible(&args.rule, Lines::One), reach(&bound));
@@ -55,8 +53,16 @@ fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, Stri
     Ok(Exit::Success)
 }
 
+/// Returns rules with the bounds that were named.
+pub(crate) fn terms(rules: Vec<String>, bounds: &BoundArgs) -> Result<GrantTerms, String> {
+    let below = bounds.below.as_deref().map(|below| policy::directory(Some(below))).transpose()?;
+    // No unit is shorter than a second.
+    let seconds = bounds.time.map(|time| time / 1_000);
+    Ok(GrantTerms { rules, seconds, times: bounds.times, below })
+}
+
 /// Returns how far a grant reaches, in words.
-fn reach(bound: &Bound) -> String {
+pub(crate) fn reach(bound: &Bound) -> String {
     let until = bound.until.map(|until| format!(", until {until}"));
     let times = bound.times.map(|times| match times {
         1 => ", once".to_owned(),

@@ -1,13 +1,15 @@
 //! `pending`: what waits for an answer.
 
-use openoxide_protocol::SCHEMA;
+use std::cell::OnceCell;
+
+use openoxide_protocol::{ApprovalRequest, Choice, Recalled, SCHEMA};
 use openoxide_store::{
     Environment, RequestError, Requests as _, SqliteRequests, Waiting, audit::Moment,
 };
 use openoxide_tui::{Lines, RenderOptions, Style, describe, visible};
 use serde_json::{Value, json};
 
-use crate::{args::Global, color, exit::Exit, report};
+use crate::{args::Global, color, exit::Exit, history::History, report};
 
 /// Lists the requests that wait, oldest first.
 pub(crate) fn pending(json: bool, global: Global) -> Result<Exit, String> {
@@ -21,9 +23,13 @@ pub(crate) fn pending(json: bool, global: Global) -> Result<Exit, String> {
     let colored = color::wanted(global.color, &std::io::stdout());
     let mut exit = Exit::Success;
     let mut text = String::new();
+    let history = OnceCell::new();
     for each in &listed {
         match each {
-            Ok(waiting) if json => text.push_str(&(in_json(waiting).to_string() + "\n")),
+            Ok(waiting) if json => {
+                let history = history.get_or_init(|| History::read(&Environment::read()));
+                text.push_str(&(in_json(waiting, history).to_string() + "\n"));
+            }
             Ok(waiting) => text.push_str(&in_words(waiting, colored)),
             Err(error) => {
                 report::failure(error);
@@ -51,12 +57,12 @@ fn hint(listed: &Listed) -> &'static str {
     if listed.is_empty() {
         "openoxide: nothing waits for an answer"
     } else {
-        "openoxide: answer with `openoxide approve ID` or `openoxide deny ID`; the rules of [p] are kept with `--scope project`"
+        "openoxide: answer with `openoxide approve ID` or `openoxide deny ID`; the rules of [p] are kept with `--scope project`, others that stand there with `--rule RULE`"
     }
 }
 
 /// Returns a request as its line of JSON.
-pub(crate) fn in_json(waiting: &Waiting) -> Value {
+pub(crate) fn in_json(waiting: &Waiting, history: &History) -> Value {
     let Waiting { request, shown, .. } = waiting;
     let accesses: Vec<_> = request.decision.parts.iter().map(|part| &part.access).collect();
     json!({
@@ -73,11 +79,19 @@ pub(crate) fn in_json(waiting: &Waiting) -> Value {
         "reason": request.decision.reason,
         "findings": request.decision.findings,
         "always": request.decision.always,
+        "choices": choices(request, history),
         "explicit_yes_required": request.explicit_yes_required,
         "digest": shown,
         "asked_at": waiting.asked_at.to_string(),
         "expires_at": waiting.expires_at.map(|at| at.to_string()),
     })
+}
+
+/// Returns what a yes for the project can keep, each with what it would have answered before.
+fn choices(request: &ApprovalRequest, history: &History) -> Vec<Value> {
+    let both = request.choices().into_iter().zip(history.recalled(request));
+    let one = |(Choice { width, rules }, Recalled { answers, of, examples })| json!({ "width": width, "rules": rules, "answers": answers, "of": of, "examples": examples });
+    both.map(one).collect()
 }
 
 /// Returns a request as a person reads it: a row with its name, and below it what the prompt shows.

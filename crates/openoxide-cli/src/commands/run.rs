@@ -229,6 +229,7 @@ pub(crate) fn options(global: Global) -> AskOptions {
         style: if colored { Style::Ansi } else { Style::Plain },
         input: Input::for_term(std::env::var("TERM").ok().as_deref()),
         withdrawn: None,
+        recall: None,
     }
 }
 

@@ -134,6 +134,7 @@ fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
         digest: Digest([0; 32]),
         group: None,
         explicit_yes_required: true,
+        alternatives: Vec::new(),
     }
 }
 

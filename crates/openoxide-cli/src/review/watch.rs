@@ -11,7 +11,7 @@ use openoxide_store::{
 use super::{Review, is_lasting, keep, settled, signals::Signals};
 use crate::{record::End, report};
 
-const YES: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Once };
+const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
 
 /// A request that waits in the data base.
 pub(super) struct Watch<'a> {
@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
             Ending::Resolved { response, .. }
                 if matches!(response, ApprovalResponse::Approved { .. }) =>
             {
-                match self.review.decision_now() {
+                match self.review.decision_now(false) {
                     Ok(decision) if settled(&decision) == Some(false) => {
                         End::Denied(Box::new(decision))
                     }
@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
 
     /// Ends the request with what the policy says by now, if that is no question any more. A yes of its own stays needed.
     fn granted(&mut self) -> Option<End> {
-        let decision = self.review.decision_now().ok()?;
+        let decision = self.review.decision_now(true).ok()?;
         let (ending, end) = match settled(&decision)? {
             // A hook's question is not the policy's to answer.
             true if self.explicit => return None,
@@ -145,7 +145,7 @@ impl<'a> Watch<'a> {
         let mut kept = false;
         let mut once = || {
             kept = true;
-            keep(grants, request);
+            keep(grants, request, &response);
             Ok(())
         };
         let answered =
@@ -162,7 +162,7 @@ impl<'a> Watch<'a> {
             Err(error) => {
                 report::note(&format!("the others do not see this answer: {error}"));
                 if is_lasting(&response) && !kept {
-                    keep(grants, request);
+                    keep(grants, request, &response);
                 }
             }
         }

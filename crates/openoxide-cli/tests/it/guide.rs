@@ -3,8 +3,8 @@
 //! - A block that begins with ```` ```toml file=NAME ```` (or `json`, `sh`) is written to that file: `~/…` in the home, others in the project.
 //! - In a `console` block each line that begins with `$ ` is run by bash. What it prints must stand below it, and `? N` if it ends
 //!   with another status than 0. `[..]` stands for any text in a line, `...` for any lines.
-//! - In a `screen keys=…` block the command runs in a terminal, and the keys are pressed when it asks; what stands on the screen at
-//!   the end must stand below it.
+//! - In a `screen keys=…` block the command runs in a terminal, and the keys are pressed when it asks, those behind a dot in the
+//!   second step of `p`; what stands on the screen at the end must stand below it.
 //!
 //! The home is `/home/ann`, the project `/home/ann/project`.
 
@@ -125,7 +125,12 @@ impl Reader {
         let mut terminal = Terminal::start(&self.world, "bash", &["-c", &script], &environment);
         for key in keys.split(',') {
             terminal.wait_for("[y]");
-            terminal.press(key);
+            for (at, step) in key.split('.').enumerate() {
+                if at > 0 {
+                    terminal.wait_for("[Esc] back");
+                }
+                terminal.press(step);
+            }
         }
         self.as_written(&terminal.end().1)
     }

@@ -176,6 +176,8 @@ fn a_yes_for_good_is_kept_until_it_is_taken_back() {
     let mut terminal = Terminal::run(&world, &["run", "-c", "touch one"]);
     terminal.wait_for("[p]");
     terminal.press("p");
+    terminal.wait_for("[Esc] back");
+    terminal.press("p");
     assert_eq!(terminal.end().0, 0);
     assert_eq!(
         decision(&world, &[], "touch two"),

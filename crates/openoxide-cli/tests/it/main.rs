@@ -4,6 +4,7 @@
 mod audit;
 #[cfg(test)]
 mod batch;
+mod choices;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::{
 
 const SESSION: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-fn ask(world: &World, args: &[&str]) -> Child {
+pub(crate) fn ask(world: &World, args: &[&str]) -> Child {
     let mut command = world.command(&["run", "--wait=60"]);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
@@ -29,7 +29,7 @@ fn pending(world: &World) -> Vec<Value> {
 }
 
 /// Waits until the request about this script waits, and returns it.
-fn asked(world: &World, script: &str) -> Value {
+pub(crate) fn asked(world: &World, script: &str) -> Value {
     let start = Instant::now();
     loop {
         if let Some(found) = pending(world).into_iter().find(|one| one["content"] == script) {
@@ -40,15 +40,15 @@ fn asked(world: &World, script: &str) -> Value {
     }
 }
 
-fn id(request: &Value) -> &str {
+pub(crate) fn id(request: &Value) -> &str {
     request["id"].as_str().unwrap()
 }
 
-fn end(asker: Child) -> Output {
+pub(crate) fn end(asker: Child) -> Output {
     asker.wait_with_output().unwrap()
 }
 
-fn answer(world: &World, args: &[&str]) -> (i32, String) {
+pub(crate) fn answer(world: &World, args: &[&str]) -> (i32, String) {
     let output = world.run(args, b"");
     (code(&output), stderr(&output))
 }

@@ -126,10 +126,16 @@ fn yes_runs_the_command() {
 
 #[test]
 fn always_and_prefix_run_it_too() {
-    for key in ["a", "p"] {
-        let (code, text, there) = touch(key);
-        assert_eq!((code, there), (0, true), "{key}: {text}");
-    }
+    let (code, text, there) = touch("a");
+    assert_eq!((code, there), (0, true), "{text}");
+    let world = World::new();
+    let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
+    terminal.wait_for("[p]");
+    terminal.press("p");
+    terminal.wait_for("[Esc] back");
+    terminal.press("p");
+    let (code, text) = terminal.end();
+    assert_eq!((code, world.project().join("notes.txt").exists()), (0, true), "{text}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use openoxide_protocol::{
 
 use super::{Permit, Question, Refusal, Settled, pending::Waiting};
 use crate::{
+    alternatives::alternatives,
     grant::Key,
     rule::{Anchors, Space},
     syntax,
@@ -45,6 +46,8 @@ pub(super) fn request(question: &Question, mut decision: Decision) -> ApprovalRe
         presentation.metadata.insert(COVERS.to_owned(), keys);
     }
     decision.always = offered(question, decision.always);
+    let anchors = Anchors { home: None, base: &question.operation.cwd };
+    let alternatives = alternatives(&decision.always, &decision.parts, anchors);
     ApprovalRequest {
         schema: SCHEMA,
         id: question.id,
@@ -57,6 +60,7 @@ pub(super) fn request(question: &Question, mut decision: Decision) -> ApprovalRe
         decision,
         digest: question.digest,
         group: question.group.clone(),
+        alternatives,
     }
 }
 
@@ -120,7 +124,7 @@ pub(super) fn settle(
 pub(super) fn decided(waiting: &Waiting, decision: Decision) -> Settled {
     let (response, outcome) = match decision.effect {
         Effect::Allow => (
-            ApprovalResponse::Approved { scope: GrantScope::Once },
+            ApprovalResponse::approved(GrantScope::Once),
             Ok(Permit::new(&waiting.question, decision)),
         ),
         Effect::Ask | Effect::Deny => {

@@ -93,9 +93,9 @@ fn proceeds(step: &Step) -> bool {
     matches!(step, Step::Proceed(_))
 }
 
-const ONCE: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Once };
-const SESSION: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Session };
-const PROJECT: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Project };
+const ONCE: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
+const SESSION: ApprovalResponse = ApprovalResponse::approved(GrantScope::Session);
+const PROJECT: ApprovalResponse = ApprovalResponse::approved(GrantScope::Project);
 
 #[test]
 fn a_rule_lets_pass_or_refuses_without_a_question() {
@@ -246,7 +246,7 @@ fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
         let request = asked(gate.check(run(2, "deploy now")));
         assert!(request.explicit_yes_required && request.decision.always.is_empty());
         for scope in [GrantScope::Session, GrantScope::Project] {
-            drop(gate.answer(id(2), &ApprovalResponse::Approved { scope }));
+            drop(gate.answer(id(2), &ApprovalResponse::approved(scope)));
             asked(gate.check(run(2, "deploy now")));
         }
     }
@@ -255,6 +255,7 @@ fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
 }
 
 mod changes;
+mod terms;
 
 #[test]
 fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {

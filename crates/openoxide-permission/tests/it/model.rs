@@ -229,7 +229,7 @@ impl Both {
     }
 
     fn answer(&mut self) -> (Vec<Settled>, Vec<Ended>) {
-        let approved = |scope| ApprovalResponse::Approved { scope };
+        let approved = |scope| ApprovalResponse::approved(scope);
         let response = match self.dice.roll(10) {
             0 | 1 => approved(GrantScope::Once),
             2..=4 => approved(GrantScope::Session),

@@ -8,8 +8,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::*;
 use crate::Dispatcher;
 
-const YES: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Once };
-const SESSION: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Session };
+const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
+const SESSION: ApprovalResponse = ApprovalResponse::approved(GrantScope::Session);
 
 /// A tool of the kind that a test wants.
 #[derive(Clone, Copy, Default)]

@@ -54,7 +54,7 @@ async fn a_yes_for_a_prefix_wakes_everyone_it_covers() {
     let first_request = requests.recv().await.unwrap();
     let second = ask("npm install b");
     requests.recv().await.unwrap();
-    let response = ApprovalResponse::Approved { scope: GrantScope::Project };
+    let response = ApprovalResponse::approved(GrantScope::Project);
     let ended = handle.answer(first_request.id, response).await.unwrap().unwrap();
     assert_eq!(ended.len(), 2);
     assert!(matches!(first.await.unwrap(), Ok(Asked::Granted(_))));

@@ -43,6 +43,21 @@ impl Segment {
         read.map_err(AuditError::io("cannot be read"))?;
         Ok(bytes)
     }
+
+    /// Returns the end of what it holds, at most so many bytes; it begins with a whole line.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn newest(&self, most: u64) -> Result<Vec<u8>, AuditError> {
+        let start = self.length.saturating_sub(most);
+        let mut bytes = vec![0; usize::try_from(self.length - start).unwrap_or(0)];
+        self.file.read_exact_at(&mut bytes, start).map_err(AuditError::io("cannot be read"))?;
+        if start == 0 {
+            return Ok(bytes);
+        }
+        let begun = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        Ok(bytes.split_off(begun))
+    }
 }
 
 /// Returns the finished lines of a segment, without their line feeds, and what follows the last one.

@@ -1,7 +1,7 @@
 //! One entry of the file of grants: a rule, how far it reaches, and the proof that a person of this user granted it.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use openoxide_protocol::AbsPath;
+use openoxide_protocol::{AbsPath, GrantTerms};
 use sha2::Sha256;
 use toml_edit::{Item, Table, value};
 
@@ -26,6 +26,18 @@ impl Bound {
     #[must_use]
     pub const fn is_some(&self) -> bool {
         self.until.is_some() || self.below.is_some() || self.times.is_some()
+    }
+}
+
+impl From<&GrantTerms> for Bound {
+    /// Their time begins now.
+    fn from(terms: &GrantTerms) -> Self {
+        let ahead = |seconds: u64| Moment::now().0.saturating_add(seconds.saturating_mul(1_000));
+        Self {
+            until: terms.seconds.map(|seconds| Moment(ahead(seconds))),
+            below: terms.below.clone(),
+            times: terms.times,
+        }
     }
 }
 

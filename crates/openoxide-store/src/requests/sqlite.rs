@@ -199,8 +199,7 @@ impl Requests for SqliteRequests {
             if waiting.shown != shown {
                 return Err(RequestError::Changed(id.to_string()).into());
             }
-            let lasts = ApprovalResponse::Approved { scope: GrantScope::Project };
-            if *response == lasts
+            if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
                 && let Err(why) = keep()
             {
                 refused = Some(Answering::NotKept(why));

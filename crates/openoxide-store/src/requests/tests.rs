@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const YES: ApprovalResponse = ApprovalResponse::Approved { scope: GrantScope::Once };
+const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
 const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
 
 fn open(directory: &TempDir) -> SqliteRequests {
@@ -51,6 +51,7 @@ fn request(number: u32, session: u8, script: &str) -> ApprovalRequest {
         digest: Digest([u8::try_from(script.len()).unwrap(); 32]),
         group: None,
         explicit_yes_required: script.contains('!'),
+        alternatives: Vec::new(),
     }
 }
 
@@ -140,7 +141,7 @@ fn a_yes_for_the_session_ends_what_asks_for_exactly_the_same() {
         .map(|(number, session, script)| ask(&mut requests, &request(number, session, script)));
     let explicit = ApprovalRequest { explicit_yes_required: true, ..request(5, 1, "make") };
     let explicit = ask(&mut requests, &explicit);
-    let session = ApprovalResponse::Approved { scope: GrantScope::Session };
+    let session = ApprovalResponse::approved(GrantScope::Session);
     assert_eq!(answer(&mut requests, first, &session), Answering::Counts(1));
     assert_eq!(ending(&mut requests, same), resolved(ResolutionKind::Retroactive, YES));
     for waiting in [other, elsewhere, explicit] {
@@ -153,7 +154,7 @@ fn a_yes_that_cannot_be_kept_is_none() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let waiting = ask(&mut requests, &request(1, 1, "make"));
-    let project = ApprovalResponse::Approved { scope: GrantScope::Project };
+    let project = ApprovalResponse::approved(GrantScope::Project);
     let answered =
         requests.answer(waiting, &project, "a test", &mut || Err("no room".to_owned())).unwrap();
     assert_eq!(answered, Answering::NotKept("no room".to_owned()));

@@ -1,6 +1,8 @@
 //! One answer for several requests.
 
-use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope, SessionId};
+use std::borrow::Cow;
+
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope, GrantTerms, SessionId};
 
 use super::{AskError, render::Batch};
 
@@ -73,14 +75,10 @@ impl Rest {
 
 impl Choice {
     /// Returns what was chosen, in words, for the screen.
-    pub(crate) const fn describe(&self) -> &'static str {
-        match self {
-            Self::This(ApprovalResponse::Approved { scope: GrantScope::Once }) => "yes, once",
-            Self::This(ApprovalResponse::Approved { scope: GrantScope::Session }) => {
-                "yes, for the session"
-            }
-            Self::This(ApprovalResponse::Approved { scope: GrantScope::Project }) => {
-                "yes, for the project"
+    pub(crate) fn describe(&self) -> Cow<'static, str> {
+        let text = match self {
+            Self::This(ApprovalResponse::Approved { scope, terms }) => {
+                return describe_yes(*scope, terms.as_ref());
             }
             Self::This(ApprovalResponse::Rejected { message: None }) => "no",
             Self::This(ApprovalResponse::Rejected { message: Some(_) }) => "no, with a message",
@@ -88,7 +86,8 @@ impl Choice {
             Self::This(ApprovalResponse::Cancelled) => "stopped",
             Self::All => "yes to all, once each",
             Self::Skip => "no, to this and the rest",
-        }
+        };
+        Cow::Borrowed(text)
     }
 
     /// Returns the answer to the request that was asked about.
@@ -102,8 +101,22 @@ impl Choice {
     }
 }
 
+fn describe_yes(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'static, str> {
+    let text = match scope {
+        GrantScope::Once => "yes, once",
+        GrantScope::Session => "yes, for the session",
+        GrantScope::Project => "yes, for the project",
+    };
+    let Some(terms) = terms else { return Cow::Borrowed(text) };
+    let which = if terms.rules.is_empty() { "" } else { ", what was chosen" };
+    let time = terms.seconds.map(|seconds| format!(", for {} minutes", seconds / 60));
+    let times = terms.times.map(|times| format!(", {times} times"));
+    let bounds: String = [time, times].into_iter().flatten().collect();
+    Cow::Owned(format!("{text}{which}{bounds}"))
+}
+
 const fn yes() -> ApprovalResponse {
-    ApprovalResponse::Approved { scope: GrantScope::Once }
+    ApprovalResponse::approved(GrantScope::Once)
 }
 
 #[cfg(test)]

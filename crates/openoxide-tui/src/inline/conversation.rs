@@ -3,14 +3,15 @@
 use std::{collections::VecDeque, time::Duration};
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind};
-use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Recalled};
 
 use super::{
-    AskError, AskOptions, Input,
+    AskError, AskOptions, Input, Recall,
+    always::Always,
     batch::{Choice, answer_each},
     keys::{Prompt, Step, is_end, is_enter},
     options::Offers,
-    render::{Batch, RenderOptions, render},
+    render::{Batch, Page, RenderOptions, render},
     terminal::{RawTerminal, Terminal},
 };
 use crate::wrap::{columns, words};
@@ -56,6 +57,9 @@ struct Conversation<'a, T> {
     request: &'a ApprovalRequest,
     options: RenderOptions<'a>,
     prompt: Prompt,
+    recall: Option<Recall>,
+    /// What was recalled, once somebody wanted to know.
+    recalled: Option<Vec<Recalled>>,
     /// Events that were read too early.
     pending: VecDeque<Event>,
 }
@@ -77,10 +81,11 @@ impl<'a, T: Terminal> Conversation<'a, T> {
         batch: Option<Batch<'a>>,
     ) -> Self {
         let width = terminal.width();
-        let style = options.style;
+        let (style, recall) = (options.style, options.recall.clone());
         let options = RenderOptions { width, style, whole: false, input: Input::Keys, batch };
-        let prompt = Prompt::new(Offers::of(request, batch));
-        Self { terminal, request, options, prompt, pending: VecDeque::new() }
+        let prompt = Prompt::new(Offers::of(request, batch), Always::of(request));
+        let (recalled, pending) = (None, VecDeque::new());
+        Self { terminal, request, options, prompt, recall, recalled, pending }
     }
 
     fn run(mut self) -> Result<Choice, AskError> {
@@ -90,7 +95,7 @@ impl<'a, T: Terminal> Conversation<'a, T> {
         self.draw(false)?;
         let outcome = self.talk();
         let last = match &outcome {
-            Ok(choice) => self.status(choice.describe()),
+            Ok(choice) => self.status(&choice.describe()),
             Err(error) => self.status(&error.to_string()),
         };
         // The answer stands even if it could not be repeated on the screen.
@@ -121,6 +126,8 @@ impl<'a, T: Terminal> Conversation<'a, T> {
             Step::Hint(hint) => self.status(hint),
             Step::Keys => self.repeat_keys("Enter alone is no answer. Press one of these keys:"),
             Step::Back => self.repeat_keys("No message. Press one of these keys:"),
+            Step::Always => self.draw_always(),
+            Step::Unkept => self.repeat_keys("Nothing is kept. Press one of these keys:"),
             Step::View => self.draw(true),
             Step::Message => self.draw_message(),
             Step::Answer(_) | Step::Nothing => Ok(()),
@@ -139,7 +146,11 @@ impl<'a, T: Terminal> Conversation<'a, T> {
             return Ok(());
         }
         self.draw(self.options.whole)?;
-        if self.prompt.editor().is_some() { self.draw_message() } else { Ok(()) }
+        match (self.prompt.editor(), self.prompt.always()) {
+            (Some(_), _) => self.draw_message(),
+            (None, Some(_)) => self.draw_always(),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Puts `text` in the place of the last row, or below it if it is too long for one.
@@ -155,6 +166,18 @@ impl<'a, T: Terminal> Conversation<'a, T> {
     fn repeat_keys(&mut self, why: &str) -> Result<(), AskError> {
         let keys = Offers::of(self.request, self.options.batch).text(&self.options);
         self.terminal.write(&format!("\r\x1b[K{why}\n{keys}> "))
+    }
+
+    /// Draws the second step of `p` in the place of the last row. Only here is looked what was asked before.
+    fn draw_always(&mut self) -> Result<(), AskError> {
+        let Some(always) = self.prompt.always() else { return Ok(()) };
+        let recall = || self.recall.as_ref().map(|recall| recall.of(self.request));
+        let recalled = self.recalled.get_or_insert_with(|| recall().unwrap_or_default());
+        let mut page = Page::new(&self.options);
+        always.show(recalled, &mut page);
+        page.blank();
+        always.keys(&mut page);
+        self.terminal.write(&format!("\r\x1b[K\n{}> ", page.text))
     }
 
     fn draw_message(&mut self) -> Result<(), AskError> {

@@ -1,6 +1,6 @@
 //! Why a person is asked, and what a lasting yes would add.
 
-use openoxide_protocol::{Access, ApprovalRequest, Decision, Effect, Part, RuleRef};
+use openoxide_protocol::{Access, ApprovalRequest, Decision, Effect, Part, RuleRef, Width};
 
 use super::{
     content::shorten,
@@ -34,7 +34,7 @@ pub(crate) fn show(request: &ApprovalRequest, options: &RenderOptions<'_>, page:
         show_listed(request, page);
     }
     if offers.always {
-        show_always(&decision.always, page);
+        show_always(request, options.whole, page);
     }
     if offers.all {
         show_others(options, page);
@@ -150,13 +150,19 @@ fn show_listed(request: &ApprovalRequest, page: &mut Page) {
 }
 
 /// Adds the rules that `p` would add. None is left out for their number: what is not read is not granted.
-fn show_always(always: &[String], page: &mut Page) {
+fn show_always(request: &ApprovalRequest, whole: bool, page: &mut Page) {
+    let always = &request.decision.always;
     let keys = std::iter::once("  [p]    ").chain(std::iter::repeat(INDENT));
     for (rule, key) in always.iter().zip(keys) {
         page.marked((Tone::Strong, key), INDENT, Tone::Body, &format!("always {rule}"));
     }
     let kept = "for the project, until you take it back";
     page.block(Tone::Faint, [INDENT, INDENT], kept);
+    for choice in request.alternatives.iter().filter(|_| whole) {
+        let which = if choice.width == Width::Narrower { "narrower" } else { "wider" };
+        let text = format!("or {which}: {}", choice.rules.join(", "));
+        page.block(Tone::Body, [INDENT, INDENT], &text);
+    }
 }
 
 /// Adds the other requests that `A` would allow.

@@ -3,7 +3,12 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use openoxide_protocol::{ApprovalResponse, GrantScope};
 
-use super::{batch::Choice, editor::Editor, options::Offers};
+use super::{
+    always::{Always, Taken},
+    batch::Choice,
+    editor::Editor,
+    options::Offers,
+};
 
 /// One question that waits for its answer.
 #[derive(Clone, Debug)]
@@ -11,6 +16,10 @@ pub(crate) struct Prompt {
     offers: Offers,
     /// The message, while one is written.
     editor: Option<Editor>,
+    /// What `p` leads to.
+    choices: Always,
+    /// The second step of `p`, while it lasts.
+    always: Option<Always>,
 }
 
 /// What a key led to.
@@ -24,6 +33,10 @@ pub(crate) enum Step {
     Keys,
     /// No message after all; the keys are shown again.
     Back,
+    /// What "always" would allow is shown.
+    Always,
+    /// Not that after all; the keys are shown again.
+    Unkept,
     /// Everything is shown, however long it is.
     View,
     /// The line of the message is drawn.
@@ -33,8 +46,13 @@ pub(crate) enum Step {
 }
 
 impl Prompt {
-    pub(crate) const fn new(offers: Offers) -> Self {
-        Self { offers, editor: None }
+    pub(crate) const fn new(offers: Offers, choices: Always) -> Self {
+        Self { offers, editor: None, choices, always: None }
+    }
+
+    /// Returns the second step of `p`, while it lasts.
+    pub(crate) const fn always(&self) -> Option<&Always> {
+        self.always.as_ref()
     }
 
     /// Returns the line that is being written, if one is.
@@ -48,6 +66,7 @@ impl Prompt {
             _ if key.kind == KeyEventKind::Release => Step::Nothing,
             _ if is_end(key) => answer(ApprovalResponse::Cancelled),
             Some(_) => self.edit(key),
+            None if self.always.is_some() => self.remember(key),
             None => self.choose(key),
         }
     }
@@ -86,7 +105,10 @@ impl Prompt {
             'y' => approved(GrantScope::Once),
             'n' => answer(ApprovalResponse::Rejected { message: None }),
             'a' if self.offers.session => approved(GrantScope::Session),
-            'p' if self.offers.always => approved(GrantScope::Project),
+            'p' if self.offers.always => {
+                self.always = Some(self.choices.clone());
+                Step::Always
+            }
             's' if self.offers.skip => Step::Answer(Choice::Skip),
             'm' => {
                 self.editor = Some(Editor::default());
@@ -95,6 +117,23 @@ impl Prompt {
             'v' => Step::View,
             'a' | 'p' | 's' => self.hint(&format!("{c} answers nothing here")),
             _ => self.hint("that key answers nothing"),
+        }
+    }
+
+    /// Takes a key of the second step of `p`.
+    fn remember(&mut self, key: KeyEvent) -> Step {
+        let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let Some(always) = self.always.as_mut().filter(|_| plain) else {
+            return self.hint("that key answers nothing");
+        };
+        match always.key(key.code) {
+            Taken::Answer(response) => answer(response),
+            Taken::Marked => Step::Always,
+            Taken::Back => {
+                self.always = None;
+                Step::Unkept
+            }
+            Taken::Unknown => self.hint("that key answers nothing"),
         }
     }
 
@@ -116,7 +155,8 @@ impl Prompt {
     }
 
     fn hint(&self, why: &str) -> Step {
-        Step::Hint(format!("{why}; press one of: {}", self.offers.names()))
+        let names = self.always.as_ref().map_or_else(|| self.offers.names(), Always::names);
+        Step::Hint(format!("{why}; press one of: {names}"))
     }
 }
 
@@ -140,7 +180,7 @@ fn send(editor: &Editor) -> Step {
 }
 
 const fn approved(scope: GrantScope) -> Step {
-    answer(ApprovalResponse::Approved { scope })
+    answer(ApprovalResponse::approved(scope))
 }
 
 const fn answer(response: ApprovalResponse) -> Step {
@@ -148,123 +188,4 @@ const fn answer(response: ApprovalResponse) -> Step {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALL: Offers =
-        Offers { session: true, always: true, all: true, skip: true, listed: false };
-    const FEW: Offers =
-        Offers { session: false, always: false, all: false, skip: false, listed: false };
-
-    fn key(code: KeyCode) -> KeyEvent {
-        KeyEvent::new(code, KeyModifiers::NONE)
-    }
-
-    fn letter(c: char) -> KeyEvent {
-        let shift = if c.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
-        KeyEvent::new(KeyCode::Char(c), shift)
-    }
-
-    fn control(c: char) -> KeyEvent {
-        KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
-    }
-
-    fn press(offers: Offers, event: KeyEvent) -> Step {
-        Prompt::new(offers).key(event)
-    }
-
-    #[test]
-    fn each_key_gives_its_answer() {
-        let rejected = answer(ApprovalResponse::Rejected { message: None });
-        let rows = [
-            (letter('y'), approved(GrantScope::Once)),
-            (letter('Y'), approved(GrantScope::Once)),
-            (letter('n'), rejected.clone()),
-            (letter('N'), rejected),
-            (letter('a'), approved(GrantScope::Session)),
-            (letter('p'), approved(GrantScope::Project)),
-            (letter('A'), Step::Answer(Choice::All)),
-            (letter('s'), Step::Answer(Choice::Skip)),
-            (letter('m'), Step::Message),
-            (letter('v'), Step::View),
-            (key(KeyCode::Enter), Step::Keys),
-            (control('j'), Step::Keys),
-            (key(KeyCode::Esc), answer(ApprovalResponse::Cancelled)),
-            (control('c'), answer(ApprovalResponse::Cancelled)),
-            (control('d'), answer(ApprovalResponse::Cancelled)),
-        ];
-        for (event, expected) in rows {
-            assert_eq!(press(ALL, event), expected, "{event:?}");
-        }
-    }
-
-    #[test]
-    fn every_other_key_gives_a_hint() {
-        let letters = ('!'..='~').filter(|c| !"yYnNaApPmMvVsS".contains(*c)).map(letter);
-        let named = [KeyCode::Tab, KeyCode::Up, KeyCode::F(1), KeyCode::Backspace, KeyCode::Delete];
-        let controls = ('a'..='z').filter(|c| !"cdj".contains(*c)).map(control);
-        let alt = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::ALT);
-        for event in letters.chain(named.map(key)).chain(controls).chain([alt, letter(' ')]) {
-            assert!(matches!(press(ALL, event), Step::Hint(_)), "{event:?}");
-        }
-    }
-
-    #[test]
-    fn a_key_that_is_not_offered_answers_nothing() {
-        for c in ['a', 'A', 'p', 'P', 's', 'S'] {
-            assert!(matches!(press(FEW, letter(c)), Step::Hint(_)), "{c}");
-        }
-    }
-
-    #[test]
-    fn a_capital_a_is_never_yes_for_the_session() {
-        assert!(matches!(press(Offers { all: false, ..ALL }, letter('A')), Step::Hint(_)));
-    }
-
-    #[test]
-    fn letting_go_of_a_key_is_nothing() {
-        let up =
-            KeyEvent::new_with_kind(KeyCode::Char('y'), KeyModifiers::NONE, KeyEventKind::Release);
-        assert_eq!(press(ALL, up), Step::Nothing);
-    }
-
-    #[test]
-    fn a_paste_answers_nothing_whatever_it_holds() {
-        for text in ["y", "y\n", "", "A", "yes\r"] {
-            assert!(matches!(Prompt::new(ALL).paste(text), Step::Hint(_)));
-        }
-        assert!(matches!(Prompt::new(ALL).burst(), Step::Hint(_)));
-    }
-
-    #[test]
-    fn a_message_is_written_mended_and_sent() {
-        let mut prompt = Prompt::new(ALL);
-        prompt.key(letter('m'));
-        assert_eq!(prompt.key(key(KeyCode::Enter)), Step::Message, "no message is not sent");
-        for c in "uss".chars() {
-            prompt.key(letter(c));
-        }
-        prompt.key(key(KeyCode::Backspace));
-        prompt.paste("e\x1b make\n");
-        prompt.key(letter('Y'));
-        let message = Some("use make Y".to_owned());
-        assert_eq!(prompt.key(key(KeyCode::Enter)), answer(ApprovalResponse::Rejected { message }));
-    }
-
-    #[test]
-    fn esc_leaves_the_message_and_a_second_one_stops() {
-        let mut prompt = Prompt::new(ALL);
-        prompt.key(letter('m'));
-        prompt.key(letter('x'));
-        assert_eq!(prompt.key(key(KeyCode::Esc)), Step::Back);
-        assert_eq!(prompt.editor(), None);
-        assert_eq!(prompt.key(key(KeyCode::Esc)), answer(ApprovalResponse::Cancelled));
-    }
-
-    #[test]
-    fn control_c_stops_while_a_message_is_written() {
-        let mut prompt = Prompt::new(ALL);
-        prompt.key(letter('m'));
-        assert_eq!(prompt.key(control('c')), answer(ApprovalResponse::Cancelled));
-    }
-}
+mod tests;

@@ -8,15 +8,16 @@ use std::{
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope};
 
 use super::{
-    AskError, AskOptions, Input,
+    AskError, AskOptions, Input, Recall,
+    always::Always,
     batch::{Choice, answer_each},
     conversation::settle,
     editor::Editor,
     options::Offers,
-    render::{Batch, RenderOptions, render},
+    render::{Batch, Page, RenderOptions, render},
     terminal::{RawTerminal, width},
 };
-use crate::Style;
+use crate::{Style, style::Tone};
 
 /// So many times is asked again before the silence counts as a cancellation.
 const AGAIN: usize = 3;
@@ -28,6 +29,10 @@ const LONGEST: u64 = 8192;
 enum Reply {
     Choice(Choice),
     View,
+    /// What "always" would allow.
+    Always,
+    /// "Always" with the choice and the bound.
+    Prefix(String),
 }
 
 /// A line of the input.
@@ -53,7 +58,7 @@ pub fn ask_lines(
     writer: &mut dyn Write,
 ) -> Result<Vec<ApprovalResponse>, AskError> {
     answer_each(requests, |request, batch| {
-        ask_one(request, batch, width, None, (&mut *reader, &mut *writer))
+        ask_one(request, batch, width, (None, None), (&mut *reader, &mut *writer))
     })
 }
 
@@ -70,7 +75,8 @@ pub(crate) fn ask_terminal(
             return Ok(Choice::This(ApprovalResponse::Cancelled));
         }
         let lines = (&mut io::stdin().lock() as &mut dyn BufRead, &mut io::stderr().lock() as _);
-        ask_one(request, batch, width(), options.withdrawn.as_deref(), lines)
+        let with = (options.withdrawn.as_deref(), options.recall.as_ref());
+        ask_one(request, batch, width(), with, lines)
     })
 }
 
@@ -78,7 +84,7 @@ fn ask_one(
     request: &ApprovalRequest,
     batch: Option<Batch<'_>>,
     width: u16,
-    withdrawn: Option<&AtomicBool>,
+    (withdrawn, recall): (Option<&AtomicBool>, Option<&Recall>),
     (reader, writer): (&mut dyn BufRead, &mut dyn Write),
 ) -> Result<Choice, AskError> {
     let mut options =
@@ -94,7 +100,7 @@ fn ask_one(
             return Err(AskError::Withdrawn); // Whatever the line says: the question was void before.
         }
         let reply = match line {
-            Line::Text(line) => read_reply(&line, offers),
+            Line::Text(line) => read_reply(&line, offers).and_then(|reply| of(request, reply)),
             Line::Unusable => None,
             Line::End => return Ok(finish(Choice::This(ApprovalResponse::Cancelled), writer)),
         };
@@ -103,6 +109,9 @@ fn ask_one(
             Some(Reply::View) => {
                 options.whole = true;
                 write!(writer, "\n{}", render(request, &options))?;
+            }
+            Some(Reply::Always | Reply::Prefix(_)) => {
+                write!(writer, "\n{}", always(request, recall, &options))?;
             }
             None if again == 0 => {
                 return Ok(finish(Choice::This(ApprovalResponse::Cancelled), writer));
@@ -117,6 +126,28 @@ fn ask_one(
             }
         }
     }
+}
+
+/// Takes the choice and the bound that stand behind `p`.
+fn of(request: &ApprovalRequest, reply: Reply) -> Option<Reply> {
+    match reply {
+        Reply::Prefix(words) => Always::of(request).words(&words).and_then(this),
+        reply => Some(reply),
+    }
+}
+
+/// Returns what "always" would allow, as text, and how to choose.
+fn always(
+    request: &ApprovalRequest,
+    recall: Option<&Recall>,
+    options: &RenderOptions<'_>,
+) -> String {
+    let mut page = Page::new(options);
+    let recalled = recall.map(|recall| recall.of(request)).unwrap_or_default();
+    Always::of(request).show(&recalled, &mut page);
+    let how = "[p] as offered, for good; [p 1] another one; [p t] for 30 minutes; [p 5] five times; [p 1 t] both";
+    page.block(Tone::Body, ["", ""], how);
+    page.text
 }
 
 /// Says what the answer was. It stands even if that could not be written.
@@ -148,11 +179,15 @@ fn read_reply(line: &str, offers: Offers) -> Option<Reply> {
     if is("message", word) {
         return rejection(rest);
     }
+    if is("prefix", word) && offers.always && !rest.is_empty() {
+        return Some(Reply::Prefix(rest.to_owned()));
+    }
     // A capital A is the key for all where keys are read: here it could mean either.
     if !rest.is_empty() || word.is_empty() || (word == "A" && offers.all) {
         return None;
     }
     match word {
+        "p?" | "P?" if offers.always => Some(Reply::Always),
         _ if word.eq_ignore_ascii_case("all") => offers.all.then_some(Reply::Choice(Choice::All)),
         _ if word.eq_ignore_ascii_case("al") && offers.all => None,
         _ if is("yes", word) => approved(GrantScope::Once),
@@ -177,7 +212,7 @@ fn rejection(text: &str) -> Option<Reply> {
 }
 
 const fn approved(scope: GrantScope) -> Option<Reply> {
-    this(ApprovalResponse::Approved { scope })
+    this(ApprovalResponse::approved(scope))
 }
 
 const fn this(response: ApprovalResponse) -> Option<Reply> {

@@ -45,15 +45,16 @@ impl Offers {
 
     /// Returns each key or word with what it means.
     fn list(self, input: Input) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let (message, stop) = match input {
-            Input::Keys => ("m", "Esc"),
-            Input::Lines => ("m TEXT", "Ctrl-D"),
+        let (message, stop, as_above) = match input {
+            Input::Keys => ("m", "Esc", "always: choose"),
+            Input::Lines => ("m TEXT", "Ctrl-D", "yes, as above"),
         };
         [
             (true, "y", "yes, once"),
             (self.session && !self.listed, "a", "yes, exactly this, all session"),
             (self.session && self.listed, "a", "yes, what is listed, all session"),
-            (self.always, "p", "yes, as above"),
+            (self.always, "p", as_above),
+            (self.always && input == Input::Lines, "p?", "what that allows"),
             (self.all, input.all(), "yes to all"),
             (true, "n", if self.skip { "no, to all that wait" } else { "no" }),
             (true, message, "no, with a message"),
@@ -65,22 +66,9 @@ impl Offers {
         .filter_map(|(offered, key, meaning)| offered.then_some((key, meaning)))
     }
 
-    /// Adds the line of keys, broken between two keys.
+    /// Adds the line of keys.
     pub(crate) fn keys(self, input: Input, page: &mut Page) {
-        let mut used = 0;
-        for (key, meaning) in self.list(input) {
-            let width = columns(key) + columns(meaning) + 3;
-            if used > 0 && used + 2 + width > page.width {
-                page.blank();
-                used = 0;
-            }
-            let gap = if used == 0 { "" } else { "  " };
-            used += gap.len() + width;
-            let key = page.style.paint(Tone::Strong, &format!("[{key}]"));
-            let meaning = words(meaning, page.width.saturating_sub(width - columns(meaning)));
-            page.text.extend([gap, &key, " ", &meaning.join("\n    ")]);
-        }
-        page.blank();
+        Keys(self.list(input).collect()).show(page);
     }
 
     /// Returns the line of keys as text.
@@ -93,6 +81,29 @@ impl Offers {
     /// Returns the keys alone, for a hint.
     pub(crate) fn names(self) -> String {
         self.list(Input::Keys).map(|(key, _)| key).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Keys, each with what it means.
+pub(crate) struct Keys(pub(crate) Vec<(&'static str, &'static str)>);
+
+impl Keys {
+    /// Adds the keys, broken between two of them.
+    pub(crate) fn show(self, page: &mut Page) {
+        let mut used = 0;
+        for (key, meaning) in self.0 {
+            let width = columns(key) + columns(meaning) + 3;
+            if used > 0 && used + 2 + width > page.width {
+                page.blank();
+                used = 0;
+            }
+            let gap = if used == 0 { "" } else { "  " };
+            used += gap.len() + width;
+            let key = page.style.paint(Tone::Strong, &format!("[{key}]"));
+            let meaning = words(meaning, page.width.saturating_sub(width - columns(meaning)));
+            page.text.extend([gap, &key, " ", &meaning.join("\n    ")]);
+        }
+        page.blank();
     }
 }
 

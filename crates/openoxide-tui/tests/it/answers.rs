@@ -27,7 +27,6 @@ fn each_key_gives_its_answer() {
         ("y\n", r#"[{"response":"approved","scope":"once"}]"#),
         ("n", r#"[{"response":"rejected"}]"#),
         ("a", r#"[{"response":"approved","scope":"session"}]"#),
-        ("p", r#"[{"response":"approved","scope":"project"}]"#),
         ("\x1b", STOP),
         ("\x03", STOP),
         ("\x04", STOP),
@@ -38,6 +37,29 @@ fn each_key_gives_its_answer() {
         let End { answers, success, .. } = pty.end();
         assert!(success && answers == expected, "{key:?}: {answers}");
     }
+}
+
+#[test]
+fn p_shows_what_always_would_allow_and_the_next_key_answers() {
+    let rows = [
+        ("p", r#"{"response":"approved","scope":"project"}"#),
+        ("f", r#"{"response":"approved","scope":"project"}"#),
+        ("t", r#"{"response":"approved","scope":"project","terms":{"seconds":1800}}"#),
+        ("5", r#"{"response":"approved","scope":"project","terms":{"times":5}}"#),
+        ("\x03", r#"{"response":"cancelled"}"#),
+    ];
+    for (key, expected) in rows {
+        let mut pty = push();
+        pty.answer("p");
+        pty.after("[Esc] back", key);
+        assert_eq!(pty.end().answers, format!("[{expected}]"), "{key:?}");
+    }
+    let mut pty = push();
+    pty.answer("p");
+    pty.after("[Esc] back", "\r");
+    pty.after("that key answers nothing; press one of: f t 5 p Esc", "\x1b");
+    pty.after("Nothing is kept. Press one of these keys:", "n");
+    assert_eq!(pty.end().answers, format!("[{NO}]"));
 }
 
 #[test]

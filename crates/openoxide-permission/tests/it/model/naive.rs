@@ -191,7 +191,7 @@ impl Naive {
         let session = waits.call.session;
         let mut ended = vec![of(id, ResolutionKind::Answered, outcome(response))];
         match response {
-            ApprovalResponse::Approved { scope } if !waits.explicit => {
+            ApprovalResponse::Approved { scope, .. } if !waits.explicit => {
                 self.remember(&waits, *scope);
             }
             ApprovalResponse::Approved { .. } | ApprovalResponse::Denied => {}

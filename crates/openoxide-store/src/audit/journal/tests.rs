@@ -329,3 +329,23 @@ proptest! {
         prop_assert_eq!(scene.verdict().fault, None);
     }
 }
+
+#[test]
+fn the_newest_part_of_a_segment_is_whole_records() {
+    let scene = Scene::new(Limits::default());
+    scene.fill(5);
+    let segments = scene.journal.segments_after(0).unwrap();
+    let (segment, whole) = (&segments[0], segments[0].bytes().unwrap());
+    let last = |count: usize| {
+        let skipped = 5 - count;
+        let all: Vec<_> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        all[skipped..].concat()
+    };
+    let length = segment.length();
+    assert_eq!(segment.newest(length).unwrap(), whole);
+    assert_eq!(segment.newest(u64::MAX).unwrap(), whole);
+    assert_eq!(segment.newest(length - 1).unwrap(), last(4));
+    assert_eq!(segment.newest(last(2).len() as u64 + 1).unwrap(), last(2));
+    assert_eq!(segment.newest(3).unwrap(), b"");
+    assert_eq!(segment.newest(0).unwrap(), b"");
+}

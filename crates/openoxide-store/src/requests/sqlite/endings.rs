@@ -44,8 +44,8 @@ pub(super) fn end_others(
         ApprovalResponse::Cancelled => {
             (ResolutionKind::Cascade, ApprovalResponse::Cancelled, false)
         }
-        ApprovalResponse::Approved { scope: GrantScope::Session } => {
-            let once = ApprovalResponse::Approved { scope: GrantScope::Once };
+        ApprovalResponse::Approved { scope: GrantScope::Session, .. } => {
+            let once = ApprovalResponse::approved(GrantScope::Once);
             (ResolutionKind::Retroactive, once, true)
         }
         ApprovalResponse::Approved { .. } | ApprovalResponse::Denied => return Ok(0),

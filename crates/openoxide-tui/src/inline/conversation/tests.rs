@@ -63,7 +63,7 @@ fn answer(events: impl IntoIterator<Item = Option<Event>>) -> Option<ApprovalRes
     }
 }
 
-const YES: Option<ApprovalResponse> = Some(ApprovalResponse::Approved { scope: GrantScope::Once });
+const YES: Option<ApprovalResponse> = Some(ApprovalResponse::approved(GrantScope::Once));
 const NO: Option<ApprovalResponse> = Some(ApprovalResponse::Rejected { message: None });
 const STOP: Option<ApprovalResponse> = Some(ApprovalResponse::Cancelled);
 
@@ -150,4 +150,39 @@ fn the_screen_keeps_the_answer() {
     assert!(screen.ends_with("\r\x1b[K> yes, for the session\n"), "{screen}");
     let (_, screen) = play([None]);
     assert!(screen.ends_with("> the terminal went away before there was an answer\n"), "{screen}");
+}
+
+#[test]
+fn always_is_recalled_only_when_it_is_looked_at() {
+    let calls = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&calls);
+    let recall = Recall::new(move |_| {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        vec![Recalled { answers: 3, of: 9, examples: vec!["git push x".to_owned()] }]
+    });
+    let options = AskOptions { recall: Some(recall), ..AskOptions::default() };
+    let request = command("git push");
+    let run = |events: Vec<Option<Event>>| {
+        let mut terminal = Script { events: events.into(), width: 80, screen: String::new() };
+        let outcome = Conversation::new(&mut terminal, &request, &options, None).run();
+        (outcome.ok(), terminal.screen)
+    };
+    run(vec![None, letter('y'), None]);
+    assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 0);
+    let esc = key(KeyCode::Esc);
+    let (choice, screen) =
+        run(vec![None, letter('p'), None, esc, None, letter('p'), None, letter('t'), None]);
+    assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 1, "once");
+    assert!(screen.contains("would have answered 3 of 9 (questions"), "{screen}");
+    assert!(screen.contains("Nothing is kept. Press one of these keys:\n[y] yes"), "{screen}");
+    let terms = openoxide_protocol::GrantTerms { seconds: Some(1800), ..Default::default() };
+    let (scope, terms) = (GrantScope::Project, Some(terms));
+    assert_eq!(choice, Some(Choice::This(ApprovalResponse::Approved { scope, terms })));
+}
+
+#[test]
+fn p_and_enter_are_no_yes() {
+    assert_eq!(answer([None, letter('p'), key(KeyCode::Enter), None, letter('n'), None]), None);
+    let events = [None, letter('p'), None, key(KeyCode::Enter), None, key(KeyCode::Esc), None];
+    assert_eq!(answer(events.into_iter().chain([letter('n'), None])), NO);
 }

@@ -13,7 +13,7 @@ const CANCELLED: Option<Choice> = Some(Choice::This(ApprovalResponse::Cancelled)
 const REJECTED: Option<Choice> = Some(Choice::This(ApprovalResponse::Rejected { message: None }));
 
 const fn yes(scope: GrantScope) -> Option<Choice> {
-    Some(Choice::This(ApprovalResponse::Approved { scope }))
+    Some(Choice::This(ApprovalResponse::approved(scope)))
 }
 
 fn message(text: &str) -> Option<Choice> {
@@ -23,14 +23,14 @@ fn message(text: &str) -> Option<Choice> {
 fn choice(line: &str, offers: Offers) -> Option<Choice> {
     match read_reply(line, offers)? {
         Reply::Choice(choice) => Some(choice),
-        Reply::View => panic!("{line} shows all"),
+        other => panic!("{line} is {other:?}"),
     }
 }
 
 /// Asks about one request with this input.
 fn asked(input: &[u8]) -> (Option<Choice>, String) {
     let mut out = Vec::new();
-    let choice = ask_one(&command("ls"), None, 80, None, (&mut &*input, &mut out)).ok();
+    let choice = ask_one(&command("ls"), None, 80, (None, None), (&mut &*input, &mut out)).ok();
     (choice, String::from_utf8(out).unwrap())
 }
 
@@ -106,7 +106,8 @@ fn the_inputs_of_aider() {
     for (input, aider, single, grouped) in rows {
         assert_eq!(&asked(input.as_bytes()).0, single, "{input:?}; in Aider: {aider}");
         let (batch, mut out) = (Batch::at(&group, 0), Vec::new());
-        let answer = ask_one(&group[0], batch, 80, None, (&mut input.as_bytes(), &mut out)).ok();
+        let answer =
+            ask_one(&group[0], batch, 80, (None, None), (&mut input.as_bytes(), &mut out)).ok();
         assert_eq!(&answer, grouped, "{input:?} in a group; in Aider: {aider}");
     }
 }
@@ -138,7 +139,8 @@ fn the_end_of_a_long_line_is_no_answer() {
 fn v_shows_all_and_asks_on() {
     let long: String = (1..40).map(|n| format!("echo {n}\n")).collect();
     let mut out = Vec::new();
-    let choice = ask_one(&command(&long), None, 80, None, (&mut &b"v\nn\n"[..], &mut out)).ok();
+    let choice =
+        ask_one(&command(&long), None, 80, (None, None), (&mut &b"v\nn\n"[..], &mut out)).ok();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(choice, REJECTED);
     assert!(text.contains("… 27 more lines, v shows all"));
@@ -156,7 +158,7 @@ fn no_escape_sequence_is_written() {
 fn a_group_is_answered_by_lines() {
     let requests = in_group(vec![command("a"), needing_explicit_yes(command("b")), command("c")]);
     let answers = ask_lines(&requests, 80, &mut &b"all\ny\n"[..], &mut Vec::new()).unwrap();
-    assert_eq!(answers, vec![ApprovalResponse::Approved { scope: GrantScope::Once }; 3]);
+    assert_eq!(answers, vec![ApprovalResponse::approved(GrantScope::Once); 3]);
     let answers = ask_lines(&requests, 80, &mut &b"all\n"[..], &mut Vec::new()).unwrap();
     assert_eq!(answers[1..], [ApprovalResponse::Cancelled, ApprovalResponse::Cancelled]);
 }
@@ -165,6 +167,18 @@ fn a_group_is_answered_by_lines() {
 fn a_line_after_the_question_was_withdrawn_is_no_answer() {
     let (withdrawn, mut out) = (AtomicBool::new(true), Vec::new());
     let lines = (&mut &b"y\n"[..] as &mut dyn BufRead, &mut out as &mut dyn Write);
-    let choice = ask_one(&command("ls"), None, 80, Some(&withdrawn), lines);
+    let choice = ask_one(&command("ls"), None, 80, (Some(&withdrawn), None), lines);
     assert!(matches!(choice, Err(AskError::Withdrawn)));
+}
+
+#[test]
+fn what_always_would_allow_is_shown_by_a_word_that_answers_nothing() {
+    let (choice, out) = asked(b"p?\np 5\n");
+    let times = openoxide_protocol::GrantTerms { times: Some(5), ..Default::default() };
+    let (scope, terms) = (GrantScope::Project, Some(times));
+    assert_eq!(choice, Some(Choice::This(ApprovalResponse::Approved { scope, terms })));
+    assert!(out.contains("> [2] as offered Bash(git push *)\n"), "{out}");
+    assert!(out.ends_with("> yes, for the project, 5 times\n"), "{out}");
+    assert_eq!(asked(b"p?\n").0, CANCELLED);
+    assert_eq!(asked(b"p 3\np 1\np x\n").0, CANCELLED, "what is not offered is no answer");
 }

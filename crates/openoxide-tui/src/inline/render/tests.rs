@@ -22,7 +22,7 @@ OpenOxide asks: run a command (Bash)
   [p]    always Bash(git push *)
          for the project, until you take it back
 
-[y] yes, once  [a] yes, exactly this, all session  [p] yes, as above  [n] no
+[y] yes, once  [a] yes, exactly this, all session  [p] always: choose  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
 ";
     assert_eq!(at(80, &command("git push origin main")), expected);
@@ -47,7 +47,7 @@ OpenOxide asks: run a command (Bash)
 
 [y] yes, once
 [a] yes, exactly this, all session
-[p] yes, as above  [n] no
+[p] always: choose  [n] no
 [m] no, with a message  [v] view all
 [Esc] stop the agent
 ";
@@ -77,7 +77,7 @@ OpenOxide asks: run a command (Bash)
   [p]    always Bash(git push *)
          for the project, until you take it back
 
-[y] yes, once  [a] yes, exactly this, all session  [p] yes, as above  [n] no
+[y] yes, once  [a] yes, exactly this, all session  [p] always: choose  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
 ";
     assert_eq!(at(80, &request), wide);
@@ -213,7 +213,7 @@ OpenOxide asks (1 of 3): run a command (Bash)
   [A]    yes, once each, to this and to:
          run a command: make install\\x1b
 
-[y] yes, once  [a] yes, exactly this, all session  [p] yes, as above
+[y] yes, once  [a] yes, exactly this, all session  [p] always: choose
 [A] yes to all  [n] no, to all that wait  [m] no, with a message
 [s] no, to this group only  [v] view all  [Esc] stop the agent
 ";

@@ -1,0 +1,146 @@
+use openoxide_protocol::{AbsPath, Words};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Rule, cover::covers, syntax::parse};
+
+fn part(command: &str, arity: u8) -> Part {
+    of(command.split(' ').collect(), arity)
+}
+
+fn of(argv: Words, arity: u8) -> Part {
+    let exec = Exec {
+        argv,
+        text: String::new(),
+        class: Default::default(),
+        span: Default::default(),
+        arity,
+        place: None,
+        plain: None,
+    };
+    let (access, decision) = (Access::Exec(exec), Effect::Ask);
+    Part { access, decision, rule: None, reason: String::new(), lost: Vec::new() }
+}
+
+fn root() -> AbsPath {
+    AbsPath::new("/p").unwrap()
+}
+
+fn offered(parts: &[Part]) -> Vec<String> {
+    let mut rules = Vec::new();
+    let prefixes = parts.iter().filter_map(|part| always::prefix(exec(part)?));
+    prefixes.for_each(|rule| add(&mut rules, rule));
+    rules
+}
+
+fn choices(parts: &[Part]) -> Vec<(Width, String)> {
+    let anchors = Anchors { home: None, base: &root() };
+    let found = alternatives(&offered(parts), parts, anchors);
+    found.into_iter().map(|choice| (choice.width, choice.rules.join(", "))).collect()
+}
+
+fn choice(width: Width, rules: &str) -> (Width, String) {
+    (width, rules.to_owned())
+}
+
+#[test]
+fn the_narrower_one_is_this_command_and_the_wider_one_a_word_less() {
+    let found = choices(&[part("npm run build --prod", 3)]);
+    let narrower = choice(Width::Narrower, "Bash(npm run build --prod)");
+    assert_eq!(found, [narrower, choice(Width::Wider, "Bash(npm run *)")]);
+}
+
+#[test]
+fn a_list_answers_the_whole_request() {
+    let parts = [part("npm run build", 3), part("npm run build x", 3), part("make all", 2)];
+    let narrower = "Bash(npm run build), Bash(npm run build x), Bash(make all)";
+    let wider = choice(Width::Wider, "Bash(npm run *), Bash(make all *)");
+    assert_eq!(choices(&parts), [choice(Width::Narrower, narrower), wider]);
+}
+
+#[test]
+fn nothing_is_offered_that_could_run_anything() {
+    for (command, arity) in [
+        ("touch x", 1),
+        ("git push origin", 2),
+        ("npm exec cowsay", 3),
+        ("uv run pytest", 3),
+        ("yarn run node", 3),
+        ("docker compose exec", 3),
+        ("no-such-program one two", 2),
+    ] {
+        let found = choices(&[part(command, arity)]);
+        assert_eq!(found, [choice(Width::Narrower, &format!("Bash({command})"))]);
+    }
+}
+
+#[test]
+fn what_is_not_wholly_known_or_is_too_long_to_read_has_no_narrower_one() {
+    let mut argv: Words = ["npm", "run", "build"].iter().collect();
+    argv.push_unknown();
+    assert_eq!(choices(&[of(argv, 3)]), [choice(Width::Wider, "Bash(npm run *)")]);
+    let long = format!("make {}", "x".repeat(LONGEST));
+    assert_eq!(choices(&[part(&long, 1)]), []);
+    let both = [part("make all", 2), part(&long, 1)];
+    assert_eq!(choices(&both), [], "half an answer is none");
+}
+
+/// What runs whatever it is told is listed beside the analysis, which no rule may import.
+#[test]
+fn no_banned_prefix_lies_below_a_wider_one() {
+    let text = include_str!("../../../openoxide-shell/prefixes.toml");
+    let banned = text.split_once("[banned]").unwrap().1;
+    let banned: Vec<_> = banned
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","))
+        .collect();
+    assert!(banned.len() > 100 && banned.contains(&"git rebase"), "{banned:?}");
+    for wider in WIDER {
+        let below = |word: &&&str| format!("{word} ").starts_with(&format!("{wider} "));
+        let above = |word: &&&str| format!("{wider} ").starts_with(&format!("{word} "));
+        assert_eq!(banned.iter().find(below), None, "below {wider}");
+        assert_eq!(banned.iter().find(above), None, "above {wider}");
+        assert_eq!(wider.split(' ').count(), 2, "`{wider}` alone would be a whole program");
+    }
+}
+
+fn rule(text: &str) -> Rule {
+    parse(text, Effect::Allow, Anchors { home: None, base: &root() }).unwrap()
+}
+
+fn allows(rules: &[String], argv: &[String]) -> bool {
+    let context = Context { mode: PermissionMode::Default, cwd: &root(), roots: &[], doubt: None };
+    let mut grants = Grants::default();
+    grants.add_rules(rules, &context);
+    grants.cover(&context, &of(argv.iter().collect(), 0).access)
+}
+
+proptest! {
+    /// Narrower ⊆ as offered ⊆ wider: by proof, and by the matcher on commands that differ a little.
+    #[test]
+    fn each_choice_allows_what_the_narrower_ones_allow(
+        prefix in prop::sample::select(WIDER.to_vec()),
+        words in prop::collection::vec("[a-z*'\" \\\\$(){}\n-]{0,6}", 0..4),
+        other in prop::collection::vec("[a-z*'-]{0,3}", 0..4),
+        cut in 0_usize..7,
+    ) {
+        let argv: Vec<String> = prefix.split(' ').map(str::to_owned).chain(["it".to_owned()]).chain(words).collect();
+        let parts = [of(argv.iter().collect(), 3)];
+        let always = offered(&parts);
+        let anchors = Anchors { home: None, base: &root() };
+        let found = alternatives(&always, &parts, anchors);
+        let [narrower, wider] = found.as_slice() else {
+            return Err(TestCaseError::fail(format!("{argv:?}: {found:?}")));
+        };
+        let ladder = [&narrower.rules, &always, &wider.rules];
+        for rules in ladder {
+            prop_assert!(allows(rules, &argv));
+        }
+        prop_assert!(covers(&rule(&always[0]), &rule(&narrower.rules[0])));
+        prop_assert!(covers(&rule(&wider.rules[0]), &rule(&always[0])));
+        let near: Vec<String> = argv.iter().take(cut).cloned().chain(other).collect();
+        let allowed = ladder.map(|rules| allows(rules, &near));
+        prop_assert!(allowed.is_sorted(), "{near:?}: {allowed:?}");
+        prop_assert!(!allowed[0] || near == argv, "the narrower one is this command alone");
+    }
+}
