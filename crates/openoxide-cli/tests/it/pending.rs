@@ -144,7 +144,9 @@ fn a_yes_for_the_session_covers_exactly_the_same() {
     let world = World::new();
     let ask = |script| ask(&world, &["--session", SESSION, "-c", script]);
     let (one, two) = (ask("touch a"), ask("touch a"));
+    let start = Instant::now();
     while pending(&world).len() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(30), "not both ask");
         std::thread::sleep(Duration::from_millis(20));
     }
     let other = ask("touch b");

@@ -75,12 +75,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads `"…"` inside double quotes and `${…}`. Braces are expanded before such quotes are understood.
+    /// Reads `"…"` inside double quotes and `${…}`. Braces are expanded before such quotes are understood, and a backslash that quotes
+    /// nothing is taken away before what is left is expanded: `"${x:-"$\(id)"}"` runs `id`.
     pub(super) fn inner_quotes(&mut self) -> Parsed<Piece<'a>> {
         let start = self.at;
         let piece = self.double_quoted()?;
         let text = self.slice(start, self.at);
-        if text.matches('{').count() > text.matches("${").count() {
+        if text.matches('{').count() > text.matches("${").count() || has_idle_backslash(text) {
             self.fault()
         } else {
             Ok(piece)
@@ -131,6 +132,17 @@ impl<'a> Parser<'a> {
             None => Piece::Translated(Vec::new()),
         })
     }
+}
+
+/// Says whether a backslash stands before something that it does not quote.
+fn has_idle_backslash(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\\' && !matches!(bytes.next(), Some(b'$' | b'`' | b'"' | b'\\' | b'\n')) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Says whether `byte` needs a closer look in text that ends at `end`.

@@ -3,7 +3,10 @@
 mod endings;
 mod rows;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use openoxide_protocol::{ApprovalId, ApprovalResponse, Digest, GrantScope, ResolutionKind};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
@@ -62,9 +65,23 @@ impl SqliteRequests {
         let opened = Connection::open_with_flags(&path, flags);
         let connection = opened.map_err(|error| RequestError::of(&path, error))?;
         let mut requests = Self { path, connection, seen: 0 };
-        requests.prepare()?;
+        requests.prepare_in_time()?;
         requests.seen = requests.data_version()?;
         Ok(requests)
+    }
+
+    /// Waits for its turn. Who changes the journal's mode, and who mends what a killed process left, is told at once that another one is
+    /// at it, whatever time was allowed.
+    fn prepare_in_time(&mut self) -> Result<(), RequestError> {
+        let since = Instant::now();
+        loop {
+            match self.prepare() {
+                Err(RequestError::Locked(_)) if since.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Looks at the version first: what a newer program wrote is not touched.
