@@ -156,12 +156,22 @@ fn show_always(request: &ApprovalRequest, whole: bool, page: &mut Page) {
     for (rule, key) in always.iter().zip(keys) {
         page.marked((Tone::Strong, key), INDENT, Tone::Body, &format!("always {rule}"));
     }
-    let kept = "for the project, until you take it back";
-    page.block(Tone::Faint, [INDENT, INDENT], kept);
+    page.block(Tone::Faint, [INDENT, INDENT], how_long(always));
     for choice in request.alternatives.iter().filter(|_| whole) {
         let which = if choice.width == Width::Narrower { "narrower" } else { "wider" };
         let text = format!("or {which}: {}", choice.rules.join(", "));
         page.block(Tone::Body, [INDENT, INDENT], &text);
+    }
+}
+
+/// Only what is about commands outlives the session (DECISIONS 5).
+fn how_long(rules: &[String]) -> &'static str {
+    match rules.iter().filter(|rule| rule.starts_with("Bash(")).count() {
+        0 => "for the session",
+        commands if commands < rules.len() => {
+            "commands for the project, until you take it back; the others for the session"
+        }
+        _ => "for the project, until you take it back",
     }
 }
 
@@ -184,4 +194,20 @@ fn show_other(request: &ApprovalRequest, whole: bool, page: &mut Page) {
         _ => format!("{}: {content}{findings}", request.title),
     };
     page.block(Tone::Body, [INDENT, INDENT], &text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rules_about_commands_outlive_the_session() {
+        let rules = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(how_long(&rules(&["Edit(//p/x)"])), "for the session");
+        assert!(how_long(&rules(&["Bash(make *)"])).starts_with("for the project"));
+        assert!(
+            how_long(&rules(&["Bash(make *)", "Edit(//p/x)"]))
+                .contains("the others for the session")
+        );
+    }
 }
