@@ -245,7 +245,8 @@ impl GrantFile {
         }
     }
 
-    fn spent_directory(&self) -> Result<PathBuf, GrantError> {
+    /// Returns where it is written what became of grants.
+    pub(crate) fn spent_directory(&self) -> Result<PathBuf, GrantError> {
         Ok(self.state.as_ref().ok_or(GrantError::NoState)?.join("grants"))
     }
 

@@ -39,10 +39,11 @@ impl Signature {
         for source in sources {
             all.name(source);
             all.look(&source.path);
-            if source.grants
-                && let Some(path) = GrantFile::of(environment, &source.base).key_path()
-            {
-                all.look(&path);
+            if source.grants {
+                let grants = GrantFile::of(environment, &source.base);
+                // What was taken back counts no more, though its entry may still be there.
+                let paths = [grants.key_path(), grants.spent_directory().ok()];
+                paths.iter().flatten().for_each(|path| all.look(path));
             }
             if let (false, Some(path)) = (source.may_loosen, trust.path(&source.base)) {
                 all.look(&path);

@@ -301,3 +301,23 @@ fn what_nobody_vouched_for_is_cached_with_what_is_said_of_it() {
     let loaded = load(&[hooked], &environment);
     assert_eq!((loaded.untrusted.len(), disk.cached()), (1, 1));
 }
+
+#[test]
+fn a_grant_that_was_taken_back_leaves_the_cache_before_its_file_changes() {
+    let disk = Disk::new();
+    let environment =
+        Environment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let grants = GrantFile::of(&environment, &project);
+    grants.add(&["Bash(make *)".to_owned()]).unwrap();
+    let source = Source { base: project, grants: true, ..Source::named(grants.path()) };
+    std::thread::sleep(crate::signature::SETTLED + std::time::Duration::from_millis(100));
+    let rules = || load(std::slice::from_ref(&source), &environment).policy.rule_count();
+    let granted = rules();
+    assert_eq!((rules(), disk.cached()), (granted, 1));
+    // As a crash in the middle of taking it back leaves it.
+    let spent = grants.spent_directory().unwrap();
+    fs::create_dir_all(&spent).unwrap();
+    fs::write(spent.join(&grants.entries().unwrap()[0].id), "revoked").unwrap();
+    assert_eq!(rules(), granted - 1);
+}
