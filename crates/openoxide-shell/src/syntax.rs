@@ -12,6 +12,7 @@ mod condition;
 mod cursor;
 mod dollar;
 mod heredoc;
+mod operand;
 mod plain;
 mod quote;
 mod redirect;

@@ -101,6 +101,9 @@ pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
         walk = Walk::new(setting, std::mem::take(&mut walk.seen));
         walk.tree(script, &tree);
     }
+    if let Some(at) = tree.unusual {
+        walk.opaque(script, Span::new(at.min(script.len()), script.len()), Code::Syntax);
+    }
     if let Some(fault) = fault {
         let code = if fault.too_deep { Code::TooLong } else { Code::Syntax };
         walk.facts
@@ -328,6 +331,9 @@ impl<'s> Walk<'s> {
         }
         self.substituted.truncate(noted); // Other trees will stand where this one stood.
         self.depth -= 1;
+        if tree.unusual.is_some() {
+            self.opaque(text, span, Code::Syntax);
+        }
         if let Some(fault) = fault {
             self.opaque(text, span, if fault.too_deep { Code::TooLong } else { Code::Syntax });
         }

@@ -22,6 +22,7 @@ impl<'a> Parser<'a> {
             return self.fault();
         }
         self.retries += 1;
+        self.unusual(start);
         self.heredocs.truncate(bodies);
         self.at = start;
         Ok(None)
@@ -58,6 +59,9 @@ impl<'a> Parser<'a> {
     }
 
     fn arithmetic_special(&mut self, byte: u8) -> Parsed<Piece<'a>> {
+        if byte != b'$' {
+            self.unusual(self.at);
+        }
         match byte {
             b'$' => self.dollar(true),
             b'`' => self.backquote(true),

@@ -114,11 +114,17 @@ impl<'a> Parser<'a> {
 
     /// Reads any number of `!` and `time`; says whether `time` was among them.
     fn prefixes(&mut self, negated: &mut bool) -> Parsed<bool> {
-        let mut timed = false;
+        let (mut timed, mut count) = (false, 0_u32);
         loop {
             self.skip_blanks();
             self.no_torn_word()?;
+            let start = self.at;
+            if count > 0 && matches!(self.peek_plain(), "!" | "time" | "-p" | "--") {
+                self.unusual(start);
+            }
+            count += 1;
             if self.eat_reserved("time") {
+                self.unusual_in_substitution(start);
                 self.bashisms = true;
                 timed = true;
                 for option in ["-p", "--"] {

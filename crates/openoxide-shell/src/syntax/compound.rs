@@ -11,6 +11,11 @@ use super::{
 impl<'a> Parser<'a> {
     /// Reads the compound command that begins with the reserved word `word` at the cursor.
     pub(super) fn compound(&mut self, word: &str) -> Parsed<Command<'a>> {
+        match word {
+            "select" => self.unusual(self.at),
+            "case" | "coproc" | "function" => self.unusual_in_substitution(self.at),
+            _ => {}
+        }
         self.expect_reserved(word)?;
         let compound = match word {
             "{" => Compound::Group(self.block("}")?),
@@ -58,6 +63,7 @@ impl<'a> Parser<'a> {
         if !self.eat("((") {
             return self.words_loop(false);
         }
+        self.unusual_in_substitution(self.at);
         self.bashisms = true;
         let mut parts = Vec::new();
         for closer in [b";", b";", b")"] {
@@ -125,6 +131,9 @@ impl<'a> Parser<'a> {
                 return Ok(Compound::Case { word, arms });
             }
             arms.push((self.patterns()?, self.list()?));
+            if self.sees(";;&") || self.sees(";&") {
+                self.unusual(self.at);
+            }
             if !(self.eat(";;&") || self.eat(";;") || self.eat(";&")) {
                 self.expect_reserved("esac")?;
                 return Ok(Compound::Case { word, arms });
@@ -165,6 +174,7 @@ impl<'a> Parser<'a> {
 
     /// Reads the body of the function `name`.
     pub(super) fn function_body(&mut self, name: &'a str) -> Parsed<Command<'a>> {
+        self.unusual_in_substitution(self.at);
         self.skip_lines()?;
         if !self.begins_compound() {
             return self.fault();

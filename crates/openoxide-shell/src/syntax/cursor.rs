@@ -35,6 +35,8 @@ pub(super) struct Parser<'a> {
     pub(super) retries: u8,
     /// How many here-documents this substitution has announced, those of substitutions inside it left out.
     pub(super) documents: usize,
+    /// Where something was read that hardly anybody writes.
+    pub(super) unusual: Option<usize>,
 }
 
 /// Reads `src` as bash 5.2 does. What was read before a fault is kept: bash would have run it.
@@ -42,8 +44,8 @@ pub(crate) fn parse(src: &str, depth: u8) -> (Tree<'_>, Option<Fault>) {
     let mut parser = Parser::new(src, depth);
     let mut list = List::new();
     let fault = parser.script(&mut list).err();
-    let Parser { heredocs, bashisms, .. } = parser;
-    (Tree { list, heredocs, bashisms }, fault)
+    let Parser { heredocs, bashisms, unusual, .. } = parser;
+    (Tree { list, heredocs, bashisms, unusual }, fault)
 }
 
 impl<'a> Parser<'a> {
@@ -59,6 +61,21 @@ impl<'a> Parser<'a> {
             bashisms: false,
             retries: 0,
             documents: 0,
+            unusual: None,
+        }
+    }
+
+    /// Notes that something stands at `at` that bash has been seen to read in surprising ways, and that hardly anybody writes.
+    /// What runs in there is listed as usual, but nobody should rely on it: the script is opaque as well.
+    pub(super) fn unusual(&mut self, at: usize) {
+        self.unusual.get_or_insert(at);
+    }
+
+    /// As [`Self::unusual`], in a substitution: bash 5.2 writes its commands out and reads that again, and what it writes is not
+    /// always what it has read: `coproc x` becomes `coproc COPROC x`.
+    pub(super) fn unusual_in_substitution(&mut self, at: usize) {
+        if self.in_substitution {
+            self.unusual(at);
         }
     }
 

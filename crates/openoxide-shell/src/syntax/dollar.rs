@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{
     bytes::{begins_name, continues_name},
     cursor::{Parsed, Parser},
+    operand,
     quote::End,
     tree::{Command, Form, Item, List, Parameter, Piece, Subscript},
     word::Until,
@@ -56,6 +57,7 @@ impl<'a> Parser<'a> {
     }
 
     fn translated(&mut self) -> Parsed<Piece<'a>> {
+        self.unusual(self.at);
         self.bashisms = true;
         self.at += 1;
         Ok(match self.double_quoted()? {
@@ -81,6 +83,9 @@ impl<'a> Parser<'a> {
         let was = std::mem::replace(&mut self.in_substitution, true);
         let documents = std::mem::take(&mut self.documents);
         let start = self.at;
+        if self.peek() == Some(b'(') {
+            self.unusual(start);
+        }
         let list = self.deeper(Self::list)?;
         // bash 5.2 writes a substitution out and reads it again; after a document it forgets to write a `;`.
         if self.documents > 0 && !is_one_command(&list) {
@@ -125,6 +130,9 @@ impl<'a> Parser<'a> {
             self.at += 2;
         }
         self.at += 1;
+        if self.slice(start, self.at).contains('\\') {
+            self.unusual(start); // Quotes of quotes.
+        }
         // Braces are expanded before quotes inside backquotes are understood.
         if quoted && text.contains('{') && text.contains('"') {
             return self.fault();
@@ -143,7 +151,11 @@ impl<'a> Parser<'a> {
         let subscript = self.subscript()?;
         let mut operand = Vec::new();
         if self.peek() != Some(b'}') {
+            let from = self.at;
             operand = self.deeper(|parser| parser.operator_and_operand(&mut form, quoted))?;
+            if form != Form::Substring && !operand::is_common(&operand, self.slice(from, self.at)) {
+                self.unusual(from);
+            }
         }
         self.expect("}")?;
         if form == Form::Indirect && matches!(subscript, Some(Subscript::All)) {

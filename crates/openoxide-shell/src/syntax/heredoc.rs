@@ -132,8 +132,10 @@ impl<'a> Parser<'a> {
             bashisms: false,
             retries: self.retries,
             documents: 0,
+            unusual: self.unusual,
         };
         let pieces = inner.heredoc_text()?;
+        self.unusual = inner.unusual;
         self.bashisms |= inner.bashisms;
         self.retries = inner.retries;
         if pending.tabs && text.contains('\t') {

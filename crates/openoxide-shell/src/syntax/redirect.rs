@@ -35,6 +35,9 @@ impl<'a> Parser<'a> {
         let input = self.peek() == Some(b'<') && variable.is_none() && is_zero(digits);
         let target = self.target(matches!(digits, "" | "1") && variable.is_none())?;
         // To a plain shell, more than one digit is a word.
+        if variable.is_some() {
+            self.unusual_in_substitution(start);
+        }
         self.bashisms |= variable.is_some() || digits.len() > 1;
         Ok(Some(Redirect { target, input, variable, span: self.span_from(start) }))
     }

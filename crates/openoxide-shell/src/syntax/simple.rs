@@ -11,11 +11,12 @@ impl<'a> Parser<'a> {
     pub(super) fn simple(&mut self) -> Parsed<Command<'a>> {
         let start = self.at;
         let mut simple = Simple::default();
-        let mut end = start;
+        let (mut end, mut redirected) = (start, false);
         loop {
             self.skip_blanks();
             if let Some(redirect) = self.redirect()? {
                 simple.redirects.push(redirect);
+                redirected |= simple.words.is_empty();
             } else if self.ends_simple()? {
                 break;
             } else if self.peek() == Some(b'(') {
@@ -35,6 +36,10 @@ impl<'a> Parser<'a> {
         }
         simple.span = openoxide_protocol::Span::new(start, end);
         self.refuse_late_reserved(&simple)?;
+        // Written out, its redirections come last.
+        if redirected && !(simple.words.is_empty() && simple.assignments.is_empty()) {
+            self.unusual_in_substitution(start);
+        }
         Ok(Command::Simple(simple))
     }
 

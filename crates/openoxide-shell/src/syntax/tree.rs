@@ -12,6 +12,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) heredocs: Vec<Vec<Piece<'a>>>,
     /// It uses something that a POSIX shell reads otherwise.
     pub(crate) bashisms: bool,
+    /// Where something stands that was read, but is too unusual to be relied on.
+    pub(crate) unusual: Option<usize>,
 }
 
 /// Commands one after the other.

@@ -33,7 +33,7 @@ impl Walk<'_> {
 
     /// Walks a word that is read as arithmetic, its substitutions walked before.
     pub(super) fn arithmetic_word(&mut self, source: Source<'_, '_>, word: &Word<'_>) {
-        if !self.is_plain_arithmetic(&word.pieces) {
+        if word.pieces.len() != 1 || !self.is_plain_arithmetic(&word.pieces) {
             let span = self.span(source, word.span);
             self.opaque(source.slice(word.span), span, Code::Evaluated);
         }

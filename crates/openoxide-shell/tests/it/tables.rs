@@ -28,6 +28,7 @@ fn commands_stand_in_the_order_of_the_script() {
         ("git status", &["exec git status"]),
         ("a; b && c || d | e & f", &["exec a", "exec b", "exec c", "exec d", "exec e", "exec f"]),
         ("! a; time b; time -p c", &["exec a", "exec b", "exec c"]),
+        ("coproc a b", &["exec a b"]),
         ("a |& b", &["exec a", "exec b"]),
         (
             "if a; then b; elif c; then d; else e; fi",
@@ -39,7 +40,6 @@ fn commands_stand_in_the_order_of_the_script() {
         ("case x in a|b) c;; (d) e;; esac", &["exec c", "exec e"]),
         ("( a; b ); { c; }", &["exec a", "exec b", "exec c"]),
         ("f() { a; }", &["exec a"]),
-        ("coproc a b", &["exec a b"]),
     ]);
 }
 
@@ -86,6 +86,44 @@ fn substitutions_count_wherever_bash_evaluates_them() {
 }
 
 #[test]
+fn what_hardly_anybody_writes_is_listed_and_not_relied_on() {
+    for script in [
+        "echo $(case a in a) hidden;; esac)",
+        "echo \"$(f() { hidden; }; f)\"",
+        "echo $(time hidden)",
+        "echo $(<x hidden)",
+        "select x in a; do hidden; done",
+        "case a in a) ;& b) hidden;; esac",
+        "echo $((x) | hidden)",
+        "echo $(( \"$(hidden)\" ))",
+        "echo ${x:-$y$(hidden)}",
+        "x \"${y:-\"${z:-$(hidden)}\"}\"",
+        "echo $(exec {x}> >(hidden))",
+        "echo `echo \\`hidden\\``",
+        "! ! hidden",
+        "echo $\"$(hidden)\"",
+    ] {
+        let facts = facts(script);
+        let lines = lines(&facts);
+        assert!(lines.iter().any(|line| line.starts_with("exec hidden")), "{script}: {lines:?}");
+        assert!(is_opaque(&facts), "{script}: {lines:?}");
+    }
+}
+
+#[test]
+fn what_looks_like_it_and_is_common_is_relied_on() {
+    for script in [
+        "echo ${x:-$(a)} \"${y:-\"$z\"}\" ${A:-${B:-c}} \"${v%\\\"}\" ${p//\\//_}",
+        "echo $(a < x) $(if b; then c; fi) $(for i in 1; do d; done) $(! e)",
+        "case a in a) b;; *) c;; esac; time a; ! b",
+        "echo $((1 + ${x:-0} + ${#y}))",
+        "echo `a 'b'`",
+    ] {
+        assert!(!is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+}
+
+#[test]
 fn text_that_only_looks_like_a_command_is_none() {
     check(&[
         ("echo '$(a)' \"\\$(b)\" \\$\\(c\\) # $(d)", &["exec echo $(a) $(b) $(c)"]),
@@ -100,7 +138,7 @@ fn words_are_known_as_far_as_they_are_certain() {
     check(&[
         ("x 'a b' \"c d\" e\\ f $'g\\th'", &["exec x a b c d e f g\th"]),
         ("x \"$y\" $y --n=\"$y\" pre$y", &["exec x <?> <*> --n=<?> <*>"]),
-        ("x \"$@\" \"$*\" \"${a[@]}\" $\"$@\"", &["exec x <*> <*> <*> <*>"]),
+        ("x \"$@\" \"$*\" \"${a[@]}\"", &["exec x <*> <*> <*>"]),
         ("x * a?b [ab] '*' \\*", &["exec x <*> <*> <*> * *"]),
         ("x {a,b}c {1..3} {} {a} a{b", &["exec x ac bc 1 2 3 {} {a} a{b"]),
         ("y=1; x $y{a,b} ${y}{a,b} {a,$y}c {a,$}c", &["exec x <*> 1a 1b <*> <*>"]),

@@ -1,15 +1,17 @@
 //! Pagers, and what else shows things.
 
-use openoxide_protocol::{CommandClass, Word};
+use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
     super::{
-        Arg, Arguments, Effect, Meaning, Prints,
+        Arg, Arguments, Argv, Effect, Meaning, Prints,
         items::{Item, items},
         level::Level,
         reading::read_plainly,
     },
+    base_name,
     find::may_choose_secrets,
+    push,
 };
 
 /// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
@@ -153,7 +155,25 @@ pub(in super::super) fn searches(
         let placed = operands > 0 && !reads_here(&meaning);
         meaning.prints = Prints::Paths { bare: !placed };
     }
+    meaning.effects.extend(grep_inside(arguments, from).map(Effect::Runs));
     meaning
+}
+
+/// Returns the `grep` that the scripts `egrep`, `fgrep` and `rgrep` start: egrep(1), grep 3.8; Debian's rgrep.
+fn grep_inside(arguments: Arguments<'_>, from: usize) -> Option<Argv> {
+    let name = base_name(arguments.known(from.checked_sub(1)?)?);
+    let option = match name {
+        "egrep" => "-E",
+        "fgrep" => "-F",
+        "rgrep" => "-r",
+        _ => return None,
+    };
+    let mut words = Words::new();
+    ["grep", option].into_iter().for_each(|word| words.push(word));
+    arguments.words.iter().skip(from).for_each(|word| push(&mut words, word));
+    let paths = arguments.paths.iter().filter(|(at, _)| *at >= from);
+    let paths = paths.map(|(at, paths)| (at - from + 2, paths.clone())).collect();
+    Some(Argv { words, paths })
 }
 
 /// Files that a pattern takes in, and that may hold secrets, are as good as named.
