@@ -173,8 +173,8 @@ fn records_of_before_are_read_and_verified() {
 /// Returns what the last decision's record says of the answer, and the line that a person is shown.
 fn recorded(world: &World) -> (Value, String) {
     let text = stdout(&world.run(&["audit", "log", "--json"], b""));
-    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let last = records.filter(|record| record["record"] == "decision").next_back().unwrap();
+    let mut records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = records.rfind(|record| record["record"] == "decision").unwrap();
     let log = stdout(&world.run(&["audit", "log"], b""));
     let kept = log.lines().rfind(|line| line.contains("kept for")).unwrap_or_default();
     (last["answer"].clone(), kept.trim().to_owned())

@@ -11,7 +11,7 @@ use super::row;
 use crate::{
     args::{Global, PolicyArgs, ReplayArgs},
     exit::Exit,
-    policy::World,
+    policy::{self, World},
     replay::{self, Past, Recorded, times},
     report,
 };
@@ -59,7 +59,12 @@ impl Worlds<'_> {
         let world = self.known.get(&project).filter(|world| world.is_sound());
         Ok(world.map(|world| {
             let facts = call.what.facts(self.home.as_ref());
-            call.what.decide(world, &world.roots, &facts)
+            // Where one directory's policy is named for all, each call is still in its own project.
+            let roots = match self.args.cwd {
+                Some(_) => policy::roots(project),
+                None => world.roots.clone(),
+            };
+            call.what.decide(world, &roots, &facts)
         }))
     }
 }
