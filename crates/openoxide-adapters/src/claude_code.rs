@@ -43,6 +43,8 @@ pub struct Call {
     pub session: String,
     /// The client's own name of the call; a permission request has none.
     pub call: String,
+    /// The client's own name of what the person last asked it to do, if it says it.
+    pub prompt: String,
     /// The directory that the session is in.
     pub cwd: AbsPath,
     /// The mode that the client is in; nothing when it is one that we do not have.
@@ -53,6 +55,20 @@ pub struct Call {
     pub tool: String,
     /// Its input.
     pub input: Value,
+}
+
+/// No name that a client gives is longer.
+const LONGEST_NAME: usize = 200;
+
+impl Call {
+    /// Returns the name of the task: it lasts until the person asks for the next thing. Nothing where the client does not say what it
+    /// works on: then the end of a task cannot be told.
+    #[must_use]
+    pub fn task(&self) -> Option<String> {
+        let is_name = |name: &str| (1..=LONGEST_NAME).contains(&name.len());
+        let names = is_name(&self.session) && is_name(&self.prompt);
+        names.then(|| format!("{}/{}", self.session, self.prompt))
+    }
 }
 
 /// Why a payload was not understood.
@@ -88,6 +104,8 @@ struct Payload {
     session_id: String,
     #[serde(default)]
     tool_use_id: String,
+    #[serde(default)]
+    prompt_id: String,
     cwd: String,
     #[serde(default)]
     permission_mode: Option<String>,
@@ -118,6 +136,7 @@ pub fn read(bytes: &[u8]) -> Result<Call, PayloadError> {
         event,
         session: payload.session_id,
         call: payload.tool_use_id,
+        prompt: payload.prompt_id,
         cwd,
         mode: payload.permission_mode.as_deref().and_then(PermissionMode::parse),
         subagent: payload.agent_type,
@@ -205,7 +224,9 @@ mod tests {
         assert_eq!((call.cwd.as_str(), call.call.as_str()), ("/tmp/proj", "toolu_e608"));
         assert_eq!(call.mode, Some(PermissionMode::AcceptEdits));
         assert_eq!(call.input["command"], "git status && npm run build");
+        assert_eq!(call.task().as_deref(), Some("c6dc/87e7"));
         let call = read(ASK.as_bytes()).unwrap();
+        assert_eq!(call.task(), None, "a client that does not say what it works on");
         assert_eq!(
             (call.event, call.call.as_str(), call.mode),
             (Event::PermissionRequest, "", None)

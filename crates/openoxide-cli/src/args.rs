@@ -206,6 +206,10 @@ pub(crate) struct BoundArgs {
     /// Let it count only for commands that run in this directory or below.
     #[arg(long, value_name = "DIR")]
     pub(crate) below: Option<PathBuf>,
+    /// Let it count until the task has ended: that of the request, or, for `grants add`, the job that this call is part of or the
+    /// task that is named.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) task: Option<String>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
@@ -342,6 +346,8 @@ pub(crate) enum AuditVerb {
         #[arg(long)]
         json: bool,
     },
+    /// Decide what was recorded again, under the policy in force or another one: exit code 1 if something would be decided otherwise.
+    Replay(ReplayArgs),
     /// Count: questions per day, what was asked about most, the rules that decided, and those that never did.
     Stats {
         /// Answer in JSON.
@@ -351,6 +357,21 @@ pub(crate) enum AuditVerb {
         #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=3650))]
         days: u16,
     },
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Only what is younger: `12h`, `7d`, `2w`, `2026-11-22`.
+    #[arg(long, value_name = "DURATION|DATE", value_parser = since)]
+    pub(crate) since: Option<Moment>,
+    /// Show so many differences.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// One difference a line, as JSON, and the counts at last.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, clap::Args)]

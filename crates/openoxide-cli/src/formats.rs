@@ -87,7 +87,7 @@ fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> P
         layer.mode = None;
     }
     let (managed, problems) = (Managed::default(), problems(faults));
-    PolicyFile { layer, hooks: Vec::new(), managed, problems, notes }
+    PolicyFile { layer, hooks: Vec::new(), managed, audit: None, problems, notes }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

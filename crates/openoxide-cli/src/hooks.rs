@@ -1,35 +1,57 @@
 //! Hooks: asking them about a call, and saying which would be asked.
 
+use std::time::Duration;
+
 use openoxide_permission::Hook;
 use openoxide_protocol::{Facts, HookAnswer, HookSaid, Operation};
 use openoxide_session::{HookCall, ask_hooks};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
 
-use crate::policy::World;
+use crate::{policy::World, review::Signals};
 
-/// Asks the hooks that a call concerns, and waits for them.
-pub(crate) fn ask(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
+/// So often is looked whether somebody wants the hooks ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Asks the hooks that a call concerns, and waits for them. Nothing if a signal to end came meanwhile: they are ended then, with all
+/// that they started.
+pub(crate) fn ask(hooks: &[Hook], call: &HookCall<'_>) -> Option<Vec<HookAnswer>> {
     let concerned = || hooks.iter().filter(|hook| hook.concerns(call.tool));
     if concerned().next().is_none() {
-        return Vec::new();
+        return Some(Vec::new());
     }
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(ask_hooks(hooks, call)),
+        // What still runs ends with the runtime.
+        Ok(runtime) => runtime.block_on(unless_interrupted(ask_hooks(hooks, call))),
         Err(error) => {
             let failed =
                 |hook: &Hook| hook.answered(HookSaid::Failed, format!("no runtime: {error}"));
-            concerned().map(failed).collect()
+            Some(concerned().map(failed).collect())
         }
     }
 }
 
-/// Asks the hooks about a person's own call.
-pub(crate) async fn ask_about(
+/// Hooks are in groups of their own, which Ctrl-C in a terminal does not reach.
+async fn unless_interrupted<T>(asked: impl Future<Output = T>) -> Option<T> {
+    let signals = Signals::listen();
+    let interrupted = async {
+        while !signals.came() {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    let answers = tokio::select! {
+        answers = asked => Some(answers),
+        () = interrupted => None,
+    };
+    answers.filter(|_| !signals.stop())
+}
+
+/// Asks the hooks about a person's own call; nothing if a signal to end came meanwhile.
+pub(crate) fn ask_about(
     world: &World,
     operation: &Operation,
     facts: &Facts,
-) -> Vec<HookAnswer> {
+) -> Option<Vec<HookAnswer>> {
     let call = HookCall {
         session: &operation.session.to_string(),
         call: &operation.call.0,
@@ -40,7 +62,7 @@ pub(crate) async fn ask_about(
         mode: world.mode,
         facts,
     };
-    ask_hooks(&world.loaded.hooks, &call).await
+    ask(&world.loaded.hooks, &call)
 }
 
 fn concerned<'a>(world: &'a World, tool: &'a str) -> impl Iterator<Item = &'a Hook> {

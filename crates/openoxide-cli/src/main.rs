@@ -13,8 +13,10 @@ mod hooks;
 mod policy;
 mod record;
 mod repetition;
+mod replay;
 mod report;
 mod review;
+mod task;
 mod watched;
 
 use std::process::ExitCode;

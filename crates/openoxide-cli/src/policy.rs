@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, PolicyStack, parse};
-use openoxide_protocol::{AbsPath, Effect, Facts, PermissionMode};
+use openoxide_protocol::{AbsPath, Effect, Facts, PermissionMode, SessionId};
 use openoxide_session::Place;
 use openoxide_store::{
     Environment, GrantFile, Loaded, PolicyWatch, Source, load, load_fresh, project_root, sources,
@@ -15,7 +15,7 @@ use crate::{
     exact::worktree,
     exit::Exit,
     formats::Program,
-    report,
+    report, task,
 };
 
 /// What a decision needs beside the call itself.
@@ -34,7 +34,16 @@ pub(crate) struct World {
 impl World {
     /// Loads the policy that the arguments name, or the one that is found. With `fresh`, its layers come along.
     pub(crate) fn of(args: &PolicyArgs, fresh: bool) -> Result<Self, String> {
-        let environment = Environment::read();
+        Self::of_session(args, fresh, None)
+    }
+
+    /// As [`Self::of`], in a session: what was granted for a task of it counts, too.
+    pub(crate) fn of_session(
+        args: &PolicyArgs,
+        fresh: bool,
+        session: Option<SessionId>,
+    ) -> Result<Self, String> {
+        let environment = Environment { task: task::of_job(session), ..Environment::read() };
         let cwd = directory(args.cwd.as_deref())?;
         let hermetic = !args.policy.is_empty();
         let project =
@@ -60,7 +69,7 @@ impl World {
         if self.hermetic {
             return Ok(None);
         }
-        let environment = Environment::read();
+        let environment = Environment { task: task::of_job(None), ..Environment::read() };
         let named = named_rules(args, &self.cwd, self.home.as_ref())?;
         let more = if named.rules.is_empty() { Vec::new() } else { vec![named] };
         let project = project_root(&self.cwd, self.home.as_ref());
@@ -106,6 +115,12 @@ impl World {
         Place { cwd, home: self.home.as_ref() }
     }
 
+    /// Says whether the policy can be relied on.
+    pub(crate) fn is_sound(&self) -> bool {
+        let Loaded { broken, doubt, closed, .. } = &self.loaded;
+        broken.is_empty() && doubt.is_none() && closed.is_none()
+    }
+
     /// Reports everything that is wrong with the policy. Where something is, nothing should be decided on its grounds.
     pub(crate) fn sound(&self, global: Global) -> Result<(), Exit> {
         for note in &self.loaded.notes {
@@ -118,7 +133,7 @@ impl World {
         if let (Some(doubt), true) = (doubt, self.loaded.broken.is_empty()) {
             report::failure(doubt);
         }
-        if self.loaded.broken.is_empty() && doubt.is_none() { Ok(()) } else { Err(Exit::Usage) }
+        if self.is_sound() { Ok(()) } else { Err(Exit::Usage) }
     }
 }
 

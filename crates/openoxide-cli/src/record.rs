@@ -1,12 +1,12 @@
-//! Writing down what `hook` and `run` have decided. Whatever becomes of a record, the decision stands.
+//! Writing down what `hook` and `run` have decided. Whatever becomes of a record, the decision stands, unless the policy wants it written.
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
 use openoxide_adapters::claude_code::Call;
 use openoxide_permission::Refusal;
 use openoxide_protocol::{
-    Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Operation, PermissionMode,
-    PresentationKind,
+    Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
+    PermissionMode, PresentationKind,
 };
 use openoxide_session::{Asked, title_of};
 use openoxide_store::{
@@ -21,6 +21,8 @@ use crate::report;
 pub(crate) struct Reviewed {
     pub(crate) request: ApprovalRequest,
     pub(crate) end: End,
+    /// Whether a yes can be kept.
+    pub(crate) keeps: bool,
 }
 
 /// How a question ended.
@@ -49,15 +51,25 @@ impl Reviewed {
 
     fn answer(&self) -> Option<Answer> {
         let End::Said { response, channel, by } = &self.end else { return None };
-        let choice = response.review_decision();
-        Some(Answer { channel: *channel, choice, by: by.clone() })
+        let answer = Answer::new(&self.request, response, *channel, by.clone());
+        Some(if self.keeps { answer } else { Answer { kept: None, ..answer } })
     }
 }
 
-/// Writes down what a hook has decided. That it could not is not said: what a hook says is read by the agent.
-pub(crate) fn hook(environment: &Environment, decided: Decided) {
+/// Writes down what a hook has decided.
+///
+/// # Errors
+/// When it could not. Whether that matters says the decision's obligations; else it is not said, because the agent reads what a hook says.
+pub(crate) fn hook(environment: &Environment, decided: Decided) -> Result<u64, AuditError> {
     let decided = Decided { via: "hook".to_owned(), agent: "claude".to_owned(), ..decided };
-    drop(append(environment, &Entry::Decision(Box::new(decided))));
+    append(environment, &Entry::Decision(Box::new(decided)))
+}
+
+/// Says why what was decided must not be done, if it has to be written down and was not.
+pub(crate) fn unheld<T>(decision: &Decision, written: &Result<T, AuditError>) -> Option<String> {
+    let must = decision.obligations.contains(&Obligation::Audit);
+    let error = written.as_ref().err().filter(|_| must && decision.effect != Effect::Deny)?;
+    Some(format!("the policy wants it written down, and it cannot be: {error}"))
 }
 
 fn append(environment: &Environment, entry: &Entry) -> Result<u64, AuditError> {
@@ -69,6 +81,7 @@ pub(crate) fn call(call: &Call, action: &Action, decided: Decided) -> Decided {
     Decided {
         subagent: call.subagent.clone(),
         session: call.session.clone(),
+        task: call.task(),
         call: call.call.clone(),
         tool: call.tool.clone(),
         title: title(action, &call.tool),
@@ -130,23 +143,39 @@ impl Audit {
     }
 
     /// Writes a decision down; returns its number.
+    ///
+    /// # Errors
+    /// When it could not.
     pub(crate) fn decided(
         &self,
         operation: &Operation,
         decided: Decided,
         reviewed: Option<&Reviewed>,
-    ) -> Option<u64> {
+    ) -> Result<u64, AuditError> {
         let answer = reviewed.and_then(Reviewed::answer);
-        self.write(&Entry::Decision(Box::new(Decided {
-            via: "run".to_owned(),
-            agent: "person".to_owned(),
-            session: operation.session.to_string(),
-            tool: operation.tool.clone(),
-            title: title(&operation.action, &operation.tool),
-            cwd: operation.cwd.to_string(),
-            answer,
-            ..decided
-        })))
+        append(
+            &self.0,
+            &Entry::Decision(Box::new(Decided {
+                via: "run".to_owned(),
+                agent: "person".to_owned(),
+                session: operation.session.to_string(),
+                tool: operation.tool.clone(),
+                title: title(&operation.action, &operation.tool),
+                cwd: operation.cwd.to_string(),
+                answer,
+                ..decided
+            })),
+        )
+    }
+
+    /// As [`Self::decided`]; where it could not be written, a person is told.
+    pub(crate) fn note(
+        &self,
+        operation: &Operation,
+        decided: Decided,
+        reviewed: Option<&Reviewed>,
+    ) -> Option<u64> {
+        told(self.decided(operation, decided, reviewed))
     }
 
     /// Writes down that somebody answered a question from elsewhere: who asked may be killed before it writes.
@@ -157,6 +186,7 @@ impl Audit {
             via: via.to_owned(),
             agent: "person".to_owned(),
             session: request.session.to_string(),
+            task: request.task.clone(),
             tool: request.tool.clone(),
             title: title.clone(),
             cwd: request.cwd.to_string(),
@@ -179,7 +209,11 @@ impl Audit {
     }
 
     fn write(&self, entry: &Entry) -> Option<u64> {
-        let written = append(&self.0, entry);
-        written.inspect_err(|error| report::note(&format!("not written down: {error}"))).ok()
+        told(append(&self.0, entry))
     }
+}
+
+/// Tells a person when something could not be written down.
+pub(crate) fn told(written: Result<u64, AuditError>) -> Option<u64> {
+    written.inspect_err(|error| report::note(&format!("not written down: {error}"))).ok()
 }

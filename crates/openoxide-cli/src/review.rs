@@ -29,6 +29,7 @@ use crate::{
     record::{End, Reviewed},
     report,
 };
+pub(crate) use signals::Signals;
 use watch::Watch;
 
 /// So often is looked for an answer. Each look reads one number of shared memory: 50 ms are not felt, and twenty looks in a
@@ -59,6 +60,8 @@ impl<'a> Review<'a> {
 
     /// Waits for an answer, or for the reason why there is none.
     pub(crate) fn ask(&self, request: ApprovalRequest) -> Reviewed {
+        let task = self.grants.as_ref().and_then(GrantFile::task).map(str::to_owned);
+        let request = ApprovalRequest { task, ..request };
         let end = match (Watch::open(self, &request), self.at_terminal) {
             (Ok(mut watch), here) => {
                 let end = match here {
@@ -73,7 +76,7 @@ impl<'a> Review<'a> {
             }
             (Err(error), false) => End::Lost(error),
         };
-        Reviewed { request, end }
+        Reviewed { request, end, keeps: self.grants.is_some() }
     }
 
     fn ask_here(&self, request: &ApprovalRequest) -> End {
@@ -148,7 +151,7 @@ impl<'a> Review<'a> {
     /// Returns what the policy says by now: somebody may have granted or denied it since. Where it `spends`, a grant that counts so
     /// many times is used.
     fn decision_now(&self, spends: bool) -> Result<Decision, String> {
-        let world = World::of(&self.args.policy, false)?;
+        let world = World::of_session(&self.args.policy, false, self.args.session)?;
         let (facts, context) = (facts(&self.operation, world.home.as_ref()), world.context());
         let grants = world.grants.as_ref();
         Ok(evaluate(
@@ -192,7 +195,8 @@ fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &Approv
             &"rules that were not offered are not kept: the yes counts for this once",
         );
     };
-    match grants.map(|grants| grants.add_bounded(&terms.rules, &Bound::from(&terms))) {
+    let bound = |terms| Bound::of(terms, request.task.as_deref());
+    match grants.map(|grants| grants.add_bounded(&terms.rules, &bound(&terms))) {
         Some(Ok(())) => {}
         Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
         None => report::note(

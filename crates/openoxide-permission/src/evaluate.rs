@@ -65,13 +65,15 @@ pub(crate) fn evaluate_lifted(
         parts,
         findings: facts.findings.clone(),
         always,
-        obligations: if outcomes.iter().any(is_for_a_person) {
-            vec![Obligation::Human]
-        } else {
-            Vec::new()
-        },
+        obligations: obligations(policy, &outcomes),
     };
     in_doubt(under_the_floor(decision, context.mode), context)
+}
+
+fn obligations(policy: &PolicyStack, outcomes: &[Outcome]) -> Vec<Obligation> {
+    let human = outcomes.iter().any(is_for_a_person).then_some(Obligation::Human);
+    let audit = policy.wants_audit().then_some(Obligation::Audit);
+    human.into_iter().chain(audit).collect()
 }
 
 /// Returns the effect on an operation alone. It allocates nothing.

@@ -68,7 +68,8 @@ impl PermissionGate {
             let decision = Decision { effect, reason, rule, ..decision };
             return Step::Refuse(Refusal::Denied(Box::new(decision)));
         }
-        let request = request(&question, decision);
+        let task = self.sessions.task(question.operation.session);
+        let request = request(&question, decision, task);
         self.pending.add(question, request.clone());
         Step::Ask(Box::new(request))
     }
@@ -162,6 +163,12 @@ impl PermissionGate {
         self.pending.of(session).next().is_none() && self.sessions.start(parent, session, mode)
     }
 
+    /// Says which task a session is about; none where its end cannot be told. A yes can hold until the task has ended, which it has
+    /// with the next one, and with its session. Subagents have tasks of their own.
+    pub fn set_task(&mut self, session: SessionId, task: Option<String>) {
+        self.sessions.begin_task(session, task);
+    }
+
     /// Ends a session and its subagents': their pending requests are cancelled, their grants and modes forgotten.
     pub fn end_session(&mut self, session: SessionId) -> Vec<Settled> {
         let family = self.sessions.end(session);
@@ -201,19 +208,20 @@ impl PermissionGate {
     /// allows, and keys cover all of it, unless something asks that no rule can answer: then nothing was offered to be
     /// remembered. A repetition is covered by its own rule alone, or else what was granted once could be repeated for ever.
     fn is_granted(&self, question: &Question, decision: &Decision, context: &Context<'_>) -> bool {
-        let Some(grants) = self.sessions.grants(question.operation.session) else { return false };
         if decision.obligations.contains(&Obligation::Human) {
             return false;
         }
-        let exactly = grants.covers_exactly(question.digest)
+        let grants = || self.sessions.grants(question.operation.session);
+        let exactly = grants().any(|grants| grants.covers_exactly(question.digest))
             && !decision.findings.iter().any(breaks_the_circuit);
         let lasting = !decision.always.is_empty();
-        let keyed = grants.cover_keys(&question.covers.keys);
+        let keyed = grants().any(|grants| grants.cover_keys(&question.covers.keys));
+        let cover = |access: &Access| grants().any(|grants| grants.cover(context, access));
         let covered = |part: &Part| {
             let repeats = matches!(part.access, Access::DoomLoop { .. });
             part.decision == Effect::Allow
                 || ((exactly || keyed) && !repeats)
-                || ((exactly || lasting) && grants.cover(context, &part.access))
+                || ((exactly || lasting) && cover(&part.access))
         };
         (exactly || lasting) && decision.parts.iter().all(covered)
     }
@@ -228,14 +236,14 @@ impl PermissionGate {
         let session = request.session;
         let (mode, cwd) = (self.mode(session), &question.operation.cwd);
         let context = Context { mode, cwd, roots: &self.roots, doubt: None };
-        let grants = self.sessions.grants_mut(session);
         if *scope == GrantScope::Project {
-            // What has bounds is kept elsewhere, by who has a clock; here such a yes counts once.
-            let kept = request.kept(response).filter(|terms| !terms.are_bounded());
-            let Some(terms) = kept else { return Vec::new() };
+            let Some(terms) = request.kept(response) else { return Vec::new() };
+            let grants = self.sessions.grants_under(session, &terms, request.task.as_deref());
+            let Some(grants) = grants else { return Vec::new() };
             grants.add_rules(&terms.rules, &context);
             return self.pending.of(session).map(id).collect();
         }
+        let grants = self.sessions.grants_mut(session);
         let (keys, repeated) = (shown(question, request), repeated(request));
         grants.add_keys(&keys);
         if repeated.is_empty() {

@@ -29,7 +29,7 @@ pub(crate) type Ranks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// Grows with every change of the form below.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 
 /// Where things stand: the header's fields, in bytes.
 pub(crate) mod header {

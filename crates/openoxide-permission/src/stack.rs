@@ -57,6 +57,8 @@ const BARE: u8 = 0x40;
 const HUMAN: u8 = 0x20;
 /// Marks the mode of a policy that takes `bypass_permissions` away.
 const NO_BYPASS: u32 = 0x100;
+/// Marks the mode of a policy under which an allow counts only if it is written down.
+const AUDIT: u32 = 0x200;
 /// File name (place and length), kind, combining algorithm, first rule.
 const LAYER_SIZE: usize = 20;
 
@@ -143,24 +145,43 @@ impl PolicyStack {
     /// Returns the mode that the most precedent layer sets.
     #[must_use]
     pub fn mode(&self) -> Option<PermissionMode> {
-        let code = self.index().offset(header::MODE) & !NO_BYPASS as usize;
+        let code = self.index().offset(header::MODE) & !(NO_BYPASS | AUDIT) as usize;
         PermissionMode::ALL.get(code.checked_sub(1)?).copied()
     }
 
     /// Returns the policy under which nobody can choose the mode `bypass_permissions`.
     #[must_use]
-    pub fn without_bypass(mut self) -> Self {
-        let mode = self.index().u32(header::MODE) | NO_BYPASS;
+    pub fn without_bypass(self) -> Self {
+        self.flagged(NO_BYPASS)
+    }
+
+    /// Returns the policy under which an allow counts only if it is written down ([`openoxide_protocol::Obligation::Audit`]).
+    #[must_use]
+    pub fn with_audit(self) -> Self {
+        self.flagged(AUDIT)
+    }
+
+    fn flagged(mut self, flag: u32) -> Self {
+        let mode = self.index().u32(header::MODE) | flag;
         put(&mut self.bytes, header::MODE, mode);
         seal(&mut self.bytes);
         self
     }
 
+    fn has_flag(&self, flag: u32) -> bool {
+        self.index().u32(header::MODE) & flag != 0
+    }
+
+    /// Says whether an allow counts only if it is written down.
+    #[must_use]
+    pub fn wants_audit(&self) -> bool {
+        self.has_flag(AUDIT)
+    }
+
     /// Returns the mode that counts where this one was chosen: `default` for one that may not be chosen.
     #[must_use]
     pub fn permitted(&self, mode: PermissionMode) -> PermissionMode {
-        let bars = self.index().u32(header::MODE) & NO_BYPASS != 0;
-        if bars && mode == PermissionMode::BypassPermissions {
+        if self.has_flag(NO_BYPASS) && mode == PermissionMode::BypassPermissions {
             PermissionMode::Default
         } else {
             mode

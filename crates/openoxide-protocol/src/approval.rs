@@ -70,6 +70,9 @@ pub struct ApprovalRequest {
     /// Narrower and wider rules than those of [`Decision::always`], where there are such. [`Self::choices`] has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Choice>,
+    /// The name of the task that it belongs to, where its end can be told: a yes can then hold until that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 /// How long a yes is remembered.

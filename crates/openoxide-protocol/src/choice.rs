@@ -55,13 +55,21 @@ pub struct GrantTerms {
     /// They count for commands that run in this directory or below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<AbsPath>,
+    /// They count until the task of the request has ended ([`ApprovalRequest::task`]).
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub task: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+const fn is_not(set: &bool) -> bool {
+    !*set
 }
 
 impl GrantTerms {
     /// Says whether they reach only so far.
     #[must_use]
     pub const fn are_bounded(&self) -> bool {
-        self.seconds.is_some() || self.times.is_some() || self.below.is_some()
+        self.task || self.seconds.is_some() || self.times.is_some() || self.below.is_some()
     }
 }
 
@@ -80,8 +88,14 @@ impl ApprovalRequest {
         choices
     }
 
-    /// Returns what a response keeps for the project. Nothing if it is no such yes, or names a rule that was not among the choices:
-    /// then it counts once.
+    /// Returns which of the choices these rules are, if they are one.
+    #[must_use]
+    pub fn width_of(&self, rules: &[String]) -> Option<Width> {
+        self.choices().into_iter().find(|choice| choice.rules == rules).map(|choice| choice.width)
+    }
+
+    /// Returns what a response keeps for the project. Nothing if it is no such yes, names a rule that was not among the choices, or
+    /// wants a task's end where none can be told: then it counts once.
     #[must_use]
     pub fn kept(&self, response: &ApprovalResponse) -> Option<GrantTerms> {
         let ApprovalResponse::Approved { scope: GrantScope::Project, terms } = response else {
@@ -90,7 +104,8 @@ impl ApprovalRequest {
         let mut terms = terms.clone().unwrap_or_default();
         let choices = self.choices();
         let is_offered = |rule| choices.iter().any(|choice| choice.rules.contains(rule));
-        if choices.is_empty() || !terms.rules.iter().all(is_offered) {
+        let endless = terms.task && self.task.is_none();
+        if choices.is_empty() || endless || !terms.rules.iter().all(is_offered) {
             return None;
         }
         if terms.rules.is_empty() {

@@ -101,6 +101,14 @@ impl ToolContext {
         self.session
     }
 
+    /// Says what the session is about from now on: a yes for this task ends with the next one.
+    ///
+    /// # Errors
+    /// When the session is over.
+    pub async fn set_task(&self, task: Option<String>) -> Result<(), Gone> {
+        self.gate.set_task(self.session, task).await
+    }
+
     /// Returns the context of a subagent: a session of its own, which inherits this one's mode and ends with it.
     ///
     /// # Errors

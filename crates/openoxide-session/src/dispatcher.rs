@@ -243,6 +243,18 @@ impl GateHandle {
         self.change(move |gate| gate.set_mode(session, mode)).await
     }
 
+    /// Says which task a session is about ([`PermissionGate::set_task`]).
+    ///
+    /// # Errors
+    /// When the session ended meanwhile.
+    pub async fn set_task(&self, session: SessionId, task: Option<String>) -> Result<(), Gone> {
+        let set = move |gate: &mut PermissionGate| {
+            gate.set_task(session, task);
+            Vec::new()
+        };
+        self.change(set).await.map(drop)
+    }
+
     /// Puts another policy in force ([`PermissionGate::set_policy`]); returns what ended with it.
     ///
     /// # Errors

@@ -68,7 +68,8 @@ const fn theirs(mode: PermissionMode) -> &'static str {
 }
 
 /// Asks every hook that the call concerns, all at once, and returns their answers in the order of the hooks. It takes no longer
-/// than the longest of their time-outs, and a little. It needs a runtime with its I/O and its clock.
+/// than the longest of their time-outs, and a little. Whoever drops the wait ends them, with all that they started. It needs a runtime
+/// with its I/O and its clock.
 pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
     let hooks: Vec<&Hook> = hooks.iter().filter(|hook| hook.concerns(call.tool)).collect();
     if hooks.is_empty() {

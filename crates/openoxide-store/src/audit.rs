@@ -4,6 +4,7 @@
 //! ([`verify`](Journal::verify) follows them), and nothing reaches it before it went through [`redact`](redact()). Why it is no data
 //! base, and what a crash can lose, stands in `docs/design/002-audit.md`.
 
+mod answer;
 mod entry;
 mod error;
 mod journal;
@@ -15,7 +16,8 @@ mod segments;
 mod time;
 mod verify;
 
-pub use entry::{Answer, Channel, Decided, Enforced, Entry, Head, Judged, Outcome, Record};
+pub use answer::{Answer, Channel, Kept};
+pub use entry::{Decided, Enforced, Entry, Head, Judged, Outcome, Record};
 pub use error::AuditError;
 pub use journal::Journal;
 pub use limits::Limits;

@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use entry::ELSEWHERE;
 pub use entry::{Bound, Entry};
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule, Space, parse};
 use openoxide_protocol::{AbsPath, Effect};
@@ -68,6 +69,7 @@ pub enum GrantError {
 pub struct GrantFile {
     project: AbsPath,
     state: Option<PathBuf>,
+    task: Option<String>,
 }
 
 impl GrantFile {
@@ -75,7 +77,13 @@ impl GrantFile {
     #[must_use]
     pub fn of(environment: &Environment, project: &AbsPath) -> Self {
         let state = environment.state.as_ref().map(|state| state.join("openoxide"));
-        Self { project: project.clone(), state }
+        Self { project: project.clone(), state, task: environment.task.clone() }
+    }
+
+    /// Returns the task in which its grants are looked at.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.task.as_deref()
     }
 
     /// Returns the project.
@@ -120,7 +128,8 @@ impl GrantFile {
             rules: Vec::new(),
             mode: None,
         };
-        let mut granted = Granted { layer, bounded: Vec::new(), notes: Vec::new() };
+        let mut granted =
+            Granted { layer, bounded: Vec::new(), notes: Vec::new(), elsewhere: false };
         match self.entries() {
             Ok(entries) => {
                 for entry in entries {
@@ -207,7 +216,7 @@ impl GrantFile {
         while let Some(at) = gone.pop() {
             // First that it counts no more, then that it is not there any more: a crash between the two leaves no grant.
             // Somebody else's entry could bear the name of one of ours.
-            if let Some(entry) = entries.get(at).filter(|entry| entry.ignored.is_none()) {
+            if let Some(entry) = entries.get(at).filter(|entry| entry.is_alive()) {
                 let revoked = Spent(&directory).revoke(&entry.id);
                 revoked.map_err(|error| self::at(&directory, error))?;
             }
@@ -237,11 +246,11 @@ impl GrantFile {
             (Fate::Used(used), Some(times)) if used >= times => {
                 Some("it counted as often as it was granted for")
             }
-            _ => entry
-                .bound
-                .until
-                .filter(|until| *until <= Moment::now())
-                .map(|_| "its time is over"),
+            _ if entry.bound.until.is_some_and(|until| until <= Moment::now()) => {
+                Some("its time is over")
+            }
+            _ if entry.bound.task.is_some() && entry.bound.task != self.task => Some(ELSEWHERE),
+            _ => None,
         }
     }
 
@@ -335,12 +344,19 @@ pub(crate) struct Granted {
     pub(crate) bounded: Vec<Entry>,
     /// What a person should know of the others.
     pub(crate) notes: Vec<String>,
+    /// One counts in another task than this.
+    pub(crate) elsewhere: bool,
 }
 
 impl Granted {
     fn add(&mut self, name: &str, entry: Entry, rule: Option<Rule>) {
         let Some(rule) = rule.filter(|_| entry.ignored.is_none()) else {
             let why = entry.ignored.unwrap_or("it is no rule about commands");
+            if why == ELSEWHERE {
+                // That it does not count here is as it was granted.
+                self.elsewhere = true;
+                return;
+            }
             let Entry { line, rule, .. } = entry;
             self.notes.push(format!("{name}:{line}: `{rule}` grants nothing: {why}"));
             return;

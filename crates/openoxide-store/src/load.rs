@@ -42,6 +42,8 @@ pub struct Loaded {
     pub untrusted: Vec<Untrusted>,
     /// What an administrator takes from everybody.
     pub managed: Managed,
+    /// Where it is said that an allow counts only if it is written down; nothing when the policy came from the cache.
+    pub audit: Vec<String>,
     /// The grants that count only so far, and the policy for where they do not count.
     pub bounded: Option<Bounded>,
     /// Whether what was read stands in the files alone: no hook, whose script can change, and no grant that can end.
@@ -150,7 +152,10 @@ struct Reading {
     notes: Vec<String>,
     untrusted: Vec<Untrusted>,
     managed: Managed,
+    audit: Vec<String>,
     bounded: Vec<Entry>,
+    /// A grant counts in another task than this one.
+    elsewhere: bool,
     doubt: Option<String>,
     closed: Option<String>,
 }
@@ -164,7 +169,7 @@ fn read(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded
     let at =
         reading.layers.iter().take_while(|(_, layer)| layer.kind == LayerKind::Managed).count();
     reading.layers.splice(at..at, more.iter().cloned().map(|layer| (None, layer)));
-    let lasting = reading.hooks.is_empty() && reading.bounded.is_empty();
+    let lasting = reading.hooks.is_empty() && reading.bounded.is_empty() && !reading.elsewhere;
     reading.ask_for_trust(&Trust::of(environment));
     Loaded { lasting, ..reading.finish() }
 }
@@ -186,6 +191,7 @@ impl Reading {
             let granted = GrantFile::of(environment, &source.base).layer(home);
             self.notes.extend(granted.notes);
             self.bounded.extend(granted.bounded);
+            self.elsewhere |= granted.elsewhere;
             self.layers.push((None, granted.layer));
             return;
         }
@@ -232,6 +238,7 @@ impl Reading {
         if source.kind == LayerKind::Managed {
             self.managed = file.managed;
         }
+        self.audit.extend(file.audit.map(|line| format!("{name}:{line}")));
         let project = (!source.may_loosen).then(|| source.base.clone());
         self.hooks.extend(file.hooks.into_iter().map(|hook| (project.clone(), hook)));
         self.layers.push((project, file.layer));
@@ -277,12 +284,14 @@ impl Reading {
         });
         let Ok(policy) = policy else { return nothing() };
         let bars = |policy: PolicyStack| {
-            if self.managed.disable_bypass_permissions { policy.without_bypass() } else { policy }
+            let no_bypass = self.managed.disable_bypass_permissions;
+            let policy = if no_bypass { policy.without_bypass() } else { policy };
+            if self.audit.is_empty() { policy } else { policy.with_audit() }
         };
         let bounded = bounded(self.bounded, &layers)
             .map(|bounded| Bounded { without: bars(bounded.without), ..bounded });
         let policy = bars(policy);
-        let Self { broken, notes, untrusted, managed, doubt, closed, .. } = self;
+        let Self { broken, notes, untrusted, managed, audit, doubt, closed, .. } = self;
         Loaded {
             policy,
             layers,
@@ -293,6 +302,7 @@ impl Reading {
             notes,
             untrusted,
             managed,
+            audit,
             bounded,
             lasting: false,
         }

@@ -28,6 +28,8 @@ pub struct Environment {
     pub cache: Option<PathBuf>,
     /// `XDG_STATE_HOME`, or `~/.local/state`.
     pub state: Option<PathBuf>,
+    /// The task that is worked on, if its end can be told: grants for it count.
+    pub task: Option<String>,
 }
 
 impl Environment {
@@ -43,6 +45,7 @@ impl Environment {
             config: absolute("XDG_CONFIG_HOME").or_else(|| below(".config")),
             cache: absolute("XDG_CACHE_HOME").or_else(|| below(".cache")),
             state: absolute("XDG_STATE_HOME").or_else(|| below(".local/state")),
+            task: None,
             home: home.and_then(|home| AbsPath::new(home.to_str()?).ok()),
         }
     }

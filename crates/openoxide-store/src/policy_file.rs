@@ -1,5 +1,6 @@
 //! The native policy file: TOML to rules, with every error at once.
 
+mod audit;
 mod hooks;
 
 use std::ops::Range;
@@ -16,6 +17,8 @@ use toml::{
 mod cases;
 
 pub use cases::{Case, read_cases};
+
+const KEYS: &[&str] = &["mode", "permissions", "audit", "hooks", "test"];
 
 const MANAGED: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
@@ -42,6 +45,8 @@ pub struct PolicyFile {
     pub hooks: Vec<Hook>,
     /// What only the managed file can say.
     pub managed: Managed,
+    /// Where it says that an allow counts only if it is written down (`[audit] required = true`): the line, from 1.
+    pub audit: Option<u32>,
     /// Everything that is wrong with it, in the order of the text.
     pub problems: Vec<Problem>,
     /// What else a person should know: rules that were left out because they would only allow.
@@ -84,8 +89,8 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
     };
     let mut hooks = reader.hooks;
     hooks.iter_mut().for_each(|hook| hook.may_allow &= !broken);
-    let (managed, problems) = (settings.managed, reader.problems);
-    PolicyFile { layer, hooks, managed, problems, notes: Vec::new() }
+    let (managed, audit, problems) = (settings.managed, settings.audit, reader.problems);
+    PolicyFile { layer, hooks, managed, audit, problems, notes: Vec::new() }
 }
 
 #[derive(Default)]
@@ -93,6 +98,7 @@ struct Settings {
     combining: Combining,
     mode: Option<PermissionMode>,
     managed: Managed,
+    audit: Option<u32>,
 }
 
 struct Reader<'a> {
@@ -136,13 +142,14 @@ impl Reader<'_> {
                     let message = "only the managed file can say what is `managed`";
                     self.problem(message, key.span(), None, true);
                 }
+                "audit" => settings.audit = self.audit(value),
                 "hooks" => self.hooks(value),
                 "test" => {
                     let (_, problems) = cases::of(self.text, value);
                     self.problems.extend(problems);
                 }
                 other => {
-                    self.unknown_key(other, key.span(), &["mode", "permissions", "hooks", "test"]);
+                    self.unknown_key(other, key.span(), KEYS);
                 }
             }
         }

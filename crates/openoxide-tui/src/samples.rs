@@ -97,6 +97,7 @@ fn request(
         group: None,
         explicit_yes_required: false,
         alternatives: Vec::new(),
+        task: None,
     }
 }
 

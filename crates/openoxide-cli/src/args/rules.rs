@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::Effect;
+use openoxide_store::audit::Moment;
 
-use super::{PolicyArgs, effect};
+use super::{PolicyArgs, effect, since};
 use crate::formats::Program;
 
 #[derive(Clone, Debug, Subcommand)]
@@ -99,6 +100,12 @@ pub(crate) struct DiffArgs {
     /// Commands, one a line, or calls as `check --batch` takes them: each that is decided otherwise is shown.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
+    /// Show what the audit has recorded and what is decided otherwise.
+    #[arg(long)]
+    pub(crate) history: bool,
+    /// With `--history`: only what is younger: `12h`, `7d`, `2w`, `2026-11-22`.
+    #[arg(long, value_name = "DURATION|DATE", value_parser = since, requires = "history")]
+    pub(crate) since: Option<Moment>,
     /// The directory in which the calls are made.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

@@ -23,11 +23,15 @@ const DIGITS: usize = 8;
 
 /// Says yes to one request.
 pub(crate) fn approve(args: &ApproveArgs, global: Global) -> Result<Exit, String> {
+    if args.bounds.task.as_ref().is_some_and(|task| !task.is_empty()) {
+        report::failure(&"the task is that of the request: write `--task` alone");
+        return Ok(Exit::Usage);
+    }
     let terms = grants::terms(args.rule.clone(), &args.bounds)?;
     let terms = (terms != GrantTerms::default()).then_some(terms);
     if terms.is_some() && args.scope != GrantScope::Project {
         report::failure(
-            &"`--rule`, `--for`, `--times` and `--below` say what `--scope project` keeps",
+            &"`--rule`, `--for`, `--times`, `--below` and `--task` say what `--scope project` keeps",
         );
         return Ok(Exit::Usage);
     }
@@ -75,6 +79,9 @@ fn may_be_approved(
         }
         (_, GrantScope::Project) if request.decision.always.is_empty() => {
             Err("there is no rule that could be kept for it: leave `--scope` out".to_owned())
+        }
+        (_, GrantScope::Project) if args.bounds.task.is_some() && request.task.is_none() => {
+            Err("the end of its task cannot be told: leave `--task` out".to_owned())
         }
         (_, GrantScope::Project) if request.kept(response).is_none() => {
             let rules = request.choices().into_iter().flat_map(|choice| choice.rules);
@@ -159,16 +166,18 @@ impl Said<'_> {
         };
         let grants = GrantFile::of(&Environment::read(), project);
         let terms = waiting.request.kept(&self.response).ok_or("it was not offered")?;
-        let added = grants.add_bounded(&terms.rules, &Bound::from(&terms));
+        let bound = Bound::of(&terms, waiting.request.task.as_deref());
+        let added = grants.add_bounded(&terms.rules, &bound);
         added.map_err(|error| error.to_string())
     }
 
     fn counts(&self, waiting: &Waiting, by: String, others: usize) -> Exit {
-        let choice = self.response.review_decision();
-        let answer = Answer { channel: Channel::Command, choice, by: Some(by) };
+        let (request, channel) = (&waiting.request, Channel::Command);
+        let mut answer = Answer::new(request, &self.response, channel, Some(by));
+        answer.kept = answer.kept.filter(|_| waiting.project.is_some());
         Audit::open().answered(&waiting.request, self.verb, answer);
         let terms = waiting.request.kept(&self.response).unwrap_or_default();
-        let reach = grants::reach(&Bound::from(&terms));
+        let reach = grants::reach(&Bound::of(&terms, waiting.request.task.as_deref()));
         for rule in &terms.rules {
             let rule = visible(rule, Lines::One);
             report::say(&format!("openoxide: kept for the project: {rule}{reach}"));

@@ -1,14 +1,12 @@
 //! `audit`: what was decided, by whom and why, and what came of it.
 
 mod log;
+mod replay;
 mod row;
 mod stats;
 mod verify;
 
-use openoxide_store::{
-    Environment,
-    audit::{AuditError, Journal},
-};
+use openoxide_store::{Environment, audit::Journal};
 
 use crate::{
     args::{AuditVerb, Global},
@@ -22,17 +20,16 @@ const NOTHING: &str = "nothing has been written down yet; `openoxide run` and `o
 /// Looks into the journal.
 pub(crate) fn audit(verb: &AuditVerb, global: Global) -> Result<Exit, String> {
     let journal = Journal::of(&Environment::read());
-    let seen = journal.and_then(|journal| look(verb, &journal, global));
+    let seen = match verb {
+        AuditVerb::Log(args) => journal.and_then(|journal| log::log(args, &journal, global)),
+        AuditVerb::Verify { json } => journal.and_then(|journal| verify::verify(*json, &journal)),
+        AuditVerb::Stats { json, days } => {
+            journal.and_then(|journal| stats::stats(*json, *days, &journal))
+        }
+        AuditVerb::Replay(args) => return replay::replay(args, global),
+    };
     Ok(seen.unwrap_or_else(|error| {
         report::failure(&error);
         Exit::Failure
     }))
-}
-
-fn look(verb: &AuditVerb, journal: &Journal, global: Global) -> Result<Exit, AuditError> {
-    match verb {
-        AuditVerb::Log(args) => log::log(args, journal, global),
-        AuditVerb::Verify { json } => verify::verify(*json, journal),
-        AuditVerb::Stats { json, days } => stats::stats(*json, *days, journal),
-    }
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
 
 use openoxide_adapters::tool;
 use openoxide_permission::evaluate;
-use openoxide_protocol::{AbsPath, Decision, Effect, Facts, SCHEMA};
+use openoxide_protocol::{AbsPath, Decision, Effect, Facts, Obligation, SCHEMA};
 use openoxide_session::{facts, facts_of, facts_of_question};
 use openoxide_tui::{Lines, visible};
 use serde::{Deserialize, Serialize};
@@ -123,9 +123,18 @@ pub(crate) fn in_words(decision: &Decision, script: &str, global: Global) -> Str
     if !decision.always.is_empty() {
         lines.push(format!("  always would add: {}", line(&decision.always.join(", "))));
     }
+    lines.extend(audited(decision, &[]));
     let colored = color::wanted(global.color, &std::io::stdout());
     lines.push(report::findings(script, &decision.findings, colored));
     lines.join("\n")
+}
+
+/// Says that an allow counts only if it is written down, and where that is said, if it is.
+pub(crate) fn audited(decision: &Decision, said: &[String]) -> Option<String> {
+    let places = visible(&said.join(", "), Lines::One);
+    let places = if said.is_empty() { String::new() } else { format!(" ({places})") };
+    let wanted = decision.obligations.contains(&Obligation::Audit);
+    wanted.then(|| format!("  what cannot be written down is asked about{places}"))
 }
 
 /// Returns where a rule stands.

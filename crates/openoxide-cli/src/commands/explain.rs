@@ -51,6 +51,10 @@ fn in_words(decision: &Decision, args: &CallArgs, world: &World, global: Global)
     if !decision.always.is_empty() {
         lines.push(format!("\nalways would add: {}", line(&decision.always.join(", "))));
     }
+    lines.extend(
+        check::audited(decision, &world.loaded.audit)
+            .map(|line| format!("\n{}", line.trim_start())),
+    );
     let script = args.script.as_deref().unwrap_or_default();
     let colored = color::wanted(global.color, &std::io::stdout());
     let findings = report::findings(script, &decision.findings, colored);

@@ -10,11 +10,15 @@ use crate::{
     args::{BoundArgs, GrantArgs, GrantsVerb},
     exit::Exit,
     policy, report,
+    task::of_job,
 };
+
+/// No name of a task is longer.
+const LONGEST_TASK: usize = 500;
 
 /// Lists, revokes or clears up the grants of this project.
 pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
-    let environment = Environment::read();
+    let environment = Environment { task: of_job(None), ..Environment::read() };
     let cwd = policy::directory(None)?;
     let grants = GrantFile::of(&environment, &project_root(&cwd, environment.home.as_ref()));
     let entries = grants.entries().map_err(|error| error.to_string())?;
@@ -27,7 +31,7 @@ pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
             removed(&grants, means, "no grant is called so; `openoxide grants list` shows them")
         }
         GrantsVerb::Prune => {
-            removed(&grants, |_, entry| entry.ignored.is_some(), "every entry grants what it says")
+            removed(&grants, |_, entry| !entry.is_alive(), "every entry grants what it says")
         }
     }
 }
@@ -45,7 +49,8 @@ fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, Stri
             args.rule
         ));
     }
-    let bound = Bound::from(&terms(Vec::new(), &args.bounds)?);
+    let task = task(&args.bounds)?;
+    let bound = Bound::of(&terms(Vec::new(), &args.bounds)?, task.as_deref());
     let added = grants.add_bounded(std::slice::from_ref(&args.rule), &bound);
     added.map_err(|error| error.to_string())?;
     let (rule, reach) = (visible(&args.rule, Lines::One), reach(&bound));
@@ -53,12 +58,32 @@ fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, Stri
     Ok(Exit::Success)
 }
 
+/// Returns the task that a grant is for: the one that is named, or the job that this very call is part of.
+fn task(bounds: &BoundArgs) -> Result<Option<String>, String> {
+    match bounds.task.as_deref() {
+        None => Ok(None),
+        Some("") => job().map(Some),
+        Some(named) if named.len() > LONGEST_TASK || named.chars().any(char::is_control) => {
+            Err("`--task`: this is no task as `audit log --json` has them".to_owned())
+        }
+        Some(named) => Ok(Some(named.to_owned())),
+    }
+}
+
+fn job() -> Result<String, String> {
+    of_job(None).ok_or_else(|| {
+        "the end of a task cannot be told here: this call is no part of a script's or an agent's job; \
+         `--task=NAME` names one, as `audit log --json` has it"
+            .to_owned()
+    })
+}
+
 /// Returns rules with the bounds that were named.
 pub(crate) fn terms(rules: Vec<String>, bounds: &BoundArgs) -> Result<GrantTerms, String> {
     let below = bounds.below.as_deref().map(|below| policy::directory(Some(below))).transpose()?;
     // No unit is shorter than a second.
     let seconds = bounds.time.map(|time| time / 1_000);
-    Ok(GrantTerms { rules, seconds, times: bounds.times, below })
+    Ok(GrantTerms { rules, seconds, times: bounds.times, below, task: bounds.task.is_some() })
 }
 
 /// Returns how far a grant reaches, in words.
@@ -70,7 +95,9 @@ pub(crate) fn reach(bound: &Bound) -> String {
     });
     let below = bound.below.as_ref();
     let below = below.map(|path| format!(", below {}", visible(path.as_str(), Lines::One)));
-    [until, times, below].into_iter().flatten().collect()
+    let task = bound.task.as_ref();
+    let task = task.map(|task| format!(", in the task {}", visible(task, Lines::One)));
+    [until, times, below, task].into_iter().flatten().collect()
 }
 
 fn list(entries: &[Entry], json: bool) -> Exit {
@@ -84,7 +111,7 @@ fn list(entries: &[Entry], json: bool) -> Exit {
 }
 
 fn in_json(entry: &Entry) -> String {
-    let Bound { until, below, times } = &entry.bound;
+    let Bound { until, below, times, task } = &entry.bound;
     json!({
         "schema": SCHEMA,
         "rule": entry.rule,
@@ -93,6 +120,7 @@ fn in_json(entry: &Entry) -> String {
         "until": until.map(|until| until.to_string()),
         "below": below,
         "times": times,
+        "task": task,
     })
     .to_string()
 }

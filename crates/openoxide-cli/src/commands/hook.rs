@@ -41,10 +41,10 @@ pub(crate) fn claude() -> Exit {
     let environment = Environment::read();
     let answer = read().map_or_else(
         |error| {
-            record::hook(&environment, record::undecided(&error));
+            drop(record::hook(&environment, record::undecided(&error)));
             Some(claude_code::undecided(&error))
         },
-        |call| decide(&call, &environment),
+        |call| decide(&call, &Environment { task: call.task(), ..environment.clone() }),
     );
     let mut output = std::io::stdout().lock();
     let written = answer.is_none_or(|line| {
@@ -68,7 +68,7 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
     let loaded = load(&sources(environment, &project), environment);
     let action = tool::action(&call.tool, &call.input);
     if let Some(closed) = &loaded.closed {
-        record::hook(environment, record::call(call, &action, record::closed(closed)));
+        drop(record::hook(environment, record::call(call, &action, record::closed(closed))));
         return Some(claude_code::closed(call.event, closed));
     }
     // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
@@ -89,16 +89,28 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
         mode,
         facts: &facts,
     };
-    let answers = hooks::ask(&loaded.hooks, &asked);
+    let Some(answers) = hooks::ask(&loaded.hooks, &asked) else { interrupted() };
     let roots = roots(project.clone());
     let doubt = loaded.doubt.as_deref();
     let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
     let grants = GrantFile::of(environment, &project);
     let policy = bounded::policy(&loaded, &context, &facts, Some(&grants), true);
     let decision = after_hooks(policy, &context, &facts, &answers);
-    let decided = Decided { hooks: answers, ..Decided::new(&decision, mode) };
-    record::hook(environment, record::call(call, &action, decided));
+    let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, mode) };
+    let written = record::hook(environment, record::call(call, &action, decided));
+    // What has to be written down, and is not, is decided again as if the policy were in doubt.
+    let unheld = record::unheld(&decision, &written);
+    let decision = unheld.map_or(decision, |why| {
+        after_hooks(policy, &Context { doubt: Some(&why), ..context }, &facts, &answers)
+    });
     claude_code::answer(call.event, &decision)
+}
+
+/// The client that ends its hook does not want an answer any more; whatever it makes of the end, the call must not go on.
+fn interrupted() -> ! {
+    crate::report::say("OpenOxide was interrupted, so the call is blocked");
+    #[expect(clippy::exit, reason = "there is nothing to answer")]
+    std::process::exit(BLOCKED)
 }
 
 /// The client names its project; the working directory wanders.

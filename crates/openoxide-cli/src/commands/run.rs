@@ -1,41 +1,40 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
+mod way;
+
 use std::{
     io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use openoxide_adapters::quote;
-use openoxide_permission::{PermissionGate, Permit, Question, Refusal};
-use openoxide_protocol::{Action, ApprovalRequest, Effect, HookAnswer, Operation};
-use openoxide_session::{
-    Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title, without_steering,
-};
-use openoxide_store::{Environment, audit::Decided};
+use openoxide_permission::{Permit, Refusal};
+use openoxide_protocol::{Action, ApprovalRequest, Effect, Operation};
+use openoxide_session::{Asked, digest, without_steering};
+use openoxide_store::Environment;
 use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
 use serde_json::json;
-use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
 
 use crate::{
     args::{Global, RunArgs},
-    bounded, color,
+    color,
     commands::{call, check, trust},
     exit::Exit,
-    hooks,
     policy::World,
     record::{self, Audit, End, Reviewed},
     report,
     review::Review,
 };
+use way::{Passed, Way};
 
 /// Judges a command, asks about it if need be, and runs it.
 pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
-    let mut world = World::of(&args.policy, false)?;
+    let load = || World::of_session(&args.policy, false, args.session);
+    let mut world = load()?;
     if trust::offer_all(&world.loaded, &Environment::read(), global) {
-        world = World::of(&args.policy, false)?;
+        world = load()?;
     }
     if world.sound(global).is_err() && world.loaded.closed.is_none() {
         report::note(&"until the policy is put right, nothing is allowed without a question");
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     };
     let audit = Audit::open();
     if let Some(closed) = &world.loaded.closed {
-        audit.decided(&task.operation(&world), record::closed(closed), None);
+        audit.note(&task.operation(&world), record::closed(closed), None);
         report::say(&format!("openoxide: {closed}; nothing was run"));
         return Ok(Exit::Refused);
     }
@@ -58,14 +57,16 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     }
     let mut operation = task.operation(&world);
     operation.session = args.session.unwrap_or(operation.session);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-    let mode = world.mode;
     let review = Review::of(args, global, operation.clone(), world.grants.clone());
-    let (asked, reviewed, hooks) =
-        runtime.block_on(through_the_gate(world, operation.clone(), review));
-    let decided = Decided { hooks, ..record::asked(&asked, reviewed.as_ref(), mode) };
-    let number = audit.decided(&operation, decided, reviewed.as_ref());
+    let Some(way) = Way::open(world, operation.clone(), review) else {
+        audit.note(
+            &operation,
+            record::undecided("it was interrupted while hooks were asked"),
+            None,
+        );
+        return Ok(interrupted());
+    };
+    let Passed { asked, reviewed, number } = way.pass(&audit)?;
     if let Some(exit) = reviewed.as_ref().and_then(|reviewed| unanswered(reviewed, args)) {
         return Ok(exit);
     }
@@ -165,64 +166,6 @@ fn passed_on(status: ExitStatus) -> Exit {
     Exit::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::RunFailed.code()))
 }
 
-async fn through_the_gate(
-    world: World,
-    operation: Operation,
-    review: Option<Review<'_>>,
-) -> (Asked, Option<Reviewed>, Vec<HookAnswer>) {
-    let facts = facts(&operation, world.home.as_ref());
-    let hooks = hooks::ask_about(&world, &operation, &facts).await;
-    let question = Question {
-        facts,
-        digest: digest(&operation),
-        id: new_approval_id(),
-        presentation: present(&operation),
-        title: title(&operation),
-        group: None,
-        explicit_yes_required: false,
-        hooks: hooks.clone(),
-        covers: Default::default(),
-        operation,
-    };
-    let grants = world.grants.as_ref();
-    let policy = bounded::policy(&world.loaded, &world.context(), &question.facts, grants, true);
-    let gate = PermissionGate::new(Arc::new(policy.clone()), world.mode, world.roots)
-        .in_doubt(world.loaded.doubt);
-    let (dispatcher, handle, requests) = Dispatcher::new(gate);
-    let (decided, ended) = oneshot::channel::<()>();
-    let answers = answer_all(handle.clone(), requests, ended, review);
-    let check = async move {
-        let asked = handle.check(question).await;
-        drop(decided);
-        asked
-    };
-    let (_, reviewed, asked) = tokio::join!(dispatcher.run(), answers, check);
-    (asked.unwrap_or(Asked::Refused(Refusal::Cancelled)), reviewed, hooks)
-}
-
-/// Has the question answered. Where nobody can be asked it is dropped, which says so. Returns what was asked and answered; what
-/// is `decided` without a question ends the wait for one.
-async fn answer_all(
-    handle: GateHandle,
-    mut requests: UnboundedReceiver<ApprovalRequest>,
-    decided: oneshot::Receiver<()>,
-    review: Option<Review<'_>>,
-) -> Option<Reviewed> {
-    let Some(review) = review else {
-        drop(requests);
-        return None;
-    };
-    // One question at most: what runs is one command.
-    let request = tokio::select! {
-        biased;
-        request = requests.recv() => request?,
-        _ = decided => return None,
-    };
-    let reviewed = review.ask(request);
-    drop(handle.answer(reviewed.request.id, reviewed.response()).await);
-    Some(reviewed)
-}
-
 pub(crate) fn options(global: Global) -> AskOptions {
     let colored = color::wanted(global.color, &std::io::stderr());
     AskOptions {
@@ -253,7 +196,7 @@ fn unanswered(reviewed: &Reviewed, args: &RunArgs) -> Option<Exit> {
         End::Said { .. } => return None,
         End::Denied(decision) => return Some(refused(&Refusal::Denied(decision.clone()))),
         End::Expired => ("nobody answered in time", Exit::Expired),
-        End::Interrupted => ("interrupted", Exit::Interrupted),
+        End::Interrupted => return Some(interrupted()),
         End::Lost(why) => {
             report::failure(why);
             return Some(unanswerable(&reviewed.request, args));
@@ -261,6 +204,11 @@ fn unanswered(reviewed: &Reviewed, args: &RunArgs) -> Option<Exit> {
     };
     report::say(&format!("openoxide: {why}; nothing was run"));
     Some(exit)
+}
+
+fn interrupted() -> Exit {
+    report::say("openoxide: interrupted; nothing was run");
+    Exit::Interrupted
 }
 
 /// Returns the words of this very call, its policy, mode and directory included.

@@ -44,6 +44,11 @@ fn policy() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
+            "audit": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": { "required": { "type": "boolean", "description": "What cannot be written down is asked about. Once one file says so, no other takes it away." } },
+            },
             "hooks": hooks(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
             "test": tests(),

@@ -135,6 +135,7 @@ fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
         group: None,
         explicit_yes_required: true,
         alternatives: Vec::new(),
+        task: None,
     }
 }
 

@@ -257,3 +257,57 @@ fn the_example_of_the_document_does_what_it_says() {
     }
     assert!(answer(&world, "make test").1.contains("tests may run"));
 }
+
+/// Says whether a process is gone, or has ended and only waits to be buried.
+fn is_gone(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(10), "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// Writes down who it and its child are, and never ends.
+const ENDLESS: &str = "sleep 600 & echo $$ $! >> pids; wait";
+
+/// Returns the processes of a hook, once it runs.
+fn running(world: &World) -> Vec<String> {
+    let read = || fs::read_to_string(world.project().join("pids")).unwrap_or_default();
+    soon("the hook did not start", || read().ends_with('\n'));
+    read().split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn ctrl_c_ends_hooks_and_all_that_they_started_and_nothing_runs() {
+    let world = world(ENDLESS);
+    let mut terminal = Terminal::run(&world, &["run", "-c", "touch a"]);
+    let pids = running(&world);
+    assert_eq!(pids.len(), 2);
+    terminal.press("\x03");
+    let (code, text) = terminal.end();
+    assert_eq!((code, text.contains("interrupted; nothing was run")), (130, true), "{text}");
+    assert!(!world.project().join("a").exists());
+    soon("a hook goes on", || pids.iter().all(|pid| is_gone(pid)));
+}
+
+#[test]
+fn an_agents_hook_that_is_ended_ends_its_hooks_and_blocks_the_call() {
+    let world = world(ENDLESS);
+    let mut command = world.command(&["hook", "claude"]);
+    command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, &payload(&world, "PreToolUse", "touch a")).unwrap();
+    drop(stdin);
+    let pids = running(&world);
+    let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(ended.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""), "{}", stderr(&output));
+    soon("a hook goes on", || pids.iter().all(|pid| is_gone(pid)));
+}

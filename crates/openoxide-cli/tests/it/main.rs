@@ -28,8 +28,14 @@ mod prompt;
 #[cfg(test)]
 mod repetition;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod required;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod task;
 #[cfg(test)]
 mod tools;

@@ -218,13 +218,16 @@ fn who_waits_too_long_or_is_told_to_end_runs_nothing() {
     let world = World::new();
     let output = world.run(&["run", "--wait=1", "-c", "touch a"], b"");
     assert_eq!(code(&output), 5, "{}", stderr(&output));
-    for signal in ["TERM", "INT"] {
-        let asker = ask(&world, &["-c", "touch a"]);
-        let request = asked(&world, "touch a");
+    // Who waited for hooks before listens anew.
+    let hooked = World::new().policy("[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"true\"\n");
+    for (world, signal) in [(&world, "TERM"), (&world, "INT"), (&hooked, "TERM"), (&hooked, "INT")]
+    {
+        let asker = ask(world, &["-c", "touch a"]);
+        let request = asked(world, "touch a");
         let sent = Command::new("kill").args(["-s", signal, &asker.id().to_string()]).status();
         assert!(sent.unwrap().success());
         assert_eq!(code(&end(asker)), 130);
-        let (status, why) = answer(&world, &["approve", id(&request)]);
+        let (status, why) = answer(world, &["approve", id(&request)]);
         assert_eq!(status, 1);
         assert!(why.contains("was taken back"), "{why}");
     }

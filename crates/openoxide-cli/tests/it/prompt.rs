@@ -160,7 +160,11 @@ fn at_a_terminal_what_a_rule_decides_waits_for_nobody() {
 #[test]
 fn what_the_person_said_is_written_down() {
     let world = World::new();
-    for (key, choice) in [("y", "approved"), ("n", "abort"), ("a", "approved_for_session")] {
+    for (key, choice) in [
+        ("y", r#"approved","scope":"once"#),
+        ("n", "abort"),
+        ("a", r#"approved_for_session","scope":"session"#),
+    ] {
         let mut terminal = Terminal::run(&world, &["run", "-c", "touch notes.txt"]);
         terminal.wait_for("[y]");
         terminal.press(key);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use openoxide_protocol::{PermissionMode, SessionId};
+use openoxide_protocol::{GrantTerms, PermissionMode, SessionId};
 
 use crate::{grant::Grants, mode::inherited};
 
@@ -13,6 +13,14 @@ struct Session {
     chosen: Option<PermissionMode>,
     parent: Option<SessionId>,
     subagents: Vec<SessionId>,
+    grants: Grants,
+    task: Option<Task>,
+}
+
+/// What a session is about just now, and what was granted for it.
+#[derive(Debug)]
+struct Task {
+    name: String,
     grants: Grants,
 }
 
@@ -86,8 +94,45 @@ impl Sessions {
         family
     }
 
-    pub(super) fn grants(&self, session: SessionId) -> Option<&Grants> {
-        self.known.get(&session).map(|session| &session.grants)
+    /// Begins another task: what was granted for the one before is forgotten.
+    pub(super) fn begin_task(&mut self, session: SessionId, name: Option<String>) {
+        if name.is_none() && !self.known.contains_key(&session) {
+            return;
+        }
+        let of = self.known.entry(session).or_default();
+        if of.task.as_ref().map(|task| &task.name) != name.as_ref() {
+            of.task = name.map(|name| Task { name, grants: Grants::default() });
+        }
+    }
+
+    pub(super) fn task(&self, session: SessionId) -> Option<String> {
+        self.known.get(&session)?.task.as_ref().map(|task| task.name.clone())
+    }
+
+    /// Returns what was granted for the session, and for its task.
+    pub(super) fn grants(&self, session: SessionId) -> impl Iterator<Item = &Grants> {
+        let known = self.known.get(&session);
+        let task = known.and_then(|session| session.task.as_ref()).map(|task| &task.grants);
+        known.map(|session| &session.grants).into_iter().chain(task)
+    }
+
+    /// Returns where a yes with these terms to a request of this task is remembered. Nowhere if the task is over, or if the terms need
+    /// a clock: these are kept elsewhere, and here such a yes counts once.
+    pub(super) fn grants_under(
+        &mut self,
+        session: SessionId,
+        terms: &GrantTerms,
+        task: Option<&str>,
+    ) -> Option<&mut Grants> {
+        if terms.seconds.is_some() || terms.times.is_some() || terms.below.is_some() {
+            return None;
+        }
+        let of = self.known.entry(session).or_default();
+        match &mut of.task {
+            _ if !terms.task => Some(&mut of.grants),
+            Some(now) if Some(now.name.as_str()) == task => Some(&mut now.grants),
+            _ => None,
+        }
     }
 
     pub(super) fn grants_mut(&mut self, session: SessionId) -> &mut Grants {

@@ -38,7 +38,11 @@ pub(super) fn explicitly(decision: Decision, mode: PermissionMode) -> Decision {
 }
 
 /// Returns the request that a reviewer is shown: with what a lasting yes would cover.
-pub(super) fn request(question: &Question, mut decision: Decision) -> ApprovalRequest {
+pub(super) fn request(
+    question: &Question,
+    mut decision: Decision,
+    task: Option<String>,
+) -> ApprovalRequest {
     let mut presentation = question.presentation.clone();
     presentation.metadata.remove(COVERS); // Only what the gate remembers may stand here.
     if covers_more(question, &decision) {
@@ -61,6 +65,7 @@ pub(super) fn request(question: &Question, mut decision: Decision) -> ApprovalRe
         digest: question.digest,
         group: question.group.clone(),
         alternatives,
+        task,
     }
 }
 

@@ -2,7 +2,7 @@ use openoxide_permission::{
     Anchors, Combining, GroupAnswer, Layer, LayerKind, PermissionGate, PolicyStack, default_layer,
     parse,
 };
-use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Effect, GrantScope};
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Effect, GrantScope, GrantTerms};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
@@ -196,4 +196,24 @@ async fn a_tools_question_is_put_to_the_hooks_first() {
     let ctx = ctx.with_hooks(denies, project, PermissionMode::Default);
     let refused = ctx.permit(&Send::default(), &args).await.unwrap_err();
     assert!(refused.to_string().contains("not today"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_yes_for_a_task_ends_with_the_next_one() {
+    let (ctx, mut requests) = start(&[]);
+    ctx.set_task(Some("fix the build".to_owned())).await.unwrap();
+    let asking = ctx.clone();
+    let waiting = tokio::spawn(async move { asking.ask("bash", &["make x"], json!({})).await });
+    let request = requests.recv().await.unwrap();
+    assert_eq!(request.task.as_deref(), Some("fix the build"));
+    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
+    drop(ctx.gate.answer(request.id, yes).await.unwrap());
+    assert!(waiting.await.unwrap().is_ok());
+    drop(requests);
+    assert!(ctx.ask("bash", &["make x"], json!({})).await.is_ok());
+    let below = ctx.subagent("explore", None).await.unwrap();
+    assert!(below.ask("bash", &["make x"], json!({})).await.is_err(), "it has a task of its own");
+    ctx.set_task(Some("write the docs".to_owned())).await.unwrap();
+    assert!(ctx.ask("bash", &["make x"], json!({})).await.is_err());
 }

@@ -88,16 +88,38 @@ pub(super) async fn run(mut start: Start, payload: &[u8]) -> End {
         Ok(child) => child,
         Err(error) => return End::Failed(error),
     };
-    // The group is ended before its leader was waited for: until then nobody else can have its number.
-    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let group = Group::of(&child);
     match timeout_at(deadline, hear(&mut child, payload)).await {
-        Ok(end) => end.unwrap_or_else(End::Failed),
+        Ok(end) => {
+            group.release();
+            end.unwrap_or_else(End::Failed)
+        }
         Err(_) => {
-            // That it ended meanwhile is fine, too.
-            let _ended = group.map(|group| kill_process_group(group, Signal::KILL));
+            drop(group);
             drop(timeout(AFTERWARDS, child.wait()).await);
             End::TimedOut(start.limit)
         }
+    }
+}
+
+/// A hook and all that it started: ended when it is dropped, which it is when nobody waits for the hook any more.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
+    }
+
+    /// Leaves what a hook left behind that has ended by itself.
+    fn release(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    /// The leader was not waited for, so nobody else can have its number. That it ended meanwhile is fine, too.
+    fn drop(&mut self) {
+        let _ended = self.0.map(|group| kill_process_group(group, Signal::KILL));
     }
 }
 

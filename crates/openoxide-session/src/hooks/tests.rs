@@ -260,3 +260,32 @@ async fn only_hooks_that_the_call_concerns_are_asked() {
     let tight = Hook { may_allow: false, ..hook(&decision("allow")) };
     assert_eq!(place.ask(&[tight]).await[0].said, HookSaid::Pass);
 }
+
+/// Says whether a process is gone, or has ended and only waits to be buried.
+fn is_gone(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
+#[tokio::test]
+async fn who_no_longer_waits_ends_the_hooks_with_all_that_they_started() {
+    let place = Place::new();
+    let pids = || fs::read_to_string(place.path("pids")).unwrap_or_default();
+    let hooks = [hook("sleep 600 & echo $$ $! > pids; wait")];
+    let step = || tokio::time::sleep(Duration::from_millis(20));
+    let runs = async {
+        while !pids().ends_with('\n') {
+            step().await;
+        }
+    };
+    tokio::select! {
+        answers = place.ask(&hooks) => panic!("it ended: {answers:?}"),
+        () = runs => {}
+    }
+    let start = std::time::Instant::now();
+    while !pids().split_whitespace().all(is_gone) {
+        assert!(start.elapsed() < Duration::from_secs(10), "a hook goes on");
+        step().await;
+    }
+    assert_eq!(pids().split_whitespace().count(), 2);
+}

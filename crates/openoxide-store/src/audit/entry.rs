@@ -3,12 +3,11 @@
 //! These shapes stand here and not in the protocol because they are those of a file, which this module alone writes and
 //! reads. What they are made of (effects, modes, rules, choices) are the protocol's nouns.
 
-use openoxide_protocol::{
-    Access, Decision, Effect, HookAnswer, PermissionMode, ReviewDecision, RuleRef,
-};
+use openoxide_protocol::{Access, Decision, Effect, HookAnswer, PermissionMode, RuleRef};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    answer::Answer,
     error::AuditError,
     redact::clean,
     seal::{Frame, Link},
@@ -58,6 +57,9 @@ pub struct Decided {
     /// The call, as the agent calls it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
+    /// The task that it belongs to, where its end can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The tool, in the agent's spelling.
     pub tool: String,
     /// What was wanted, in one line.
@@ -112,28 +114,6 @@ pub struct Judged {
     /// The rule that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
-}
-
-/// What a person said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// Where the person was asked.
-    pub channel: Channel,
-    /// The choice.
-    pub choice: ReviewDecision,
-    /// The command and the terminal that answered, where it was another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-}
-
-/// Where a person was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    /// The inline prompt.
-    Terminal,
-    /// `openoxide approve` or `deny`.
-    Command,
 }
 
 /// What the system was told to hold.

@@ -5,10 +5,13 @@ use openoxide_protocol::{AbsPath, GrantTerms};
 use sha2::Sha256;
 use toml_edit::{Item, Table, value};
 
-use crate::audit::Moment;
+use crate::audit::{DAY, Moment};
 
 /// Comes first in what is authenticated: other uses of the key, and other forms of an entry, are told apart by it.
 const PURPOSE: &str = "openoxide grant 2";
+
+/// Why a grant for a task does not count in another.
+pub(super) const ELSEWHERE: &str = "it is for another task, or its task is over";
 
 /// How far a grant reaches, beside its rule. The default is without bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,25 +22,31 @@ pub struct Bound {
     pub below: Option<AbsPath>,
     /// It counts for so many decisions.
     pub times: Option<u32>,
+    /// It counts in this task.
+    pub task: Option<String>,
 }
 
 impl Bound {
-    /// Says whether there is any bound.
+    /// Returns how far these terms reach, for a request of this task. Their time begins now. Nobody sees every task end, so what
+    /// holds for one ends within a day.
     #[must_use]
-    pub const fn is_some(&self) -> bool {
-        self.until.is_some() || self.below.is_some() || self.times.is_some()
-    }
-}
-
-impl From<&GrantTerms> for Bound {
-    /// Their time begins now.
-    fn from(terms: &GrantTerms) -> Self {
+    pub fn of(terms: &GrantTerms, task: Option<&str>) -> Self {
         let ahead = |seconds: u64| Moment::now().0.saturating_add(seconds.saturating_mul(1_000));
+        let day = terms.task.then_some(DAY / 1_000);
+        let seconds = terms.seconds.into_iter().chain(day).min();
         Self {
-            until: terms.seconds.map(|seconds| Moment(ahead(seconds))),
+            until: seconds.map(|seconds| Moment(ahead(seconds))),
             below: terms.below.clone(),
             times: terms.times,
+            // A task without a name is that of nobody.
+            task: terms.task.then(|| task.unwrap_or_default().to_owned()),
         }
+    }
+
+    /// Says whether there is any bound.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        self.count() > 0
     }
 }
 
@@ -57,6 +66,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Says whether it grants something, here or in the task that it is for.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.ignored.is_none_or(|why| why == ELSEWHERE)
+    }
+
     /// Reads what a table says, and what it has for a proof. A bound that cannot be read is no bound that was granted: then the
     /// proof does not fit.
     pub(super) fn read(table: &Table, line: u32) -> (Self, String) {
@@ -67,11 +82,13 @@ impl Entry {
             until: text("until").and_then(Moment::parse),
             below: text("below").and_then(|path| AbsPath::new(path).ok()),
             times: times.and_then(|times| u32::try_from(times).ok()),
+            task: text("task").map(str::to_owned),
         };
-        let known = ["id", "rule", "until", "below", "times", "mac"];
+        let known = ["id", "rule", "until", "below", "times", "task", "mac"];
         let strange = table.iter().any(|(name, _)| !known.contains(&name));
-        let read = ["until", "below", "times"].into_iter().filter(|name| table.contains_key(name));
-        let lost = read.count() != bound.count() || strange;
+        let bounds = ["until", "below", "times", "task"].into_iter();
+        let lost =
+            bounds.filter(|name| table.contains_key(name)).count() != bound.count() || strange;
         let ignored = lost.then_some("it says something that is not understood");
         (Self { id: field("id"), rule: field("rule"), bound, line, ignored }, field("mac"))
     }
@@ -88,6 +105,9 @@ impl Entry {
         }
         if let Some(times) = self.bound.times {
             table.insert("times", value(i64::from(times)));
+        }
+        if let Some(task) = &self.bound.task {
+            table.insert("task", value(task));
         }
         table.insert("id", value(&self.id));
         let mac = self.mac(key, project).map(|mac| mac.finalize().into_bytes());
@@ -106,11 +126,13 @@ impl Entry {
 
     fn mac(&self, key: &[u8], project: &AbsPath) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
-        let Bound { until, below, times } = &self.bound;
+        let Bound { until, below, times, task } = &self.bound;
         let until = until.map(|until| until.to_string()).unwrap_or_default();
         let times = times.map(|times| times.to_string()).unwrap_or_default();
         let below = below.as_ref().map_or("", AbsPath::as_str);
-        for part in [PURPOSE, project.as_str(), &self.id, &self.rule, &until, below, &times] {
+        let parts = [PURPOSE, project.as_str(), &self.id, &self.rule, &until, below, &times];
+        // Entries without a task are proved as they were before there were tasks.
+        for part in parts.into_iter().chain(task.as_deref()) {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part.as_bytes());
         }
@@ -120,7 +142,8 @@ impl Entry {
 
 impl Bound {
     fn count(&self) -> usize {
-        let bounds = [self.until.is_some(), self.below.is_some(), self.times.is_some()];
+        let Self { until, below, times, task } = self;
+        let bounds = [until.is_some(), below.is_some(), times.is_some(), task.is_some()];
         bounds.into_iter().filter(|there| *there).count()
     }
 }

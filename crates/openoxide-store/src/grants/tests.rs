@@ -1,5 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
+use openoxide_protocol::GrantTerms;
+
 use super::*;
 
 struct Disk {
@@ -168,10 +170,37 @@ fn a_grant_ends_with_its_time() {
 }
 
 #[test]
+fn a_grant_for_a_task_counts_in_that_task_alone_and_for_a_day_at_most() {
+    let disk = Disk::new();
+    let terms = GrantTerms { task: true, ..GrantTerms::default() };
+    let bound = Bound::of(&terms, Some("s/1"));
+    let day = Moment::now().0 + 24 * 60 * 60 * 1_000;
+    assert!(bound.until.is_some_and(|until| until.0 <= day && until.0 > day - 60_000));
+    assert_eq!(Bound::of(&GrantTerms { seconds: Some(1), ..terms }, Some("s/1")).task, bound.task);
+    disk.grants("p").add_bounded(&rules(&["Bash(make *)"]), &bound).unwrap();
+    let in_task = |task: Option<&str>| {
+        let environment = Environment { task: task.map(str::to_owned), ..disk.environment() };
+        GrantFile::of(&environment, disk.grants("p").project())
+    };
+    assert_eq!(granted(&in_task(Some("s/1"))), ["Bash(make *)"]);
+    for other in [None, Some("s/2"), Some("")] {
+        assert_eq!(granted(&in_task(other)), [""; 0], "{other:?}");
+        assert!(in_task(other).layer(None).elsewhere, "so nothing is kept of the policy");
+    }
+    let text = fs::read_to_string(in_task(None).path()).unwrap();
+    assert_eq!(in_task(None).remove(|_, _| true).unwrap(), 1);
+    fs::write(in_task(None).path(), &text).unwrap();
+    assert_eq!(granted(&in_task(Some("s/1"))), [""; 0], "it was taken back from elsewhere");
+    fs::write(in_task(None).path(), text.replace("s/1", "s/2")).unwrap();
+    assert_eq!(granted(&in_task(Some("s/2"))), [""; 0], "the task is proved, too");
+}
+
+#[test]
 fn bounds_are_proved_like_the_rule() {
     let disk = Disk::new();
     let grants = disk.grants("p");
-    let bound = Bound { times: Some(2), until: Some(Moment(4_000_000_000_000)), below: None };
+    let bound =
+        Bound { times: Some(2), until: Some(Moment(4_000_000_000_000)), ..Bound::default() };
     grants.add_bounded(&rules(&["Bash(make *)"]), &bound).unwrap();
     let text = fs::read_to_string(grants.path()).unwrap();
     let without = |name: &str| -> String {

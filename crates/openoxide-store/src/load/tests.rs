@@ -321,3 +321,21 @@ fn a_grant_that_was_taken_back_leaves_the_cache_before_its_file_changes() {
     fs::write(spent.join(&grants.entries().unwrap()[0].id), "revoked").unwrap();
     assert_eq!(rules(), granted - 1);
 }
+
+#[test]
+fn that_the_audit_is_required_is_kept_and_any_file_can_say_it() {
+    let disk = Disk::new();
+    let text = "[audit]\nrequired = true\n";
+    let project = Source { may_loosen: false, ..found(disk.write("p.toml", text)) };
+    let off = found(disk.write("u.toml", &format!("[audit]\nrequired = false\n{GOOD}")));
+    let now = |sources: &[Source]| load(sources, &disk.environment);
+    settle();
+    for from_the_cache in [false, true] {
+        let loaded = now(&[off.clone(), project.clone(), off.clone()]);
+        assert_eq!(loaded.layers.is_empty(), from_the_cache);
+        assert!(loaded.policy.wants_audit());
+        assert_eq!(loaded.policy.mode(), None);
+    }
+    assert_eq!(load_fresh(&[project], &disk.environment, &[]).audit.len(), 1);
+    assert!(!now(&[off]).policy.wants_audit());
+}

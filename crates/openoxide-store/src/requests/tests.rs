@@ -52,6 +52,7 @@ fn request(number: u32, session: u8, script: &str) -> ApprovalRequest {
         group: None,
         explicit_yes_required: script.contains('!'),
         alternatives: Vec::new(),
+        task: None,
     }
 }
 

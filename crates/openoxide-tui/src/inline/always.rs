@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use crossterm::event::KeyCode;
 use openoxide_protocol::{
-    ApprovalRequest, ApprovalResponse, Choice, GrantScope, GrantTerms, Recalled, Width,
+    AbsPath, Access, ApprovalRequest, ApprovalResponse, Choice, GrantScope, GrantTerms, PathAccess,
+    Recalled, Width,
 };
 
 use super::{options::Keys, render::Page};
@@ -46,6 +47,10 @@ pub(crate) struct Always {
     marked: Width,
     /// Somebody marked one: then only a key that says for how long is a yes.
     touched: bool,
+    /// The directory that a yes can be bound to.
+    below: Option<AbsPath>,
+    /// Whether a yes can hold until the task ends.
+    task: bool,
 }
 
 /// What a key of the second step led to.
@@ -62,7 +67,13 @@ pub(crate) enum Taken {
 impl Always {
     /// Returns the second step of a request. What was offered is marked.
     pub(crate) fn of(request: &ApprovalRequest) -> Self {
-        Self { choices: request.choices(), marked: Width::AsOffered, touched: false }
+        Self {
+            choices: request.choices(),
+            marked: Width::AsOffered,
+            touched: false,
+            below: below(request),
+            task: request.task.is_some(),
+        }
     }
 
     /// Takes one key. Enter is none of those that answer.
@@ -79,10 +90,23 @@ impl Always {
             (self.marked, self.touched) = (choice.width, true);
             return Taken::Marked;
         }
-        match terms(c) {
+        match self.terms(c) {
             Some(terms) => Taken::Answer(self.yes(terms)),
             None if c == 'p' && !self.touched => Taken::Answer(self.yes(GrantTerms::default())),
             None => Taken::Unknown,
+        }
+    }
+
+    /// Returns how far a yes reaches, by its letter.
+    fn terms(&self, c: char) -> Option<GrantTerms> {
+        let terms = GrantTerms::default();
+        match (c, &self.below) {
+            ('f', _) => Some(terms),
+            ('t', _) => Some(GrantTerms { seconds: Some(HALF_AN_HOUR), ..terms }),
+            ('5', _) => Some(GrantTerms { times: Some(FEW), ..terms }),
+            ('b', Some(below)) => Some(GrantTerms { below: Some(below.clone()), ..terms }),
+            ('k', _) if self.task => Some(GrantTerms { task: true, ..terms }),
+            _ => None,
         }
     }
 
@@ -151,20 +175,23 @@ impl Always {
         let several = narrower.or(wider).map(|_| ("2", "as offered"));
         let last = if self.touched { None } else { Some(("p", "2, for good")) };
         let bounds = [("f", "for good"), ("t", "for 30 minutes"), ("5", "five times")];
+        let below = self.below.as_ref().map(|_| ("b", "below this directory"));
+        let task = self.task.then_some(("k", "for this task"));
         let marks = [narrower, several, wider].into_iter().flatten();
-        marks.chain(bounds).chain(last).chain([("Esc", "back")]).collect()
+        marks.chain(bounds).chain(below).chain(task).chain(last).chain([("Esc", "back")]).collect()
     }
 }
 
-/// Returns how far a yes reaches, by its letter.
-fn terms(c: char) -> Option<GrantTerms> {
-    let terms = GrantTerms::default();
-    match c {
-        'f' => Some(terms),
-        't' => Some(GrantTerms { seconds: Some(HALF_AN_HOUR), ..terms }),
-        '5' => Some(GrantTerms { times: Some(FEW), ..terms }),
+/// Returns the working directory, if the request touches files and all of them lie below it: elsewhere such a bound would answer nothing.
+fn below(request: &ApprovalRequest) -> Option<AbsPath> {
+    let mut paths = request.decision.parts.iter().filter_map(|part| match &part.access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => Some(path),
         _ => None,
-    }
+    });
+    let lies = |path: &AbsPath| path.below(&request.cwd).is_some();
+    let all = |path: &PathAccess| path.spellings().all(lies);
+    let some = paths.next().is_some_and(all);
+    (some && paths.all(all)).then(|| request.cwd.clone())
 }
 
 const fn number(width: Width) -> char {

@@ -111,7 +111,9 @@ fn describe_yes(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'static, s
     let which = if terms.rules.is_empty() { "" } else { ", what was chosen" };
     let time = terms.seconds.map(|seconds| format!(", for {} minutes", seconds / 60));
     let times = terms.times.map(|times| format!(", {times} times"));
-    let bounds: String = [time, times].into_iter().flatten().collect();
+    let below = terms.below.as_ref().map(|_| ", below this directory".to_owned());
+    let task = terms.task.then(|| ", for this task".to_owned());
+    let bounds: String = [time, times, below, task].into_iter().flatten().collect();
     Cow::Owned(format!("{text}{which}{bounds}"))
 }
 

@@ -1,10 +1,12 @@
 //! One record of the audit, for a person.
 
-use openoxide_protocol::{Effect, HookAnswer, HookSaid, ReviewDecision, RuleRef};
+use openoxide_protocol::{
+    Effect, GrantScope, HookAnswer, HookSaid, ReviewDecision, RuleRef, Width,
+};
 use openoxide_store::audit::{Decided, Entry, Outcome, Record};
 use openoxide_tui::{Lines, visible};
 
-use crate::{color::paint, commands::check};
+use crate::{color::paint, commands::check, replay};
 
 /// How many letters of a title are shown.
 const TITLE: usize = 100;
@@ -20,6 +22,7 @@ pub(super) fn row(record: &Record, colored: bool) -> String {
     let answer = paint(colored, code, &format!("{answer:<ANSWER$}"));
     let (what, grounds) = (rest.0.trim_end(), paint(colored, "2", &rest.1));
     let hooks: String = hooks(&record.entry)
+        .chain(kept(&record.entry))
         .map(|hook| format!("{:29}{}\n", "", paint(colored, "2", &hook)))
         .collect();
     match rest.1.is_empty() {
@@ -38,6 +41,35 @@ fn hooks(entry: &Entry) -> impl Iterator<Item = String> {
             visible(&format!("{}: {}{why}", hook.text, said.as_str()), Lines::One)
         },
     )
+}
+
+/// Returns for how long a yes counts, if that is more than once.
+fn kept(entry: &Entry) -> Option<String> {
+    let Entry::Decision(decided) = entry else { return None };
+    let answer = decided.answer.as_ref()?;
+    let line = |text: &str| visible(text, Lines::One);
+    let Some(kept) = &answer.kept else {
+        let session = answer.scope == Some(GrantScope::Session);
+        return session.then(|| "kept for the session: exactly this".to_owned());
+    };
+    let width = match kept.width {
+        Some(Width::Narrower) => " (narrower)",
+        Some(Width::AsOffered) => " (as offered)",
+        Some(Width::Wider) => " (wider)",
+        None => "",
+    };
+    let bounds = [
+        kept.seconds.map(|seconds| format!(", for {seconds} s")),
+        kept.times.map(|times| format!(", {}", times_of(times))),
+        kept.below.as_deref().map(|below| format!(", below {}", line(below))),
+        kept.task.as_deref().map(|task| format!(", in the task {}", line(task))),
+    ];
+    let bounds: String = bounds.into_iter().flatten().collect();
+    Some(format!("kept for the project: {}{width}{bounds}", line(&kept.rules.join(", "))))
+}
+
+fn times_of(times: u32) -> String {
+    replay::times(u64::from(times))
 }
 
 /// Returns the answer, its colour, what it was about, and its grounds.

@@ -123,7 +123,10 @@ fn written(
         Program::LlmDo => llm_do::write(layer),
     };
     say(file, &export, json);
-    if export.is_looser() && !partial {
+    if let Some(line) = file.read.audit {
+        report::note(&format!("{}:{line}: that the audit is required cannot be said", file.shown));
+    }
+    if (export.is_looser() || file.read.audit.is_some()) && !partial {
         let what = "what holds back here would be lost there; nothing is printed (see --partial)";
         report::failure(&what);
         return Ok(Exit::Failure);

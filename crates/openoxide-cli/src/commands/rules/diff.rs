@@ -4,6 +4,7 @@ use std::path::Path;
 
 use openoxide_permission::{Layer, LayerKind, Rule};
 use openoxide_protocol::{Decision, Effect, SCHEMA};
+use openoxide_store::{Environment, project_root};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
 
@@ -12,7 +13,8 @@ use crate::{
     args::{DiffArgs, Global, PolicyArgs},
     commands::check,
     exit::Exit,
-    policy::World,
+    policy::{World, roots},
+    replay::{self, Recorded},
     report,
 };
 
@@ -25,12 +27,16 @@ pub(super) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, String> {
         }
     }
     let mut found = Vec::new();
+    found.extend(setting("audit", required(&old), required(&new)));
     if let (Some(old), Some(new)) = (layer(&old), layer(&new)) {
         found.extend(settings(old, new));
         found.extend(rules(old, new));
     }
     if let Some(file) = &args.commands {
         found.extend(decisions(&files::text(file)?, &old, &new)?);
+    }
+    if args.history {
+        found.extend(history(args, &old, &new)?);
     }
     let line = |found: &Found| if args.json { found.json.to_string() } else { found.words.clone() };
     let text: String = found.iter().map(|found| line(found) + "\n").collect();
@@ -64,12 +70,18 @@ fn settings(old: &Layer, new: &Layer) -> Vec<Found> {
         ("mode", mode(old), mode(new)),
         ("combining", old.combining.as_str(), new.combining.as_str()),
     ];
-    let changed = pairs.into_iter().filter(|(_, old, new)| old != new);
-    let found = |(what, old, new): (&str, &str, &str)| Found {
+    pairs.into_iter().filter_map(|(what, old, new)| setting(what, old, new)).collect()
+}
+
+fn setting(what: &str, old: &str, new: &str) -> Option<Found> {
+    (old != new).then(|| Found {
         words: format!("~ {what}: {old} -> {new}"),
         json: json!({ "schema": SCHEMA, "kind": what, "old": old, "new": new }),
-    };
-    changed.map(found).collect()
+    })
+}
+
+fn required(world: &World) -> &'static str {
+    if world.loaded.policy.wants_audit() { "required" } else { "not required" }
 }
 
 /// Rules are the same when they match the same and ask for the same, however they are written.
@@ -135,6 +147,38 @@ fn decisions(text: &str, old: &World, new: &World) -> Result<Vec<Found>, String>
         }
     }
     Ok(found)
+}
+
+/// Returns what the recorded past would be answered otherwise.
+fn history(args: &DiffArgs, old: &World, new: &World) -> Result<Vec<Found>, String> {
+    let past = replay::read(&Environment::read(), args.since).map_err(|error| error.to_string())?;
+    if past.lost > 0 {
+        let lost = replay::times(past.lost);
+        report::note(&format!("what was redacted or cut was not compared: {lost}"));
+    }
+    if past.by_hooks > 0 {
+        let hooks = replay::times(past.by_hooks);
+        report::note(&format!("what a hook had its say in was not compared: {hooks}"));
+    }
+    Ok(past.calls.iter().filter_map(|call| otherwise(call, old, new)).collect())
+}
+
+fn otherwise(call: &Recorded, old: &World, new: &World) -> Option<Found> {
+    let home = old.home.as_ref();
+    let (facts, roots) = (call.what.facts(home), roots(project_root(&call.what.cwd, home)));
+    let judge = |world| call.what.decide(world, &roots, &facts);
+    let (before, after) = (judge(old), judge(new));
+    (before.effect != after.effect).then(|| {
+        let mut found = decided(&call.what.title, &before, &after);
+        found.words = format!("{}  ({})", found.words, replay::times(call.times));
+        if let Some(fields) = found.json.as_object_mut() {
+            fields.insert("kind".to_owned(), json!("history"));
+            fields.insert("tool".to_owned(), json!(call.what.tool));
+            fields.insert("times".to_owned(), json!(call.times));
+            fields.insert("was".to_owned(), json!(call.was));
+        }
+        found
+    })
 }
 
 /// A line is a call as `check --batch` takes it, or a command.

@@ -59,6 +59,49 @@ fn a_bounded_yes_counts_once_where_there_is_no_clock() {
     assert_eq!(passing(GrantTerms { seconds: Some(60), ..GrantTerms::default() }), [false; 3]);
 }
 
+/// Says whether a call passes in each of these tasks, one after the other, after a yes for the first of them.
+fn in_tasks(tasks: &[Option<&str>]) -> Vec<bool> {
+    let mut gate = gate(&[]);
+    let set = |gate: &mut PermissionGate, task: Option<&str>| {
+        gate.set_task(session(1), task.map(str::to_owned));
+    };
+    set(&mut gate, tasks[0]);
+    let request = asked(gate.check(npm(1, "npm run build")));
+    assert_eq!(request.task.as_deref(), tasks[0]);
+    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
+    assert!(gate.answer(id(1), &yes).unwrap()[0].outcome.is_ok());
+    let mut number = 1;
+    let mut passes = |task: &Option<&str>| {
+        set(&mut gate, *task);
+        number += 1;
+        proceeds(&gate.check(npm(number, "npm run build x")))
+    };
+    tasks.iter().map(&mut passes).collect()
+}
+
+#[test]
+fn a_yes_for_a_task_ends_with_it_and_counts_once_where_no_task_is_known() {
+    assert_eq!(in_tasks(&[Some("a"), Some("a"), Some("b"), Some("a")]), [true, true, false, false]);
+    assert_eq!(in_tasks(&[Some("a"), None]), [true, false]);
+    assert_eq!(in_tasks(&[None, Some("a")]), [false, false]);
+}
+
+#[test]
+fn an_answer_to_a_question_of_an_earlier_task_is_not_kept_for_the_next() {
+    let mut gate = gate(&[]);
+    gate.set_task(session(1), Some("a".to_owned()));
+    asked(gate.check(npm(1, "npm run build")));
+    gate.set_task(session(1), Some("b".to_owned()));
+    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
+    assert!(gate.answer(id(1), &yes).unwrap()[0].outcome.is_ok());
+    asked(gate.check(npm(2, "npm run build")));
+    gate.end_session(session(1));
+    gate.set_task(session(1), Some("a".to_owned()));
+    asked(gate.check(npm(3, "npm run build")));
+}
+
 #[test]
 fn where_only_an_explicit_yes_counts_there_is_nothing_to_choose() {
     let question = Question { explicit_yes_required: true, ..npm(1, "npm run build") };

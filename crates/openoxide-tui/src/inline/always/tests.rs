@@ -27,7 +27,7 @@ fn shown(always: &Always, recalled: &[Recalled], width: u16) -> String {
 
 fn yes(rules: &[&str], seconds: Option<u64>, times: Option<u32>) -> Taken {
     let rules = rules.iter().map(ToString::to_string).collect();
-    let terms = Some(GrantTerms { rules, seconds, times, below: None });
+    let terms = Some(GrantTerms { rules, seconds, times, ..Default::default() });
     Taken::Answer(ApprovalResponse::Approved { scope: GrantScope::Project, terms })
 }
 
@@ -91,6 +91,49 @@ fn a_number_marks_and_a_letter_answers() {
         assert_eq!(press(keys), Taken::Unknown, "{keys}");
     }
     assert_eq!(Always::of(&request()).key(KeyCode::Enter), Taken::Unknown);
+}
+
+/// Returns a request whose command changes these files.
+fn touching(paths: &[&str]) -> ApprovalRequest {
+    let mut request = request();
+    for path in paths {
+        let path = PathAccess::new(AbsPath::new(path).unwrap());
+        let access = Access::Edit(path);
+        request.decision.parts.push(openoxide_protocol::Part {
+            access,
+            decision: openoxide_protocol::Effect::Allow,
+            rule: None,
+            reason: String::new(),
+            lost: Vec::new(),
+        });
+    }
+    request
+}
+
+#[test]
+fn a_yes_for_this_directory_is_offered_where_all_files_lie_below_it() {
+    let press = |request: &ApprovalRequest| Always::of(request).key(KeyCode::Char('b'));
+    let here = ["/work/project/a", "/work/project/src/b"];
+    let below = Some(AbsPath::new("/work/project").unwrap());
+    let terms = Some(GrantTerms { below, ..GrantTerms::default() });
+    let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
+    assert_eq!(press(&touching(&here)), Taken::Answer(yes.clone()));
+    assert_eq!(Always::of(&touching(&here)).words("b"), Some(yes));
+    assert!(shown(&Always::of(&touching(&here)), &[], 80).contains("[b] below this directory"));
+    for other in [&[][..], &["/work/other/a"], &["/work/project/a", "/work/projects/b"]] {
+        assert_eq!(press(&touching(other)), Taken::Unknown, "{other:?}");
+        assert!(!shown(&Always::of(&touching(other)), &[], 80).contains("[b]"));
+    }
+}
+
+#[test]
+fn a_yes_for_the_task_is_offered_where_its_end_can_be_told() {
+    assert_eq!(press("k"), Taken::Unknown);
+    let request = ApprovalRequest { task: Some("job-1".to_owned()), ..request() };
+    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
+    assert_eq!(Always::of(&request).key(KeyCode::Char('k')), Taken::Answer(yes));
+    assert!(shown(&Always::of(&request), &[], 80).contains("[k] for this task"));
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! What the audit has recorded, to be decided again: for `audit replay` and `rules diff --history`.
+//!
+//! A command is read again from its text, another call is rebuilt from its accesses. Records are redacted and cut: what lost something is
+//! counted, never guessed. Files are looked at as they are now, hooks are not asked again, and what a session remembered is gone.
+
+use std::collections::HashMap;
+
+use openoxide_adapters::tool;
+use openoxide_permission::evaluate;
+use openoxide_protocol::{
+    AbsPath, Action, Decision, Effect, Facts, HookSaid, PermissionMode, RuleRef,
+};
+use openoxide_session::{Place, facts_of, facts_of_question};
+use openoxide_store::{
+    Environment,
+    audit::{AuditError, Decided, Entry, Journal, Moment, REDACTED, Record, lines},
+};
+use serde_json::json;
+
+use crate::policy::World;
+
+/// Stands in a text that was cut.
+const CUT: &str = "[… ";
+/// Stands between a path and where it leads.
+const LEADS: &str = " -> ";
+
+/// The calls of the past.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// Those that can be decided again, in the order in which they were first recorded.
+    pub(crate) calls: Vec<Recorded>,
+    /// How many lost something to the redaction, or were cut.
+    pub(crate) lost: u64,
+    /// How many were decided by a hook.
+    pub(crate) by_hooks: u64,
+}
+
+/// One call, with how often it was recorded so.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) what: What,
+    /// What was decided.
+    pub(crate) was: Effect,
+    pub(crate) times: u64,
+    /// The number of its last record.
+    pub(crate) last: u64,
+    /// The rule that decided then.
+    pub(crate) rule: Option<RuleRef>,
+}
+
+/// What is needed to decide a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct What {
+    pub(crate) cwd: AbsPath,
+    pub(crate) mode: PermissionMode,
+    pub(crate) tool: String,
+    pub(crate) title: String,
+    /// The accesses of what is no command: kind, and what is touched.
+    accesses: Vec<(String, String)>,
+}
+
+/// Reads what was recorded since a moment.
+///
+/// # Errors
+/// When the journal cannot be read. Where there is none, there is no past.
+pub(crate) fn read(environment: &Environment, since: Option<Moment>) -> Result<Past, AuditError> {
+    let (mut past, mut known) = (Past::default(), HashMap::new());
+    for segment in Journal::of(environment)?.segments_after(0)? {
+        let bytes = segment.bytes()?;
+        for record in lines(&bytes).0.filter_map(Record::read) {
+            if since.is_none_or(|since| record.time >= since) {
+                past.add(record, &mut known);
+            }
+        }
+    }
+    Ok(past)
+}
+
+impl Past {
+    fn add(&mut self, record: Record, known: &mut HashMap<(What, Effect), usize>) {
+        let Entry::Decision(decided) = record.entry else { return };
+        let Some(was) = decided.decision.filter(|_| is_call(&decided)) else { return };
+        if decided.hooks.iter().any(|answer| answer.said != HookSaid::Pass) {
+            self.by_hooks += 1;
+            return;
+        }
+        let Some(what) = what(&decided) else {
+            self.lost += 1;
+            return;
+        };
+        let at = *known.entry((what.clone(), was)).or_insert(self.calls.len());
+        match self.calls.get_mut(at) {
+            Some(call) => {
+                (call.times, call.last, call.rule) = (call.times + 1, record.seq, decided.rule);
+            }
+            None => {
+                let (last, rule) = (record.seq, decided.rule);
+                self.calls.push(Recorded { what, was, times: 1, last, rule });
+            }
+        }
+    }
+}
+
+/// Who answered from elsewhere writes the same question down once more; what was no call has no tool.
+fn is_call(decided: &Decided) -> bool {
+    !decided.tool.is_empty() && !["approve", "deny"].contains(&&*decided.via)
+}
+
+/// Returns what is needed to decide a call again; nothing if some of it is lost.
+fn what(decided: &Decided) -> Option<What> {
+    let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
+    let (tool, title) = (decided.tool.clone(), decided.title.clone());
+    let whole = |text: &str| !text.contains(REDACTED) && !text.contains(CUT);
+    let mut what = What { cwd, mode, tool, title, accesses: Vec::new() };
+    if what.script().is_none() {
+        what.accesses = accesses(decided)?;
+    }
+    let texts = [&decided.cwd, &what.title].into_iter();
+    let all = texts.chain(what.accesses.iter().map(|(_, text)| text)).all(|text| whole(text));
+    all.then_some(what)
+}
+
+fn accesses(decided: &Decided) -> Option<Vec<(String, String)>> {
+    let path = |text: &str| match text.split_once(LEADS) {
+        Some((_, led)) if led.contains(LEADS) => None, // Which of them was a name?
+        Some((path, _)) => Some(path.to_owned()),
+        None => Some(text.to_owned()),
+    };
+    let one = |kind: &str, text: &str| match kind {
+        "read" | "edit" | "external_directory" => Some((kind.to_owned(), path(text)?)),
+        "webfetch" | "task" | "tool" | "doom_loop" => Some((kind.to_owned(), text.to_owned())),
+        _ => None,
+    };
+    let all: Option<Vec<_>> =
+        decided.accesses.iter().map(|judged| one(&judged.access, &judged.what)).collect();
+    all.filter(|all| !all.is_empty() && decided.left_out == 0)
+}
+
+impl What {
+    /// Returns the script, if the tool runs one.
+    fn script(&self) -> Option<Action> {
+        let action = tool::action(&self.tool, &json!({ "command": self.title }));
+        matches!(action, Action::Command { .. }).then_some(action)
+    }
+
+    /// Returns what the call means now.
+    pub(crate) fn facts(&self, home: Option<&AbsPath>) -> Facts {
+        let place = Place { cwd: &self.cwd, home };
+        if let Some(action) = self.script() {
+            return facts_of(&action, &self.tool, place);
+        }
+        let mut all = Facts::default();
+        for (kind, text) in &self.accesses {
+            let facts = match kind.as_str() {
+                "tool" => facts_of(&Action::CallTool, text, place),
+                kind => facts_of_question(kind, std::slice::from_ref(text), place),
+            };
+            all.accesses.extend(facts.accesses);
+            all.findings.extend(facts.findings);
+        }
+        all
+    }
+
+    /// Returns what a policy says of it, in the mode of then, unless that was the usual one and the policy sets another.
+    pub(crate) fn decide(&self, world: &World, roots: &[AbsPath], facts: &Facts) -> Decision {
+        let usual = self.mode == PermissionMode::default();
+        let mode = if usual { world.mode } else { world.loaded.policy.permitted(self.mode) };
+        let context = openoxide_permission::Context { mode, ..world.context_in(&self.cwd, roots) };
+        evaluate(world.policy(&context, facts), &context, facts)
+    }
+}
+
+/// Returns how often, in words.
+pub(crate) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}

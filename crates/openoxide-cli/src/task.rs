@@ -1,0 +1,55 @@
+//! The task that a person's own call belongs to: the shell's job that it is part of, such as a script or an agent.
+//!
+//! A job is a process group. It has ended when its leader has, and the kernel's number and start time of that, with the name of this
+//! boot, are no other's. A call that leads its own job is a task by itself: there is nothing to hold beyond it.
+
+use std::fs;
+
+use openoxide_protocol::SessionId;
+
+/// Returns the name of the job that this process is part of, in this session; nothing where its end cannot be told.
+pub(crate) fn of_job(session: Option<SessionId>) -> Option<String> {
+    let own = stat("self")?;
+    let leader = stat(&own.group.to_string()).filter(|leader| leader.pid != own.pid)?;
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let boot = boot.split('-').next()?;
+    let session = session.map(|session| format!("{session}/")).unwrap_or_default();
+    Some(format!("{session}job-{}-{}-{boot}", leader.pid, leader.started))
+}
+
+/// What the system says of a process.
+struct Stat {
+    pid: u32,
+    group: u32,
+    started: u64,
+}
+
+fn stat(process: &str) -> Option<Stat> {
+    read(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+/// Reads a line of `/proc/PID/stat` (proc(5)). The name stands in parentheses and may hold any byte: what follows the last one counts.
+fn read(line: &str) -> Option<Stat> {
+    let pid = line.split(' ').next()?.parse().ok()?;
+    let (_, rest) = line.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let group = fields.nth(2)?.parse().ok()?;
+    let started = fields.nth(16)?.trim_end().parse().ok()?;
+    Some(Stat { pid, group, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// proc(5): pid comm state ppid pgrp session … starttime is the 22nd.
+    #[test]
+    fn a_process_is_read_whatever_its_name_is() {
+        let rest = (6..=30).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+        for name in ["bash", "a b", "x) R 9 9 (", ""] {
+            let found = read(&format!("77 ({name}) S 4 5 {rest}\n")).unwrap();
+            assert_eq!((found.pid, found.group, found.started), (77, 5, 22), "{name}");
+        }
+        assert!(read("77 (x").is_none() && read("").is_none());
+    }
+}

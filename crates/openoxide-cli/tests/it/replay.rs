@@ -1,0 +1,233 @@
+//! What was recorded, decided again; and what of a person's choice is recorded.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{
+    pending::{answer, ask, asked, end, id},
+    prompt::Terminal,
+    support::{World, code, stderr, stdout, workspace},
+};
+
+const RULES: &str = "[permissions]\nallow = [\"Bash(touch *)\"]\nask = [\"Bash(git push *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
+
+fn call(world: &World, tool: &str, input: &Value) {
+    let payload = json!({
+        "session_id": "c6dc", "cwd": world.project(), "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input,
+    });
+    let output = world.run(&["hook", "claude"], payload.to_string().as_bytes());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+fn commands(world: &World, scripts: &[&str]) {
+    for script in scripts {
+        call(world, "Bash", &json!({ "command": script }));
+    }
+}
+
+/// Returns the exit code, each difference as `tool call: old -> new, times`, and the counts.
+fn replay(world: &World, args: &[&str]) -> (i32, Vec<String>, Value) {
+    let output = world.run(&[&["audit", "replay", "--json"], args].concat(), b"");
+    let text = stdout(&output);
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let counts = lines.pop().unwrap_or_else(|| panic!("{}", stderr(&output)));
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let line = |of: &Value| {
+        let (tool, call) = (word(&of["tool"]), word(&of["call"]));
+        format!("{tool} {call}: {} -> {}, {}", word(&of["old"]), word(&of["new"]), of["times"])
+    };
+    (code(&output), lines.iter().map(line).collect(), counts)
+}
+
+#[test]
+fn under_the_same_policy_nothing_comes_out_otherwise() {
+    let world = World::new().policy(RULES);
+    commands(&world, &["touch a", "touch denied", "git push", "npm test", "cat $(x)", "rm -rf /"]);
+    call(&world, "Read", &json!({ "file_path": "/etc/hosts" }));
+    call(&world, "Read", &json!({ "file_path": world.project().join("x") }));
+    call(
+        &world,
+        "Edit",
+        &json!({ "file_path": world.project().join("x"), "old_string": "a", "new_string": "b" }),
+    );
+    call(&world, "WebFetch", &json!({ "url": "https://docs.rs/x", "prompt": "p" }));
+    call(&world, "mcp__github__get_issue", &json!({}));
+    call(&world, "Agent", &json!({ "subagent_type": "explore", "prompt": "p" }));
+    world.run(&["run", "-c", "touch b"], b"");
+    world.run(&["hook", "claude"], b"junk");
+    let (exit, differences, counts) = replay(&world, &[]);
+    assert_eq!((exit, differences), (0, vec![]), "{counts}");
+    assert_eq!((&counts["same"], &counts["differ"]), (&json!(13), &json!(0)), "{counts}");
+}
+
+#[test]
+fn what_another_policy_would_say_is_shown_and_counted() {
+    let world = World::new().policy(RULES);
+    commands(&world, &["npm test", "npm test", "touch a", "git push", "touch denied"]);
+    call(&world, "Read", &json!({ "file_path": "/etc/hosts" }));
+    let expected = ["Bash npm test: ask -> allow, 2", "Bash touch a: allow -> deny, 1"];
+    let (exit, differences, counts) =
+        replay(&world, &["--allow", "Bash(npm *)", "--deny", "Bash(touch a)"]);
+    assert_eq!((exit, differences), (1, expected.map(str::to_owned).to_vec()));
+    assert_eq!((&counts["same"], &counts["differ"]), (&json!(3), &json!(3)));
+    let changed = json!([
+        { "old": "allow", "new": "deny", "count": 1 }, { "old": "ask", "new": "allow", "count": 2 },
+    ]);
+    assert_eq!(counts["changed"], changed);
+    let other = world.file("other.toml", "[permissions]\nallow = [\"Read(//etc/hosts)\"]\n");
+    let (exit, differences, _) = replay(&world, &["--policy", &other]);
+    let expected = [
+        "Bash touch a: allow -> ask, 1",
+        "Bash touch denied: deny -> ask, 1",
+        "Read Read /etc/hosts: ask -> allow, 1",
+    ];
+    assert_eq!((exit, differences), (1, expected.map(str::to_owned).to_vec()));
+    assert_eq!(replay(&world, &["--policy", &other, "--since", "9999-01-01"]).0, 0);
+    let output = world.run(&["audit", "replay", "--policy", &other, "--limit", "1"], b"");
+    let text = stdout(&output);
+    assert!(
+        text.starts_with("6 recorded calls were decided again: 3 as before, 3 otherwise\n"),
+        "{text}"
+    );
+    assert!(text.contains("\nallow -> ask  Bash  touch a  (once, last in record 3)\n  then: allow Bash(touch *) (user, "), "{text}");
+    assert!(text.ends_with("\n2 more are not shown; see --limit\n"), "{text}");
+}
+
+#[test]
+fn what_was_redacted_or_cut_or_hooked_is_counted_and_not_guessed() {
+    let world = World::new().policy(&format!(
+        "{RULES}[[hooks]]\nevent = \"pre_tool_use\"\nmatcher = \"Edit\"\ncommand = \"exit 2\"\n"
+    ));
+    let long = format!("npm test {}", "x".repeat(5_000));
+    commands(&world, &["GH_TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345 npm test", &long]);
+    call(
+        &world,
+        "Edit",
+        &json!({ "file_path": world.project().join("x"), "old_string": "a", "new_string": "b" }),
+    );
+    let (exit, differences, counts) = replay(&world, &["--deny", "Bash", "--deny", "Edit"]);
+    assert_eq!((exit, differences), (0, vec![]), "{counts}");
+    assert_eq!(
+        (&counts["redacted"], &counts["hooks"], &counts["same"]),
+        (&json!(2), &json!(1), &json!(0))
+    );
+    let text = stdout(&world.run(&["audit", "replay"], b""));
+    assert!(text.contains("      2  were not: what was redacted or cut"), "{text}");
+}
+
+#[test]
+fn two_policies_are_compared_by_what_was_recorded() {
+    let world = World::new().policy(RULES);
+    commands(&world, &["npm test", "npm test", "touch a", "git push"]);
+    let old = world.file("old.toml", "[permissions]\nallow = [\"Bash(npm *)\"]\n");
+    let new = world.file(
+        "new.toml",
+        "[permissions]\nallow = [\"Bash(npm *)\"]\ndeny = [\"Bash(npm test)\"]\n",
+    );
+    let diff = |args: &[&str]| {
+        let output = world.run(&[&["rules", "diff", &old, &new], args].concat(), b"");
+        (code(&output), stdout(&output))
+    };
+    let (exit, text) = diff(&["--history"]);
+    let expected = "+ deny Bash(npm test)  (line 3)\n~ npm test: allow -> deny: `npm test` is denied by cli policy  (2 times)\n";
+    assert_eq!((exit, text.as_str()), (1, expected));
+    assert_eq!(diff(&["--history", "--since", "9999-01-01"]).1.lines().count(), 1);
+    let line: Value =
+        serde_json::from_str(diff(&["--history", "--json"]).1.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&line["kind"], &line["was"], &line["times"]),
+        (&json!("history"), &json!("ask"), &json!(2))
+    );
+    assert_eq!(diff(&[]).1.lines().count(), 1);
+}
+
+#[test]
+fn an_empty_past_has_no_difference() {
+    let world = World::new().policy(RULES);
+    let (exit, differences, counts) = replay(&world, &[]);
+    assert_eq!((exit, differences.len(), &counts["same"]), (0, 0, &json!(0)));
+}
+
+/// Recorded by the program as it was before choices were written down.
+#[test]
+fn records_of_before_are_read_and_verified() {
+    let world = World::new();
+    let place = world.root().join(".local/state/openoxide/audit");
+    fs::create_dir_all(&place).unwrap();
+    let corpus = workspace().join("corpus/audit/before-terms.ndjson");
+    fs::copy(corpus, place.join("journal.ndjson")).unwrap();
+    let verified = stdout(&world.run(&["audit", "verify"], b""));
+    assert!(verified.starts_with("13 records, 1 to 13: all are whole\n"), "{verified}");
+    let log = stdout(&world.run(&["audit", "log"], b""));
+    assert_eq!(log.matches("ask, approved").count(), 2, "{log}");
+    assert!(!log.contains("kept for"), "nobody wrote that down: {log}");
+    let counts = replay(&world, &["--allow", "Bash(touch *)", "--deny", "Bash(touch denied*)"]);
+    assert_eq!((counts.0, &counts.2["same"], &counts.2["redacted"]), (0, &json!(9), &json!(1)));
+    commands(&world, &["touch a"]);
+    assert!(stdout(&world.run(&["audit", "verify"], b"")).starts_with("14 records"));
+}
+
+/// Returns what the last decision's record says of the answer, and the line that a person is shown.
+fn recorded(world: &World) -> (Value, String) {
+    let text = stdout(&world.run(&["audit", "log", "--json"], b""));
+    let mut records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = records.rfind(|record| record["record"] == "decision").unwrap();
+    let log = stdout(&world.run(&["audit", "log"], b""));
+    let kept = log.lines().rfind(|line| line.contains("kept for")).unwrap_or_default();
+    (last["answer"].clone(), kept.trim().to_owned())
+}
+
+fn keys(world: &World, keys: &[&str]) {
+    let mut terminal = Terminal::run(world, &["run", "-c", "touch one"]);
+    terminal.wait_for("[p]");
+    for key in keys {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        terminal.press(key);
+    }
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn what_a_person_chose_is_recorded() {
+    let world = World::new();
+    keys(&world, &["p", "1", "5"]);
+    let (answer, shown) = recorded(&world);
+    let kept = json!({ "width": "narrower", "rules": ["Bash(touch one)"], "times": 5 });
+    assert_eq!((&answer["scope"], &answer["kept"]), (&json!("project"), &kept));
+    assert_eq!(shown, "kept for the project: Bash(touch one) (narrower), 5 times");
+    let world = World::new();
+    keys(&world, &["p", "b"]);
+    let (answer, shown) = recorded(&world);
+    let kept =
+        json!({ "width": "as_offered", "rules": ["Bash(touch *)"], "below": world.project() });
+    assert_eq!((&answer["scope"], &answer["kept"]), (&json!("project"), &kept));
+    let below = world.project().display().to_string();
+    assert_eq!(shown, format!("kept for the project: Bash(touch *) (as offered), below {below}"));
+    let listed = stdout(&world.run(&["grants", "list"], b""));
+    assert_eq!(listed, format!("  1  Bash(touch *), below {below}\n"));
+    let world = World::new();
+    keys(&world, &["a"]);
+    let (answer, shown) = recorded(&world);
+    assert_eq!((&answer["scope"], &answer["kept"]), (&json!("session"), &Value::Null));
+    assert_eq!(shown, "kept for the session: exactly this");
+    let world = World::new();
+    keys(&world, &["y"]);
+    assert_eq!((&recorded(&world).0["scope"], recorded(&world).1.as_str()), (&json!("once"), ""));
+}
+
+#[test]
+fn a_choice_from_elsewhere_is_recorded_by_both() {
+    let world = World::new();
+    let asker = ask(&world, &["-c", "touch one"]);
+    let request = asked(&world, "touch one");
+    let words = ["approve", id(&request), "--scope", "project", "--for", "1h"];
+    assert_eq!(answer(&world, &words).0, 0);
+    end(asker);
+    let log = stdout(&world.run(&["audit", "log"], b""));
+    let kept = "kept for the project: Bash(touch *) (as offered), for 3600 s";
+    assert_eq!(log.matches(kept).count(), 2, "{log}");
+}

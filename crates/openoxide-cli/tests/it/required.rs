@@ -1,0 +1,228 @@
+//! `[audit] required = true`, from outside: what cannot be written down is asked about.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    process::{Command, Output, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    prompt::Terminal,
+    support::{OPENOXIDE, World, code, stderr, stdout},
+};
+
+const REQUIRED: &str = "[audit]\nrequired = true\n";
+const RULES: &str =
+    "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
+const WHY: &str = "the policy wants it written down, and it cannot be: ";
+/// No directory can be made there.
+const NOWHERE: &str = "/dev/null/x";
+
+fn world() -> World {
+    World::new().policy(&format!("{REQUIRED}{RULES}"))
+}
+
+fn payload(world: &World, event: &str, mode: &str, script: &str) -> Vec<u8> {
+    json!({
+        "session_id": "c6dc", "cwd": world.project(), "permission_mode": mode,
+        "hook_event_name": event, "tool_name": "Bash", "tool_input": { "command": script },
+    })
+    .to_string()
+    .into_bytes()
+}
+
+fn fed(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// Returns what a hook answers: the decision and its reason.
+fn answered(world: &World, command: Command, mode: &str, script: &str) -> (String, String) {
+    let output = fed(command, &payload(world, "PreToolUse", mode, script));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let text = |key: &str| found["hookSpecificOutput"][key].as_str().unwrap().to_owned();
+    (text("permissionDecision"), text("permissionDecisionReason"))
+}
+
+fn unwritable(world: &World, args: &[&str]) -> Command {
+    let mut command = world.command(args);
+    command.env("XDG_STATE_HOME", NOWHERE);
+    command
+}
+
+/// A limit on the length of files stands in for the end of the disk.
+fn on_a_full_disk(world: &World, args: &str) -> Command {
+    let usual = world.command(&[]);
+    let mut command = Command::new("bash");
+    let script = format!("trap '' XFSZ; ulimit -f 1; exec {OPENOXIDE} {args}");
+    command.args(["-c", &script]).current_dir(world.project()).env_clear();
+    command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+fn hook(world: &World, command: Command, script: &str) -> String {
+    let (decision, reason) = answered(world, command, "default", script);
+    assert_eq!(decision == "ask", reason.contains(WHY), "{decision}: {reason}");
+    decision
+}
+
+#[test]
+fn what_cannot_be_written_down_is_asked_about() {
+    let world = world();
+    assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "allow");
+    assert_eq!(hook(&world, unwritable(&world, &["hook", "claude"]), "touch a"), "ask");
+    assert_eq!(hook(&world, unwritable(&world, &["hook", "claude"]), "touch denied"), "deny");
+    // In this mode nobody is asked, and in this one all is allowed but for what must be asked.
+    for (mode, expected) in [("dontAsk", "deny"), ("bypassPermissions", "ask")] {
+        let (decision, reason) =
+            answered(&world, unwritable(&world, &["hook", "claude"]), mode, "touch a");
+        assert_eq!(decision, expected, "{mode}: {reason}");
+    }
+    let asked = payload(&world, "PermissionRequest", "default", "touch a");
+    assert_eq!(stdout(&fed(unwritable(&world, &["hook", "claude"]), &asked)), "");
+}
+
+#[test]
+fn a_full_disk_and_a_journal_that_cannot_be_continued_are_no_allow() {
+    let world = world();
+    assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "allow");
+    assert_eq!(hook(&world, on_a_full_disk(&world, "hook claude"), "touch a"), "ask");
+    assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "allow");
+    let journal = world.root().join(".local/state/openoxide/audit/journal.ndjson");
+    let mut newer = File::options().append(true).open(journal).unwrap();
+    newer.write_all(b"{\"schema\":2,\"x\":1}\n").unwrap();
+    assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "ask");
+}
+
+#[test]
+fn a_run_that_cannot_be_written_down_does_not_run_unless_a_person_says_so() {
+    let world = world();
+    let run = |command: &mut Command| {
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (code(&output), stderr(&output))
+    };
+    let (status, said) = run(&mut unwritable(&world, &["run", "-c", "touch a"]));
+    assert_eq!((status, said.contains(WHY)), (4, true), "{said}");
+    let (status, said) =
+        run(&mut unwritable(&world, &["run", "--mode", "dont_ask", "-c", "touch a"]));
+    assert_eq!((status, said.contains(WHY)), (126, true), "{said}");
+    drop(world.run(&["run", "-c", "touch denied"], b""));
+    let (status, said) = run(&mut on_a_full_disk(&world, "run -c 'touch a'"));
+    assert_eq!((status, said.contains(WHY)), (4, true), "{said}");
+    assert!(!world.project().join("a").exists());
+    assert_eq!(code(&world.run(&["run", "-c", "touch a"], b"")), 0);
+}
+
+/// Presses keys at each question that says why it is asked; returns the exit code and the screen.
+fn at_the_terminal(world: &World, script: &str, keys: &[&str]) -> (u32, String) {
+    let path = |name: &str| world.root().join(name).display().to_string();
+    let environment = [
+        ("PATH", "/usr/bin:/bin".to_owned()),
+        ("HOME", world.root().display().to_string()),
+        ("XDG_CONFIG_HOME", path("config")),
+        ("XDG_STATE_HOME", NOWHERE.to_owned()),
+    ];
+    let mut terminal = Terminal::start(world, OPENOXIDE, &["run", "-c", script], &environment);
+    for (at, key) in keys.iter().enumerate() {
+        let last = at + 1 == keys.len();
+        terminal.wait_for(if last { "the policy wants it written down" } else { "[y]" });
+        std::thread::sleep(Duration::from_millis(700));
+        terminal.press(key);
+    }
+    terminal.end()
+}
+
+#[test]
+fn a_person_is_asked_whether_it_shall_run_unwritten() {
+    let world = world();
+    let (code, text) = at_the_terminal(&world, "touch a", &["y"]);
+    assert_eq!((code, world.project().join("a").exists()), (0, true), "{text}");
+    assert!(!text.contains("[p]"), "nothing of it can be kept: {text}");
+    let (code, text) = at_the_terminal(&world, "touch b", &["n"]);
+    assert_eq!((code, world.project().join("b").exists()), (126, false), "{text}");
+    // A yes that nobody knew would not be written down is no yes to that.
+    let (code, text) = at_the_terminal(&world, "make b", &["y", "n"]);
+    assert_eq!(code, 126, "{text}");
+}
+
+#[test]
+fn any_layer_demands_it_and_none_takes_it_away() {
+    let off = "[audit]\nrequired = false\n";
+    for (user, project, local, expected) in [
+        (RULES.to_owned(), "", "", "allow"),
+        (RULES.to_owned(), off, off, "allow"),
+        (RULES.to_owned(), REQUIRED, off, "ask"),
+        (RULES.to_owned(), "", REQUIRED, "ask"),
+        (format!("{REQUIRED}{RULES}"), off, off, "ask"),
+    ] {
+        let world = World::new().policy(&user);
+        fs::create_dir(world.project().join(".openoxide")).unwrap();
+        world.file(".openoxide/policy.toml", project);
+        world.file(".openoxide/local.toml", local);
+        let found = hook(&world, unwritable(&world, &["hook", "claude"]), "touch a");
+        assert_eq!(found, expected, "{user} {project} {local}");
+    }
+}
+
+#[test]
+fn the_compiled_policy_demands_it_too() {
+    let world = world();
+    // A file that has just changed is not kept.
+    std::thread::sleep(Duration::from_millis(2_100));
+    assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "allow");
+    assert_eq!(fs::read_dir(world.root().join("cache/openoxide")).unwrap().count(), 1);
+    assert_eq!(hook(&world, on_a_full_disk(&world, "hook claude"), "touch a"), "ask");
+}
+
+#[test]
+fn what_only_looks_says_that_it_is_demanded_and_writes_nothing() {
+    let world = world();
+    let look = |args: &[&str]| {
+        let output = unwritable(&world, args).output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stdout(&output)
+    };
+    let found: Value = serde_json::from_str(&look(&["check", "--json", "-c", "touch a"])).unwrap();
+    assert_eq!(found["obligations"], json!([{ "obligation": "audit" }]));
+    let place =
+        format!("what cannot be written down is asked about ({}:2)", world.user_policy().display());
+    assert!(look(&["explain", "-c", "touch a"]).contains(&place));
+    assert_eq!(look(&["rules", "lint"]), "");
+}
+
+#[test]
+fn what_is_written_wrongly_is_shown_with_its_line() {
+    for (text, wrong) in [
+        ("audit = true\n", "`audit` must be a table"),
+        ("[audit]\nrequired = \"yes\"\n", "write `true` or `false`"),
+        ("[audit]\nrequire = true\n", "nothing is called `require` here"),
+    ] {
+        let world = World::new().policy(&format!("{text}{RULES}"));
+        let output = world.run(&["check", "-c", "touch a"], b"");
+        let said = stderr(&output);
+        assert_eq!((code(&output), said.contains(wrong)), (2, true), "{said}");
+        let (decision, _) =
+            answered(&world, world.command(&["hook", "claude"]), "default", "touch a");
+        assert_eq!(decision, "ask", "it may have been demanded");
+    }
+}
+
+#[test]
+fn a_difference_and_a_loss_of_the_demand_are_shown() {
+    let world = World::new();
+    let (old, new) =
+        (world.file("old.toml", RULES), world.file("new.toml", &format!("{REQUIRED}{RULES}")));
+    let output = world.run(&["rules", "diff", &old, &new], b"");
+    assert_eq!(
+        (code(&output), stdout(&output).as_str()),
+        (1, "~ audit: not required -> required\n")
+    );
+    let output = world.run(&["rules", "export", &new, "--format", "claude"], b"");
+    assert_eq!((code(&output), stdout(&output).as_str()), (1, ""), "{}", stderr(&output));
+}
