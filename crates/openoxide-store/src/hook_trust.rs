@@ -28,11 +28,9 @@ pub(crate) fn setting(hook: &Hook, project: &AbsPath) -> String {
 /// Returns the files inside the project that stand in a command, in whatever place.
 fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let words: Vec<String> = match command {
-        HookCommand::Program(words) => words.clone(),
+        HookCommand::Program(words) => words.iter().map(|word| in_place(word, project)).collect(),
         HookCommand::Shell(script) => {
-            let named = PROJECT.iter().fold(script.replace(['"', '\''], ""), |text, name| {
-                text.replace(name, project.as_str())
-            });
+            let named = in_place(&script.replace(['"', '\''], ""), project);
             let ends = |char: char| char.is_whitespace() || ";|&<>()`=".contains(char);
             named.split(ends).map(str::to_owned).collect()
         }
@@ -40,6 +38,10 @@ fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let paths = words.iter().filter(|word| !word.is_empty()).map(|word| project.join(word));
     let inside = |path: &AbsPath| path.below(project).is_some();
     paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
+}
+
+fn in_place(text: &str, project: &AbsPath) -> String {
+    PROJECT.iter().fold(text.to_owned(), |text, name| text.replace(name, project.as_str()))
 }
 
 fn content(path: &AbsPath) -> String {
@@ -71,6 +73,9 @@ mod tests {
             command,
             timeout: Duration::from_secs(5),
             may_allow: true,
+            below_rules: false,
+            project: None,
+            vouched: true,
         }
     }
 
@@ -88,9 +93,11 @@ mod tests {
             script.display()
         );
         assert_eq!(setting(&hook(shell("./guard.sh"), &project), &project), expected);
-        let program = HookCommand::Program(vec!["bash".to_owned(), "guard.sh".to_owned()]);
+        let program =
+            |script: &str| HookCommand::Program(vec!["bash".to_owned(), script.to_owned()]);
         for command in [
-            program,
+            program("guard.sh"),
+            program("${CLAUDE_PROJECT_DIR}/guard.sh"),
             shell("cd /; \"$CLAUDE_PROJECT_DIR\"/guard.sh --all"),
             shell("exec<'guard.sh'"),
             shell("python3 ${CLAUDE_PROJECT_DIR}/guard.sh"),
