@@ -3,7 +3,7 @@
 //! Whoever can write a script that a hook runs can write the hook. So a script that has changed is vouched for anew, as its
 //! table would be. What such a script itself loads is not seen here.
 
-use openoxide_permission::{Hook, HookCommand};
+use openoxide_permission::{Hook, HookCommand, LayerKind};
 use openoxide_protocol::AbsPath;
 use sha2::{Digest as _, Sha256};
 
@@ -20,7 +20,10 @@ pub(crate) fn setting(hook: &Hook, project: &AbsPath) -> String {
     let file = hook.file.strip_prefix(project.as_str()).unwrap_or(&hook.file);
     let file = file.trim_start_matches('/');
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
-    let run = format!("{file}: hook {event} {}, {seconds} s: {}", hook.matcher, hook.command);
+    // One that could not be read as narrowly as it is written allows nothing; without that, it would allow all that it is asked about.
+    let narrow = hook.layer == LayerKind::Cli && !hook.may_allow;
+    let only = if narrow { ", to ask and deny alone" } else { "" };
+    let run = format!("{file}: hook {event} {}, {seconds} s{only}: {}", hook.matcher, hook.command);
     let named = files(&hook.command, project);
     named.iter().fold(run, |run, path| format!("{run} [{} {}]", path.as_str(), content(path)))
 }
@@ -59,7 +62,7 @@ fn content(path: &AbsPath) -> String {
 mod tests {
     use std::{fs, path::Path, time::Duration};
 
-    use openoxide_permission::{HookEvent, LayerKind, Matcher};
+    use openoxide_permission::{HookEvent, Matcher};
 
     use super::*;
 

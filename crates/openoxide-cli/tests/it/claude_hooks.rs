@@ -135,6 +135,22 @@ fn the_hook_of_a_project_is_never_run_before_somebody_vouched_for_it_and_its_scr
 }
 
 #[test]
+fn a_hook_that_becomes_wider_is_vouched_for_anew() {
+    let world = World::new();
+    let mut with = settings("PreToolUse", &[&says("allow")]);
+    with["hooks"]["PreToolUse"][0]["hooks"][0]["if"] = json!("Bash(ls *)");
+    let file = of_the_project(&world, &with);
+    assert!(vouch(&world, &file).contains("to ask and deny alone"));
+    let (status, said) = run(&world, &file, "ln -s x link");
+    assert_eq!(status, 4, "its allow does not count: {said}");
+    assert!(!said.contains("nobody vouched"), "{said}");
+    let file = of_the_project(&world, &settings("PreToolUse", &[&says("allow")]));
+    let (status, said) = run(&world, &file, "ln -s x link");
+    assert_eq!(status, 4, "{said}");
+    assert!(said.contains("nobody vouched"), "{said}");
+}
+
+#[test]
 fn our_own_program_among_the_hooks_is_left_out_and_never_calls_itself_in_a_loop() {
     let world = World::new();
     let own_call = format!("{OPENOXIDE} hook claude");

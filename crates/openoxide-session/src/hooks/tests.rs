@@ -1,6 +1,6 @@
 use std::{fs, path::Path, time::Duration};
 
-use openoxide_permission::{HookCommand, HookEvent, LayerKind, Matcher};
+use openoxide_permission::{HookCommand, LayerKind, Matcher};
 
 use super::*;
 
