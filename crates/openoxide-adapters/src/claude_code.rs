@@ -5,9 +5,12 @@
 
 mod bash;
 mod constructs;
+mod hooks;
 mod hosts;
 mod judge;
 mod layer;
+mod matcher;
+mod own;
 mod paths;
 mod readonly;
 mod rules;

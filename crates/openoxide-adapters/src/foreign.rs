@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use openoxide_permission::Layer;
+use openoxide_permission::{Hook, Layer};
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, Exec, Part, RuleRef, Span,
 };
@@ -37,8 +37,25 @@ pub struct Translation {
     pub layer: Layer,
     /// What could not be read, or not be said although it holds back.
     pub faults: Vec<Fault>,
-    /// What was left out because it would only allow.
+    /// What was left out because it would only allow, and hooks that cannot be run.
     pub notes: Vec<String>,
+    /// Hooks. If there is any fault, their allows must not count.
+    pub hooks: Vec<Hook>,
+    /// Whether hooks of other files shall not run, if this file is the administrator's.
+    pub managed_hooks_only: bool,
+}
+
+impl Translation {
+    /// Returns what is left of a file that cannot be read: a layer without rules.
+    #[must_use]
+    pub const fn nothing(layer: Layer, faults: Vec<Fault>) -> Self {
+        Self::new(layer, faults, Vec::new())
+    }
+
+    /// Returns a translation without hooks.
+    pub(crate) const fn new(layer: Layer, faults: Vec<Fault>, notes: Vec<String>) -> Self {
+        Self { layer, faults, notes, hooks: Vec::new(), managed_hooks_only: false }
+    }
 }
 
 /// Answers what only the disk knows.

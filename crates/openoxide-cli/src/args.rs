@@ -111,7 +111,7 @@ pub(crate) enum Verb {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TrustArgs {
-    /// A directory of the project; this one if none is named.
+    /// A directory of the project, this one if none is named; or a settings file whose hooks you vouch for.
     #[arg(value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Show what the settings would allow, and whether somebody vouched for it.

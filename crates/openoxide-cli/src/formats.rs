@@ -78,16 +78,15 @@ fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) ->
 
 /// A file that cannot be relied on allows nothing.
 fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> PolicyFile {
-    let (mut layer, faults, notes) = match read {
-        Ok(Translation { layer, faults, notes }) => (layer, faults, notes),
-        Err(faults) => (empty(kind, name), faults, Vec::new()),
-    };
+    let read = read.unwrap_or_else(|faults| Translation::nothing(empty(kind, name), faults));
+    let Translation { mut layer, faults, notes, mut hooks, managed_hooks_only } = read;
     if !faults.is_empty() {
         layer.rules.retain(|rule: &Rule| rule.effect != Effect::Allow);
         layer.mode = None;
+        hooks.iter_mut().for_each(|hook| hook.may_allow = false);
     }
-    let (managed, problems) = (Managed::default(), problems(faults));
-    PolicyFile { layer, hooks: Vec::new(), managed, audit: None, problems, notes }
+    let managed = Managed { allow_managed_hooks_only: managed_hooks_only, ..Managed::default() };
+    PolicyFile { layer, hooks, managed, audit: None, problems: problems(faults), notes }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

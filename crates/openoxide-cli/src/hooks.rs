@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use openoxide_permission::Hook;
-use openoxide_protocol::{Facts, HookAnswer, HookSaid, Operation};
+use openoxide_permission::{Hook, HookEvent, after_hooks};
+use openoxide_protocol::{Effect, Facts, HookAnswer, HookSaid, Operation};
 use openoxide_session::{HookCall, ask_hooks};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Asks the hooks that a call concerns, and waits for them. Nothing if a signal to end came meanwhile: they are ended then, with all
 /// that they started.
 pub(crate) fn ask(hooks: &[Hook], call: &HookCall<'_>) -> Option<Vec<HookAnswer>> {
-    let concerned = || hooks.iter().filter(|hook| hook.concerns(call.tool));
+    let concerned = || hooks.iter().filter(|hook| hook.concerns(call.event, call.tool));
     if concerned().next().is_none() {
         return Some(Vec::new());
     }
@@ -46,27 +46,29 @@ async fn unless_interrupted<T>(asked: impl Future<Output = T>) -> Option<T> {
     answers.filter(|_| !signals.stop())
 }
 
-/// Asks the hooks about a person's own call; nothing if a signal to end came meanwhile.
+/// Asks the hooks about a person's own call: those that a call concerns, and where a person would be asked, those that answer for
+/// one. Nothing if a signal to end came meanwhile.
 pub(crate) fn ask_about(
     world: &World,
     operation: &Operation,
     facts: &Facts,
 ) -> Option<Vec<HookAnswer>> {
-    let call = HookCall {
-        session: &operation.session.to_string(),
-        call: &operation.call.0,
-        tool: &operation.tool,
-        input: &operation.input,
-        cwd: &operation.cwd,
-        project: world.roots.first().unwrap_or(&world.cwd),
-        mode: world.mode,
-        facts,
-    };
-    ask(&world.loaded.hooks, &call)
+    let project = world.roots.first().unwrap_or(&world.cwd);
+    let before = HookCall::of(operation, project, world.mode, facts);
+    let request = HookCall { event: HookEvent::PermissionRequest, ..before.clone() };
+    let hooks = &world.loaded.hooks;
+    let mut answers = ask(hooks, &before)?;
+    if hooks.iter().any(|hook| hook.concerns(request.event, request.tool)) {
+        let (context, policy) = (world.context(), world.policy(&world.context(), facts));
+        if after_hooks(policy, &context, facts, &answers).effect == Effect::Ask {
+            answers.extend(ask(hooks, &request)?);
+        }
+    }
+    Some(answers)
 }
 
 fn concerned<'a>(world: &'a World, tool: &'a str) -> impl Iterator<Item = &'a Hook> {
-    world.loaded.hooks.iter().filter(move |hook| hook.concerns(tool))
+    world.loaded.hooks.iter().filter(move |hook| hook.matcher.matches(tool))
 }
 
 /// Says in words which hooks would be asked about a tool, a line each.
@@ -74,8 +76,7 @@ pub(crate) fn in_words(world: &World, tool: &str) -> String {
     let line = |text: String| visible(&text, Lines::One);
     let hook = |hook: &Hook| {
         let place = format!("{}, {}:{}", hook.layer.as_str(), hook.file, hook.line);
-        let only = if hook.may_allow { "" } else { "; it can only ask and deny" };
-        format!("  {} ({}){only}\n", line(hook.command.to_string()), line(place))
+        format!("  {} ({}){}\n", line(hook.command.to_string()), line(place), limits(hook))
     };
     let hooks: String = concerned(world, tool).map(hook).collect();
     match hooks.is_empty() {
@@ -84,22 +85,35 @@ pub(crate) fn in_words(world: &World, tool: &str) -> String {
     }
 }
 
+/// Says what a hook cannot do, and when it is asked.
+pub(crate) fn limits(hook: &Hook) -> String {
+    let request = hook.event == HookEvent::PermissionRequest;
+    let limits = [
+        (request, "; where a person would be asked"),
+        (!hook.vouched, "; nobody vouched for it, so it is not run"),
+        (hook.vouched && !hook.may_allow, "; it can only ask and deny"),
+    ];
+    limits.into_iter().filter(|(holds, _)| *holds).map(|(_, said)| said).collect()
+}
+
+/// Returns a hook for a program.
+pub(crate) fn fields(hook: &Hook) -> Value {
+    json!({
+        "layer": hook.layer.as_str(),
+        "file": hook.file,
+        "line": hook.line,
+        "event": hook.event.as_str(),
+        "matcher": hook.matcher.to_string(),
+        "command": hook.command.to_string(),
+        "timeout": hook.timeout.as_secs(),
+        "may_allow": hook.may_allow,
+        "trusted": hook.vouched,
+    })
+}
+
 /// Adds to an answer in JSON which hooks would be asked about a tool.
 pub(crate) fn in_json(answer: &str, world: &World, tool: &str) -> Result<String, String> {
-    let hooks: Vec<Value> = concerned(world, tool)
-        .map(|hook| {
-            json!({
-                "layer": hook.layer.as_str(),
-                "file": hook.file,
-                "line": hook.line,
-                "event": hook.event.as_str(),
-                "matcher": hook.matcher.to_string(),
-                "command": hook.command.to_string(),
-                "timeout": hook.timeout.as_secs(),
-                "may_allow": hook.may_allow,
-            })
-        })
-        .collect();
+    let hooks: Vec<Value> = concerned(world, tool).map(fields).collect();
     if hooks.is_empty() {
         return Ok(answer.to_owned());
     }

@@ -170,22 +170,37 @@ fn named_rules(args: &PolicyArgs, cwd: &AbsPath, home: Option<&AbsPath>) -> Resu
 
 /// Returns the files that a person named.
 pub(crate) fn named(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Source>, String> {
-    let absolute = |path: &std::path::PathBuf| {
-        let program = Program::of(path, args.format)?;
-        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-        let mut source = Source { format: program.format(), ..Source::named(path) };
-        // OpenCode counts from the root of the repository, Claude Code from what holds `.claude`.
-        match program {
-            Program::Native | Program::Codex | Program::LlmDo => {}
-            Program::Opencode => source.base = worktree(cwd).unwrap_or_else(AbsPath::root),
-            Program::Claude if source.base.name() == Some(".claude") => {
+    args.policy.iter().map(|path| named_file(path, args.format, cwd)).collect()
+}
+
+/// Returns one file that a person named. The hooks of a settings file are programs of the project that it lies in, but for those in the
+/// person's own home.
+pub(crate) fn named_file(
+    path: &Path,
+    format: Option<Program>,
+    cwd: &AbsPath,
+) -> Result<Source, String> {
+    let program = Program::of(path, format)?;
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let mut source = Source { format: program.format(), ..Source::named(path) };
+    // OpenCode counts from the root of the repository, Claude Code from what holds `.claude`.
+    match program {
+        Program::Native | Program::Codex | Program::LlmDo => {}
+        Program::Opencode => source.base = worktree(cwd).unwrap_or_else(AbsPath::root),
+        Program::Claude => {
+            let own = own_settings();
+            if source.base.name() == Some(".claude") {
                 source.base = source.base.parent().unwrap_or_else(AbsPath::root);
             }
-            Program::Claude => {}
+            source.hooks_of = (source.path.parent() != own.as_deref()).then(|| source.base.clone());
         }
-        Ok(source)
-    };
-    args.policy.iter().map(absolute).collect()
+    }
+    Ok(source)
+}
+
+/// Returns the directory of a person's own settings of Claude Code.
+fn own_settings() -> Option<std::path::PathBuf> {
+    Environment::read().home.map(|home| Path::new(home.as_str()).join(".claude"))
 }
 
 /// Returns the project's directories, in both spellings.

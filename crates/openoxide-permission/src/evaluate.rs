@@ -38,12 +38,12 @@ pub fn evaluate(policy: &PolicyStack, context: &Context<'_>, facts: &Facts) -> D
     evaluate_lifted(policy, context, facts, None)
 }
 
-/// As [`evaluate`], where a hook of this layer has said that nobody need be asked.
+/// As [`evaluate`], where hooks have said that nobody need be asked.
 pub(crate) fn evaluate_lifted(
     policy: &PolicyStack,
     context: &Context<'_>,
     facts: &Facts,
-    hook: Option<LayerKind>,
+    hook: Option<hook::Lift>,
 ) -> Decision {
     let outcomes: Vec<_> = each(policy, context, facts, hook).collect();
     let parts: Vec<_> = facts
@@ -93,7 +93,7 @@ fn each<'a>(
     policy: &'a PolicyStack,
     context: &'a Context<'a>,
     facts: &'a Facts,
-    hook: Option<LayerKind>,
+    hook: Option<hook::Lift>,
 ) -> impl Iterator<Item = Outcome> + 'a {
     let mut anywhere = false;
     facts.accesses.iter().map(move |access| {
@@ -181,7 +181,7 @@ fn decide_lifted(
     policy: &PolicyStack,
     context: &Context<'_>,
     access: &Access,
-    hook: Option<LayerKind>,
+    hook: Option<hook::Lift>,
 ) -> Outcome {
     let outcome = by_policy(policy, context, access, hook);
     let Some(before) = policy.before() else { return outcome };
@@ -199,7 +199,7 @@ fn by_policy(
     policy: &PolicyStack,
     context: &Context<'_>,
     access: &Access,
-    hook: Option<LayerKind>,
+    hook: Option<hook::Lift>,
 ) -> Outcome {
     let outcome = match access {
         Access::Exec(exec) => {
@@ -245,7 +245,7 @@ fn by_policy(
     };
     let outcome = in_mode(policy, context, access, outcome);
     let outcome = match hook {
-        Some(layer) => hook::lift(layer, access, outcome),
+        Some(lift) => hook::lift(lift, access, outcome),
         None => outcome,
     };
     let outcome = above_the_floor(context.mode, access, outcome);
@@ -336,7 +336,7 @@ fn held_back(
     policy: &PolicyStack,
     argv: &[u8],
     outcome: Outcome,
-    hook: Option<LayerKind>,
+    hook: Option<hook::Lift>,
 ) -> Outcome {
     let may_pass =
         outcome.effect == Effect::Allow || outcome.effect == Effect::Ask && hook.is_some();

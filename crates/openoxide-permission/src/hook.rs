@@ -10,7 +10,7 @@ mod matcher;
 use std::time::Duration;
 
 use openoxide_protocol::{
-    Access, Decision, Effect, Facts, HookAnswer, HookSaid, Obligation, RuleRef,
+    AbsPath, Access, Decision, Effect, Facts, HookAnswer, HookSaid, Obligation, RuleRef,
 };
 
 use crate::{
@@ -26,6 +26,8 @@ pub use matcher::Matcher;
 pub enum HookEvent {
     /// Before a tool runs.
     PreToolUse,
+    /// When a person would be asked.
+    PermissionRequest,
 }
 
 impl HookEvent {
@@ -34,10 +36,20 @@ impl HookEvent {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PreToolUse => "pre_tool_use",
+            Self::PermissionRequest => "permission_request",
         }
     }
 
-    /// Reads the word, in our spelling or in that of Claude Code (`PreToolUse`).
+    /// Returns its name in Claude Code's spelling, which hooks are told.
+    #[must_use]
+    pub const fn as_camel_case(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PermissionRequest => "PermissionRequest",
+        }
+    }
+
+    /// Reads the word of a policy file, in our spelling or in that of Claude Code (`PreToolUse`).
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         matches!(word, "pre_tool_use" | "PreToolUse").then_some(Self::PreToolUse)
@@ -82,13 +94,19 @@ pub struct Hook {
     pub timeout: Duration,
     /// Whether its allow counts; its ask and its deny always do.
     pub may_allow: bool,
+    /// Whether its allow leaves alone what a rule asks about, as that of Claude Code's hooks does.
+    pub below_rules: bool,
+    /// The project that it belongs to: it runs there, because what a person vouched for lies there. None where it is a person's own.
+    pub project: Option<AbsPath>,
+    /// Whether somebody vouched for it, where somebody must. Otherwise it is not run, and a call that it concerns is a question.
+    pub vouched: bool,
 }
 
 impl Hook {
-    /// Says whether it is asked about a tool before that runs.
+    /// Says whether it is asked about a tool at this moment.
     #[must_use]
-    pub fn concerns(&self, tool: &str) -> bool {
-        self.event == HookEvent::PreToolUse && self.matcher.matches(tool)
+    pub fn concerns(&self, event: HookEvent, tool: &str) -> bool {
+        self.event == event && self.matcher.matches(tool)
     }
 
     /// Returns the name of its program: its file name alone, because what stands around it may be secret.
@@ -119,12 +137,12 @@ impl Hook {
     /// Returns what it said as an answer that counts.
     #[must_use]
     pub fn answered(&self, said: HookSaid, reason: String) -> HookAnswer {
-        let hook = self.rule_ref();
+        let (hook, below_rules) = (self.rule_ref(), self.below_rules);
         if said == HookSaid::Allow && !self.may_allow {
             let reason = "it would allow, and may not".to_owned();
-            return HookAnswer { hook, said: HookSaid::Pass, reason };
+            return HookAnswer { hook, said: HookSaid::Pass, reason, below_rules };
         }
-        HookAnswer { hook, said, reason }
+        HookAnswer { hook, said, reason, below_rules }
     }
 }
 
@@ -141,7 +159,7 @@ pub fn after_hooks(
         Effect::Deny => spoken(decision, answer, Effect::Deny),
         Effect::Ask => asked(decision, answer, context),
         Effect::Allow => {
-            let lifted = evaluate_lifted(policy, context, facts, layer(answers));
+            let lifted = evaluate_lifted(policy, context, facts, Some(lift_of(answers)));
             let saves = lifted.effect == Effect::Allow && decision.effect > Effect::Allow;
             if saves { spoken(lifted, answer, Effect::Allow) } else { decision }
         }
@@ -165,12 +183,22 @@ const fn effect(said: HookSaid) -> Option<Effect> {
     }
 }
 
-/// Returns the layer of the hooks that allow: the administrator's, if one of them is.
-fn layer(answers: &[HookAnswer]) -> Option<LayerKind> {
-    let managed = |answer: &HookAnswer| {
-        answer.said == HookSaid::Allow && answer.hook.layer == LayerKind::Managed.as_str()
-    };
-    Some(if answers.iter().any(managed) { LayerKind::Managed } else { LayerKind::User })
+/// Which questions the hooks that allow may answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lift {
+    /// The layer of the hooks.
+    layer: LayerKind,
+    /// Whether they answer what a rule asks about, too.
+    rules: bool,
+}
+
+/// Returns what the hooks that allow may answer: the most that one of them may.
+fn lift_of(answers: &[HookAnswer]) -> Lift {
+    let above = |answer: &&HookAnswer| answer.said == HookSaid::Allow && !answer.below_rules;
+    let mut above = answers.iter().filter(above).peekable();
+    let rules = above.peek().is_some();
+    let managed = above.any(|answer| answer.hook.layer == LayerKind::Managed.as_str());
+    Lift { layer: if managed { LayerKind::Managed } else { LayerKind::User }, rules }
 }
 
 /// Returns the decision that this answer makes.
@@ -192,7 +220,7 @@ fn asked(decision: Decision, answer: &HookAnswer, context: &Context<'_>) -> Deci
 }
 
 fn words(answer: &HookAnswer) -> String {
-    let HookAnswer { hook, said, reason } = answer;
+    let HookAnswer { hook, said, reason, .. } = answer;
     let verb = match said {
         HookSaid::Pass => "says nothing",
         HookSaid::Allow => "allows it",
@@ -204,15 +232,18 @@ fn words(answer: &HookAnswer) -> String {
     format!("{} {verb}{why}", hook.text)
 }
 
-/// Takes a question away that a hook of this layer may answer. What an administrator wants asked, only a hook of the
+/// Takes a question away that hooks may answer. What an administrator wants asked, only a hook of the
 /// administrator answers; what the built-in layer asks about is part of the safety floor; and a hook sees one call, no loop.
-pub(crate) fn lift(hook: LayerKind, access: &Access, outcome: Outcome) -> Outcome {
+pub(crate) fn lift(hook: Lift, access: &Access, outcome: Outcome) -> Outcome {
     let ruling = outcome.ruling;
     let binds = |layer, human| {
-        human || layer == LayerKind::Default || layer == LayerKind::Managed && hook != layer
+        human || layer == LayerKind::Default || layer == LayerKind::Managed && hook.layer != layer
     };
     let bound = ruling.is_some_and(|ruling| binds(ruling.layer, ruling.human));
-    let open = matches!(outcome.why, Why::Rule | Why::NoRule | Why::Outside);
+    let open = match outcome.why {
+        Why::Rule => hook.rules,
+        why => matches!(why, Why::NoRule | Why::Outside),
+    };
     let a_loop = matches!(access, Access::DoomLoop { .. });
     if outcome.effect != Effect::Ask || bound || !open || a_loop {
         return outcome;

@@ -35,6 +35,21 @@ pub enum Space {
 }
 
 impl Space {
+    /// Returns what a rule about all of it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exec => "Bash",
+            Self::Read | Self::ReadHere => "Read",
+            Self::Edit | Self::EditHere => "Edit",
+            Self::Fetch => "WebFetch",
+            Self::Tool => "*",
+            Self::Delegate => "Task",
+            Self::DoomLoop => "DoomLoop",
+            Self::External | Self::ExternalHere => "ExternalDirectory",
+        }
+    }
+
     /// Every space, in order.
     pub const ALL: [Self; 11] = [
         Self::Exec,

@@ -33,16 +33,10 @@ pub fn spell(rule: &Rule, pattern: &Pattern) -> Option<Spelled> {
 }
 
 fn written(pattern: &Pattern) -> Option<String> {
-    let name = match pattern.space {
-        Space::Exec => "Bash",
-        Space::Read | Space::ReadHere => "Read",
-        Space::Edit | Space::EditHere => "Edit",
-        Space::Fetch => "WebFetch",
-        Space::Delegate => "Task",
-        Space::DoomLoop => "DoomLoop",
-        Space::External | Space::ExternalHere => "ExternalDirectory",
-        Space::Tool => return names(&pattern.code),
-    };
+    if pattern.space == Space::Tool {
+        return names(&pattern.code);
+    }
+    let name = pattern.space.name();
     let here = matches!(pattern.space, Space::ReadHere | Space::EditHere | Space::ExternalHere);
     let whole = glob::steps(&pattern.code).eq([Step::Any]);
     if whole {

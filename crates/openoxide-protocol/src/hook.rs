@@ -46,4 +46,7 @@ pub struct HookAnswer {
     /// Why, in its own words or in ours. It comes from another program: who shows it escapes it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// Whether its allow leaves alone what a rule asks about, as that of Claude Code's hooks does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub below_rules: bool,
 }

@@ -50,6 +50,18 @@ impl PermissionMode {
         }
     }
 
+    /// Returns the word in Claude Code's spelling.
+    #[must_use]
+    pub const fn as_camel_case(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::DontAsk => "dontAsk",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+
     /// Reads the word, in our spelling or in that of the agents (`acceptEdits`).
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {

@@ -270,17 +270,7 @@ impl ToolContext {
 
     async fn hear_hooks(&self, question: &Question) -> Vec<HookAnswer> {
         let Some(hooks) = &self.hooks else { return Vec::new() };
-        let operation = &question.operation;
-        let call = HookCall {
-            session: &operation.session.to_string(),
-            call: &operation.call.0,
-            tool: &operation.tool,
-            input: &operation.input,
-            cwd: &operation.cwd,
-            project: &hooks.project,
-            mode: hooks.mode,
-            facts: &question.facts,
-        };
+        let call = HookCall::of(&question.operation, &hooks.project, hooks.mode, &question.facts);
         ask_hooks(&hooks.all, &call).await
     }
 

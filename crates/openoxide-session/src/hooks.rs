@@ -9,8 +9,8 @@ mod process;
 
 use std::{collections::HashMap, sync::Arc};
 
-use openoxide_permission::Hook;
-use openoxide_protocol::{AbsPath, Facts, HookAnswer, HookSaid, PermissionMode, SCHEMA};
+use openoxide_permission::{Hook, HookEvent};
+use openoxide_protocol::{AbsPath, Facts, HookAnswer, HookSaid, Operation, PermissionMode, SCHEMA};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -20,10 +20,12 @@ use process::Start;
 const INSIDE: &str = "OPENOXIDE_HOOK";
 
 /// What hooks are told of a call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct HookCall<'a> {
+    /// The moment: which hooks are asked.
+    pub event: HookEvent,
     /// The conversation, as the agent calls it.
-    pub session: &'a str,
+    pub session: String,
     /// The call, as the agent calls it; empty if it has no name.
     pub call: &'a str,
     /// The tool, in the agent's spelling.
@@ -40,30 +42,36 @@ pub struct HookCall<'a> {
     pub facts: &'a Facts,
 }
 
-impl HookCall<'_> {
+impl<'a> HookCall<'a> {
+    /// Returns what the hooks of a project are told of one of our own operations before it runs.
+    #[must_use]
+    pub fn of(
+        operation: &'a Operation,
+        project: &'a AbsPath,
+        mode: PermissionMode,
+        facts: &'a Facts,
+    ) -> Self {
+        let Operation { session, call, tool, input, cwd, .. } = operation;
+        let (event, session) = (HookEvent::PreToolUse, session.to_string());
+        Self { event, session, call: &call.0, tool, input, cwd, project, mode, facts }
+    }
+
     /// Returns what hooks read: the fields of Claude Code's payload, and under `openoxide` what only we know.
     fn payload(&self) -> Value {
-        json!({
+        let mut payload = json!({
             "session_id": self.session,
             "cwd": self.cwd,
-            "permission_mode": theirs(self.mode),
-            "hook_event_name": answer::EVENT,
+            "permission_mode": self.mode.as_camel_case(),
+            "hook_event_name": self.event.as_camel_case(),
             "tool_name": self.tool,
             "tool_input": self.input,
-            "tool_use_id": self.call,
             "openoxide": { "schema": SCHEMA, "mode": self.mode, "facts": self.facts },
-        })
-    }
-}
-
-/// Returns a mode in Claude Code's spelling.
-const fn theirs(mode: PermissionMode) -> &'static str {
-    match mode {
-        PermissionMode::Default => "default",
-        PermissionMode::AcceptEdits => "acceptEdits",
-        PermissionMode::Plan => "plan",
-        PermissionMode::DontAsk => "dontAsk",
-        PermissionMode::BypassPermissions => "bypassPermissions",
+        });
+        // A permission request has no name of its call (measured on 2.1.330).
+        if self.event == HookEvent::PreToolUse {
+            payload["tool_use_id"] = self.call.into();
+        }
+        payload
     }
 }
 
@@ -71,7 +79,8 @@ const fn theirs(mode: PermissionMode) -> &'static str {
 /// than the longest of their time-outs, and a little. Whoever drops the wait ends them, with all that they started. It needs a runtime
 /// with its I/O and its clock.
 pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
-    let hooks: Vec<&Hook> = hooks.iter().filter(|hook| hook.concerns(call.tool)).collect();
+    let hooks: Vec<&Hook> =
+        hooks.iter().filter(|hook| hook.concerns(call.event, call.tool)).collect();
     if hooks.is_empty() {
         return Vec::new();
     }
@@ -80,6 +89,7 @@ pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
         Some(_) => (HashMap::new(), "a hook's own calls ask no hooks"),
     };
     let answer = |(at, hook): (usize, &&Hook)| {
+        let lost = if hook.vouched { lost } else { "nobody vouched for it, so it was not run" };
         let (said, reason) = heard.remove(&at).unwrap_or((HookSaid::Failed, lost.to_owned()));
         hook.answered(said, reason)
     };
@@ -90,9 +100,11 @@ pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
 async fn run_all(hooks: &[&Hook], call: &HookCall<'_>) -> HashMap<usize, answer::Said> {
     let payload: Arc<[u8]> = call.payload().to_string().into_bytes().into();
     let mut running = JoinSet::new();
-    for (at, hook) in hooks.iter().enumerate() {
+    for (at, hook) in hooks.iter().enumerate().filter(|(_, hook)| hook.vouched) {
         let (start, payload) = (Start::new(hook, call.cwd, call.project), Arc::clone(&payload));
-        running.spawn(async move { (at, answer::read(&process::run(start, &payload).await)) });
+        let event = call.event;
+        running
+            .spawn(async move { (at, answer::read(&process::run(start, &payload).await, event)) });
     }
     let mut heard = HashMap::new();
     while let Some(ended) = running.join_next().await {

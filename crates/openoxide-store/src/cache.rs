@@ -5,7 +5,8 @@
 //! of the rules, which are only read of the rule that has spoken. It is a cache of what this user could write anyway: it is
 //! only trusted when nobody else can write it.
 //!
-//! Until the next good version takes its place, the file is also the last good version of these files.
+//! Until the next good version takes its place, the file is also the last good version of these files. A policy that must not be
+//! taken from here, because it has hooks or grants that end, is kept as that alone.
 
 use std::{
     fs::{self, File},
@@ -29,6 +30,9 @@ const LONGEST: u64 = 1 << 30;
 
 /// The parts of the file before the texts: which files, their state, what is told, what decides.
 const PARTS: usize = 4;
+
+/// Begins the state of a policy that is only kept for its denies. The state of files begins with 0 or 1.
+const LAST_GOOD: &[u8] = b"last good";
 
 /// What is kept beside the rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,18 +96,31 @@ impl Cache {
     /// Keeps a policy. That it could not be kept costs time, and the denies of its files when they turn wrong.
     pub(crate) fn store(&self, policy: &PolicyStack, beside: &Beside) {
         if self.signature.settled {
-            drop(self.try_store(policy, beside));
+            drop(self.try_store(&self.signature.state, policy, beside));
         }
     }
 
-    fn try_store(&self, policy: &PolicyStack, beside: &Beside) -> std::io::Result<()> {
+    /// Keeps a policy as the last good version alone: it is never fetched, because its state is no state of files.
+    pub(crate) fn store_last_good(&self, policy: &PolicyStack) {
+        let state = [LAST_GOOD, &self.signature.state].concat();
+        let kept = || Kept::open(self).is_some_and(|kept| kept.state == state);
+        if self.signature.settled && !kept() {
+            drop(self.try_store(&state, policy, &Beside::default()));
+        }
+    }
+
+    fn try_store(
+        &self,
+        state: &[u8],
+        policy: &PolicyStack,
+        beside: &Beside,
+    ) -> std::io::Result<()> {
         let Some(directory) = self.path.parent() else { return Ok(()) };
         let beside = match *beside == Beside::default() {
             true => Vec::new(),
             false => serde_json::to_vec(beside)?,
         };
-        let Signature { files, state, .. } = &self.signature;
-        let parts: [&[u8]; PARTS] = [files, state, &beside, policy.as_bytes()];
+        let parts: [&[u8]; PARTS] = [&self.signature.files, state, &beside, policy.as_bytes()];
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         // A file of its own, mode 0600, that takes the place of the old one at once or not at all.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;

@@ -3,7 +3,7 @@
 //! Whoever can write a script that a hook runs can write the hook. So a script that has changed is vouched for anew, as its
 //! table would be. What such a script itself loads is not seen here.
 
-use openoxide_permission::{Hook, HookCommand};
+use openoxide_permission::{Hook, HookCommand, LayerKind};
 use openoxide_protocol::AbsPath;
 use sha2::{Digest as _, Sha256};
 
@@ -20,7 +20,10 @@ pub(crate) fn setting(hook: &Hook, project: &AbsPath) -> String {
     let file = hook.file.strip_prefix(project.as_str()).unwrap_or(&hook.file);
     let file = file.trim_start_matches('/');
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
-    let run = format!("{file}: hook {event} {}, {seconds} s: {}", hook.matcher, hook.command);
+    // One that could not be read as narrowly as it is written allows nothing; without that, it would allow all that it is asked about.
+    let narrow = hook.layer == LayerKind::Cli && !hook.may_allow;
+    let only = if narrow { ", to ask and deny alone" } else { "" };
+    let run = format!("{file}: hook {event} {}, {seconds} s{only}: {}", hook.matcher, hook.command);
     let named = files(&hook.command, project);
     named.iter().fold(run, |run, path| format!("{run} [{} {}]", path.as_str(), content(path)))
 }
@@ -28,11 +31,9 @@ pub(crate) fn setting(hook: &Hook, project: &AbsPath) -> String {
 /// Returns the files inside the project that stand in a command, in whatever place.
 fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let words: Vec<String> = match command {
-        HookCommand::Program(words) => words.clone(),
+        HookCommand::Program(words) => words.iter().map(|word| in_place(word, project)).collect(),
         HookCommand::Shell(script) => {
-            let named = PROJECT.iter().fold(script.replace(['"', '\''], ""), |text, name| {
-                text.replace(name, project.as_str())
-            });
+            let named = in_place(&script.replace(['"', '\''], ""), project);
             let ends = |char: char| char.is_whitespace() || ";|&<>()`=".contains(char);
             named.split(ends).map(str::to_owned).collect()
         }
@@ -40,6 +41,10 @@ fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let paths = words.iter().filter(|word| !word.is_empty()).map(|word| project.join(word));
     let inside = |path: &AbsPath| path.below(project).is_some();
     paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
+}
+
+fn in_place(text: &str, project: &AbsPath) -> String {
+    PROJECT.iter().fold(text.to_owned(), |text, name| text.replace(name, project.as_str()))
 }
 
 fn content(path: &AbsPath) -> String {
@@ -57,7 +62,7 @@ fn content(path: &AbsPath) -> String {
 mod tests {
     use std::{fs, path::Path, time::Duration};
 
-    use openoxide_permission::{HookEvent, LayerKind, Matcher};
+    use openoxide_permission::{HookEvent, Matcher};
 
     use super::*;
 
@@ -71,6 +76,9 @@ mod tests {
             command,
             timeout: Duration::from_secs(5),
             may_allow: true,
+            below_rules: false,
+            project: None,
+            vouched: true,
         }
     }
 
@@ -88,9 +96,11 @@ mod tests {
             script.display()
         );
         assert_eq!(setting(&hook(shell("./guard.sh"), &project), &project), expected);
-        let program = HookCommand::Program(vec!["bash".to_owned(), "guard.sh".to_owned()]);
+        let program =
+            |script: &str| HookCommand::Program(vec!["bash".to_owned(), script.to_owned()]);
         for command in [
-            program,
+            program("guard.sh"),
+            program("${CLAUDE_PROJECT_DIR}/guard.sh"),
             shell("cd /; \"$CLAUDE_PROJECT_DIR\"/guard.sh --all"),
             shell("exec<'guard.sh'"),
             shell("python3 ${CLAUDE_PROJECT_DIR}/guard.sh"),

@@ -30,6 +30,8 @@ pub struct Loaded {
     pub layers: Vec<Layer>,
     /// The hooks that count, in the order of the layers.
     pub hooks: Vec<Hook>,
+    /// The hooks of projects that do not count, because nobody vouched for them; none when the policy came from the cache.
+    pub unheeded: Vec<Hook>,
     /// Why nothing may be allowed: rules that ask or deny may be missing.
     pub doubt: Option<String>,
     /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
@@ -81,7 +83,8 @@ pub struct Broken {
 
 /// Loads the files that are there and compiles them, together with the built-in layer. The compiled policy is taken from
 /// the cache when no file has changed since, and put there when nothing is wrong. A policy with hooks is read each time: beside the
-/// programs that it starts, that costs nothing, and no hook can be lost or change unseen.
+/// programs that it starts, that costs nothing, and no hook can be lost or change unseen. Of it, and of one with grants that can end, only
+/// the denies are kept, for when a file turns wrong.
 #[must_use]
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let cache = Cache::of(sources, environment);
@@ -90,9 +93,8 @@ pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
         return Loaded { policy, notes, untrusted, lasting: true, ..Loaded::default() };
     }
     let loaded = read(sources, environment, &[]);
-    if let (Some(cache), true) = (&cache, loaded.is_good() && loaded.lasting) {
-        let (notes, untrusted) = (loaded.notes.clone(), loaded.untrusted.clone());
-        cache.store(&loaded.policy, &Beside { notes, untrusted });
+    if let (Some(cache), true) = (&cache, loaded.is_good()) {
+        loaded.keep(sources, cache);
     }
     loaded.held_by_the_last(sources, cache.as_ref())
 }
@@ -122,12 +124,24 @@ impl Loaded {
             && grounds(self) == grounds(other)
     }
 
+    /// Keeps what can be kept of a good policy.
+    fn keep(&self, sources: &[Source], cache: &Cache) {
+        if self.lasting {
+            let (notes, untrusted) = (self.notes.clone(), self.untrusted.clone());
+            cache.store(&self.policy, &Beside { notes, untrusted });
+        } else if !named(sources) {
+            let lasting = self.bounded.as_ref().map_or(&self.policy, |bounded| &bounded.without);
+            cache.store_last_good(lasting);
+        }
+    }
+
     /// Where rules may be missing, what the last good version of the same files denies stays denied. Files that a person named
     /// stand for themselves.
     fn held_by_the_last(self, sources: &[Source], cache: Option<&Cache>) -> Self {
-        let named = sources.iter().any(|source| source.required);
         match cache {
-            Some(cache) if self.doubt.is_some() && !named => self.held_by(cache.last_good()),
+            Some(cache) if self.doubt.is_some() && !named(sources) => {
+                self.held_by(cache.last_good())
+            }
             _ => self,
         }
     }
@@ -142,12 +156,17 @@ impl Loaded {
     }
 }
 
+fn named(sources: &[Source]) -> bool {
+    sources.iter().any(|source| source.required)
+}
+
 #[derive(Default)]
 struct Reading {
     /// Each with its project, if it lies in one.
     layers: Vec<(Option<AbsPath>, Layer)>,
-    /// Likewise.
+    /// Each with what it has to be vouched for with: a project, or a file that was named.
     hooks: Vec<(Option<AbsPath>, Hook)>,
+    unheeded: Vec<Hook>,
     broken: Vec<Broken>,
     notes: Vec<String>,
     untrusted: Vec<Untrusted>,
@@ -240,14 +259,18 @@ impl Reading {
         }
         self.audit.extend(file.audit.map(|line| format!("{name}:{line}")));
         let project = (!source.may_loosen).then(|| source.base.clone());
-        self.hooks.extend(file.hooks.into_iter().map(|hook| (project.clone(), hook)));
+        let (vouched, own) = (source.vouched_as(), project.as_ref().or(source.hooks_of.as_ref()));
+        let hooks = file.hooks.into_iter().map(|hook| Hook { project: own.cloned(), ..hook });
+        self.hooks.extend(hooks.map(|hook| (vouched.clone(), hook)));
         self.layers.push((project, file.layer));
     }
 
     /// Leaves out what would loosen in each project that nobody has vouched for, and says so.
     fn ask_for_trust(&mut self, trust: &Trust) {
         let mut projects: Vec<AbsPath> = Vec::new();
-        for project in self.layers.iter().filter_map(|(project, _)| project.clone()) {
+        let of_layers = self.layers.iter().filter_map(|(project, _)| project.clone());
+        let of_hooks = self.hooks.iter().filter_map(|(project, _)| project.clone());
+        for project in of_layers.chain(of_hooks) {
             if !projects.contains(&project) {
                 projects.push(project);
             }
@@ -256,17 +279,31 @@ impl Reading {
             let own = |layer: &&mut (Option<AbsPath>, Layer)| layer.0.as_ref() == Some(&project);
             let layers = || self.layers.iter().filter(|layer| layer.0.as_ref() == Some(&project));
             let hooks = self.hooks.iter().filter(|hook| hook.0.as_ref() == Some(&project));
-            let hooks = hooks.map(|(_, hook)| hook_trust::setting(hook, &project));
+            let hooks = hooks.map(|(_, hook)| {
+                hook_trust::setting(hook, hook.project.as_ref().unwrap_or(&project))
+            });
             let settings: Vec<String> =
                 layers().flat_map(|(_, layer)| loosening(layer, &project)).chain(hooks).collect();
             if settings.is_empty() || trust.covers(&project, &settings) {
                 continue;
             }
             self.layers.iter_mut().filter(own).for_each(|(_, layer)| tighten(layer));
-            self.hooks.retain(|(of, _)| of.as_ref() != Some(&project));
+            self.leave_out_hooks(&project);
             self.notes.push(unheeded(&project, settings.len()));
             self.untrusted.push(Untrusted { project, settings });
         }
+    }
+
+    /// Leaves out the hooks of a project. Of a file that a person named the allows count, so its hooks stay, and ask.
+    fn leave_out_hooks(&mut self, project: &AbsPath) {
+        let (of_it, mut kept): (Vec<_>, Vec<_>) =
+            self.hooks.drain(..).partition(|(of, _)| of.as_ref() == Some(project));
+        for (of, hook) in of_it {
+            let hook = Hook { vouched: false, ..hook };
+            let found = self.layers.iter().any(|(own, _)| own.as_ref() == Some(project));
+            if found { self.unheeded.push(hook) } else { kept.push((of, hook)) }
+        }
+        self.hooks = kept;
     }
 
     fn finish(mut self) -> Loaded {
@@ -291,11 +328,12 @@ impl Reading {
         let bounded = bounded(self.bounded, &layers)
             .map(|bounded| Bounded { without: bars(bounded.without), ..bounded });
         let policy = bars(policy);
-        let Self { broken, notes, untrusted, managed, audit, doubt, closed, .. } = self;
+        let Self { unheeded, broken, notes, untrusted, managed, audit, doubt, closed, .. } = self;
         Loaded {
             policy,
             layers,
             hooks,
+            unheeded,
             doubt,
             closed,
             broken,
@@ -372,9 +410,11 @@ fn unheeded(project: &AbsPath, settings: usize) -> String {
         1 => ("1 setting".to_owned(), "does not", "it"),
         more => (format!("{more} settings"), "do not", "them"),
     };
+    let named =
+        if Path::new(project.as_str()).is_file() { format!(" {project}") } else { String::new() };
     format!(
         "{project}: {settings} that would allow more {do_not} count, because nobody vouched for {them} \
-         (`openoxide trust` shows {them})"
+         (`openoxide trust{named}` shows {them})"
     )
 }
 

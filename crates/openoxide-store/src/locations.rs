@@ -66,6 +66,9 @@ pub struct Source {
     pub required: bool,
     /// Whether it holds what a person granted here, and no policy.
     pub grants: bool,
+    /// The project of a file that a person named, whose rules count therefore: its hooks are programs, and count once they are
+    /// vouched for.
+    pub hooks_of: Option<AbsPath>,
     /// How its text is read.
     pub format: Format,
 }
@@ -116,6 +119,7 @@ fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
         may_loosen,
         required: false,
         grants: false,
+        hooks_of: None,
         format: Format::NATIVE,
     }
 }
@@ -125,6 +129,16 @@ impl Source {
     #[must_use]
     pub fn named(path: PathBuf) -> Self {
         Self { required: true, ..source(LayerKind::Cli, path, true) }
+    }
+
+    /// Returns what a person vouches for where its hooks shall count: the project, or a file that was named. None where they count
+    /// as they are.
+    pub(crate) fn vouched_as(&self) -> Option<AbsPath> {
+        match (self.may_loosen, &self.hooks_of) {
+            (false, _) => Some(self.base.clone()),
+            (true, Some(_)) => AbsPath::new(self.path.to_str()?).ok().or(self.hooks_of.clone()),
+            (true, None) => None,
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl Signature {
                 let paths = [grants.key_path(), grants.spent_directory().ok()];
                 paths.iter().flatten().for_each(|path| all.look(path));
             }
-            if let (false, Some(path)) = (source.may_loosen, trust.path(&source.base)) {
+            if let Some(path) = source.vouched_as().and_then(|project| trust.path(&project)) {
                 all.look(&path);
             }
         }

@@ -7,6 +7,7 @@ use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule, parse};
 use openoxide_protocol::{Effect, PermissionMode};
 
 use super::{
+    hooks::{self, Hooks},
     rules::{self, parameter},
     settings::{Mode, Settings},
     wrappers::NEVER_BY_WILDCARD,
@@ -29,14 +30,19 @@ pub fn translate(
     let settings = Settings::read(text, file, anchors.base)?;
     let mut to = Translator { text, file, anchors, rules: vec![], faults: vec![], notes: vec![] };
     to.lists()?;
-    to.hooks()?;
     let mode = to.mode(&settings);
     if !settings.directories.is_empty() {
         to.notes.push(format!("{file}: `additionalDirectories` stay outside the project"));
     }
     let (rules, name) = (to.rules, Some(file.to_owned()));
     let layer = Layer { kind, file: name, combining: Combining::Strictest, rules, mode };
-    Ok(Translation { layer, faults: to.faults, notes: to.notes })
+    let Hooks { hooks, faults, notes, managed_only } = hooks::read(text, kind, file);
+    let (faults, notes) = ([to.faults, faults].concat(), [to.notes, notes].concat());
+    Ok(Translation {
+        hooks,
+        managed_hooks_only: managed_only,
+        ..Translation::new(layer, faults, notes)
+    })
 }
 
 struct Translator<'a> {
@@ -65,16 +71,6 @@ impl Translator<'_> {
                 let text = item.as_string_lit().map(|literal| literal.value.as_ref());
                 self.rule(text.unwrap_or_default(), effect, span(item));
             }
-        }
-        Ok(())
-    }
-
-    /// Their hooks are run by the client itself. Nobody shall believe that ours asks them.
-    fn hooks(&mut self) -> Result<(), Vec<Fault>> {
-        let whole = object(self.text, Dialect::Strict).map_err(|fault| vec![fault])?;
-        if member(&whole, "hooks").is_some() {
-            let note = "`hooks` are left out: Claude Code itself runs them";
-            self.notes.push(format!("{}: {note}", self.file));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Our rules as the permissions of a `settings.json`.
 
 use openoxide_permission::{Layer, Pattern, Rule, Space, spell};
-use openoxide_protocol::{Effect, PermissionMode};
+use openoxide_protocol::Effect;
 use serde_json::{Map, Value, json};
 
 use crate::export::{Became, Export, in_order, patterns};
@@ -26,7 +26,7 @@ pub fn write(layer: &Layer) -> Export {
         }
     }
     if let Some(mode) = layer.mode {
-        permissions.insert("defaultMode".to_owned(), Value::from(name(mode)));
+        permissions.insert("defaultMode".to_owned(), Value::from(mode.as_camel_case()));
     }
     export.text = format!("{:#}\n", json!({ "permissions": permissions }));
     export
@@ -34,16 +34,12 @@ pub fn write(layer: &Layer) -> Export {
 
 fn said(export: &mut Export, rule: &Rule, pattern: &Pattern) -> Option<String> {
     let whole = match pattern.space {
-        Space::Exec => "Bash",
-        Space::Read | Space::ReadHere => "Read",
-        Space::Edit | Space::EditHere => "Edit",
-        Space::Fetch => "WebFetch",
-        Space::Delegate => "Task",
         Space::Tool => "",
         Space::DoomLoop | Space::External | Space::ExternalHere => {
             export.left_out(rule);
             return None;
         }
+        space => space.name(),
     };
     // There a command is a text: quotes and backslashes stand for themselves.
     let quoted = |text: &str| pattern.space == Space::Exec && text.contains(['\\', '\'', '"']);
@@ -80,14 +76,4 @@ fn said(export: &mut Export, rule: &Rule, pattern: &Pattern) -> Option<String> {
 fn is_name(text: &str, effect: Effect) -> bool {
     let origin = crate::foreign::Origin::default();
     super::rules::Rule::read(text, effect, origin, &openoxide_protocol::AbsPath::root()).is_some()
-}
-
-const fn name(mode: PermissionMode) -> &'static str {
-    match mode {
-        PermissionMode::Default => "default",
-        PermissionMode::AcceptEdits => "acceptEdits",
-        PermissionMode::Plan => "plan",
-        PermissionMode::DontAsk => "dontAsk",
-        PermissionMode::BypassPermissions => "bypassPermissions",
-    }
 }

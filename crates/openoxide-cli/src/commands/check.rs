@@ -32,15 +32,18 @@ pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
         return exactly(args, global);
     }
     let world = World::of(&args.call.policy, false)?;
-    if let Err(exit) = world.sound(global) {
+    // What is wrong with the policy was said. What is left of it decides, with the denies of its last good version, as in `run`.
+    let sound = world.sound(global);
+    if let (Err(exit), true) = (sound, world.loaded.closed.is_some()) {
         return Ok(exit);
     }
     if args.batch {
         let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
         let mut watched = Watched::new(world, &args.call.policy, global)?;
-        return Ok(ended(batch(|row| judge(watched.now()?, &mut place, row))));
+        let ended = ended(batch(|row| judge(watched.now()?, &mut place, row)));
+        return Ok(if ended == Exit::Success { sound.err().unwrap_or(ended) } else { ended });
     }
-    one(&args.call, &world, global)
+    one(&args.call, &world, sound, global)
 }
 
 fn ended(batch: Result<(), String>) -> Exit {
@@ -80,16 +83,27 @@ fn judge_exactly(exact: &Exact, row: &Row) -> Result<Decision, String> {
     }
 }
 
-fn one(args: &CallArgs, world: &World, global: Global) -> Result<Exit, String> {
+fn one(
+    args: &CallArgs,
+    world: &World,
+    sound: Result<(), Exit>,
+    global: Global,
+) -> Result<Exit, String> {
     let operation = call::operation(args, &world.cwd)?;
     let facts = facts(&operation, world.home.as_ref());
     let context = world.context();
     let decision = evaluate(world.policy(&context, &facts), &context, &facts);
+    let exit = exit_if(sound, decision.effect);
     if args.json {
-        return Ok(report::data(in_json(&decision)?.as_bytes(), exit_of(decision.effect)));
+        return Ok(report::data(in_json(&decision)?.as_bytes(), exit));
     }
     let text = in_words(&decision, args.script.as_deref().unwrap_or_default(), global);
-    Ok(report::data(text.as_bytes(), exit_of(decision.effect)))
+    Ok(report::data(text.as_bytes(), exit))
+}
+
+/// Returns the exit code of a decision: what is wrong with the policy goes before what was decided.
+pub(crate) fn exit_if(sound: Result<(), Exit>, effect: Effect) -> Exit {
+    sound.err().unwrap_or(exit_of(effect))
 }
 
 /// Returns the exit code that says what was decided.

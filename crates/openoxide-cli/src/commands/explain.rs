@@ -23,7 +23,8 @@ pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
         return exact.map_or(Ok(Exit::Usage), |exact| check::one_exactly(args, &exact, global));
     }
     let world = World::of(&args.policy, true)?;
-    if let Err(exit) = world.sound(global) {
+    let sound = world.sound(global);
+    if let (Err(exit), true) = (sound, world.loaded.closed.is_some()) {
         return Ok(exit);
     }
     let operation = call::operation(args, &world.cwd)?;
@@ -38,7 +39,7 @@ pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
             hooks + &in_words(&decision, args, &world, global)
         }
     };
-    Ok(report::data(text.as_bytes(), check::exit_of(decision.effect)))
+    Ok(report::data(text.as_bytes(), check::exit_if(sound, decision.effect)))
 }
 
 fn in_words(decision: &Decision, args: &CallArgs, world: &World, global: Global) -> String {

@@ -9,7 +9,7 @@ use openoxide_adapters::{
     claude_code::{self, Call},
     tool,
 };
-use openoxide_permission::{Context, after_hooks};
+use openoxide_permission::{Context, HookEvent, after_hooks};
 use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::{HookCall, Place, facts_of};
 use openoxide_store::{Environment, GrantFile, audit::Decided, load, project_root, sources};
@@ -80,7 +80,8 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
         repetition::note(call, environment, &mut facts);
     }
     let asked = HookCall {
-        session: &call.session,
+        event: HookEvent::PreToolUse,
+        session: call.session.clone(),
         call: &call.call,
         tool: &call.tool,
         input: &call.input,

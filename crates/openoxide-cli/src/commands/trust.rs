@@ -5,7 +5,9 @@ use openoxide_protocol::{
     PresentationKind, SCHEMA,
 };
 use openoxide_session::{new_approval_id, new_session_id};
-use openoxide_store::{Environment, Loaded, Trust, Untrusted, load_fresh, project_root, sources};
+use openoxide_store::{
+    Environment, Loaded, Source, Trust, Untrusted, load_fresh, project_root, sources,
+};
 use openoxide_tui::{Lines, ask, can_ask, visible};
 
 use crate::{
@@ -18,13 +20,12 @@ use crate::{
 /// Shows what a project's settings would allow, and asks whether they may; or takes it back.
 pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
     let environment = Environment::read();
-    let cwd = policy::directory(args.directory.as_deref())?;
-    let project = project_root(&cwd, environment.home.as_ref());
+    let (project, sources) = sought(args, &environment)?;
     let trust = Trust::of(&environment);
     if args.revoke {
         return revoke(&trust, &project);
     }
-    let loaded = load_fresh(&sources(&environment, &project), &environment, &[]);
+    let loaded = load_fresh(&sources, &environment, &[]);
     let shown = |text: &str| visible(text, Lines::One);
     let Some(untrusted) = loaded.untrusted.iter().find(|each| each.project == project) else {
         return Ok(report::data(nothing_to_ask(&trust, &project).as_bytes(), Exit::Success));
@@ -41,6 +42,18 @@ pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
         return Ok(Exit::Ask);
     }
     offer(&trust, untrusted, global)
+}
+
+/// Returns what is to be vouched for, and where it is read: a project, or a settings file whose hooks are programs.
+fn sought(args: &TrustArgs, environment: &Environment) -> Result<(AbsPath, Vec<Source>), String> {
+    let place = policy::directory(args.directory.as_deref())?;
+    if std::path::Path::new(place.as_str()).is_file() {
+        let source = policy::named_file(place.as_str().as_ref(), None, &AbsPath::root())?;
+        return Ok((place, vec![source]));
+    }
+    let project = project_root(&place, environment.home.as_ref());
+    let sources = sources(environment, &project);
+    Ok((project, sources))
 }
 
 fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {

@@ -216,19 +216,10 @@ fn a_wrong_hook_is_an_error_with_its_place_and_allows_nothing() {
     let world = World::new().policy("[permissions]\nallow = [\"Bash(touch *)\"]\n[[hooks]]\nevent = \"pre_tool_use\"\ncomand = \"x\"\n");
     let output = world.run(&["check", "-c", "touch a"], b"");
     assert_eq!(code(&output), 2);
+    assert!(stdout(&output).starts_with("ask: "), "{}", stdout(&output));
     assert!(stderr(&output).contains("policy.toml:5"), "{}", stderr(&output));
     assert!(stderr(&output).contains("nothing is called `comand` here"), "{}", stderr(&output));
     assert_eq!(decision(&world, "touch a"), "ask");
-}
-
-#[test]
-fn hooks_of_another_program_are_left_to_it_and_that_is_said() {
-    let world = World::new();
-    let text = r#"{"permissions":{"allow":["Bash(touch *)"]},"hooks":{"PreToolUse":[]}}"#;
-    let settings = world.file("settings.json", text);
-    let output = world.run(&["check", "--policy", &settings, "-c", "touch a"], b"");
-    assert_eq!(code(&output), 0);
-    assert!(stderr(&output).contains("`hooks` are left out"), "{}", stderr(&output));
 }
 
 /// Returns the block of a document that is written in this language.

@@ -4,7 +4,11 @@
 mod audit;
 #[cfg(test)]
 mod batch;
+mod broken;
+#[cfg(test)]
 mod choices;
+#[cfg(test)]
+mod claude_hooks;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
@@ -21,6 +25,8 @@ mod hooks;
 mod house;
 #[cfg(test)]
 mod layers;
+#[cfg(test)]
+mod links;
 #[cfg(test)]
 mod pending;
 #[cfg(test)]

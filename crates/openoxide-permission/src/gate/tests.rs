@@ -268,7 +268,12 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
             text: "hook guard".into(),
             reason: None,
         };
-        let answer = openoxide_protocol::HookAnswer { hook, said, reason: String::new() };
+        let answer = openoxide_protocol::HookAnswer {
+            hook,
+            said,
+            reason: String::new(),
+            below_rules: false,
+        };
         Question { hooks: vec![answer], ..question }
     };
     use openoxide_protocol::HookSaid::{Allow, Ask, Deny};

@@ -59,7 +59,7 @@ fn answer(layer: LayerKind, said: HookSaid) -> HookAnswer {
         text: "hook guard".to_owned(),
         reason: None,
     };
-    HookAnswer { hook, said, reason: "so it is".to_owned() }
+    HookAnswer { hook, said, reason: "so it is".to_owned(), below_rules: false }
 }
 
 fn by_user(said: HookSaid) -> HookAnswer {
@@ -304,4 +304,24 @@ proptest! {
             prop_assert!(decision.rule.is_some_and(|rule| rule.text == "hook guard"));
         }
     }
+}
+
+#[test]
+fn an_allow_below_the_rules_leaves_their_questions_alone() {
+    let below = |said| HookAnswer { below_rules: true, ..by_user(said) };
+    let after =
+        |command: &str, answers: &[HookAnswer]| world().decide(run(command), answers).effect;
+    assert_eq!(after("npm publish", &[below(HookSaid::Allow)]), Allow);
+    for (command, expected) in [("git push x", Ask), ("rm x", Deny), ("deploy x", Ask)] {
+        assert_eq!(after(command, &[below(HookSaid::Allow)]), expected, "{command}");
+    }
+    // Beside one that may, it takes nothing away.
+    let both = [below(HookSaid::Allow), by_user(HookSaid::Allow)];
+    assert_eq!(after("git push x", &both), Allow);
+    // An administrator's hook that is below the rules does not make another one the administrator's.
+    let managed = HookAnswer { below_rules: true, ..answer(LayerKind::Managed, HookSaid::Allow) };
+    let asks = layer(LayerKind::Managed, vec![rule(Ask, "Bash(ship *)")]);
+    let administered = World::of(&[asks]);
+    let said = [managed, by_user(HookSaid::Allow)];
+    assert_eq!(administered.decide(run("ship x"), &said).effect, Ask);
 }

@@ -187,6 +187,9 @@ async fn a_tools_question_is_put_to_the_hooks_first() {
         command: HookCommand::Shell(script.to_owned()),
         timeout: std::time::Duration::from_secs(20),
         may_allow: true,
+        below_rules: false,
+        project: None,
+        vouched: true,
     };
     let (ctx, _requests) = start(&[(Effect::Allow, "send_email")]);
     let ctx = ToolContext { cwd: project.clone(), ..ctx };

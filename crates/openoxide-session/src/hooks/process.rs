@@ -22,6 +22,9 @@ use crate::environment::without_steering;
 /// So much of each of its outputs is heard; what is behind it is dropped.
 pub(super) const LONGEST: usize = 64 << 10;
 
+/// How a program's words name the project's directory; a script has it in its environment.
+const PROJECT: &str = "${CLAUDE_PROJECT_DIR}";
+
 /// So long is heard what somebody else still says after the hook itself has ended.
 const AFTERWARDS: Duration = Duration::from_millis(500);
 
@@ -61,6 +64,8 @@ pub(super) struct Start {
 
 impl Start {
     pub(super) fn new(hook: &Hook, cwd: &AbsPath, project: &AbsPath) -> Self {
+        // What a person vouched for lies in the hook's own project, and a call's directory can be any.
+        let (cwd, project) = hook.project.as_ref().map_or((cwd, project), |own| (own, own));
         let mut command = match &hook.command {
             HookCommand::Shell(script) => {
                 let mut bash = Command::new("bash");
@@ -68,8 +73,9 @@ impl Start {
                 bash
             }
             HookCommand::Program(words) => {
-                let mut program = Command::new(words.first().map_or("", String::as_str));
-                program.args(words.iter().skip(1));
+                let mut words = words.iter().map(|word| word.replace(PROJECT, project.as_str()));
+                let mut program = Command::new(words.next().unwrap_or_default());
+                program.args(words);
                 program
             }
         };

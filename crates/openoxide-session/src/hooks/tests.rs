@@ -1,6 +1,6 @@
 use std::{fs, path::Path, time::Duration};
 
-use openoxide_permission::{HookCommand, HookEvent, LayerKind, Matcher};
+use openoxide_permission::{HookCommand, LayerKind, Matcher};
 
 use super::*;
 
@@ -27,7 +27,8 @@ impl Place {
 
     async fn ask_about(&self, hooks: &[Hook], input: &Value) -> Vec<HookAnswer> {
         let call = HookCall {
-            session: "c6dc",
+            event: HookEvent::PreToolUse,
+            session: "c6dc".to_owned(),
             call: "toolu_1",
             tool: "Bash",
             input,
@@ -56,6 +57,9 @@ fn hook(script: &str) -> Hook {
         command: HookCommand::Shell(script.to_owned()),
         timeout: Duration::from_secs(20),
         may_allow: true,
+        below_rules: false,
+        project: None,
+        vouched: true,
     }
 }
 
@@ -288,4 +292,88 @@ async fn who_no_longer_waits_ends_the_hooks_with_all_that_they_started() {
         step().await;
     }
     assert_eq!(pids().split_whitespace().count(), 2);
+}
+
+/// Runs one script as the hook of a permission request.
+async fn requested(place: &Place, script: &str) -> (HookSaid, String) {
+    let call = HookCall {
+        event: HookEvent::PermissionRequest,
+        session: "c6dc".to_owned(),
+        call: "toolu_1",
+        tool: "Bash",
+        input: &json!({ "command": "git push" }),
+        cwd: &place.cwd,
+        project: &place.cwd,
+        mode: PermissionMode::Default,
+        facts: &Facts::default(),
+    };
+    let hook = Hook { event: HookEvent::PermissionRequest, ..hook(script) };
+    let answer = ask_hooks(&[hook], &call).await.remove(0);
+    (answer.said, answer.reason)
+}
+
+/// The rows were measured on Claude Code 2.1.330, where "no decision" leaves the question to the person, as `failed` does here.
+#[tokio::test]
+async fn the_answer_to_a_permission_request_is_read_as_claude_code_reads_it_or_asks() {
+    use HookSaid::{Allow, Deny, Failed, Pass};
+    let place = Place::new();
+    let says = |decision: Value| {
+        let output = json!({ "hookEventName": "PermissionRequest", "decision": decision });
+        format!("printf %s '{}'", json!({ "hookSpecificOutput": output }))
+    };
+    let rule = json!({ "toolName": "Bash" });
+    let rules = json!([{ "type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session" }]);
+    let rows = [
+        ("true".to_owned(), Pass),
+        (says(json!({ "behavior": "allow" })), Allow),
+        (says(json!({ "behavior": "deny", "message": "no" })), Deny),
+        (says(json!({ "behavior": "deny", "message": "no", "interrupt": true })), Deny),
+        (says(json!({ "behavior": "ask" })), Failed),
+        (says(json!({ "behavior": "allow", "updatedInput": { "command": "x" } })), Failed),
+        (says(json!({ "behavior": "allow", "updatedPermissions": rules })), Failed),
+        ("echo why >&2; exit 2".to_owned(), Failed),
+        ("exit 1".to_owned(), Failed),
+        ("echo junk".to_owned(), Failed),
+        (decision("allow"), Failed),
+        (decision("deny"), Deny),
+        ("echo '{\"decision\":\"approve\"}'".to_owned(), Failed),
+    ];
+    for (script, expected) in rows {
+        let (said, reason) = requested(&place, &script).await;
+        assert_eq!(said, expected, "{script}: {reason}");
+    }
+    let told = "jq -r '.hook_event_name, .tool_use_id' > told || cat > told";
+    if std::process::Command::new("jq").arg("--version").output().is_ok() {
+        assert_eq!(requested(&place, told).await.0, Pass);
+        assert_eq!(fs::read_to_string(place.path("told")).unwrap(), "PermissionRequest\nnull\n");
+    }
+}
+
+#[tokio::test]
+async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
+    let place = Place::new();
+    let project = AbsPath::new(place.path("own").to_str().unwrap()).unwrap();
+    fs::create_dir(place.path("own")).unwrap();
+    // The same name lies in the call's directory, which can be any.
+    fs::write(place.path("guard.sh"), "exit 0").unwrap();
+    fs::write(place.path("own/guard.sh"), "exit 2").unwrap();
+    let words = ["bash", "${CLAUDE_PROJECT_DIR}/guard.sh"].map(str::to_owned).to_vec();
+    for command in [
+        HookCommand::Shell("bash guard.sh".to_owned()),
+        HookCommand::Shell("bash \"$CLAUDE_PROJECT_DIR\"/guard.sh".to_owned()),
+        HookCommand::Program(words),
+    ] {
+        let of = |project| Hook { project, command: command.clone(), ..hook("") };
+        let answers = place.ask(&[of(None), of(Some(project.clone()))]).await;
+        assert_eq!((answers[0].said, answers[1].said), (HookSaid::Pass, HookSaid::Deny));
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_nobody_vouched_for_is_not_run_and_asks() {
+    let place = Place::new();
+    let unvouched = Hook { vouched: false, ..hook(&format!("touch ran; {}", decision("allow"))) };
+    let answers = place.ask(&[unvouched, hook("true")]).await;
+    assert_eq!((answers[0].said, answers[1].said), (HookSaid::Failed, HookSaid::Pass));
+    assert!(!place.path("ran").exists());
 }

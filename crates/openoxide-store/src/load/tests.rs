@@ -119,14 +119,69 @@ fn an_administrator_takes_hooks_or_their_allows_away() {
 }
 
 #[test]
-fn a_policy_with_hooks_is_never_cached() {
+fn of_a_policy_with_hooks_the_denies_alone_are_kept() {
     let disk = Disk::new();
-    let source = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
-    std::thread::sleep(SETTLED + std::time::Duration::from_millis(100));
+    let named = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
+    let source = found(named.clone());
+    settle();
+    let load_it = || load(std::slice::from_ref(&source), &disk.environment);
+    assert_eq!(load(&[named], &disk.environment).hooks.len(), 1);
+    assert_eq!(disk.cached(), 0, "a file that a person named stands for itself");
+    let good = load_it();
+    let kept = || fs::read_dir(disk.dir.path().join("cache/openoxide")).unwrap().next().unwrap();
+    let written = || kept().unwrap().metadata().unwrap().modified().unwrap();
+    let first = written();
     for _ in 0..2 {
-        let loaded = load(std::slice::from_ref(&source), &disk.environment);
-        assert_eq!((loaded.hooks.len(), disk.cached()), (1, 0));
+        assert_eq!((load_it().hooks.len(), disk.cached()), (1, 1), "no hook is lost");
+        assert_eq!(written(), first, "it is written once");
     }
+    disk.write("p.toml", &format!("deny = \n{HOOK}"));
+    let (wrong, alone) = (load_it(), read(std::slice::from_ref(&source), &disk.environment, &[]));
+    assert!(wrong.doubt.is_some(), "so what a hook could have denied is asked about");
+    assert_eq!(wrong.policy, alone.policy.held_by(good.policy));
+}
+
+#[test]
+fn a_grant_that_ends_never_comes_back_from_the_last_good_version() {
+    let disk = Disk::new();
+    let environment =
+        Environment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let grants = GrantFile::of(&environment, &project);
+    let once = crate::Bound { times: Some(1), ..crate::Bound::default() };
+    grants.add_bounded(&["Bash(make *)".to_owned()], &once).unwrap();
+    let granted = Source { base: project, grants: true, ..found(Source::named(grants.path())) };
+    let sources = [granted, found(disk.write("p.toml", GOOD))];
+    settle();
+    let good = load(&sources, &environment);
+    let without = good.bounded.unwrap().without;
+    assert_eq!(without.rule_count() + 1, good.policy.rule_count());
+    disk.write("p.toml", "deny = \n");
+    let (wrong, alone) = (load(&sources, &environment), read(&sources, &environment, &[]));
+    assert_eq!(wrong.policy, alone.policy.held_by(without), "the denies hold, and no grant");
+}
+
+#[test]
+fn the_hooks_of_a_named_file_of_a_project_count_once_somebody_vouched_for_them() {
+    let disk = Disk::new();
+    let state = Some(disk.dir.path().join("state"));
+    let environment = Environment { state, ..Environment::default() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let named = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
+    let source = Source { hooks_of: Some(project.clone()), ..named };
+    let loaded = load_fresh(std::slice::from_ref(&source), &environment, &[]);
+    assert!(!loaded.hooks[0].vouched, "it is not run, and asks");
+    assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 2, "its rules count");
+    let [untrusted] = loaded.untrusted.as_slice() else { panic!("{loaded:?}") };
+    assert_eq!(untrusted.settings, ["p.toml: hook pre_tool_use *, 30 s: \"guard\""]);
+    // What was said of the project is about other files.
+    let trust = Trust::of(&environment);
+    trust.keep(&project, &untrusted.settings, true).unwrap();
+    assert!(!load_fresh(std::slice::from_ref(&source), &environment, &[]).hooks[0].vouched);
+    trust.keep(&untrusted.project, &untrusted.settings, true).unwrap();
+    let loaded = load_fresh(&[source], &environment, &[]);
+    let [hook] = loaded.hooks.as_slice() else { panic!("{loaded:?}") };
+    assert_eq!((hook.project.as_ref(), hook.vouched), (Some(&project), true));
 }
 
 #[test]
@@ -299,7 +354,7 @@ fn what_nobody_vouched_for_is_cached_with_what_is_said_of_it() {
     let hooked = Source { may_loosen: false, ..found(disk.write("h.toml", HOOK)) };
     settle();
     let loaded = load(&[hooked], &environment);
-    assert_eq!((loaded.untrusted.len(), disk.cached()), (1, 1));
+    assert_eq!((loaded.untrusted.len(), disk.cached()), (1, 2));
 }
 
 #[test]

@@ -51,9 +51,20 @@ impl Reader<'_> {
             return;
         };
         let (layer, file, line) = (self.kind, self.name.to_owned(), self.line(span.start));
-        let may_allow = true;
-        let hook = Hook { layer, file, line, event, matcher, command, timeout, may_allow };
-        self.hooks.push(hook);
+        let (may_allow, below_rules, project, vouched) = (true, false, None, true);
+        self.hooks.push(Hook {
+            layer,
+            file,
+            line,
+            event,
+            matcher,
+            command,
+            timeout,
+            may_allow,
+            below_rules,
+            project,
+            vouched,
+        });
     }
 
     fn event(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookEvent> {
@@ -150,9 +161,10 @@ mod tests {
         );
         assert_eq!(first.command, HookCommand::Shell("./guard.sh --all".to_owned()));
         assert_eq!((first.timeout, first.name()), (Duration::from_secs(USUAL), "guard.sh"));
-        assert!(first.concerns("anything") && first.may_allow);
+        assert!(first.concerns(HookEvent::PreToolUse, "anything") && first.may_allow);
         assert_eq!((second.line, second.timeout), (7, Duration::from_secs(5)));
-        assert!(second.concerns("Write") && !second.concerns("Bash"));
+        assert!(second.concerns(HookEvent::PreToolUse, "Write"));
+        assert!(!second.concerns(HookEvent::PreToolUse, "Bash"));
         assert_eq!(second.command.to_string(), r#"["guard", "a b"]"#);
     }
 

@@ -36,7 +36,7 @@ fn hooks(entry: &Entry) -> impl Iterator<Item = String> {
     let decided = if let Entry::Decision(decided) = entry { Some(decided) } else { None };
     let answers = decided.into_iter().flat_map(|decided| &decided.hooks);
     answers.filter(|answer| answer.said != HookSaid::Pass).map(
-        |HookAnswer { hook, said, reason }| {
+        |HookAnswer { hook, said, reason, .. }| {
             let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
             visible(&format!("{}: {}{why}", hook.text, said.as_str()), Lines::One)
         },

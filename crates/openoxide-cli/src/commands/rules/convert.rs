@@ -134,8 +134,12 @@ fn written(
     Ok(report::data(export.text.as_bytes(), Exit::Success))
 }
 
-/// Says on standard error what cannot be said in the other format.
+/// Says on standard error what cannot be said in the other format, and which hooks stay behind.
 fn say(file: &PolicyText, export: &Export, json: bool) {
+    for hook in &file.read.hooks {
+        let what = format!("{} is left out: only rules are carried over", hook.command);
+        report::note(&format!("{}:{}: the hook {what}", file.shown, hook.line));
+    }
     for one in &export.unsaid {
         if json {
             report::say(&in_json(file, one));

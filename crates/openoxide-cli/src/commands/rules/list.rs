@@ -1,6 +1,6 @@
-//! `rules list`: what is in force.
+//! `rules list`: what is in force, hooks and rules.
 
-use openoxide_permission::{Layer, Rule};
+use openoxide_permission::{Hook, Layer, Rule};
 use openoxide_protocol::SCHEMA;
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
@@ -8,11 +8,12 @@ use serde_json::json;
 use crate::{
     args::{Global, PolicyArgs},
     exit::Exit,
+    hooks,
     policy::World,
     report,
 };
 
-/// Lists the rules, the most precedent layer first.
+/// Lists the hooks, which are asked first, those that nobody vouched for, too; and the rules, the most precedent layer first.
 pub(super) fn list(
     policy: &PolicyArgs,
     origins: bool,
@@ -22,6 +23,10 @@ pub(super) fn list(
     let world = World::of(policy, true)?;
     let sound = world.sound(global);
     let mut text = String::new();
+    for hook in world.loaded.hooks.iter().chain(&world.loaded.unheeded) {
+        text += &if json { hook_in_json(hook) } else { hook_in_words(hook, origins) };
+        text.push('\n');
+    }
     for layer in &world.loaded.layers {
         for rule in &layer.rules {
             text += &if json { in_json(layer, rule) } else { in_words(layer, rule, origins) };
@@ -30,6 +35,21 @@ pub(super) fn list(
     }
     // What is wrong was said; the rules that are left are shown all the same.
     Ok(report::data(text.as_bytes(), sound.err().unwrap_or(Exit::Success)))
+}
+
+fn hook_in_json(hook: &Hook) -> String {
+    json!({ "schema": SCHEMA, "hook": hooks::fields(hook) }).to_string()
+}
+
+fn hook_in_words(hook: &Hook, origins: bool) -> String {
+    let text = format!("{} {}: {}", hook.event.as_str(), hook.matcher, hook.command);
+    let (text, limits) = (visible(&text, Lines::One), hooks::limits(hook));
+    let line = format!("{:<8} {:<6} {text}{limits}", hook.layer.as_str(), "hook");
+    if origins {
+        format!("{line}  {}:{}", visible(&hook.file, Lines::One), hook.line)
+    } else {
+        line
+    }
 }
 
 fn in_json(layer: &Layer, rule: &Rule) -> String {

@@ -1,7 +1,7 @@
 //! Rules that came from elsewhere, as a policy file of ours.
 
 use openoxide_adapters::export::{Became, Export};
-use openoxide_permission::{Anchors, Combining, Layer, Pattern, Rule, Space, parse, spell};
+use openoxide_permission::{Anchors, Combining, Layer, Pattern, Rule, parse, spell};
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::edit::quoted;
 
@@ -66,20 +66,7 @@ fn text(
     // Where the order decides, one that asks about more would lift what is denied before it.
     let ordered = combining == Combining::LastMatch;
     let effect = if ordered { Effect::Deny } else { rule.effect };
-    Some((effect, spelled.map_or_else(|| whole(pattern.space).to_owned(), |spelled| spelled.text)))
-}
-
-const fn whole(space: Space) -> &'static str {
-    match space {
-        Space::Exec => "Bash",
-        Space::Read | Space::ReadHere => "Read",
-        Space::Edit | Space::EditHere => "Edit",
-        Space::Fetch => "WebFetch",
-        Space::Delegate => "Task",
-        Space::DoomLoop => "DoomLoop",
-        Space::External | Space::ExternalHere => "ExternalDirectory",
-        Space::Tool => "*",
-    }
+    Some((effect, spelled.map_or_else(|| pattern.space.name().to_owned(), |spelled| spelled.text)))
 }
 
 /// Returns a layer as the text of a policy file.
