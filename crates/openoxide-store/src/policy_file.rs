@@ -1,11 +1,12 @@
 //! The native policy file: TOML to rules, with every error at once.
 
+mod directories;
 mod hooks;
 
 use std::ops::Range;
 
 use openoxide_permission::{
-    Anchors, Combining, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
+    Anchors, Combining, Directory, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
 };
 use openoxide_protocol::{Effect, PermissionMode};
 use toml::{
@@ -40,6 +41,8 @@ pub struct PolicyFile {
     pub layer: Layer,
     /// Its hooks. If there is any problem, they can only ask and deny.
     pub hooks: Vec<Hook>,
+    /// The directories that shall count as the project's. If there is any problem, there are none.
+    pub directories: Vec<Directory>,
     /// What only the managed file can say.
     pub managed: Managed,
     /// Everything that is wrong with it, in the order of the text.
@@ -63,8 +66,7 @@ pub struct Managed {
 #[must_use]
 pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let (problems, rules, hooks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut reader = Reader { text, anchors, kind, name, problems, rules, hooks };
+    let mut reader = Reader::new(text, kind, name, anchors);
     for error in errors {
         let span = error.span().unwrap_or(0..text.len());
         reader.problem(error.message().to_owned(), span, None, true);
@@ -84,8 +86,9 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
     };
     let mut hooks = reader.hooks;
     hooks.iter_mut().for_each(|hook| hook.may_allow &= !broken);
+    let directories = if broken { Vec::new() } else { reader.directories };
     let (managed, problems) = (settings.managed, reader.problems);
-    PolicyFile { layer, hooks, managed, problems, notes: Vec::new() }
+    PolicyFile { layer, hooks, directories, managed, problems, notes: Vec::new() }
 }
 
 #[derive(Default)]
@@ -104,9 +107,18 @@ struct Reader<'a> {
     /// Each with where it stands.
     rules: Vec<(usize, Rule)>,
     hooks: Vec<Hook>,
+    directories: Vec<Directory>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, kind: LayerKind, name: &'a str, anchors: Anchors<'a>) -> Self {
+        let (problems, rules) = (Vec::new(), Vec::new());
+        let (hooks, directories) = (Vec::new(), Vec::new());
+        Self { text, anchors, kind, name, problems, rules, hooks, directories }
+    }
+}
 
 impl Reader<'_> {
     fn problem(
@@ -137,12 +149,14 @@ impl Reader<'_> {
                     self.problem(message, key.span(), None, true);
                 }
                 "hooks" => self.hooks(value),
+                "directories" => self.directories(value),
                 "test" => {
                     let (_, problems) = cases::of(self.text, value);
                     self.problems.extend(problems);
                 }
                 other => {
-                    self.unknown_key(other, key.span(), &["mode", "permissions", "hooks", "test"]);
+                    let known = ["mode", "permissions", "hooks", "directories", "test"];
+                    self.unknown_key(other, key.span(), &known);
                 }
             }
         }
