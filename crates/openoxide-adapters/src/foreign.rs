@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use openoxide_permission::Layer;
+use openoxide_permission::{Directory, Layer};
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, Exec, Part, RuleRef, Span,
 };
@@ -35,6 +35,8 @@ impl Fault {
 pub struct Translation {
     /// What could be said. If there is any fault, the allows are gone.
     pub layer: Layer,
+    /// The directories that shall count as the project's.
+    pub directories: Vec<Directory>,
     /// What could not be read, or not be said although it holds back.
     pub faults: Vec<Fault>,
     /// What was left out because it would only allow.

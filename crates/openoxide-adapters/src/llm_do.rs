@@ -37,7 +37,7 @@ pub fn translate(
     let (rules, mode) = (to.rules, config.mode.and_then(mode));
     let (file, combining) = (Some(file.to_owned()), Combining::LastMatch);
     let layer = Layer { kind, file, combining, rules, mode };
-    Ok(Translation { layer, faults: to.faults, notes: to.notes })
+    Ok(Translation { layer, directories: vec![], faults: to.faults, notes: to.notes })
 }
 
 /// What its controller makes of a request for approval (DECISIONS 9).

@@ -78,16 +78,19 @@ fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) ->
 
 /// A file that cannot be relied on allows nothing.
 fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> PolicyFile {
-    let (mut layer, faults, notes) = match read {
-        Ok(Translation { layer, faults, notes }) => (layer, faults, notes),
-        Err(faults) => (empty(kind, name), faults, Vec::new()),
+    let (mut layer, mut directories, faults, notes) = match read {
+        Ok(Translation { layer, directories, faults, notes }) => {
+            (layer, directories, faults, notes)
+        }
+        Err(faults) => (empty(kind, name), Vec::new(), faults, Vec::new()),
     };
     if !faults.is_empty() {
         layer.rules.retain(|rule: &Rule| rule.effect != Effect::Allow);
         layer.mode = None;
+        directories.clear();
     }
     let (managed, problems) = (Managed::default(), problems(faults));
-    PolicyFile { layer, hooks: Vec::new(), managed, problems, notes }
+    PolicyFile { layer, hooks: Vec::new(), directories, managed, problems, notes }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

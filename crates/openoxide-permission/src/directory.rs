@@ -26,6 +26,15 @@ pub struct Directory {
     pub path: AbsPath,
 }
 
+impl Directory {
+    /// Returns it in words that mean the same in any file.
+    #[must_use]
+    pub fn anywhere(&self) -> &str {
+        let fixed = self.text.starts_with(['/', '~']);
+        if fixed { &self.text } else { self.path.as_str() }
+    }
+}
+
 /// No path is longer (`PATH_MAX`).
 const LONGEST: usize = 4096;
 
@@ -108,10 +117,37 @@ mod tests {
     #[test]
     fn what_would_open_more_than_anybody_means_is_refused() {
         for text in [
-            "", "a\0b", "~", "~/", "~root", "~bob/x", "/", "//", "/home", "/home/ann", "../..", "../../..",
-            "../../../..", "~/.ssh", "~/.ssh/keys", "~/.aws", "~/.config", "~/.config/gh", "~/.local",
-            "~/.docker", "~/.claude", "~/.GnuPG", "/etc", "/proc", "/proc/self", "/sys", "/dev/shm", ".openoxide",
-            "../other/.openoxide", "../*", "../lib?",
+            "",
+            "a\0b",
+            "~",
+            "~/",
+            "~root",
+            "~bob/x",
+            "/",
+            "//",
+            "/home",
+            "/home/ann",
+            "../..",
+            "../../..",
+            "../../../..",
+            "~/.ssh",
+            "~/.ssh/keys",
+            "~/.aws",
+            "~/.config",
+            "~/.config/gh",
+            "~/.local",
+            "~/.docker",
+            "~/.claude",
+            "~/.GnuPG",
+            "/etc",
+            "/proc",
+            "/proc/self",
+            "/sys",
+            "/dev/shm",
+            ".openoxide",
+            "../other/.openoxide",
+            "../*",
+            "../lib?",
         ] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -27,9 +27,7 @@ pub use file::{ReadError, read_regular};
 pub use format::{Format, Reader};
 pub use grants::{Bound, Entry, GrantError, GrantFile};
 pub use key::KeyError;
-pub use load::{
-    Additional, Bounded, Broken, DirectoryState, Loaded, Untrusted, load, load_fresh,
-};
+pub use load::{Additional, Bounded, Broken, DirectoryState, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
 pub use repeats::RepeatFile;

@@ -20,8 +20,8 @@ use crate::{
 
 mod directories;
 
-pub use directories::{Additional, DirectoryState};
 pub(crate) use directories::resolved;
+pub use directories::{Additional, DirectoryState};
 
 /// No policy file is longer.
 const LONGEST: u64 = 64 << 20;
@@ -259,12 +259,7 @@ impl Reading {
         self.layers.push((project, file.layer));
     }
 
-    fn directories(
-        &mut self,
-        found: Vec<Directory>,
-        source: &Source,
-        environment: &Environment,
-    ) {
+    fn directories(&mut self, found: Vec<Directory>, source: &Source, environment: &Environment) {
         for one in found.into_iter().map(|one| Additional::of(one, environment)) {
             self.notes.extend(one.note());
             self.directories.push((one.to_be_trusted(source, environment), one));
@@ -302,8 +297,7 @@ impl Reading {
         let checkouts: Vec<&AbsPath> =
             std::iter::once(project).chain(self.main_of(project)).collect();
         let layers = of(&self.layers, project).flat_map(|layer| loosening(layer, &checkouts));
-        let directories =
-            of(&self.directories, project).filter_map(|one| one.setting(&checkouts));
+        let directories = of(&self.directories, project).filter_map(|one| one.setting(&checkouts));
         let hooks = of(&self.hooks, project);
         let hooks = hooks.map(|hook| hook_trust::setting(hook, project, &checkouts));
         layers.chain(directories).chain(hooks).collect()

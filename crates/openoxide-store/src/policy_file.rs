@@ -6,7 +6,8 @@ mod hooks;
 use std::ops::Range;
 
 use openoxide_permission::{
-    Anchors, Combining, Directory, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
+    Anchors, Combining, Directory, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long,
+    try_example,
 };
 use openoxide_protocol::{Effect, PermissionMode};
 use toml::{

@@ -49,7 +49,8 @@ impl Signature {
             }
             // Some settings of files that may loosen have to be vouched for as well.
             let vouched = [Some(&source.base), source.main.as_ref()].into_iter().flatten();
-            let vouched = vouched.filter(|_| !source.grants && !(source.required && source.may_loosen));
+            let vouched =
+                vouched.filter(|_| !(source.grants || source.required && source.may_loosen));
             vouched.filter_map(|place| trust.path(place)).for_each(|path| all.look(&path));
         }
         all

@@ -70,7 +70,8 @@ fn is_bare(repository: &Path) -> bool {
     let bare = |line: &str| {
         let line = line.split_once(']').map_or(line, |(_, behind)| behind).to_ascii_lowercase();
         let (key, value) = line.split_once('=').unwrap_or((&line, "true"));
-        let value = value.split(['#', ';']).next().unwrap_or_default().trim_matches([' ', '\t', '"']);
+        let value =
+            value.split(['#', ';']).next().unwrap_or_default().trim_matches([' ', '\t', '"']);
         key.trim() == "bare" && !["false", "no", "off", "0", ""].contains(&value)
     };
     text.lines().any(bare)

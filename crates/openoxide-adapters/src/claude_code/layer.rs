@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use jsonc_parser::ast::Value;
-use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule, parse};
-use openoxide_protocol::{Effect, PermissionMode};
+use openoxide_permission::{
+    Anchors, Combining, Directory, Layer, LayerKind, Rule, directory, parse,
+};
+use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 
 use super::{
     rules::{self, parameter},
@@ -31,12 +33,10 @@ pub fn translate(
     to.lists()?;
     to.hooks()?;
     let mode = to.mode(&settings);
-    if !settings.directories.is_empty() {
-        to.notes.push(format!("{file}: `additionalDirectories` stay outside the project"));
-    }
+    let directories = to.directories(kind)?;
     let (rules, name) = (to.rules, Some(file.to_owned()));
     let layer = Layer { kind, file: name, combining: Combining::Strictest, rules, mode };
-    Ok(Translation { layer, faults: to.faults, notes: to.notes })
+    Ok(Translation { layer, directories, faults: to.faults, notes: to.notes })
 }
 
 struct Translator<'a> {
@@ -67,6 +67,36 @@ impl Translator<'_> {
             }
         }
         Ok(())
+    }
+
+    /// There a relative path counts from where the client was started: in a project's settings that is taken for the project.
+    fn directories(&mut self, kind: LayerKind) -> Result<Vec<Directory>, Vec<Fault>> {
+        let whole = object(self.text, Dialect::Strict).map_err(|fault| vec![fault])?;
+        let permissions = member(&whole, "permissions").and_then(Value::as_object);
+        let list = permissions.and_then(|object| member(object, "additionalDirectories"));
+        let mut all = Vec::new();
+        for item in list.and_then(Value::as_array).into_iter().flat_map(|array| &array.elements) {
+            let Some(text) = item.as_string_lit().map(|literal| literal.value.to_string()) else {
+                continue;
+            };
+            let line = line(self.text, span(item).start);
+            match self.directory(&text) {
+                Ok(path) => {
+                    let (layer, file) = (kind, self.file.to_owned());
+                    all.push(Directory { layer, file, line, text, path });
+                }
+                Err(why) => self.notes.push(format!("{}:{line}: {why}; it is left out", self.file)),
+            }
+        }
+        Ok(all)
+    }
+
+    fn directory(&self, text: &str) -> Result<AbsPath, String> {
+        let relative = !text.starts_with(['/', '~']);
+        match relative && self.anchors.home == Some(self.anchors.base) {
+            true => Err(format!("`{text}` counts from wherever Claude Code is started")),
+            false => directory(text, self.anchors),
+        }
     }
 
     /// Their hooks are run by the client itself. Nobody shall believe that ours asks them.

@@ -42,7 +42,7 @@ pub fn translate(
     }
     let (rules, file) = (to.rules, Some(file.to_owned()));
     let layer = Layer { kind, file, combining: Combining::Strictest, rules, mode: None };
-    Ok(Translation { layer, faults: to.faults, notes: to.notes })
+    Ok(Translation { layer, directories: vec![], faults: to.faults, notes: to.notes })
 }
 
 struct Translator<'t> {

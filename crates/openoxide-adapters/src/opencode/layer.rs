@@ -39,7 +39,7 @@ pub fn translate(
         rules: to.rules,
         mode: None,
     };
-    Ok(Translation { layer, faults: to.faults, notes: to.notes })
+    Ok(Translation { layer, directories: vec![], faults: to.faults, notes: to.notes })
 }
 
 /// The permissions that OpenCode's own tools ask for, and what they are with us.

@@ -44,6 +44,7 @@ fn policy() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
+            "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
             "hooks": hooks(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
             "test": tests(),

@@ -5,7 +5,10 @@ use openoxide_protocol::{
     PresentationKind, SCHEMA,
 };
 use openoxide_session::{new_approval_id, new_session_id};
-use openoxide_store::{Environment, Loaded, Trust, Untrusted, load_fresh, project_root, sources};
+use openoxide_store::{
+    Environment, Loaded, Trust, Untrusted, Vouched, load_fresh, main_checkout, project_root,
+    sources,
+};
 use openoxide_tui::{Lines, ask, can_ask, visible};
 
 use crate::{
@@ -25,15 +28,15 @@ pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
         return revoke(&trust, &project);
     }
     let loaded = load_fresh(&sources(&environment, &project), &environment, &[]);
-    let shown = |text: &str| visible(text, Lines::One);
-    let Some(untrusted) = loaded.untrusted.iter().find(|each| each.project == project) else {
+    // The directory of a person's own file is no project, and links in it are vouched for.
+    let asked = |each: &&Untrusted| each.project == project || each.project == cwd;
+    let Some(untrusted) = loaded.untrusted.iter().find(asked) else {
         return Ok(report::data(nothing_to_ask(&trust, &project).as_bytes(), Exit::Success));
     };
     if args.show {
-        let lines: String =
-            untrusted.settings.iter().map(|each| format!("  {}\n", shown(each))).collect();
-        let text =
-            format!("{}: nobody vouched for these settings:\n{lines}", shown(project.as_str()));
+        let place = visible(untrusted.project.as_str(), Lines::One);
+        let settings = lines(&untrusted.settings);
+        let text = format!("{place}: nobody vouched for these settings:\n{settings}");
         return Ok(report::data(text.as_bytes(), Exit::Success));
     }
     if global.no_input || !can_ask() {
@@ -44,18 +47,26 @@ pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
 }
 
 fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
-    let shown = |text: &str| visible(text, Lines::One);
-    match trust.find(project).filter(|vouched| vouched.trusted) {
-        Some(vouched) => {
-            let lines: String =
-                vouched.settings.iter().map(|each| format!("  {}\n", shown(each))).collect();
-            format!("{}: you vouched for\n{lines}", shown(project.as_str()))
-        }
-        None => format!(
-            "{}: its settings allow nothing that would need trust\n",
-            shown(project.as_str())
-        ),
+    let place = visible(project.as_str(), Lines::One);
+    if let Some(said) = vouched(trust, project) {
+        return format!("{place}: you vouched for\n{}", lines(&said.settings));
     }
+    match main_checkout(project).and_then(|main| vouched(trust, &main)) {
+        Some(said) => {
+            let main = visible(said.project.as_str(), Lines::One);
+            let settings = lines(&said.settings);
+            format!("{place}: a worktree of {main}, where you vouched for\n{settings}")
+        }
+        None => format!("{place}: its settings allow nothing that would need trust\n"),
+    }
+}
+
+fn vouched(trust: &Trust, project: &AbsPath) -> Option<Vouched> {
+    trust.find(project).filter(|said| said.trusted)
+}
+
+fn lines(settings: &[String]) -> String {
+    settings.iter().map(|each| format!("  {}\n", visible(each, Lines::One))).collect()
 }
 
 fn revoke(trust: &Trust, project: &AbsPath) -> Result<Exit, String> {

@@ -8,6 +8,8 @@ mod choices;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod directories;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod golden;
@@ -33,3 +35,5 @@ mod rules;
 mod support;
 #[cfg(test)]
 mod tools;
+#[cfg(test)]
+mod worktrees;

@@ -54,8 +54,9 @@ impl DirectoryState {
 }
 
 impl Additional {
-    /// Looks where a directory leads.
-    pub(super) fn of(directory: Directory, environment: &Environment) -> Self {
+    /// Looks where a directory leads. Whether somebody has to vouch for it is another matter.
+    #[must_use]
+    pub fn of(directory: Directory, environment: &Environment) -> Self {
         let real = resolved(&directory.path);
         let state = match &real {
             None => DirectoryState::Missing,

@@ -136,9 +136,14 @@ fn a_worktree_that_was_removed_or_whose_entry_says_otherwise_is_none() {
 fn what_others_could_have_written_links_nothing() {
     let disk = Disk::new();
     disk.add("w");
-    for name in
-        ["w", "w/.git", "main", "main/.git", "main/.git/worktrees/w", "main/.git/worktrees/w/gitdir"]
-    {
+    for name in [
+        "w",
+        "w/.git",
+        "main",
+        "main/.git",
+        "main/.git/worktrees/w",
+        "main/.git/worktrees/w/gitdir",
+    ] {
         let before = fs::metadata(disk.path(name)).unwrap().permissions().mode();
         disk.set_mode(name, before | 0o002);
         assert!(!disk.is_worktree("w"), "{name}");
@@ -157,7 +162,15 @@ fn bare_repositories_and_submodules_have_no_worktrees() {
     disk.git(&["-C", "hidden/.git", "worktree", "add", "--quiet", "../../of-hidden", "-b", "x"]);
     assert_eq!(disk.main_of("of-hidden"), None, "a bare repository that is called `.git`");
     disk.git(&["clone", "--quiet", "main", "super"]);
-    disk.git(&["-C", "super", "submodule", "--quiet", "add", disk.path("main").to_str().unwrap(), "sub"]);
+    disk.git(&[
+        "-C",
+        "super",
+        "submodule",
+        "--quiet",
+        "add",
+        disk.path("main").to_str().unwrap(),
+        "sub",
+    ]);
     assert_eq!(disk.main_of("super/sub"), None);
     disk.git(&["-C", "super/sub", "worktree", "add", "--quiet", "../../of-sub", "-b", "x"]);
     assert_eq!(disk.main_of("of-sub"), None, "a worktree of a submodule");
