@@ -31,7 +31,8 @@ pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
     // The directory of a person's own file is no project, and links in it are vouched for.
     let asked = |each: &&Untrusted| each.project == project || each.project == cwd;
     let Some(untrusted) = loaded.untrusted.iter().find(asked) else {
-        return Ok(report::data(nothing_to_ask(&trust, &project).as_bytes(), Exit::Success));
+        let text = nothing_to_ask(&trust, &project) + &elsewhere(&loaded);
+        return Ok(report::data(text.as_bytes(), Exit::Success));
     };
     if args.show {
         let place = visible(untrusted.project.as_str(), Lines::One);
@@ -59,6 +60,15 @@ fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
         }
         None => format!("{place}: its settings allow nothing that would need trust\n"),
     }
+}
+
+/// Names the other places around here whose settings nobody vouched for.
+fn elsewhere(loaded: &Loaded) -> String {
+    let line = |each: &Untrusted| {
+        let place = visible(each.project.as_str(), Lines::One);
+        format!("{place}: nobody vouched for its settings: `openoxide trust {place}` shows them\n")
+    };
+    loaded.untrusted.iter().map(line).collect()
 }
 
 fn vouched(trust: &Trust, project: &AbsPath) -> Option<Vouched> {

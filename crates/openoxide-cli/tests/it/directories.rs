@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     layers::{answer_trust, decision},
+    prompt::Terminal,
     support::{World, code, stderr, stdout},
 };
 
@@ -88,6 +89,25 @@ fn a_project_widens_nothing_until_it_is_trusted_and_a_link_that_changes_ends_tha
     assert_eq!(decision(&world, &[], "cat ../lib/a.txt"), "ask");
     let output = world.run(&["trust", "--show"], b"");
     assert!(stdout(&output).contains("directory ../link"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_link_in_a_persons_own_file_is_vouched_for_as_well() {
+    let world = world().policy("directories = [\"~/link\"]\n");
+    symlink(world.root().join("lib"), world.root().join("link")).unwrap();
+    let read = || decision(&world, &[], "cat ~/link/a.txt");
+    assert_eq!(read(), "ask");
+    let own = world.root().join("config/openoxide");
+    let told = format!("`openoxide trust {}` shows them", own.display());
+    assert!(stdout(&world.run(&["trust"], b"")).contains(&told));
+    let mut terminal = Terminal::run(&world, &["trust", own.to_str().unwrap()]);
+    terminal.wait_for("[y]");
+    terminal.press("y");
+    assert_eq!(terminal.end().0, 0);
+    assert_eq!(read(), "allow");
+    fs::remove_file(world.root().join("link")).unwrap();
+    symlink(world.root().join("other"), world.root().join("link")).unwrap();
+    assert_eq!(read(), "ask");
 }
 
 #[test]
