@@ -1,7 +1,7 @@
 //! Our rules in the words of other programs. What cannot be said becomes stricter, or is left out where that is stricter; what
 //! holds back and cannot be said at all is named, so that nobody takes the result for the whole.
 
-use openoxide_permission::{Combining, Layer, Pattern, Rule, Space, glob};
+use openoxide_permission::{Combining, Directory, Layer, Pattern, Rule, Space, glob};
 use openoxide_protocol::{Effect, PermissionMode};
 
 /// A policy in another program's format.
@@ -61,6 +61,14 @@ impl Export {
     pub(crate) fn left_out(&mut self, rule: &Rule) {
         let allows = rule.effect == Effect::Allow;
         self.unsaid(rule, if allows { Became::Narrower } else { Became::Lost });
+    }
+
+    /// Notes directories for which the format has no words: what lies there is asked about.
+    pub fn no_directories(&mut self, directories: &[Directory]) {
+        self.unsaid.extend(directories.iter().map(|one| {
+            let rule = format!("directory {}", one.text);
+            Unsaid { rule, line: one.line, became: Became::Narrower }
+        }));
     }
 
     /// Notes a mode that the format does not know: some of them hold back what rules allow.

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use openoxide_permission::{Hook, Layer};
+use openoxide_permission::{Directory, Hook, Layer};
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, Exec, Part, RuleRef, Span,
 };
@@ -35,6 +35,8 @@ impl Fault {
 pub struct Translation {
     /// What could be said. If there is any fault, the allows are gone.
     pub layer: Layer,
+    /// The directories that shall count as the project's.
+    pub directories: Vec<Directory>,
     /// What could not be read, or not be said although it holds back.
     pub faults: Vec<Fault>,
     /// What was left out because it would only allow, and hooks that cannot be run.
@@ -52,9 +54,16 @@ impl Translation {
         Self::new(layer, faults, Vec::new())
     }
 
-    /// Returns a translation without hooks.
+    /// Returns a translation without hooks and directories.
     pub(crate) const fn new(layer: Layer, faults: Vec<Fault>, notes: Vec<String>) -> Self {
-        Self { layer, faults, notes, hooks: Vec::new(), managed_hooks_only: false }
+        Self {
+            layer,
+            directories: Vec::new(),
+            faults,
+            notes,
+            hooks: Vec::new(),
+            managed_hooks_only: false,
+        }
     }
 }
 

@@ -79,14 +79,17 @@ fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) ->
 /// A file that cannot be relied on allows nothing.
 fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> PolicyFile {
     let read = read.unwrap_or_else(|faults| Translation::nothing(empty(kind, name), faults));
-    let Translation { mut layer, faults, notes, mut hooks, managed_hooks_only } = read;
+    let Translation { mut layer, mut directories, faults, notes, mut hooks, managed_hooks_only } =
+        read;
     if !faults.is_empty() {
         layer.rules.retain(|rule: &Rule| rule.effect != Effect::Allow);
         layer.mode = None;
+        directories.clear();
         hooks.iter_mut().for_each(|hook| hook.may_allow = false);
     }
     let managed = Managed { allow_managed_hooks_only: managed_hooks_only, ..Managed::default() };
-    PolicyFile { layer, hooks, managed, audit: None, problems: problems(faults), notes }
+    let problems = problems(faults);
+    PolicyFile { layer, hooks, directories, managed, audit: None, problems, notes }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

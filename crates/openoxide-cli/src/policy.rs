@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, PolicyStack, parse};
+use openoxide_permission::{
+    Anchors, Combining, Context, Directory, Layer, LayerKind, PolicyStack, parse,
+};
 use openoxide_protocol::{AbsPath, Effect, Facts, PermissionMode, SessionId};
 use openoxide_session::Place;
 use openoxide_store::{
@@ -25,7 +27,11 @@ pub(crate) struct World {
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: AbsPath,
     pub(crate) home: Option<AbsPath>,
+    /// The directories of the project, those of the command line, and those that the policy adds.
     pub(crate) roots: Vec<AbsPath>,
+    project: AbsPath,
+    /// The directories of the command line.
+    added: Vec<AbsPath>,
     /// Where a yes is kept for good; nowhere if the policy was named.
     pub(crate) grants: Option<GrantFile>,
     hermetic: bool,
@@ -57,11 +63,13 @@ impl World {
         };
         let mode = mode(args, &mut loaded);
         let grants = (!hermetic).then(|| GrantFile::of(&environment, &project));
-        let mut roots = roots(project);
+        let mut added = Vec::new();
         for directory in &args.add_dir {
-            roots.extend(self::roots(self::directory(Some(directory))?));
+            added.extend(roots(self::directory(Some(directory))?));
         }
-        Ok(Self { loaded, mode, cwd, home: environment.home, roots, grants, hermetic })
+        let (home, none) = (environment.home, Vec::new());
+        let world = Self { loaded, mode, cwd, home, roots: none, project, added, grants, hermetic };
+        Ok(Self { roots: world.with_added(roots(world.project.clone())), ..world })
     }
 
     /// Returns a watch over the files of this policy; none where a person named them.
@@ -81,6 +89,18 @@ impl World {
     pub(crate) fn put(&mut self, args: &PolicyArgs, loaded: &Loaded) {
         self.loaded = loaded.clone();
         self.mode = mode(args, &mut self.loaded);
+        self.roots = self.with_added(roots(self.project.clone()));
+    }
+
+    /// Returns the directories of a project, and those that count beside it.
+    fn with_added(&self, mut project: Vec<AbsPath>) -> Vec<AbsPath> {
+        project.extend(self.added.iter().chain(&self.loaded.roots).cloned());
+        project
+    }
+
+    /// Returns the additional directories that the files of the policy name, whether they count or not.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Directory> {
+        self.loaded.directories.iter().map(|one| &one.directory)
     }
 
     /// Returns the context of decisions in the directory of the arguments.
@@ -104,9 +124,9 @@ impl World {
         if cwd == &self.cwd {
             self.roots.clone()
         } else if self.hermetic {
-            roots(cwd.clone())
+            self.with_added(roots(cwd.clone()))
         } else {
-            roots(project_root(cwd, self.home.as_ref()))
+            self.with_added(roots(project_root(cwd, self.home.as_ref())))
         }
     }
 

@@ -16,6 +16,13 @@ pub fn is_secret(path: &AbsPath) -> bool {
         || pairs(path).any(|pair| SECRET_PLACES.iter().any(|place| place.holds(&pair)))
 }
 
+/// Says whether a directory is one that usually has secrets among other things in it, such as `~/.config`.
+#[must_use]
+pub fn holds_secrets(path: &AbsPath) -> bool {
+    let holds = |name: &str| SECRET_PLACES.iter().any(|place| name.eq_ignore_ascii_case(place.0));
+    path.name().is_some_and(|name| name.starts_with('.') && holds(name))
+}
+
 /// Says whether a path steers shells, tools, agents or this program: changing it asks, in every mode.
 #[must_use]
 pub fn is_protected(path: &AbsPath) -> bool {

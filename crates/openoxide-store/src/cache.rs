@@ -17,11 +17,12 @@ use std::{
 };
 
 use openoxide_permission::{PolicyStack, ReadDetails};
+use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     file::open_regular,
-    load::Untrusted,
+    load::{Untrusted, resolved},
     locations::{Environment, Source},
     signature::Signature,
 };
@@ -40,6 +41,17 @@ const LAST_GOOD: &[u8] = b"last good";
 pub(crate) struct Beside {
     pub(crate) notes: Vec<String>,
     pub(crate) untrusted: Vec<Untrusted>,
+    /// The additional directories that count, in each spelling.
+    pub(crate) roots: Vec<AbsPath>,
+    /// Each directory that a file names, and where it led.
+    pub(crate) led: Vec<(AbsPath, Option<AbsPath>)>,
+}
+
+impl Beside {
+    /// Says whether every directory that was named still leads where it led.
+    fn stands(&self) -> bool {
+        self.led.iter().all(|(named, led)| resolved(named) == *led)
+    }
 }
 
 /// The details of a policy, in the file that it was read from.
@@ -83,7 +95,7 @@ impl Cache {
         (kept.state == self.signature.state).then_some(())?;
         let beside = match kept.beside.as_slice() {
             [] => Beside::default(),
-            bytes => serde_json::from_slice(bytes).ok()?,
+            bytes => serde_json::from_slice::<Beside>(bytes).ok().filter(Beside::stands)?,
         };
         Some((kept.policy()?, beside))
     }

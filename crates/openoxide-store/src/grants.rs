@@ -27,6 +27,7 @@ use crate::{
     file::read_text,
     key::{self, KeyError},
     locations::Environment,
+    worktree::main_checkout,
 };
 
 const LONGEST: u64 = 4 << 20;
@@ -73,11 +74,12 @@ pub struct GrantFile {
 }
 
 impl GrantFile {
-    /// Returns the grants of a project for this user.
+    /// Returns the grants of a project for this user. A linked worktree has those of its main checkout.
     #[must_use]
     pub fn of(environment: &Environment, project: &AbsPath) -> Self {
         let state = environment.state.as_ref().map(|state| state.join("openoxide"));
-        Self { project: project.clone(), state, task: environment.task.clone() }
+        let project = main_checkout(project).unwrap_or_else(|| project.clone());
+        Self { project, state, task: environment.task.clone() }
     }
 
     /// Returns the task in which its grants are looked at.
@@ -86,7 +88,7 @@ impl GrantFile {
         self.task.as_deref()
     }
 
-    /// Returns the project.
+    /// Returns the project: the main checkout, where there are several.
     #[must_use]
     pub const fn project(&self) -> &AbsPath {
         &self.project

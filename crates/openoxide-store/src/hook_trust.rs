@@ -7,7 +7,7 @@ use openoxide_permission::{Hook, HookCommand, LayerKind};
 use openoxide_protocol::AbsPath;
 use sha2::{Digest as _, Sha256};
 
-use crate::file::read_regular;
+use crate::{file::read_regular, trust::name_in};
 
 /// No script is longer.
 const LONGEST: u64 = 16 << 20;
@@ -15,17 +15,18 @@ const LONGEST: u64 = 16 << 20;
 /// How hooks name the project's directory.
 const PROJECT: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
 
-/// Returns the hook as a setting that loosens, in one line: it runs a program, so it always does.
-pub(crate) fn setting(hook: &Hook, project: &AbsPath) -> String {
-    let file = hook.file.strip_prefix(project.as_str()).unwrap_or(&hook.file);
-    let file = file.trim_start_matches('/');
+/// Returns the hook as a setting that loosens, in one line: it runs a program, so it always does. `checkouts` are the project, and
+/// its main checkout if it is a worktree. Files are named from the project, so that each of its worktrees says the same.
+pub(crate) fn setting(hook: &Hook, project: &AbsPath, checkouts: &[&AbsPath]) -> String {
+    let file = name_in(&hook.file, checkouts);
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
     // One that could not be read as narrowly as it is written allows nothing; without that, it would allow all that it is asked about.
     let narrow = hook.layer == LayerKind::Cli && !hook.may_allow;
     let only = if narrow { ", to ask and deny alone" } else { "" };
     let run = format!("{file}: hook {event} {}, {seconds} s{only}: {}", hook.matcher, hook.command);
     let named = files(&hook.command, project);
-    named.iter().fold(run, |run, path| format!("{run} [{} {}]", path.as_str(), content(path)))
+    let name = |path: &AbsPath| path.below(project).unwrap_or_default().to_owned();
+    named.iter().fold(run, |run, path| format!("{run} [{} {}]", name(path), content(path)))
 }
 
 /// Returns the files inside the project that stand in a command, in whatever place.
@@ -92,9 +93,9 @@ mod tests {
         // printf '' | sha256sum
         let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         let expected = format!(
-            ".openoxide/policy.toml: hook pre_tool_use *, 5 s: \"./guard.sh\" [{} sha256 {sum}]",
-            script.display()
+            ".openoxide/policy.toml: hook pre_tool_use *, 5 s: \"./guard.sh\" [guard.sh sha256 {sum}]",
         );
+        let setting = |hook: &Hook, project: &AbsPath| setting(hook, project, &[project]);
         assert_eq!(setting(&hook(shell("./guard.sh"), &project), &project), expected);
         let program =
             |script: &str| HookCommand::Program(vec!["bash".to_owned(), script.to_owned()]);

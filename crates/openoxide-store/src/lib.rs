@@ -21,12 +21,13 @@ mod requests;
 mod signature;
 mod trust;
 mod watch;
+mod worktree;
 
 pub use file::{ReadError, read_regular};
 pub use format::{Format, Reader};
 pub use grants::{Bound, Entry, GrantError, GrantFile};
 pub use key::KeyError;
-pub use load::{Bounded, Broken, Loaded, Untrusted, load, load_fresh};
+pub use load::{Additional, Bounded, Broken, DirectoryState, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
 pub use repeats::RepeatFile;
@@ -36,3 +37,4 @@ pub use requests::{
 };
 pub use trust::{Trust, Vouched};
 pub use watch::PolicyWatch;
+pub use worktree::main_checkout;

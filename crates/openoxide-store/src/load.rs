@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use openoxide_permission::{
-    Anchors, Combining, Hook, Layer, LayerKind, PolicyStack, default_layer,
+    Anchors, Combining, Directory, Hook, Layer, LayerKind, PolicyStack, default_layer,
 };
 use openoxide_protocol::{AbsPath, Effect};
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,13 @@ use crate::{
     hook_trust,
     locations::{Environment, Source},
     policy_file::{Managed, Problem},
-    trust::Trust,
+    trust::{Trust, name_in},
 };
+
+mod directories;
+
+pub(crate) use directories::resolved;
+pub use directories::{Additional, DirectoryState};
 
 /// No policy file is longer.
 const LONGEST: u64 = 64 << 20;
@@ -32,6 +37,10 @@ pub struct Loaded {
     pub hooks: Vec<Hook>,
     /// The hooks of projects that do not count, because nobody vouched for them; none when the policy came from the cache.
     pub unheeded: Vec<Hook>,
+    /// The additional directories that count as the project's, in each spelling.
+    pub roots: Vec<AbsPath>,
+    /// Each directory that a file names, in the order of the layers; none when the policy came from the cache.
+    pub directories: Vec<Additional>,
     /// Why nothing may be allowed: rules that ask or deny may be missing.
     pub doubt: Option<String>,
     /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
@@ -89,8 +98,8 @@ pub struct Broken {
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let cache = Cache::of(sources, environment);
     if let Some((policy, beside)) = cache.as_ref().and_then(Cache::fetch) {
-        let Beside { notes, untrusted } = beside;
-        return Loaded { policy, notes, untrusted, lasting: true, ..Loaded::default() };
+        let Beside { notes, untrusted, roots, .. } = beside;
+        return Loaded { policy, notes, untrusted, roots, lasting: true, ..Loaded::default() };
     }
     let loaded = read(sources, environment, &[]);
     if let (Some(cache), true) = (&cache, loaded.is_good()) {
@@ -114,12 +123,20 @@ impl Loaded {
         self.broken.is_empty() && self.doubt.is_none() && self.closed.is_none()
     }
 
+    /// Returns what is kept beside the compiled policy.
+    fn beside(&self) -> Beside {
+        let (notes, untrusted) = (self.notes.clone(), self.untrusted.clone());
+        let led = self.directories.iter().map(|one| (one.directory.path.clone(), one.real.clone()));
+        Beside { notes, untrusted, roots: self.roots.clone(), led: led.collect() }
+    }
+
     /// Says whether both decide the same and tell a person the same.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let grounds = |of: &Self| (of.doubt.clone(), of.closed.clone(), of.notes.clone());
         let bounded = |of: &Self| of.bounded.as_ref().map(|bounded| bounded.without.clone());
         self.policy == other.policy
             && self.hooks == other.hooks
+            && self.roots == other.roots
             && bounded(self) == bounded(other)
             && grounds(self) == grounds(other)
     }
@@ -127,8 +144,7 @@ impl Loaded {
     /// Keeps what can be kept of a good policy.
     fn keep(&self, sources: &[Source], cache: &Cache) {
         if self.lasting {
-            let (notes, untrusted) = (self.notes.clone(), self.untrusted.clone());
-            cache.store(&self.policy, &Beside { notes, untrusted });
+            cache.store(&self.policy, &self.beside());
         } else if !named(sources) {
             let lasting = self.bounded.as_ref().map_or(&self.policy, |bounded| &bounded.without);
             cache.store_last_good(lasting);
@@ -167,6 +183,10 @@ struct Reading {
     /// Each with what it has to be vouched for with: a project, or a file that was named.
     hooks: Vec<(Option<AbsPath>, Hook)>,
     unheeded: Vec<Hook>,
+    /// Each with the directory under which a person has to vouch for it, if somebody has to.
+    directories: Vec<(Option<AbsPath>, Additional)>,
+    /// Linked worktrees, each with its main checkout.
+    worktrees: Vec<(AbsPath, AbsPath)>,
     broken: Vec<Broken>,
     notes: Vec<String>,
     untrusted: Vec<Untrusted>,
@@ -217,7 +237,7 @@ impl Reading {
         match read_text(&source.path, LONGEST) {
             Ok(text) => {
                 self.check_owner(source);
-                self.text(source, text, home);
+                self.text(source, text, environment);
             }
             Err(ReadError::Missing) if !source.required => {}
             Err(error) => self.unreadable(source, &error),
@@ -242,8 +262,8 @@ impl Reading {
         }
     }
 
-    fn text(&mut self, source: &Source, text: String, home: Option<&AbsPath>) {
-        let anchors = Anchors { home, base: &source.base };
+    fn text(&mut self, source: &Source, text: String, environment: &Environment) {
+        let anchors = Anchors { home: environment.home.as_ref(), base: &source.base };
         let name = source.path.to_string_lossy();
         let file = (source.format.read)(&text, source.kind, &name, anchors);
         self.notes.extend(file.notes);
@@ -258,6 +278,8 @@ impl Reading {
             self.managed = file.managed;
         }
         self.audit.extend(file.audit.map(|line| format!("{name}:{line}")));
+        self.worktrees.extend(source.main.clone().map(|main| (source.base.clone(), main)));
+        self.directories(file.directories, source, environment);
         let project = (!source.may_loosen).then(|| source.base.clone());
         let (vouched, own) = (source.vouched_as(), project.as_ref().or(source.hooks_of.as_ref()));
         let hooks = file.hooks.into_iter().map(|hook| Hook { project: own.cloned(), ..hook });
@@ -265,33 +287,75 @@ impl Reading {
         self.layers.push((project, file.layer));
     }
 
+    fn directories(&mut self, found: Vec<Directory>, source: &Source, environment: &Environment) {
+        for one in found.into_iter().map(|one| Additional::of(one, environment)) {
+            self.notes.extend(one.note());
+            self.directories.push((one.to_be_trusted(source, environment), one));
+        }
+    }
+
     /// Leaves out what would loosen in each project that nobody has vouched for, and says so.
     fn ask_for_trust(&mut self, trust: &Trust) {
         let mut projects: Vec<AbsPath> = Vec::new();
-        let of_layers = self.layers.iter().filter_map(|(project, _)| project.clone());
-        let of_hooks = self.hooks.iter().filter_map(|(project, _)| project.clone());
-        for project in of_layers.chain(of_hooks) {
-            if !projects.contains(&project) {
-                projects.push(project);
+        let of_layers = self.layers.iter().filter_map(|(of, _)| of.as_ref());
+        let of_hooks = self.hooks.iter().filter_map(|(of, _)| of.as_ref());
+        let of_directories = self.directories.iter().filter_map(|(of, _)| of.as_ref());
+        for project in of_layers.chain(of_hooks).chain(of_directories) {
+            if !projects.contains(project) {
+                projects.push(project.clone());
             }
         }
         for project in projects {
-            let own = |layer: &&mut (Option<AbsPath>, Layer)| layer.0.as_ref() == Some(&project);
-            let layers = || self.layers.iter().filter(|layer| layer.0.as_ref() == Some(&project));
-            let hooks = self.hooks.iter().filter(|hook| hook.0.as_ref() == Some(&project));
-            let hooks = hooks.map(|(_, hook)| {
-                hook_trust::setting(hook, hook.project.as_ref().unwrap_or(&project))
-            });
-            let settings: Vec<String> =
-                layers().flat_map(|(_, layer)| loosening(layer, &project)).chain(hooks).collect();
-            if settings.is_empty() || trust.covers(&project, &settings) {
+            let settings = self.loosening(&project);
+            if settings.is_empty() || self.is_vouched_for(trust, &project, &settings) {
                 continue;
             }
-            self.layers.iter_mut().filter(own).for_each(|(_, layer)| tighten(layer));
-            self.leave_out_hooks(&project);
+            self.tighten(&project);
             self.notes.push(unheeded(&project, settings.len()));
             self.untrusted.push(Untrusted { project, settings });
         }
+    }
+
+    /// Returns what the files of a project would loosen, a line each.
+    fn loosening(&self, project: &AbsPath) -> Vec<String> {
+        fn of<'a, T>(
+            all: &'a [(Option<AbsPath>, T)],
+            project: &AbsPath,
+        ) -> impl Iterator<Item = &'a T> {
+            all.iter().filter(move |(of, _)| of.as_ref() == Some(project)).map(|(_, one)| one)
+        }
+        let checkouts: Vec<&AbsPath> =
+            std::iter::once(project).chain(self.main_of(project)).collect();
+        let layers = of(&self.layers, project).flat_map(|layer| loosening(layer, &checkouts));
+        let directories = of(&self.directories, project).filter_map(|one| one.setting(&checkouts));
+        let hooks = of(&self.hooks, project);
+        let hooks = hooks.map(|hook| {
+            let base = hook.project.as_ref().unwrap_or(project);
+            hook_trust::setting(hook, base, &checkouts)
+        });
+        layers.chain(directories).chain(hooks).collect()
+    }
+
+    fn main_of(&self, project: &AbsPath) -> Option<&AbsPath> {
+        let found = self.worktrees.iter().find(|(worktree, _)| worktree == project);
+        found.map(|(_, main)| main)
+    }
+
+    fn is_vouched_for(&self, trust: &Trust, project: &AbsPath, settings: &[String]) -> bool {
+        match self.main_of(project) {
+            Some(main) => trust.covers_worktree(project, main, settings),
+            None => trust.covers(project, settings),
+        }
+    }
+
+    /// Leaves out what would loosen in a project.
+    fn tighten(&mut self, project: &AbsPath) {
+        let own = |of: &Option<AbsPath>| of.as_ref() == Some(project);
+        self.layers.iter_mut().filter(|(of, _)| own(of)).for_each(|(_, layer)| tighten(layer));
+        for (_, one) in self.directories.iter_mut().filter(|(of, _)| own(of)) {
+            one.distrust();
+        }
+        self.leave_out_hooks(project);
     }
 
     /// Leaves out the hooks of a project. Of a file that a person named the allows count, so its hooks stay, and ask.
@@ -311,7 +375,10 @@ impl Reading {
             let others =
                 self.layers.iter_mut().filter(|(_, layer)| layer.kind != LayerKind::Managed);
             others.for_each(|(_, layer)| layer.rules.clear());
+            self.directories.iter_mut().for_each(|(_, one)| one.leave_to_the_administrator());
         }
+        let directories: Vec<_> = self.directories.drain(..).map(|(_, one)| one).collect();
+        let roots = directories.iter().flat_map(Additional::roots).collect();
         let hooks = self.counting_hooks();
         let mut layers: Vec<Layer> = self.layers.into_iter().map(|(_, layer)| layer).collect();
         layers.push(default_layer());
@@ -334,6 +401,8 @@ impl Reading {
             layers,
             hooks,
             unheeded,
+            roots,
+            directories,
             doubt,
             closed,
             broken,
@@ -374,9 +443,8 @@ impl Reading {
 }
 
 /// Returns what a project's layer would loosen, a line each. Where the order of rules decides, each rule could.
-fn loosening(layer: &Layer, project: &AbsPath) -> Vec<String> {
-    let file = layer.file.as_deref().unwrap_or_default();
-    let file = file.strip_prefix(project.as_str()).unwrap_or(file).trim_start_matches('/');
+fn loosening(layer: &Layer, checkouts: &[&AbsPath]) -> Vec<String> {
+    let file = name_in(layer.file.as_deref().unwrap_or_default(), checkouts);
     let allows = layer.rules.iter().any(|rule| rule.effect == Effect::Allow);
     let ordered = allows && layer.combining != Combining::Strictest;
     let rules = layer.rules.iter().enumerate().filter_map(|(at, rule)| {

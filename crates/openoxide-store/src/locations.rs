@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
 
-use crate::{format::Format, grants::GrantFile};
+use crate::{format::Format, grants::GrantFile, worktree::main_checkout};
 
 /// The managed policy. The path is compiled in, and no variable moves it.
 pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -60,6 +60,8 @@ pub struct Source {
     pub path: PathBuf,
     /// What `/` stands for in its path patterns.
     pub base: AbsPath,
+    /// The main checkout, if the file counts for a linked worktree of it: what was vouched for there counts here.
+    pub main: Option<AbsPath>,
     /// Whether its allows and its mode count: what lies inside a project can only tighten, until the project is trusted.
     pub may_loosen: bool,
     /// Whether it must be there: a person named it.
@@ -73,19 +75,28 @@ pub struct Source {
     pub format: Format,
 }
 
-/// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too.
+/// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too,
+/// and a linked worktree has what a person keeps for themselves in its main checkout.
 #[must_use]
 pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
     let mut sources = vec![source(LayerKind::Managed, PathBuf::from(MANAGED), true)];
+    let projects = projects(project, environment.home.as_ref()).into_iter();
+    let projects: Vec<_> = projects.map(|base| (base.clone(), main_checkout(&base))).collect();
     for (kind, name) in [(LayerKind::Local, "local.toml"), (LayerKind::Project, "policy.toml")] {
-        for base in projects(project, environment.home.as_ref()) {
-            let path = Path::new(base.as_str()).join(".openoxide").join(name);
-            sources.push(Source { base, ..source(kind, path, false) });
+        for (base, main) in &projects {
+            let settings = |place: &AbsPath| Source {
+                base: base.clone(),
+                main: main.clone(),
+                ..source(kind, Path::new(place.as_str()).join(".openoxide").join(name), false)
+            };
+            // What is shared is checked out in each worktree; what a person keeps for themselves lies in one.
+            let own = main.as_ref().filter(|_| kind == LayerKind::Local).map(settings);
+            sources.extend([settings(base)].into_iter().chain(own));
         }
     }
-    let granted = GrantFile::of(environment, project).path();
-    let granted =
-        Source { base: project.clone(), grants: true, ..source(LayerKind::Local, granted, true) };
+    let granted = GrantFile::of(environment, project);
+    let base = granted.project().clone();
+    let granted = Source { base, grants: true, ..source(LayerKind::Local, granted.path(), true) };
     let shared = sources.iter().position(|source| source.kind == LayerKind::Project);
     sources.insert(shared.unwrap_or(sources.len()), granted);
     if let Some(config) = &environment.config {
@@ -116,6 +127,7 @@ fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
         kind,
         path,
         base: base.unwrap_or_else(AbsPath::root),
+        main: None,
         may_loosen,
         required: false,
         grants: false,

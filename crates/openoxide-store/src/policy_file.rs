@@ -1,12 +1,14 @@
 //! The native policy file: TOML to rules, with every error at once.
 
 mod audit;
+mod directories;
 mod hooks;
 
 use std::ops::Range;
 
 use openoxide_permission::{
-    Anchors, Combining, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long, try_example,
+    Anchors, Combining, Directory, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long,
+    try_example,
 };
 use openoxide_protocol::{Effect, PermissionMode};
 use toml::{
@@ -18,7 +20,7 @@ mod cases;
 
 pub use cases::{Case, read_cases};
 
-const KEYS: &[&str] = &["mode", "permissions", "audit", "hooks", "test"];
+const KEYS: &[&str] = &["mode", "permissions", "directories", "audit", "hooks", "test"];
 
 const MANAGED: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
@@ -43,6 +45,8 @@ pub struct PolicyFile {
     pub layer: Layer,
     /// Its hooks. If there is any problem, they can only ask and deny.
     pub hooks: Vec<Hook>,
+    /// The directories that shall count as the project's. If there is any problem, there are none.
+    pub directories: Vec<Directory>,
     /// What only the managed file can say.
     pub managed: Managed,
     /// Where it says that an allow counts only if it is written down (`[audit] required = true`): the line, from 1.
@@ -68,8 +72,7 @@ pub struct Managed {
 #[must_use]
 pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let (problems, rules, hooks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut reader = Reader { text, anchors, kind, name, problems, rules, hooks };
+    let mut reader = Reader::new(text, kind, name, anchors);
     for error in errors {
         let span = error.span().unwrap_or(0..text.len());
         reader.problem(error.message().to_owned(), span, None, true);
@@ -89,8 +92,9 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
     };
     let mut hooks = reader.hooks;
     hooks.iter_mut().for_each(|hook| hook.may_allow &= !broken);
+    let directories = if broken { Vec::new() } else { reader.directories };
     let (managed, audit, problems) = (settings.managed, settings.audit, reader.problems);
-    PolicyFile { layer, hooks, managed, audit, problems, notes: Vec::new() }
+    PolicyFile { layer, hooks, directories, managed, audit, problems, notes: Vec::new() }
 }
 
 #[derive(Default)]
@@ -110,9 +114,18 @@ struct Reader<'a> {
     /// Each with where it stands.
     rules: Vec<(usize, Rule)>,
     hooks: Vec<Hook>,
+    directories: Vec<Directory>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, kind: LayerKind, name: &'a str, anchors: Anchors<'a>) -> Self {
+        let (problems, rules) = (Vec::new(), Vec::new());
+        let (hooks, directories) = (Vec::new(), Vec::new());
+        Self { text, anchors, kind, name, problems, rules, hooks, directories }
+    }
+}
 
 impl Reader<'_> {
     fn problem(
@@ -144,6 +157,7 @@ impl Reader<'_> {
                 }
                 "audit" => settings.audit = self.audit(value),
                 "hooks" => self.hooks(value),
+                "directories" => self.directories(value),
                 "test" => {
                     let (_, problems) = cases::of(self.text, value);
                     self.problems.extend(problems);

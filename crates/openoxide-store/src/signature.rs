@@ -7,6 +7,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use openoxide_protocol::AbsPath;
+
 use crate::{
     grants::GrantFile,
     locations::{Environment, Source},
@@ -45,9 +47,11 @@ impl Signature {
                 let paths = [grants.key_path(), grants.spent_directory().ok()];
                 paths.iter().flatten().for_each(|path| all.look(path));
             }
-            if let Some(path) = source.vouched_as().and_then(|project| trust.path(&project)) {
-                all.look(&path);
-            }
+            // Some settings of files that may loosen have to be vouched for as well.
+            let counts = source.grants || source.required && source.may_loosen;
+            let bases = [Some(&source.base), source.main.as_ref()].into_iter().flatten().cloned();
+            let vouched = bases.filter(|_| !counts).chain(source.vouched_as());
+            vouched.filter_map(|place| trust.path(&place)).for_each(|path| all.look(&path));
         }
         all
     }
@@ -60,6 +64,7 @@ impl Signature {
     fn name(&mut self, source: &Source) {
         field(&mut self.files, source.path.as_os_str().as_encoded_bytes());
         field(&mut self.files, source.base.as_str().as_bytes());
+        field(&mut self.files, source.main.as_ref().map_or("", AbsPath::as_str).as_bytes());
         field(&mut self.files, source.format.name.as_bytes());
         self.files.extend([
             source.kind as u8,

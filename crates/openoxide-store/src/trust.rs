@@ -35,6 +35,21 @@ pub struct Vouched {
     pub settings: Vec<String>,
 }
 
+impl Vouched {
+    fn covers(&self, settings: &[String]) -> bool {
+        self.trusted && settings.iter().all(|each| self.settings.contains(each))
+    }
+}
+
+/// Returns the name of a file in the first of these directories that it lies in.
+pub(crate) fn name_in<'a>(file: &'a str, directories: &[&AbsPath]) -> &'a str {
+    let below = |directory: &&AbsPath| {
+        let rest = file.strip_prefix(directory.as_str().trim_end_matches('/'))?;
+        rest.strip_prefix('/')
+    };
+    directories.iter().find_map(below).unwrap_or_else(|| file.trim_start_matches('/'))
+}
+
 /// Where it is kept what people have said of projects.
 #[derive(Clone, Debug)]
 pub struct Trust {
@@ -65,8 +80,22 @@ impl Trust {
     /// Says whether each of these settings was vouched for. Fewer than were vouched for are fine.
     #[must_use]
     pub fn covers(&self, project: &AbsPath, settings: &[String]) -> bool {
-        let vouched = self.find(project).filter(|vouched| vouched.trusted);
-        vouched.is_some_and(|vouched| settings.iter().all(|each| vouched.settings.contains(each)))
+        self.find(project).is_some_and(|said| said.covers(settings))
+    }
+
+    /// As [`Self::covers`], for a linked worktree: what was vouched for in its main checkout is enough, unless the person said no
+    /// to the worktree itself.
+    pub(crate) fn covers_worktree(
+        &self,
+        worktree: &AbsPath,
+        main: &AbsPath,
+        settings: &[String],
+    ) -> bool {
+        match self.find(worktree) {
+            Some(said) if !said.trusted => false,
+            Some(said) if said.covers(settings) => true,
+            _ => self.covers(main, settings),
+        }
     }
 
     /// Keeps what a person said of these settings of a project, in the place of what was said before.
@@ -142,6 +171,31 @@ mod tests {
         assert!(trust.revoke(&path("/p")).unwrap());
         assert!(!trust.covers(&path("/p"), &settings));
         assert!(!trust.revoke(&path("/p")).unwrap());
+    }
+
+    #[test]
+    fn a_worktree_has_the_trust_of_its_main_checkout_unless_it_was_refused() {
+        let (_dir, trust) = trust();
+        let settings = ["allow Bash(make *)".to_owned()];
+        let covers = || trust.covers_worktree(&path("/w"), &path("/p"), &settings);
+        assert!(!covers());
+        trust.keep(&path("/p"), &settings, true).unwrap();
+        assert!(covers());
+        trust.keep(&path("/w"), &["allow Bash".to_owned()], true).unwrap();
+        assert!(covers(), "other settings were vouched for there");
+        trust.keep(&path("/w"), &settings, false).unwrap();
+        assert!(!covers(), "a no to the worktree stands");
+        trust.keep(&path("/w"), &settings, true).unwrap();
+        trust.revoke(&path("/p")).unwrap();
+        assert!(covers(), "a yes to the worktree stands for itself");
+    }
+
+    #[test]
+    fn a_file_has_its_name_from_the_directory_that_it_lies_in() {
+        let places = [&path("/w/p"), &path("/w/p2")];
+        assert_eq!(name_in("/w/p/.openoxide/x", &places), ".openoxide/x");
+        assert_eq!(name_in("/w/p2/.openoxide/x", &places), ".openoxide/x");
+        assert_eq!(name_in("/w/p3/x", &places), "w/p3/x");
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use jsonc_parser::ast::Value;
-use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule, parse};
-use openoxide_protocol::{Effect, PermissionMode};
+use openoxide_permission::{
+    Anchors, Combining, Directory, Layer, LayerKind, Rule, directory, parse,
+};
+use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 
 use super::{
     hooks::{self, Hooks},
@@ -31,14 +33,13 @@ pub fn translate(
     let mut to = Translator { text, file, anchors, rules: vec![], faults: vec![], notes: vec![] };
     to.lists()?;
     let mode = to.mode(&settings);
-    if !settings.directories.is_empty() {
-        to.notes.push(format!("{file}: `additionalDirectories` stay outside the project"));
-    }
+    let directories = to.directories(kind)?;
     let (rules, name) = (to.rules, Some(file.to_owned()));
     let layer = Layer { kind, file: name, combining: Combining::Strictest, rules, mode };
     let Hooks { hooks, faults, notes, managed_only } = hooks::read(text, kind, file);
     let (faults, notes) = ([to.faults, faults].concat(), [to.notes, notes].concat());
     Ok(Translation {
+        directories,
         hooks,
         managed_hooks_only: managed_only,
         ..Translation::new(layer, faults, notes)
@@ -73,6 +74,36 @@ impl Translator<'_> {
             }
         }
         Ok(())
+    }
+
+    /// There a relative path counts from where the client was started: in a project's settings that is taken for the project.
+    fn directories(&mut self, kind: LayerKind) -> Result<Vec<Directory>, Vec<Fault>> {
+        let whole = object(self.text, Dialect::Strict).map_err(|fault| vec![fault])?;
+        let permissions = member(&whole, "permissions").and_then(Value::as_object);
+        let list = permissions.and_then(|object| member(object, "additionalDirectories"));
+        let mut all = Vec::new();
+        for item in list.and_then(Value::as_array).into_iter().flat_map(|array| &array.elements) {
+            let Some(text) = item.as_string_lit().map(|literal| literal.value.to_string()) else {
+                continue;
+            };
+            let line = line(self.text, span(item).start);
+            match self.directory(&text) {
+                Ok(path) => {
+                    let (layer, file) = (kind, self.file.to_owned());
+                    all.push(Directory { layer, file, line, text, path });
+                }
+                Err(why) => self.notes.push(format!("{}:{line}: {why}; it is left out", self.file)),
+            }
+        }
+        Ok(all)
+    }
+
+    fn directory(&self, text: &str) -> Result<AbsPath, String> {
+        let relative = !text.starts_with(['/', '~']);
+        match relative && self.anchors.home == Some(self.anchors.base) {
+            true => Err(format!("`{text}` counts from wherever Claude Code is started")),
+            false => directory(text, self.anchors),
+        }
     }
 
     fn rule(&mut self, text: &str, effect: Effect, span: Range<usize>) {

@@ -1,14 +1,14 @@
 //! Our rules as the permissions of a `settings.json`.
 
-use openoxide_permission::{Layer, Pattern, Rule, Space, spell};
+use openoxide_permission::{Directory, Layer, Pattern, Rule, Space, spell};
 use openoxide_protocol::Effect;
 use serde_json::{Map, Value, json};
 
 use crate::export::{Became, Export, in_order, patterns};
 
-/// Returns a layer as settings. There deny goes before ask, and ask before allow.
+/// Returns a layer, and additional directories, as settings. There deny goes before ask, and ask before allow.
 #[must_use]
-pub fn write(layer: &Layer) -> Export {
+pub fn write(layer: &Layer, directories: &[Directory]) -> Export {
     let (mut export, mut permissions) = (Export::default(), Map::new());
     for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
         let mut list: Vec<String> = Vec::new();
@@ -27,6 +27,10 @@ pub fn write(layer: &Layer) -> Export {
     }
     if let Some(mode) = layer.mode {
         permissions.insert("defaultMode".to_owned(), Value::from(mode.as_camel_case()));
+    }
+    if !directories.is_empty() {
+        let all: Vec<&str> = directories.iter().map(Directory::anywhere).collect();
+        permissions.insert("additionalDirectories".to_owned(), Value::from(all));
     }
     export.text = format!("{:#}\n", json!({ "permissions": permissions }));
     export

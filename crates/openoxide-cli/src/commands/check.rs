@@ -38,7 +38,7 @@ pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
         return Ok(exit);
     }
     if args.batch {
-        let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
+        let mut place = InProject::of(&world);
         let mut watched = Watched::new(world, &args.call.policy, global)?;
         let ended = ended(batch(|row| judge(watched.now()?, &mut place, row)));
         return Ok(if ended == Exit::Success { sound.err().unwrap_or(ended) } else { ended });
@@ -227,6 +227,15 @@ fn broken_pipe(error: &std::io::Error) -> Result<(), String> {
 struct InProject {
     cwd: AbsPath,
     roots: Vec<AbsPath>,
+    /// The directories that the policy of that line added.
+    added: Vec<AbsPath>,
+}
+
+impl InProject {
+    fn of(world: &World) -> Self {
+        let (roots, added) = (world.roots.clone(), world.loaded.roots.clone());
+        Self { cwd: world.cwd.clone(), roots, added }
+    }
 }
 
 fn answer_row(
@@ -256,8 +265,8 @@ fn answer_row(
 
 fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, String> {
     let cwd = cwd_of(&world.cwd, row.cwd.as_deref())?;
-    if cwd != place.cwd {
-        *place = InProject { roots: world.roots_of(&cwd), cwd };
+    if cwd != place.cwd || world.loaded.roots != place.added {
+        *place = InProject { roots: world.roots_of(&cwd), cwd, added: world.loaded.roots.clone() };
     }
     let facts = facts_of_row(world, row, &place.cwd)?;
     let context = world.context_in(&place.cwd, &place.roots);
@@ -266,7 +275,7 @@ fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, St
 
 /// Judges one line, as a batch would.
 pub(crate) fn line(world: &World, line: &[u8]) -> Result<Decision, String> {
-    let mut place = InProject { cwd: world.cwd.clone(), roots: world.roots.clone() };
+    let mut place = InProject::of(world);
     judge(world, &mut place, &read_row(line)?)
 }
 

@@ -91,7 +91,8 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
         facts: &facts,
     };
     let Some(answers) = hooks::ask(&loaded.hooks, &asked) else { interrupted() };
-    let roots = roots(project.clone());
+    let mut roots = roots(project.clone());
+    roots.extend(loaded.roots.iter().cloned());
     let doubt = loaded.doubt.as_deref();
     let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
     let grants = GrantFile::of(environment, &project);

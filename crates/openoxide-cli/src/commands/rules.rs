@@ -2,6 +2,7 @@
 
 mod convert;
 mod diff;
+mod directories;
 mod edit;
 mod files;
 mod fmt;

@@ -49,6 +49,7 @@ fn policy() -> Value {
                 "additionalProperties": false,
                 "properties": { "required": { "type": "boolean", "description": "What cannot be written down is asked about. Once one file says so, no other takes it away." } },
             },
+            "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
             "hooks": hooks(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
             "test": tests(),

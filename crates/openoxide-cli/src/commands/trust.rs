@@ -6,7 +6,8 @@ use openoxide_protocol::{
 };
 use openoxide_session::{new_approval_id, new_session_id};
 use openoxide_store::{
-    Environment, Loaded, Source, Trust, Untrusted, load_fresh, project_root, sources,
+    Environment, Loaded, Source, Trust, Untrusted, Vouched, load_fresh, main_checkout,
+    project_root, sources,
 };
 use openoxide_tui::{Lines, ask, can_ask, visible};
 
@@ -20,21 +21,22 @@ use crate::{
 /// Shows what a project's settings would allow, and asks whether they may; or takes it back.
 pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
     let environment = Environment::read();
-    let (project, sources) = sought(args, &environment)?;
+    let Sought { place, project, sources } = sought(args, &environment)?;
     let trust = Trust::of(&environment);
     if args.revoke {
         return revoke(&trust, &project);
     }
     let loaded = load_fresh(&sources, &environment, &[]);
-    let shown = |text: &str| visible(text, Lines::One);
-    let Some(untrusted) = loaded.untrusted.iter().find(|each| each.project == project) else {
-        return Ok(report::data(nothing_to_ask(&trust, &project).as_bytes(), Exit::Success));
+    // The directory of a person's own file is no project, and links in it are vouched for.
+    let asked = |each: &&Untrusted| each.project == project || each.project == place;
+    let Some(untrusted) = loaded.untrusted.iter().find(asked) else {
+        let text = nothing_to_ask(&trust, &project) + &elsewhere(&loaded);
+        return Ok(report::data(text.as_bytes(), Exit::Success));
     };
     if args.show {
-        let lines: String =
-            untrusted.settings.iter().map(|each| format!("  {}\n", shown(each))).collect();
-        let text =
-            format!("{}: nobody vouched for these settings:\n{lines}", shown(project.as_str()));
+        let place = visible(untrusted.project.as_str(), Lines::One);
+        let settings = lines(&untrusted.settings);
+        let text = format!("{place}: nobody vouched for these settings:\n{settings}");
         return Ok(report::data(text.as_bytes(), Exit::Success));
     }
     if global.no_input || !can_ask() {
@@ -44,31 +46,57 @@ pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
     offer(&trust, untrusted, global)
 }
 
-/// Returns what is to be vouched for, and where it is read: a project, or a settings file whose hooks are programs.
-fn sought(args: &TrustArgs, environment: &Environment) -> Result<(AbsPath, Vec<Source>), String> {
+/// What is to be vouched for.
+struct Sought {
+    /// What a person named, or where they are.
+    place: AbsPath,
+    /// The project there, or a settings file whose hooks are programs.
+    project: AbsPath,
+    /// Where it is read.
+    sources: Vec<Source>,
+}
+
+fn sought(args: &TrustArgs, environment: &Environment) -> Result<Sought, String> {
     let place = policy::directory(args.directory.as_deref())?;
     if std::path::Path::new(place.as_str()).is_file() {
         let source = policy::named_file(place.as_str().as_ref(), None, &AbsPath::root())?;
-        return Ok((place, vec![source]));
+        return Ok(Sought { project: place.clone(), place, sources: vec![source] });
     }
     let project = project_root(&place, environment.home.as_ref());
     let sources = sources(environment, &project);
-    Ok((project, sources))
+    Ok(Sought { place, project, sources })
 }
 
 fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
-    let shown = |text: &str| visible(text, Lines::One);
-    match trust.find(project).filter(|vouched| vouched.trusted) {
-        Some(vouched) => {
-            let lines: String =
-                vouched.settings.iter().map(|each| format!("  {}\n", shown(each))).collect();
-            format!("{}: you vouched for\n{lines}", shown(project.as_str()))
-        }
-        None => format!(
-            "{}: its settings allow nothing that would need trust\n",
-            shown(project.as_str())
-        ),
+    let place = visible(project.as_str(), Lines::One);
+    if let Some(said) = vouched(trust, project) {
+        return format!("{place}: you vouched for\n{}", lines(&said.settings));
     }
+    match main_checkout(project).and_then(|main| vouched(trust, &main)) {
+        Some(said) => {
+            let main = visible(said.project.as_str(), Lines::One);
+            let settings = lines(&said.settings);
+            format!("{place}: a worktree of {main}, where you vouched for\n{settings}")
+        }
+        None => format!("{place}: its settings allow nothing that would need trust\n"),
+    }
+}
+
+/// Names the other places around here whose settings nobody vouched for.
+fn elsewhere(loaded: &Loaded) -> String {
+    let line = |each: &Untrusted| {
+        let place = visible(each.project.as_str(), Lines::One);
+        format!("{place}: nobody vouched for its settings: `openoxide trust {place}` shows them\n")
+    };
+    loaded.untrusted.iter().map(line).collect()
+}
+
+fn vouched(trust: &Trust, project: &AbsPath) -> Option<Vouched> {
+    trust.find(project).filter(|said| said.trusted)
+}
+
+fn lines(settings: &[String]) -> String {
+    settings.iter().map(|each| format!("  {}\n", visible(each, Lines::One))).collect()
 }
 
 fn revoke(trust: &Trust, project: &AbsPath) -> Result<Exit, String> {

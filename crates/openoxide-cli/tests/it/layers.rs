@@ -19,7 +19,7 @@ fn with_project_policy(text: &str) -> World {
 }
 
 /// Returns what is decided about a script.
-fn decision(world: &World, args: &[&str], script: &str) -> String {
+pub(crate) fn decision(world: &World, args: &[&str], script: &str) -> String {
     let output = world.run(&[&["check", "--json", "-c", script], args].concat(), b"");
     let answer: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
@@ -27,7 +27,7 @@ fn decision(world: &World, args: &[&str], script: &str) -> String {
 }
 
 /// Answers the question of `openoxide trust` with a key.
-fn answer_trust(world: &World, key: &str) -> (u32, String) {
+pub(crate) fn answer_trust(world: &World, key: &str) -> (u32, String) {
     let mut terminal = Terminal::run(world, &["trust"]);
     terminal.wait_for("[y]");
     terminal.press(key);

@@ -12,6 +12,8 @@ mod claude_hooks;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod directories;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod golden;
@@ -45,3 +47,5 @@ mod support;
 mod task;
 #[cfg(test)]
 mod tools;
+#[cfg(test)]
+mod worktrees;

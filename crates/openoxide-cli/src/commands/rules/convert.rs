@@ -7,9 +7,9 @@ use openoxide_adapters::{
     export::{Export, Unsaid},
     llm_do, opencode,
 };
-use openoxide_permission::{Combining, Layer, LayerKind};
+use openoxide_permission::{Combining, LayerKind};
 use openoxide_protocol::{Effect, SCHEMA};
-use openoxide_store::{edit, read_policy};
+use openoxide_store::{PolicyFile, edit, read_policy};
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
@@ -56,7 +56,7 @@ pub(super) fn import(args: &ImportArgs, global: Global) -> Result<Exit, String> 
     if let Err(exit) = target.sound(&target.text, global) {
         return Ok(exit);
     }
-    let (text, export) = merged(&file.read.layer, &target)?;
+    let (text, export) = merged(&file.read, &target)?;
     say(&file, &export, args.json);
     if let Err(exit) = target.sound(&text, global) {
         return Ok(exit);
@@ -77,11 +77,12 @@ fn one(file: PathBuf, format: Option<Program>) -> Result<PolicyText, String> {
 
 /// Returns the text of a file with the rules of a layer at its end. Where the order decides, rules of two files cannot be
 /// mixed: one of them must be empty.
-fn merged(layer: &Layer, target: &Target) -> Result<(String, Export), String> {
+fn merged(read: &PolicyFile, target: &Target) -> Result<(String, Export), String> {
+    let (layer, directories) = (&read.layer, &read.directories);
     let name = target.source.path.to_string_lossy();
     let own = read_policy(&target.text, target.source.kind, &name, target.anchors()).layer;
     if own.rules.is_empty() && own.mode.is_none() && target.text.trim().is_empty() {
-        let export = native::write(layer);
+        let export = native::write(layer, directories);
         return Ok((export.text.clone(), export));
     }
     if own.combining != Combining::Strictest || layer.combining == Combining::LastMatch {
@@ -91,6 +92,9 @@ fn merged(layer: &Layer, target: &Target) -> Result<(String, Export), String> {
     }
     if layer.mode.is_some() {
         report::note(&"the mode is not taken over: choose it with `mode = …`");
+    }
+    if !directories.is_empty() {
+        report::note(&"the directories are not taken over: name them with `directories = …`");
     }
     let (said, export) = native::said(layer);
     let mut text = target.text.clone();
@@ -114,14 +118,17 @@ fn written(
     if let Err(exit) = file.sound(global) {
         return Ok(exit);
     }
-    let layer = &file.read.layer;
-    let export = match to {
-        Program::Native => native::write(layer),
-        Program::Claude => claude_code::write(layer),
+    let (layer, directories) = (&file.read.layer, file.read.directories.as_slice());
+    let mut export = match to {
+        Program::Native => native::write(layer, directories),
+        Program::Claude => claude_code::write(layer, directories),
         Program::Opencode => opencode::write(layer),
         Program::Codex => codex::write(layer),
         Program::LlmDo => llm_do::write(layer),
     };
+    if matches!(to, Program::Opencode | Program::Codex | Program::LlmDo) {
+        export.no_directories(directories);
+    }
     say(file, &export, json);
     if let Some(line) = file.read.audit {
         report::note(&format!("{}:{line}: that the audit is required cannot be said", file.shown));

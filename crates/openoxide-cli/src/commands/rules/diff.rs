@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openoxide_permission::{Layer, LayerKind, Rule};
+use openoxide_permission::{Directory, Layer, LayerKind, Rule};
 use openoxide_protocol::{Decision, Effect, SCHEMA};
 use openoxide_store::{Environment, project_root};
 use openoxide_tui::{Lines, visible};
@@ -32,6 +32,7 @@ pub(super) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, String> {
         found.extend(settings(old, new));
         found.extend(rules(old, new));
     }
+    found.extend(directories(&old, &new));
     if let Some(file) = &args.commands {
         found.extend(decisions(&files::text(file)?, &old, &new)?);
     }
@@ -108,6 +109,20 @@ fn rules(old: &Layer, new: &Layer) -> Vec<Found> {
         found.push(Found { words, json: json!({ "schema": SCHEMA, "kind": "order" }) });
     }
     found
+}
+
+/// Directories are the same when they lie at the same place.
+fn directories(old: &World, new: &World) -> Vec<Found> {
+    let missing = |from: &World, of: &World| -> Vec<Directory> {
+        let there = |one: &Directory| of.directories().any(|other| other.path == one.path);
+        from.directories().filter(|one| !there(one)).cloned().collect()
+    };
+    let found = |kind: &str, mark: char, one: &Directory| Found {
+        words: format!("{mark} directory {}  (line {})", visible(&one.text, Lines::One), one.line),
+        json: json!({ "schema": SCHEMA, "kind": kind, "directory": one.text, "line": one.line }),
+    };
+    let removed = missing(old, new).into_iter().map(|one| found("removed", '-', &one));
+    removed.chain(missing(new, old).iter().map(|one| found("added", '+', one))).collect()
 }
 
 fn one(kind: &str, mark: char, rule: &Rule) -> Found {

@@ -46,6 +46,13 @@ impl PolicyText {
         Err(Exit::Usage)
     }
 
+    /// Returns the column, from 1, at which a text stands on a line.
+    pub(super) fn column_of(&self, line: u32, text: &str) -> usize {
+        let line = self.text.lines().nth(line.saturating_sub(1) as usize);
+        let head = line.and_then(|line| line.split_once(text)).map(|(head, _)| head);
+        head.map_or(0, |head| head.chars().count()) + 1
+    }
+
     /// Returns the line and column of a rule, from 1: where its text stands on its line.
     pub(super) fn place(&self, rule: usize) -> (u32, usize) {
         let rules = self.read.layer.rules.as_slice();

@@ -10,7 +10,10 @@ use openoxide_shell::arity::prefix_len;
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
-use super::files::{self, PolicyText};
+use super::{
+    directories,
+    files::{self, PolicyText},
+};
 use crate::{
     args::{Global, Least, LintArgs},
     exit::Exit,
@@ -37,7 +40,10 @@ pub(super) fn lint(args: &LintArgs, global: Global) -> Result<Exit, String> {
             text += &if args.json { in_json(&file, lint) } else { in_words(&file, lint) };
             text.push('\n');
         }
-        if exit == Exit::Success && lints.iter().any(|lint| lint.level >= least) {
+        let wrong = directories::lints(&file, args.json);
+        text.extend(wrong.iter().map(|(_, line)| format!("{line}\n")));
+        let mut levels = lints.iter().map(|lint| lint.level).chain(wrong.iter().map(|one| one.0));
+        if exit == Exit::Success && levels.any(|level| level >= least) {
             exit = Exit::Failure;
         }
     }
@@ -81,7 +87,7 @@ fn launcher(pattern: &Pattern) -> Option<String> {
     (prefix_len(&all) == 0).then(|| words.join(" "))
 }
 
-const fn word(level: Level) -> &'static str {
+pub(super) const fn word(level: Level) -> &'static str {
     match level {
         Level::Note => "note",
         Level::Warning => "warning",

@@ -5,6 +5,7 @@ use openoxide_protocol::SCHEMA;
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
+use super::directories;
 use crate::{
     args::{Global, PolicyArgs},
     exit::Exit,
@@ -33,6 +34,7 @@ pub(super) fn list(
             text.push('\n');
         }
     }
+    text += &directories::rows(&world, origins, json);
     // What is wrong was said; the rules that are left are shown all the same.
     Ok(report::data(text.as_bytes(), sound.err().unwrap_or(Exit::Success)))
 }

@@ -1,7 +1,7 @@
 //! Rules that came from elsewhere, as a policy file of ours.
 
 use openoxide_adapters::export::{Became, Export};
-use openoxide_permission::{Anchors, Combining, Layer, Pattern, Rule, parse, spell};
+use openoxide_permission::{Anchors, Combining, Directory, Layer, Pattern, Rule, parse, spell};
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::edit::quoted;
 
@@ -69,11 +69,14 @@ fn text(
     Some((effect, spelled.map_or_else(|| pattern.space.name().to_owned(), |spelled| spelled.text)))
 }
 
-/// Returns a layer as the text of a policy file.
-pub(super) fn write(layer: &Layer) -> Export {
+/// Returns a layer, and additional directories, as the text of a policy file.
+pub(super) fn write(layer: &Layer, directories: &[Directory]) -> Export {
     let (all, mut export) = said(layer);
-    let mut text =
-        layer.mode.map(|mode| format!("mode = \"{}\"\n\n", mode.as_str())).unwrap_or_default();
+    let mode = layer.mode.map(|mode| format!("mode = \"{}\"\n\n", mode.as_str()));
+    let lines: String =
+        directories.iter().map(|one| format!("    {},\n", quoted(one.anywhere()))).collect();
+    let directories = (!lines.is_empty()).then(|| format!("directories = [\n{lines}]\n\n"));
+    let mut text: String = mode.into_iter().chain(directories).collect();
     text += "[permissions]\n";
     let ordered = layer.combining == Combining::LastMatch;
     if layer.combining != Combining::Strictest {

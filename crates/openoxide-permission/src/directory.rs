@@ -1,0 +1,157 @@
+//! Additional directories: what a policy counts as the project's beside the project itself.
+//!
+//! They are read as plain paths, as a person writes them to a shell, and not as patterns. Where their links lead is for others to
+//! see: this crate knows no disk, and [`refused`] is asked about both spellings.
+
+use openoxide_protocol::AbsPath;
+
+use crate::{
+    layer::LayerKind,
+    rule::Anchors,
+    safety_floor::{holds_secrets, is_secret},
+};
+
+/// A directory that a policy file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// The layer of its file.
+    pub layer: LayerKind,
+    /// The file that names it.
+    pub file: String,
+    /// The line that it stands on, from 1.
+    pub line: u32,
+    /// The directory as it is written there.
+    pub text: String,
+    /// Where that is; links are not resolved.
+    pub path: AbsPath,
+}
+
+impl Directory {
+    /// Returns it in words that mean the same in any file.
+    #[must_use]
+    pub fn anywhere(&self) -> &str {
+        let fixed = self.text.starts_with(['/', '~']);
+        if fixed { &self.text } else { self.path.as_str() }
+    }
+}
+
+/// No path is longer (`PATH_MAX`).
+const LONGEST: usize = 4096;
+
+/// What the system shows of itself: the environment of every process stands there.
+const SYSTEM: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// Reads a directory: an absolute path, one that begins with `~/`, or one that counts from `anchors.base`.
+///
+/// # Errors
+/// Says why the text is no directory, or why it may not be one of these. Lower case, no full stop.
+pub fn directory(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
+    let path = match text.strip_prefix('~') {
+        _ if text.is_empty() || text.contains('\0') || text.len() > LONGEST => None,
+        None => Some(anchors.base.join(text)),
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            let home = anchors.home.ok_or("nobody knows what `~` stands for: HOME is not set")?;
+            Some(home.join(rest.trim_start_matches('/')))
+        }
+        Some(_) => None,
+    };
+    let path = path.ok_or_else(|| format!("`{text}` is no path"))?;
+    match refused(&path, anchors.home) {
+        Some(why) => Err(format!("`{text}` cannot be an additional directory: {why}")),
+        None if text.contains(['*', '?', '[']) => {
+            Err(format!("`{text}` names a directory by a pattern, and here each has its name"))
+        }
+        None => Ok(path),
+    }
+}
+
+/// Says why a directory never counts as the project's, whoever wants it: it would open more than anybody means.
+#[must_use]
+pub fn refused(path: &AbsPath, home: Option<&AbsPath>) -> Option<&'static str> {
+    let at = |place: &str| path.as_str() == place;
+    let below = |place: &&str| AbsPath::new(place).is_ok_and(|place| path.below(&place).is_some());
+    let holds = |inner: &AbsPath| inner.below(path).is_some();
+    match () {
+        () if at("/") => Some("it is the whole disk"),
+        () if home == Some(path) => Some("it is your home directory"),
+        () if home.is_some_and(holds) => Some("your home directory lies in it"),
+        () if at("/etc") || SYSTEM.iter().any(below) => Some("it belongs to the system"),
+        () if is_secret(path) => Some("secrets lie there"),
+        () if holds_secrets(path) => Some("secrets lie in it; name a directory in it"),
+        () if path.as_str().split('/').any(|name| name.eq_ignore_ascii_case(".openoxide")) => {
+            Some("policies lie there")
+        }
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> AbsPath {
+        AbsPath::new(text).unwrap()
+    }
+
+    fn read(text: &str) -> Result<AbsPath, String> {
+        let (home, base) = (path("/home/ann"), path("/home/ann/src/project"));
+        directory(text, Anchors { home: Some(&home), base: &base })
+    }
+
+    #[test]
+    fn a_directory_is_a_path_as_in_a_shell() {
+        for (text, expected) in [
+            ("../shared-lib", "/home/ann/src/shared-lib"),
+            ("~/notes/", "/home/ann/notes"),
+            ("~//notes", "/home/ann/notes"),
+            ("/srv/data", "/srv/data"),
+            ("./x/../y", "/home/ann/src/project/y"),
+            ("..", "/home/ann/src"),
+            ("~/.cargo/registry", "/home/ann/.cargo/registry"),
+            ("../opencode", "/home/ann/src/opencode"),
+        ] {
+            assert_eq!(read(text), Ok(path(expected)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_open_more_than_anybody_means_is_refused() {
+        for text in [
+            "",
+            "a\0b",
+            "~",
+            "~/",
+            "~root",
+            "~bob/x",
+            "/",
+            "//",
+            "/home",
+            "/home/ann",
+            "../..",
+            "../../..",
+            "../../../..",
+            "~/.ssh",
+            "~/.ssh/keys",
+            "~/.aws",
+            "~/.config",
+            "~/.config/gh",
+            "~/.local",
+            "~/.docker",
+            "~/.claude",
+            "~/.GnuPG",
+            "/etc",
+            "/proc",
+            "/proc/self",
+            "/sys",
+            "/dev/shm",
+            ".openoxide",
+            "../other/.openoxide",
+            "../*",
+            "../lib?",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        let base = path("/w");
+        assert!(directory("~/x", Anchors { home: None, base: &base }).is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! The list `directories` of a policy file.
+
+use openoxide_permission::{Directory, directory};
+use toml::de::DeValue;
+
+use super::{Reader, Value};
+
+/// A file names so many: each is looked at for each call.
+const MOST: usize = 32;
+
+impl Reader<'_> {
+    /// Reads the directories. What is wrong with one holds nothing back: they only loosen.
+    pub(super) fn directories(&mut self, value: &Value<'_>) {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = Some("write `directories = [\"../shared\"]`".to_owned());
+            return self.problem("directories stand in a list", value.span(), help, false);
+        };
+        if items.len() > MOST {
+            let message = format!("these are more than {MOST} directories");
+            self.problem(message, value.span(), None, false);
+        }
+        items.iter().take(MOST).for_each(|item| self.directory(item));
+    }
+
+    fn directory(&mut self, item: &Value<'_>) {
+        let Some(text) = item.get_ref().as_str() else {
+            return self.problem("a directory is a text", item.span(), None, false);
+        };
+        match directory(text, self.anchors) {
+            Ok(path) => {
+                let (layer, file) = (self.kind, self.name.to_owned());
+                let (line, text) = (self.line(item.span().start), text.to_owned());
+                self.directories.push(Directory { layer, file, line, text, path });
+            }
+            Err(message) => {
+                let help = "name a directory: `../shared`, `~/notes` or `/srv/data`".to_owned();
+                self.problem(message, item.span(), Some(help), false);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_permission::{Anchors, LayerKind};
+    use openoxide_protocol::AbsPath;
+
+    use super::*;
+    use crate::policy_file::{PolicyFile, read};
+
+    fn read_text(text: &str) -> PolicyFile {
+        let [home, base] = ["/home/ann", "/w/project"].map(|path| AbsPath::new(path).unwrap());
+        let anchors = Anchors { home: Some(&home), base: &base };
+        read(text, LayerKind::Project, "policy.toml", anchors)
+    }
+
+    #[test]
+    fn directories_are_read_with_their_lines() {
+        let file = read_text("directories = [\n  \"../lib\", # ours\n  \"~/notes\",\n]\n");
+        assert_eq!(file.problems, []);
+        let found: Vec<_> = file
+            .directories
+            .iter()
+            .map(|one| (one.line, one.text.as_str(), one.path.as_str(), one.layer))
+            .collect();
+        let expected = [
+            (2, "../lib", "/w/lib", LayerKind::Project),
+            (3, "~/notes", "/home/ann/notes", LayerKind::Project),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_found_at_its_place_and_no_directory_of_the_file_counts() {
+        for (text, at) in [
+            ("directories = \"../lib\"", "\"../lib\""),
+            ("directories = [7]", "7"),
+            ("directories = [\"../lib\", \"/\"]", "\"/\""),
+            ("directories = [\"~\"]", "\"~\""),
+            ("directories = [\n\"../lib\",\n\"~/.ssh\"]", "\"~/.ssh\""),
+            ("directories = [\"../lib/*\"]", "\"../lib/*\""),
+            ("[permissions]\ndirectories = [\"../lib\"]", "directories"),
+        ] {
+            let file = read_text(text);
+            let [problem] = file.problems.as_slice() else { panic!("{text}: {:?}", file.problems) };
+            assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
+            assert_eq!(file.directories, [], "{text}");
+        }
+        let many = "\"../lib\",".repeat(MOST + 1);
+        assert_eq!(read_text(&format!("directories = [{many}]")).problems.len(), 1);
+        let other = read_text("directories = [\"../lib\"]\n[permissions]\nallow = [7]\n");
+        assert_eq!(other.directories, [], "a file with any problem allows nothing");
+    }
+}
