@@ -20,12 +20,17 @@ fn git(world: &World, args: &[&str]) {
 
 /// A project that somebody vouched for, with a worktree beside it.
 fn world() -> World {
+    with_policy(POLICY)
+}
+
+fn with_policy(text: &str) -> World {
     let world = World::new();
     fs::remove_dir(world.project().join(".git")).unwrap();
     fs::create_dir(world.project().join(".openoxide")).unwrap();
-    fs::write(world.project().join(".openoxide/policy.toml"), POLICY).unwrap();
+    fs::write(world.project().join(".openoxide/policy.toml"), text).unwrap();
+    fs::write(world.project().join("guard.sh"), "exit 0\n").unwrap();
     git(&world, &["init", "--quiet"]);
-    git(&world, &["add", ".openoxide/policy.toml"]);
+    git(&world, &["add", "."]);
     git(&world, &["commit", "--quiet", "--message", "first"]);
     let (code, text) = answer_trust(&world, "y");
     assert_eq!(code, 0, "{text}");
@@ -78,6 +83,19 @@ fn what_a_person_keeps_for_themselves_in_the_main_checkout_counts_in_each_worktr
     let paths = stdout(&world.run(&["config", "path", "--cwd", "../w"], b""));
     let local = world.project().join(".openoxide/local.toml");
     assert!(paths.contains(&format!("local    counts     {}", local.display())), "{paths}");
+}
+
+#[test]
+fn a_hook_is_vouched_for_in_a_worktree_while_its_script_is_the_same() {
+    let world = with_policy("[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"./guard.sh\"\n");
+    let shown = || stdout(&world.run(&["trust", "--show", "../w"], b""));
+    assert!(
+        shown().contains("[guard.sh sha256 ") && shown().contains("a worktree of"),
+        "{}",
+        shown()
+    );
+    fs::write(world.root().join("w/guard.sh"), "exit 2\n").unwrap();
+    assert!(shown().contains("w: nobody vouched for these settings"), "{}", shown());
 }
 
 #[test]
