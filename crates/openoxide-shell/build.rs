@@ -171,15 +171,44 @@ fn slots<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> Fallible<Vec<u
     Ok(slots)
 }
 
-/// The statics, as they are written.
+/// The arrays of the table, as they are written (`src/programs/table.rs`).
 #[derive(Default)]
 struct Table {
-    code: String,
-    statics: usize,
     programs: BTreeMap<String, String>,
-    /// The names of all options, one behind the other, and where each begins.
-    names: String,
-    places: BTreeMap<String, usize>,
+    levels: Vec<String>,
+    subs: Vec<String>,
+    whens: Vec<String>,
+    sets: Vec<String>,
+    options: Vec<String>,
+    operands: Vec<String>,
+    lists: Vec<String>,
+    checks: Vec<String>,
+    tokens: Vec<String>,
+    values: Vec<String>,
+    readers: Vec<String>,
+    /// All texts, one behind the other, and where each lies.
+    texts: String,
+    places: BTreeMap<String, String>,
+}
+
+/// Adds rows to an array, and returns where they lie.
+fn add(array: &mut Vec<String>, rows: impl IntoIterator<Item = String>) -> Fallible<String> {
+    let from = u16::try_from(array.len())?;
+    array.extend(rows);
+    let to = u16::try_from(array.len())?;
+    Ok(format!("Range {{ from: {from}, to: {to} }}"))
+}
+
+/// Returns the number of a function.
+fn function(array: &mut Vec<String>, kind: &str, name: Option<&String>) -> String {
+    let Some(name) = name else { return "None".to_owned() };
+    let name = format!("readers::{name} as {kind}");
+    let found = array.iter().position(|each| *each == name);
+    let number = found.unwrap_or(array.len());
+    if found.is_none() {
+        array.push(name);
+    }
+    format!("Some({number})")
 }
 
 impl Table {
@@ -206,7 +235,7 @@ impl Table {
         Ok(())
     }
 
-    /// Writes a level, and returns the name of its static.
+    /// Adds a level, and returns its place.
     fn level(
         &mut self,
         row: &Row,
@@ -232,53 +261,45 @@ impl Table {
                 }
             }
         }
-        let subs: Vec<_> =
-            subs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
-        let mut whens = Vec::new();
-        for when in &row.when {
-            let class = match &when.class {
-                Some(text) => format!("Some({})", class_of(text)?),
-                None => "None".to_owned(),
-            };
-            let operands = match &when.operands {
-                Some(text) => format!("Some({})", operands(text)?),
-                None => "None".to_owned(),
-            };
-            let with = names(&when.with);
-            let (strict, paths) = (when.strict, when.prints_paths);
-            whens.push(format!(
-                "When {{ with: &{with}, class: {class}, operands: {operands}, strict: {strict}, prints_paths: {paths} }}"
-            ));
-        }
-        let function = |name: &Option<String>| match name {
-            Some(name) => format!("Some(readers::{name})"),
-            None => "None".to_owned(),
-        };
-        let (check, reader) = (function(&row.check), function(&row.reader));
-        let tokens = function(&row.tokens);
-        let values = function(&row.values);
-        let name = self.name("LEVEL");
-        writeln!(
-            self.code,
-            "static {name}: Level = Level {{ name: {:?}, class: {class}, operands: {}, options: &[{}], whens: &[{}], subs: &[{}], \
-             given: &{}, here_with: &{}, cuts: &{}, opaque: &{}, except: &{}, check: {check}, tokens: {tokens}, values: {values}, reader: {reader}, alone: {:?}, traits: {} }};",
-            row.names.split_whitespace().next().unwrap_or_default(),
-            operands(&row.operands)?,
-            options.join(", "),
-            whens.join(", "),
-            subs.join(", "),
-            names(&row.given),
-            names(&row.here_with),
-            names(&row.cuts),
-            names(&row.opaque),
-            names(&row.except),
-            row.alone,
+        let subs = self.named(&subs);
+        let whens: Fallible<Vec<_>> = row.when.iter().map(|when| self.when(when)).collect();
+        let name = row.names.split_whitespace().next().unwrap_or_default();
+        let alone = row.alone.as_ref().map(|text| self.text(text)).transpose()?;
+        let level = format!(
+            "Level {{ name: {}, class: {class}, operands: {}, options: {}, whens: {}, subs: {}, given: {}, here_with: {}, \
+             cuts: {}, opaque: {}, except: {}, check: {}, tokens: {}, values: {}, reader: {}, alone: {}, traits: {} }}",
+            self.text(name)?,
+            self.operands(&row.operands)?,
+            add(&mut self.sets, options)?,
+            add(&mut self.whens, whens?)?,
+            add(&mut self.subs, subs?)?,
+            self.list(&row.given)?,
+            self.list(&row.here_with)?,
+            self.list(&row.cuts)?,
+            self.list(&row.opaque)?,
+            self.list(&row.except)?,
+            function(&mut self.checks, "Check", row.check.as_ref()),
+            function(&mut self.tokens, "Tokens", row.tokens.as_ref()),
+            function(&mut self.values, "Values", row.values.as_ref()),
+            function(&mut self.readers, "Reader", row.reader.as_ref()),
+            optional(alone),
             traits(&traits_here)?,
-        )?;
-        Ok(name)
+        );
+        self.levels.push(level);
+        Ok((self.levels.len() - 1).to_string())
     }
 
-    /// Writes a set of options, and returns the name of its static.
+    fn when(&mut self, when: &Condition) -> Fallible<String> {
+        let with = self.list(&when.with)?;
+        let class = optional(when.class.as_deref().map(class_of).transpose()?);
+        let operands = when.operands.as_ref().map(|text| self.operands(text)).transpose()?;
+        let (operands, strict, paths) = (optional(operands), when.strict, when.prints_paths);
+        Ok(format!(
+            "When {{ with: {with}, class: {class}, operands: {operands}, strict: {strict}, prints_paths: {paths} }}"
+        ))
+    }
+
+    /// Adds a set of options, and returns where it lies.
     fn options(&mut self, options: &Options) -> Fallible<String> {
         let kinds = [
             (&options.flags, "Nothing", "Nothing"),
@@ -306,49 +327,81 @@ impl Table {
         let mut all = BTreeMap::new();
         for (text, takes, does) in kinds {
             for name in text.split_whitespace() {
-                let (at, length) = (self.place(name), u8::try_from(name.len())?);
-                let code = format!(
-                    "OptRow {{ at: {at}, length: {length}, takes: Takes::{takes}, does: Does::{does} }}"
-                );
+                let text = self.text(name)?;
+                let code =
+                    format!("OptRow {{ name: {text}, takes: Takes::{takes}, does: Does::{does} }}");
                 if all.insert(name, code).is_some() {
                     return Err(format!("option `{name}` is there twice").into());
                 }
             }
         }
-        if all.is_empty() {
-            return Ok("&[]".to_owned());
-        }
-        let name = self.name("OPTIONS");
-        let all: Vec<String> = all.into_values().collect();
-        writeln!(self.code, "static {name}: &[OptRow] = &[{}];", all.join(", "))?;
-        Ok(name)
+        add(&mut self.options, all.into_values())
     }
 
-    /// Returns where a name stands among all of them.
-    fn place(&mut self, name: &str) -> usize {
-        if let Some(at) = self.places.get(name) {
-            return *at;
-        }
-        let at = self.names.len();
-        self.names.push_str(name);
-        self.places.insert(name.to_owned(), at);
-        at
+    fn operands(&mut self, text: &str) -> Fallible<String> {
+        let (first, repeated, last) = operands(text)?;
+        let (first, last) = (add(&mut self.operands, first)?, add(&mut self.operands, last)?);
+        let repeated = optional(repeated);
+        Ok(format!("OperandsRow {{ first: {first}, repeated: {repeated}, last: {last} }}"))
     }
 
-    fn name(&mut self, kind: &str) -> String {
-        self.statics += 1;
-        format!("{kind}_{}", self.statics)
+    /// Adds the words of a text as a list.
+    fn list(&mut self, text: &str) -> Fallible<String> {
+        let texts: Fallible<Vec<_>> = text.split_whitespace().map(|text| self.text(text)).collect();
+        Ok(format!("Texts({})", add(&mut self.lists, texts?)?))
+    }
+
+    /// Adds a text if it is not there yet.
+    fn text(&mut self, text: &str) -> Fallible<String> {
+        if let Some(place) = self.places.get(text) {
+            return Ok(place.clone());
+        }
+        let (at, length) = (u32::try_from(self.texts.len())?, u8::try_from(text.len())?);
+        let at = at.checked_mul(256).ok_or("too many texts")?;
+        let place = format!("Text({})", at + u32::from(length));
+        self.texts.push_str(text);
+        self.places.insert(text.to_owned(), place.clone());
+        Ok(place)
+    }
+
+    /// Returns the rows of levels by their names.
+    fn named(&mut self, levels: &BTreeMap<String, String>) -> Fallible<Vec<String>> {
+        let row = |(name, level): (&String, &String)| {
+            Ok(format!("Named {{ name: {}, level: {level} }}", self.text(name)?))
+        };
+        levels.iter().map(row).collect()
     }
 
     fn finish(mut self) -> Fallible<String> {
-        let rows: Vec<_> =
-            self.programs.iter().map(|(name, level)| format!("({name:?}, &{level})")).collect();
-        writeln!(self.code, "static NAMES: &str = {:?};", self.names)?;
-        writeln!(self.code, "static PROGRAMS: &[(&str, &Level)] = &[{}];", rows.join(", "))?;
         let slots = slots(self.programs.keys())?;
-        writeln!(self.code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
-        Ok(self.code)
+        let programs = std::mem::take(&mut self.programs);
+        let programs = self.named(&programs)?;
+        let slots: Vec<_> = slots.iter().map(ToString::to_string).collect();
+        let mut code = format!("static TEXTS: &str = {:?};\n", self.texts);
+        for (name, kind, rows) in [
+            ("PROGRAMS", "Named", programs),
+            ("SLOTS", "u16", slots),
+            ("LEVELS", "Level", self.levels),
+            ("SUBS", "Named", self.subs),
+            ("WHENS", "When", self.whens),
+            ("SETS", "Range", self.sets),
+            ("OPTIONS", "OptRow", self.options),
+            ("OPERANDS", "Operand", self.operands),
+            ("LISTS", "Text", self.lists),
+            ("CHECKS", "Check", self.checks),
+            ("TOKENS", "Tokens", self.tokens),
+            ("VALUES", "Values", self.values),
+            ("READERS", "Reader", self.readers),
+        ] {
+            let (count, rows) = (rows.len(), rows.join(", "));
+            writeln!(code, "pub(super) static {name}: [{kind}; {count}] = [{rows}];")?;
+        }
+        Ok(code)
     }
+}
+
+fn optional(code: Option<impl std::fmt::Display>) -> String {
+    code.map_or("None".to_owned(), |code| format!("Some({code})"))
 }
 
 fn class(text: Option<&str>) -> Fallible<&'static str> {
@@ -364,12 +417,10 @@ fn class_of(text: &str) -> Fallible<&'static str> {
     })
 }
 
-fn names(text: &str) -> String {
-    let names: Vec<String> = text.split_whitespace().map(|name| format!("{name:?}")).collect();
-    format!("[{}]", names.join(", "))
-}
+/// The first operands, the one that repeats, and the last.
+type Operands = (Vec<String>, Option<String>, Vec<String>);
 
-fn operands(text: &str) -> Fallible<String> {
+fn operands(text: &str) -> Fallible<Operands> {
     let (mut first, mut last, mut repeated) = (Vec::new(), Vec::new(), None);
     for word in text.split_whitespace() {
         let kind = word.strip_suffix("...").unwrap_or(word);
@@ -398,9 +449,7 @@ fn operands(text: &str) -> Fallible<String> {
             (false, Some(_)) => last.push(code),
         }
     }
-    let repeated = repeated.map_or("None".to_owned(), |code| format!("Some({code})"));
-    let (first, last) = (first.join(", "), last.join(", "));
-    Ok(format!("Operands {{ first: &[{first}], repeated: {repeated}, last: &[{last}] }}"))
+    Ok((first, repeated, last))
 }
 
 fn traits(text: &str) -> Fallible<String> {

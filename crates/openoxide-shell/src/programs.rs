@@ -11,6 +11,7 @@ mod level;
 mod meaning;
 mod readers;
 mod reading;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +29,7 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
         Some((directory, base)) => (directory, base),
         None => ("/bin", name),
     };
-    let Some(level) = level::program(base) else { return Meaning::unknown() };
+    let Some(level) = table::program(base) else { return Meaning::unknown() };
     let mut meaning = reading::read(level, arguments, 1);
     let carries = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
     let system = matches!(directory, "/bin" | "/usr/bin");
@@ -41,8 +42,8 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
 /// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` and `fd`
 /// of what they run, and not of another one of them: they could stand in each other without end.
 fn class_alone(arguments: Arguments<'_>) -> CommandClass {
-    let level = arguments.known(0).and_then(level::program);
-    if level.is_none_or(|level| matches!(level.name, "find" | "fd")) {
+    let level = arguments.known(0).and_then(table::program);
+    if level.is_none_or(|level| matches!(level.name(), "find" | "fd")) {
         return CommandClass::Unknown;
     }
     let meaning = meaning(arguments);

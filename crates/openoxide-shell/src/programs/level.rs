@@ -1,47 +1,50 @@
 //! What is known of a program, or of one of its subcommands: the shape of the table.
 //!
 //! The table itself lies in `programs/*.toml` (`programs/README.md` explains the keys); the build script turns it into
-//! the statics at the end of this file.
+//! the statics of `table`. What lies there holds no pointers: a list is a range, a function a number.
 
 use openoxide_protocol::CommandClass;
 
-use super::{Arg, Arguments, Meaning, hash, readers};
+use super::{
+    Arg, Arguments, Meaning,
+    table::{self, Named, Range, Text, Texts},
+};
 
 /// A program, or one of its subcommands.
 #[derive(Debug)]
 pub(crate) struct Level {
     /// Its name; of several the first.
-    pub(crate) name: &'static str,
+    pub(super) name: Text,
     /// What it is with nothing but options and operands that change nothing.
     pub(crate) class: CommandClass,
     /// What its operands are.
-    pub(crate) operands: Operands,
+    pub(super) operands: OperandsRow,
     /// Its options: sets, each sorted by name.
-    pub(crate) options: &'static [&'static [OptRow]],
+    pub(super) options: Range,
     /// What holds instead with certain options; the last that fits counts.
-    pub(crate) whens: &'static [When],
+    pub(super) whens: Range,
     /// Its subcommands, sorted by name.
-    pub(crate) subs: &'static [(&'static str, &'static Self)],
+    pub(super) subs: Range,
     /// With one of these options the first operand is one of those that repeat.
-    pub(crate) given: &'static [&'static str],
+    pub(super) given: Texts,
     /// With one of these options and no operand it reads the working directory.
-    pub(crate) here_with: &'static [&'static str],
+    pub(super) here_with: Texts,
     /// A word that begins with one of these can make it run something that its words do not show.
-    pub(crate) opaque: &'static [&'static str],
+    pub(super) opaque: Texts,
     /// An operand that holds one of these is not harmless.
-    pub(crate) except: &'static [&'static str],
+    pub(super) except: Texts,
     /// With one of these options it prints something else than the lines that it reads.
-    pub(crate) cuts: &'static [&'static str],
+    pub(super) cuts: Texts,
     /// Says whether this option with this value is harmless, too.
-    pub(crate) check: Option<Check>,
+    pub(super) check: Option<u8>,
     /// Says whether it prints nothing but words of letters and digits.
-    pub(crate) tokens: Option<Tokens>,
+    pub(super) tokens: Option<u8>,
     /// Adds what the values of options do.
-    pub(crate) values: Option<Values>,
+    pub(super) values: Option<u8>,
     /// Reads the words in a way of its own.
-    pub(crate) reader: Option<Reader>,
+    pub(super) reader: Option<u8>,
     /// Why it cannot be told what it does without operands.
-    pub(crate) alone: Option<&'static str>,
+    pub(super) alone: Option<Text>,
     /// What is true of it as a whole.
     pub(crate) traits: Traits,
 }
@@ -107,15 +110,12 @@ pub(crate) struct Opt {
     pub(crate) does: Does,
 }
 
-/// An option as it lies in the table. There are 24,000 of them: with a pointer in each, half a megabyte would have to be relocated
-/// before the program starts.
+/// An option as it lies in the table.
 #[derive(Debug)]
-pub(crate) struct OptRow {
-    /// Where its name begins in [`NAMES`], and how long it is.
-    at: u32,
-    length: u8,
-    takes: Takes,
-    does: Does,
+pub(super) struct OptRow {
+    pub(super) name: Text,
+    pub(super) takes: Takes,
+    pub(super) does: Does,
 }
 
 /// What follows an option.
@@ -206,19 +206,27 @@ pub(crate) struct Operands {
     pub(crate) last: &'static [Operand],
 }
 
+/// The operands as they lie in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OperandsRow {
+    pub(super) first: Range,
+    pub(super) repeated: Option<Operand>,
+    pub(super) last: Range,
+}
+
 /// What holds instead with certain options.
 #[derive(Debug)]
-pub(crate) struct When {
+pub(super) struct When {
     /// One of these options.
-    pub(crate) with: &'static [&'static str],
+    pub(super) with: Texts,
     /// The class.
-    pub(crate) class: Option<CommandClass>,
+    pub(super) class: Option<CommandClass>,
     /// The operands.
-    pub(crate) operands: Option<Operands>,
+    pub(super) operands: Option<OperandsRow>,
     /// Whether nobody expects it to run anything: then what otherwise only asks makes it opaque.
-    pub(crate) strict: bool,
+    pub(super) strict: bool,
     /// It prints names of files that lie below those that it reads, or below the working directory, and nothing else.
-    pub(crate) prints_paths: bool,
+    pub(super) prints_paths: bool,
 }
 
 impl Operands {
@@ -229,23 +237,63 @@ impl Operands {
     }
 }
 
-impl OptRow {
-    fn name(&self) -> &'static str {
-        let at = self.at as usize;
-        // INVARIANT: the build script has put the name there.
-        NAMES.get(at..at + usize::from(self.length)).unwrap_or_default()
+impl OperandsRow {
+    pub(super) fn operands(self) -> Operands {
+        let of = |range: Range| range.of(&table::OPERANDS);
+        Operands { first: of(self.first), repeated: self.repeated, last: of(self.last) }
     }
+}
 
-    pub(crate) fn option(&self) -> Opt {
-        Opt { name: self.name(), takes: self.takes, does: self.does }
+impl OptRow {
+    pub(super) fn option(&self) -> Opt {
+        Opt { name: self.name.get(), takes: self.takes, does: self.does }
     }
 }
 
 impl Level {
+    /// Returns its name; of several the first.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name.get()
+    }
+
+    /// Returns the sets of its options, each sorted by name.
+    pub(super) fn sets(&self) -> impl Iterator<Item = &'static [OptRow]> + Clone {
+        self.options.of(&table::SETS).iter().map(|set| set.of(&table::OPTIONS))
+    }
+
+    pub(super) fn whens(&self) -> &'static [When] {
+        self.whens.of(&table::WHENS)
+    }
+
+    /// Returns its subcommands, sorted by name.
+    pub(super) fn subs(&self) -> &'static [Named] {
+        self.subs.of(&table::SUBS)
+    }
+
+    pub(super) fn alone(&self) -> Option<&'static str> {
+        self.alone.map(Text::get)
+    }
+
+    pub(super) fn check(&self) -> Option<Check> {
+        table::CHECKS.get(usize::from(self.check?)).copied()
+    }
+
+    pub(super) fn tokens(&self) -> Option<Tokens> {
+        table::TOKENS.get(usize::from(self.tokens?)).copied()
+    }
+
+    pub(super) fn values(&self) -> Option<Values> {
+        table::VALUES.get(usize::from(self.values?)).copied()
+    }
+
+    pub(super) fn reader(&self) -> Option<Reader> {
+        table::READERS.get(usize::from(self.reader?)).copied()
+    }
+
     /// Returns the option of this very name.
     pub(crate) fn option(&self, name: &str) -> Option<Opt> {
-        self.options.iter().find_map(|set| {
-            let at = set.binary_search_by(|option| option.name().cmp(name)).ok()?;
+        self.sets().find_map(|set| {
+            let at = set.binary_search_by(|option| option.name.get().cmp(name)).ok()?;
             set.get(at).map(OptRow::option)
         })
     }
@@ -256,7 +304,7 @@ impl Level {
         if let Some(exact) = self.option(name).filter(|_| name.len() > 1) {
             return Some(exact);
         }
-        let all = || self.options.iter().copied().flatten().map(OptRow::option);
+        let all = || self.sets().flatten().map(OptRow::option);
         let mut longer =
             all().filter(|option| option.name.len() > 1 && option.name.starts_with(name));
         let worst = longer.clone().max_by_key(|option| option.does)?;
@@ -269,29 +317,7 @@ impl Level {
 
     /// Returns the subcommand of this name.
     pub(crate) fn sub(&self, name: &str) -> Option<&'static Self> {
-        let at = self.subs.binary_search_by(|(sub, _)| (*sub).cmp(name)).ok()?;
-        self.subs.get(at).map(|(_, level)| *level)
+        let at = self.subs().binary_search_by(|sub| sub.name().cmp(name)).ok()?;
+        self.subs().get(at)?.level()
     }
-}
-
-/// Returns what is known of the program of this name.
-pub(crate) fn program(name: &str) -> Option<&'static Level> {
-    let mut slot = hash::slot(name);
-    loop {
-        // INVARIANT: the build script leaves slots empty, so the search ends.
-        let number = *SLOTS.get(slot % SLOTS.len())?;
-        let (found, level) = PROGRAMS.get(usize::from(number).checked_sub(1)?)?;
-        if *found == name {
-            return Some(level);
-        }
-        slot += 1;
-    }
-}
-
-include!(concat!(env!("OUT_DIR"), "/programs.rs"));
-
-/// Returns every program with what is known of it.
-#[cfg(test)]
-pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Level)> {
-    PROGRAMS.iter().copied()
 }

@@ -5,7 +5,7 @@ use openoxide_protocol::CommandClass;
 use super::{
     Arg, Arguments, Argv, Paths,
     items::{Item, items},
-    level::{Check, Does, Level, Operand, Operands, Opt},
+    level::{Check, Does, Level, Operand, Operands, OperandsRow, Opt},
     meaning::{Effect, Meaning, Prints, Target, UNKNOWN_FILE},
     readers,
 };
@@ -15,7 +15,7 @@ const NOT_SHOWN: &str = "it can run something that its words do not show";
 
 /// Returns the meaning of the words from the given one on.
 pub(crate) fn read(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    match level.reader {
+    match level.reader() {
         Some(reader) => reader(level, arguments, from),
         None => read_plainly(level, arguments, from),
     }
@@ -42,7 +42,7 @@ pub(crate) fn read_plainly(
             Item::Operand(arg, at) => {
                 if let Some(sub) = reading.sub(arg) {
                     path.enter(sub, arg, at);
-                    if let Some(reader) = sub.reader {
+                    if let Some(reader) = sub.reader() {
                         let inner = reader(sub, arguments, at + 1);
                         return path.of(arguments, reading.join(inner));
                     }
@@ -76,7 +76,7 @@ struct Path<'a> {
 impl<'a> Path<'a> {
     fn enter(&mut self, sub: &'static Level, arg: Arg<'a>, at: usize) {
         let Arg::Known(typed) = arg else { return };
-        let name = if sub.traits.aliases { sub.name } else { typed };
+        let name = if sub.traits.aliases { sub.name() } else { typed };
         self.adorned |= at != self.from + self.names.len() || typed != name;
         self.names.push(name);
         self.end = at + 1;
@@ -131,12 +131,12 @@ impl<'a> Reading<'a> {
             meaning: Meaning::of(CommandClass::Harmless),
             class: level.class,
             operands: Vec::new(),
-            kinds: level.operands,
+            kinds: level.operands.operands(),
             target: None,
             given: false,
             cuts: false,
             here: level.traits.here,
-            alone: level.alone,
+            alone: level.alone(),
             ends: false,
             names: false,
             ran: false,
@@ -145,7 +145,7 @@ impl<'a> Reading<'a> {
             given_files: false,
             asked: false,
             options: Vec::new(),
-            checks: level.check.into_iter().collect(),
+            checks: level.check().into_iter().collect(),
         }
     }
 
@@ -180,10 +180,10 @@ impl<'a> Reading<'a> {
         self.operands.clear();
         self.level = sub;
         self.class = sub.class;
-        self.kinds = sub.operands;
-        self.checks.extend(sub.check);
+        self.kinds = sub.operands.operands();
+        self.checks.extend(sub.check());
         self.here = sub.traits.here;
-        self.alone = sub.alone;
+        self.alone = sub.alone();
     }
 
     /// Adds what comes before a subcommand with a reader of its own.
@@ -196,12 +196,12 @@ impl<'a> Reading<'a> {
 
     fn option(&mut self, option: Opt, value: Option<Arg<'a>>) {
         let level = self.level;
-        self.given |= level.given.contains(&option.name);
-        self.here |= level.here_with.contains(&option.name);
-        self.cuts |= level.cuts.contains(&option.name);
-        for when in level.whens.iter().filter(|when| when.with.contains(&option.name)) {
+        self.given |= level.given.has(option.name);
+        self.here |= level.here_with.has(option.name);
+        self.cuts |= level.cuts.has(option.name);
+        for when in level.whens().iter().filter(|when| when.with.has(option.name)) {
             self.class = when.class.unwrap_or(self.class);
-            self.kinds = when.operands.unwrap_or(self.kinds);
+            self.kinds = when.operands.map_or(self.kinds, OperandsRow::operands);
             self.alone = self.alone.filter(|_| when.operands.is_none());
             self.strict |= when.strict;
             self.names |= when.prints_paths;
@@ -213,7 +213,7 @@ impl<'a> Reading<'a> {
         if level.tokens.is_some() {
             self.options.push((option.name, value));
         }
-        if let Some(values) = level.values {
+        if let Some(values) = level.values() {
             values(&mut self.meaning, option.name, value);
         }
         self.does(option.does, value);
@@ -225,7 +225,9 @@ impl<'a> Reading<'a> {
         match (does, value) {
             (Does::Nothing, _) => {}
             // Behind a subcommand that is not known it is for that one to say.
-            (Does::Ends, _) => self.ends |= self.level.subs.is_empty() || self.operands.is_empty(),
+            (Does::Ends, _) => {
+                self.ends |= self.level.subs().is_empty() || self.operands.is_empty()
+            }
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
             (Does::Writes, Some(value)) => self.write(value),
             (Does::Into, Some(value)) => self.target = Some(value),
@@ -261,7 +263,7 @@ impl<'a> Reading<'a> {
     }
 
     fn number(&mut self) {
-        self.cuts |= self.level.cuts.contains(&"numbers");
+        self.cuts |= self.level.cuts.has("numbers");
     }
 
     fn unclear(&mut self) {
@@ -289,7 +291,7 @@ impl<'a> Reading<'a> {
         self.ran = true;
         // `flock FILE -c SCRIPT`; behind every other wrapper it would be a program of that name.
         let scripted = matches!(command.words.known(0), Some("-c" | "--command"));
-        if scripted && self.level.name == "flock" {
+        if scripted && self.level.name() == "flock" {
             let script = command.words.known(1).map_or(Arg::Many, Arg::Known);
             self.meaning.run_script(script);
         } else if self.kind_of_next() == Some(Operand::Script) {
@@ -308,7 +310,7 @@ impl<'a> Reading<'a> {
         self.meaning.lower(self.class);
         // A help or version is all there is, if everything else was understood. A subcommand that is not listed can be an
         // alias or a plug-in with a mind of its own.
-        let stranger = !self.level.subs.is_empty() && !self.operands.is_empty();
+        let stranger = !self.level.subs().is_empty() && !self.operands.is_empty();
         if self.ends
             && self.understood
             && !stranger
@@ -344,7 +346,7 @@ impl<'a> Reading<'a> {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
         }
-        if !self.level.subs.is_empty() && !operands.is_empty() && !traits.mixed {
+        if !self.level.subs().is_empty() && !operands.is_empty() && !traits.mixed {
             self.meaning.lower(CommandClass::Unknown);
         }
         // Options that are not harmless could put something else before the names.
@@ -356,7 +358,7 @@ impl<'a> Reading<'a> {
         let harmless = self.meaning.class == CommandClass::Harmless;
         self.meaning.prints = match traits {
             _ if names => Prints::Paths { bare: true },
-            _ if harmless && self.level.tokens.is_some_and(|f| f(&self.options, &operands)) => {
+            _ if harmless && self.level.tokens().is_some_and(|f| f(&self.options, &operands)) => {
                 Prints::Tokens
             }
             _ if traits.passes
@@ -398,7 +400,7 @@ impl<'a> Reading<'a> {
         let except = self.level.except;
         let plain = match arg {
             Arg::Known(text) => !except.iter().any(|held| text.to_ascii_lowercase().contains(held)),
-            _ => except.is_empty(),
+            _ => except.iter().next().is_none(),
         };
         if !plain {
             self.meaning.lower(CommandClass::Unknown);

@@ -7,7 +7,10 @@ use std::{fs, path::Path};
 
 use openoxide_protocol::{CommandClass, Word, Words};
 
-use super::{Argv, Effect, Meaning, Paths, Target, level, meaning};
+use super::{
+    Argv, Effect, Meaning, Paths, Target, meaning,
+    table::{self, Named},
+};
 
 #[test]
 fn every_case_means_what_it_says() {
@@ -177,20 +180,20 @@ fn end(argv: &mut Argv, piece: Piece) {
 #[test]
 fn every_option_that_a_row_names_twice_is_there() {
     let mut missing = Vec::new();
-    for (name, top) in level::all() {
+    for (name, top) in table::all() {
         let mut levels = vec![(name.to_owned(), vec![top])];
         while let Some((name, path)) = levels.pop() {
             let level = *path.last().unwrap();
-            let whens = level.whens.iter().flat_map(|when| when.with);
-            let named = level.given.iter().chain(level.here_with).chain(whens);
+            let whens = level.whens().iter().flat_map(|when| when.with.iter());
+            let named = level.given.iter().chain(level.here_with.iter()).chain(whens);
             for option in named {
                 if !path.iter().any(|level| level.option(option).is_some()) {
                     missing.push(format!("{name}: {option}"));
                 }
             }
-            for (sub, below) in level.subs {
-                let path = path.iter().copied().chain([*below]).collect();
-                levels.push((format!("{name} {sub}"), path));
+            for sub in level.subs() {
+                let path = path.iter().copied().chain(sub.level()).collect();
+                levels.push((format!("{name} {}", sub.name()), path));
             }
         }
     }
@@ -200,20 +203,19 @@ fn every_option_that_a_row_names_twice_is_there() {
 /// The options are searched by halves.
 #[test]
 fn every_program_of_the_table_is_found_by_its_name() {
-    let names: Vec<&str> = super::level::all().map(|(name, _)| name).collect();
+    let names: Vec<&str> = table::all().map(|(name, _)| name).collect();
     assert!(names.len() >= 300, "{}", names.len());
     for name in names {
-        assert!(super::level::program(name).is_some(), "{name}");
+        assert!(table::program(name).is_some(), "{name}");
     }
-    assert!(super::level::program("no-such-program").is_none());
+    assert!(table::program("no-such-program").is_none());
 }
 
 #[test]
 fn options_and_subcommands_are_sorted() {
-    for (name, level) in level::all() {
-        let sorted =
-            level.options.iter().all(|set| set.is_sorted_by_key(|option| option.option().name));
-        assert!(sorted && level.subs.is_sorted_by_key(|(name, _)| *name), "{name}");
+    for (name, level) in table::all() {
+        let sorted = level.sets().all(|set| set.is_sorted_by_key(|option| option.option().name));
+        assert!(sorted && level.subs().is_sorted_by_key(Named::name), "{name}");
     }
 }
 

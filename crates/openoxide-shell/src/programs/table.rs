@@ -1,0 +1,93 @@
+//! Where the table lies: in flat arrays that hold no pointers. A pointer in a static is relocated whenever the program
+//! starts, and a hook is a start for each tool call.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    hash,
+    level::{
+        Check, Does, Level, Operand, OperandsRow, OptRow, Reader, Takes, Tokens, Traits, Values,
+        When,
+    },
+    readers,
+};
+
+/// A text of the table: where it begins in [`TEXTS`], and in the last eight bits how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text(u32);
+
+/// What follows each other in one of the arrays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    from: u16,
+    to: u16,
+}
+
+/// Several texts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Texts(Range);
+
+/// A program or subcommand, by one of its names.
+#[derive(Debug)]
+pub(super) struct Named {
+    name: Text,
+    /// Its place in [`LEVELS`].
+    level: u16,
+}
+
+impl Text {
+    pub(super) fn get(self) -> &'static str {
+        let (at, length) = ((self.0 >> 8) as usize, (self.0 & 0xff) as usize);
+        // INVARIANT: the build script has put the text there.
+        TEXTS.get(at..at + length).unwrap_or_default()
+    }
+}
+
+impl Range {
+    pub(super) fn of<T>(self, all: &'static [T]) -> &'static [T] {
+        // INVARIANT: the build script has put them there.
+        all.get(usize::from(self.from)..usize::from(self.to)).unwrap_or_default()
+    }
+}
+
+impl Texts {
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.of(&LISTS).iter().map(|text| text.get())
+    }
+
+    pub(super) fn has(self, text: &str) -> bool {
+        self.iter().any(|each| each == text)
+    }
+}
+
+impl Named {
+    pub(super) fn name(&self) -> &'static str {
+        self.name.get()
+    }
+
+    pub(super) fn level(&self) -> Option<&'static Level> {
+        LEVELS.get(usize::from(self.level))
+    }
+}
+
+/// Returns what is known of the program of this name.
+pub(super) fn program(name: &str) -> Option<&'static Level> {
+    let mut slot = hash::slot(name);
+    loop {
+        // INVARIANT: the build script leaves slots empty, so the search ends.
+        let number = *SLOTS.get(slot % SLOTS.len())?;
+        let found = PROGRAMS.get(usize::from(number).checked_sub(1)?)?;
+        if found.name() == name {
+            return found.level();
+        }
+        slot += 1;
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+
+/// Returns every program with what is known of it.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Level)> {
+    PROGRAMS.iter().map(|program| (program.name(), program.level().unwrap()))
+}
