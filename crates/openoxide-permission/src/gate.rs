@@ -236,6 +236,8 @@ impl PermissionGate {
         let session = request.session;
         let (mode, cwd) = (self.mode(session), &question.operation.cwd);
         let context = Context { mode, cwd, roots: &self.roots, doubt: None };
+        // Whatever is kept, the session is known from now on, and cannot be put below another one.
+        let _known = self.sessions.grants_mut(session);
         if *scope == GrantScope::Project {
             let Some(terms) = request.kept(response) else { return Vec::new() };
             let grants = self.sessions.grants_under(session, &terms, request.task.as_deref());
