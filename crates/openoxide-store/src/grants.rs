@@ -8,11 +8,9 @@ mod entry;
 mod spent;
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 pub use entry::{Bound, Entry};
@@ -26,11 +24,10 @@ use crate::{
     file::read_text,
     key::{self, KeyError},
     locations::Environment,
+    lock::{Lock, LockError},
 };
 
 const LONGEST: u64 = 4 << 20;
-/// A lock that is held longer is held by something that hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why grants could not be changed.
 #[derive(Debug, thiserror::Error)]
@@ -49,9 +46,9 @@ pub enum GrantError {
         /// What is wrong, with the line.
         what: String,
     },
-    /// Somebody holds the lock and does not let go.
-    #[error("{}: another process holds it for too long", .0.display())]
-    Locked(PathBuf),
+    /// It is not our turn to change them.
+    #[error("{0}")]
+    Locked(#[from] LockError),
     /// The system refused.
     #[error("{path}: {error}")]
     Io {
@@ -285,30 +282,8 @@ impl GrantFile {
         Ok(())
     }
 
-    /// Waits for its turn. The lock ends with the file that is returned.
-    fn lock(&self) -> Result<File, GrantError> {
-        let state = self.made_state()?;
-        let path = state.join("grants.lock");
-        let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| at(&path, error))?;
-        let since = Instant::now();
-        while let Err(error) = file.try_lock() {
-            match error {
-                fs::TryLockError::WouldBlock if since.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                fs::TryLockError::WouldBlock => return Err(GrantError::Locked(path)),
-                fs::TryLockError::Error(error) => return Err(at(&path, error)),
-            }
-        }
-        Ok(file)
-    }
-
-    fn made_state(&self) -> Result<&Path, GrantError> {
-        let state = self.state.as_deref().ok_or(GrantError::NoState)?;
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(state);
-        made.map_err(|error| at(state, error))?;
-        Ok(state)
+    fn lock(&self) -> Result<Lock, GrantError> {
+        Ok(Lock::wait(self.state.as_deref().ok_or(GrantError::NoState)?, "grants.lock")?)
     }
 
     fn key(&self) -> Result<Vec<u8>, GrantError> {

@@ -15,6 +15,7 @@ mod hook_trust;
 mod key;
 mod load;
 mod locations;
+mod lock;
 mod policy_file;
 mod repeats;
 mod requests;
@@ -28,6 +29,7 @@ pub use grants::{Bound, Entry, GrantError, GrantFile};
 pub use key::KeyError;
 pub use load::{Bounded, Broken, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
+pub use lock::{Lock, LockError};
 pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
 pub use repeats::RepeatFile;
 pub use requests::{

@@ -1,6 +1,6 @@
 //! `rules`: what it finds, what it changes, and what becomes of a policy in another program's words.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
 
 use serde_json::{Value, json};
 
@@ -176,6 +176,28 @@ fn a_rule_is_added_and_removed_and_all_else_stays() {
     fs::write(&path, "[permissions]\nallow = 1\n").unwrap();
     let broken = world.run(&["rules", "add", "deny", "Bash(rm *)"], b"");
     assert_eq!((code(&broken), read()), (2, "[permissions]\nallow = 1\n".to_owned()));
+}
+
+/// Each reads the file, changes it and puts it back: without a lock the last one takes the rules of the others with it.
+#[test]
+fn rules_that_are_added_and_removed_at_once_are_all_kept() {
+    const COUNT: usize = 8;
+    let old = |number| format!("Bash(old-{number} *)");
+    let list: Vec<String> = (0..COUNT).map(|number| format!("{:?}", old(number))).collect();
+    let world = World::new().policy(&format!("[permissions]\nallow = [{}]\n", list.join(", ")));
+    let mut running = Vec::new();
+    for number in 0..COUNT {
+        let new = format!("Bash(new-{number} *)");
+        for args in [["rules", "add", "deny", &new].as_slice(), &["rules", "remove", &old(number)]]
+        {
+            let quiet = Stdio::null;
+            running.push(world.command(args).stdout(quiet()).stderr(quiet()).spawn().unwrap());
+        }
+    }
+    assert!(running.iter_mut().all(|child| child.wait().unwrap().success()));
+    let text = fs::read_to_string(world.user_policy()).unwrap();
+    assert_eq!(text.matches("Bash(new-").count(), COUNT, "{text}");
+    assert_eq!(text.matches("Bash(old-").count(), 0, "{text}");
 }
 
 #[test]

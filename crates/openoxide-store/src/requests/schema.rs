@@ -3,7 +3,8 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// What each version adds. A step that was published is never changed.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE TABLE session (
     id TEXT NOT NULL,        -- the conversation
     process TEXT NOT NULL,   -- boot, namespace, number and start of the process that asks
@@ -33,7 +34,14 @@ CREATE INDEX waiting_session ON request (session) WHERE answer IS NULL;
 CREATE INDEX waiting_expiry ON request (expires_at) WHERE answer IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX ended ON request (answered_at) WHERE answer IS NOT NULL;
 CREATE INDEX asked_in ON request (session, process);
-"];
+",
+    // One index for who asks and for the conversation: thousands of requests that end together leave each index one by one.
+    "
+DROP INDEX waiting_process;
+DROP INDEX waiting_session;
+CREATE INDEX waiting ON request (session, process) WHERE answer IS NULL;
+",
+];
 
 /// The version that this program writes.
 pub(super) const VERSION: i64 = STEPS.len() as i64;

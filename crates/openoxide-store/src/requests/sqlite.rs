@@ -20,6 +20,10 @@ use crate::{audit::Moment, locations::Environment};
 
 /// A lock that is held longer is held by something that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How many bytes SQLite reads and writes at once.
+const PAGE: i64 = 16 << 10;
+/// How many KiB of them are kept at most: what ten thousand requests change fits.
+const CACHE: i64 = 32 << 10;
 /// A longer request is no request.
 const LONGEST: usize = 16 << 20;
 
@@ -154,6 +158,9 @@ impl From<RequestError> for Trouble {
 /// A killed process loses nothing that it was told is written; what a dead machine loses, nobody waits for any more. What has
 /// ended leaves no trace of its text in the file.
 fn settings(connection: &Connection) -> rusqlite::Result<()> {
+    // It counts for a file that is new. Where thousands of requests end together, the number of pages that are written is what takes time.
+    connection.pragma_update(None, "page_size", PAGE)?;
+    connection.pragma_update(None, "cache_size", -CACHE)?;
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "secure_delete", true)?;

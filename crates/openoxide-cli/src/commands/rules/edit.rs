@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use openoxide_permission::{Anchors, LayerKind, lint::lint, parse};
 use openoxide_protocol::{AbsPath, Effect};
-use openoxide_store::{Broken, Environment, Source, edit, read_policy};
+use openoxide_store::{Broken, Environment, Lock, Source, edit, read_policy};
 use openoxide_tui::{Lines, visible};
 
 use super::files;
@@ -19,10 +19,12 @@ pub(super) struct Target {
     pub(super) source: Source,
     pub(super) text: String,
     home: Option<AbsPath>,
+    /// Nobody else changes it meanwhile: what was read is what is replaced.
+    _lock: Lock,
 }
 
 impl Target {
-    /// Finds the file that the arguments name. It need not be there.
+    /// Finds the file that the arguments name, and waits until nobody else changes it. It need not be there.
     pub(super) fn of(place: Where) -> Result<Self, String> {
         let kind = match place {
             Where { project: true, .. } => LayerKind::Project,
@@ -37,9 +39,11 @@ impl Target {
         if kind != LayerKind::User && source.path.ancestors().take(2).any(link) {
             return Err(format!("{}: a link in a project is not followed", source.path.display()));
         }
+        let environment = Environment::read();
+        let lock = Lock::of_policies(&environment).map_err(|error| error.to_string())?;
         let there = fs::symlink_metadata(&source.path).is_ok();
         let text = if there { files::text(&source.path)? } else { String::new() };
-        Ok(Self { source, text, home: Environment::read().home })
+        Ok(Self { source, text, home: environment.home, _lock: lock })
     }
 
     pub(super) fn anchors(&self) -> Anchors<'_> {

@@ -1,7 +1,7 @@
 //! `rules fmt`: one layout for all policy files.
 
 use openoxide_permission::{Anchors, LayerKind};
-use openoxide_store::{Environment, edit};
+use openoxide_store::{Environment, Lock, edit};
 use openoxide_tui::{Lines, visible};
 
 use super::files::{self, PolicyText};
@@ -13,6 +13,8 @@ use crate::{
 
 /// Lays out each file, or says which ones would change.
 pub(super) fn fmt(args: &FmtArgs, global: Global) -> Result<Exit, String> {
+    let lock = (!args.check).then(|| Lock::of_policies(&Environment::read()));
+    let _lock = lock.transpose().map_err(|error| error.to_string())?;
     let (mut text, mut exit) = (String::new(), Exit::Success);
     for file in files::read_native(&args.files)? {
         if let Err(broken) = file.sound(global) {

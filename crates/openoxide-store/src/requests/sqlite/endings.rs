@@ -77,15 +77,18 @@ pub(super) fn expire(all: &Transaction<'_>, now: Moment) -> rusqlite::Result<usi
 
 /// Ends what was asked by processes that are gone.
 pub(super) fn abandon(all: &Transaction<'_>, now: Moment) -> rusqlite::Result<()> {
-    let mut askers = all.prepare("SELECT DISTINCT process FROM request WHERE answer IS NULL")?;
-    let askers: Vec<String> =
-        askers.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let gone = |asker: &&String| Process::read(asker).is_none_or(|process| process.is_gone());
-    for asker in askers.iter().filter(gone) {
+    let mut askers = all.prepare(
+        "SELECT id, process FROM session WHERE EXISTS (SELECT 1 FROM request
+         WHERE request.session = session.id AND request.process = session.process AND answer IS NULL)",
+    )?;
+    let askers = askers.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let askers: Vec<(String, String)> = askers.collect::<rusqlite::Result<_>>()?;
+    let gone = |asker: &&(String, String)| Process::read(&asker.1).is_none_or(|one| one.is_gone());
+    for (session, process) in askers.iter().filter(gone) {
         all.execute(
-            "UPDATE request SET answer = ?2, answered_by = 'nobody', answered_at = ?3, request = ''
-             WHERE process = ?1 AND answer IS NULL",
-            params![asker, rows::json(&Ending::Abandoned), rows::millis(now)],
+            "UPDATE request SET answer = ?3, answered_by = 'nobody', answered_at = ?4, request = ''
+             WHERE session = ?1 AND process = ?2 AND answer IS NULL",
+            params![session, process, rows::json(&Ending::Abandoned), rows::millis(now)],
         )?;
     }
     Ok(())

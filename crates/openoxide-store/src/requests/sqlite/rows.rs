@@ -1,7 +1,7 @@
 //! Requests as rows, there and back.
 
 use openoxide_protocol::{AbsPath, ApprovalId, ApprovalRequest, Digest};
-use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use rusqlite::{Connection, OptionalExtension as _, Statement, Transaction, params};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -97,7 +97,8 @@ pub(super) fn waiting(
     let mut query = connection.prepare(&query)?;
     let found = query.query_map([], read)?.collect::<rusqlite::Result<Vec<_>>>()?;
     drop(query);
-    found.into_iter().map(|found| checked(connection, found)).collect()
+    let mut neighbours = neighbours(connection)?;
+    found.into_iter().map(|found| checked(&mut neighbours, found)).collect()
 }
 
 /// Returns a request that waits.
@@ -107,7 +108,7 @@ pub(super) fn one(
 ) -> rusqlite::Result<Option<Result<Waiting, RequestError>>> {
     let query = format!("SELECT {COLUMNS} AND request.id = ?1");
     let found = connection.query_row(&query, [id.to_string()], read).optional()?;
-    found.map(|found| checked(connection, found)).transpose()
+    found.map(|found| checked(&mut neighbours(connection)?, found)).transpose()
 }
 
 /// What a row says of itself.
@@ -135,10 +136,10 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
 
 /// A row is what was registered, or an error.
 fn checked(
-    connection: &Connection,
+    neighbours: &mut Statement<'_>,
     found: Found,
 ) -> rusqlite::Result<Result<Waiting, RequestError>> {
-    let prefix = prefix(connection, &found.id)?;
+    let prefix = prefix(neighbours, &found.id)?;
     let changed = RequestError::Changed(found.id.clone());
     Ok(understood(found, prefix).ok_or(changed))
 }
@@ -160,11 +161,15 @@ fn understood(found: Found, prefix: usize) -> Option<Waiting> {
     })
 }
 
-/// Returns how many letters set an id apart from all others, those that have ended included: who types it means what was seen.
-fn prefix(connection: &Connection, id: &str) -> rusqlite::Result<usize> {
-    let mut neighbours = connection.prepare(
+/// Asks for the ids before and after one.
+fn neighbours(connection: &Connection) -> rusqlite::Result<Statement<'_>> {
+    connection.prepare(
         "SELECT (SELECT max(id) FROM request WHERE id < ?1), (SELECT min(id) FROM request WHERE id > ?1)",
-    )?;
+    )
+}
+
+/// Returns how many letters set an id apart from all others, those that have ended included: who types it means what was seen.
+fn prefix(neighbours: &mut Statement<'_>, id: &str) -> rusqlite::Result<usize> {
     let (before, after): (Option<String>, Option<String>) =
         neighbours.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let same = |other: &String| {
