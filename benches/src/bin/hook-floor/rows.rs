@@ -17,6 +17,9 @@ pub(crate) const NOTHING: &str = "--nothing";
 /// Younger policy files are not kept compiled.
 const SETTLED: Duration = Duration::from_millis(2_300);
 
+/// Where nothing is and nothing can be made, not even by root.
+const NOWHERE: &str = "/proc/nowhere";
+
 const HELLO: &str = "#include <unistd.h>\nint main(void) { char b[4096]; while (read(0, b, sizeof b) > 0) {} return 0; }\n";
 
 /// One program and what was measured of it.
@@ -83,7 +86,7 @@ fn hook(place: &Path, program: &Path, count: usize) -> Result<Row, Box<dyn Error
 fn unrecorded(place: &Path, program: &Path) -> Result<Row, Box<dyn Error>> {
     let mut row = hook(place, program, 0)?;
     row.name += ", nothing written down";
-    row.command.env("HOME", home(place, "unrecorded")?).env("XDG_STATE_HOME", "/dev/null");
+    row.command.env("HOME", home(place, "unrecorded")?).env("XDG_STATE_HOME", NOWHERE);
     Ok(row)
 }
 

@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
             (Does::Nothing, _) => {}
             // Behind a subcommand that is not known it is for that one to say.
             (Does::Ends, _) => {
-                self.ends |= self.level.subs().is_empty() || self.operands.is_empty()
+                self.ends |= self.level.subs().is_empty() || self.operands.is_empty();
             }
             (Does::Reads, Some(value)) => self.meaning.read(value, self.level.traits.lists),
             (Does::Writes, Some(value)) => self.write(value),

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAGE: i64 = 16 << 10;
 /// How many KiB of them are kept at most: what ten thousand requests change fits.
 const CACHE: i64 = 32 << 10;
+/// How long the log may grow before what it says is written over the file.
+const LOG: i64 = 4 << 20;
 /// A longer request is no request.
 const LONGEST: usize = 16 << 20;
 
@@ -161,6 +163,7 @@ fn settings(connection: &Connection) -> rusqlite::Result<()> {
     // It counts for a file that is new. Where thousands of requests end together, the number of pages that are written is what takes time.
     connection.pragma_update(None, "page_size", PAGE)?;
     connection.pragma_update(None, "cache_size", -CACHE)?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG / PAGE)?;
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "secure_delete", true)?;
