@@ -331,7 +331,8 @@ impl Reading {
         let hooks = of(&self.hooks, project);
         let hooks = hooks.map(|hook| {
             let base = hook.project.as_ref().unwrap_or(project);
-            hook_trust::setting(hook, base, &checkouts)
+            let places = [&[base], checkouts.as_slice()].concat();
+            hook_trust::setting(hook, base, &places)
         });
         layers.chain(directories).chain(hooks).collect()
     }
