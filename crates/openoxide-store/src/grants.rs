@@ -248,6 +248,9 @@ impl GrantFile {
             _ if entry.bound.until.is_some_and(|until| until <= Moment::now()) => {
                 Some("its time is over")
             }
+            _ if entry.bound.since.is_some_and(|since| since > Moment::now()) => {
+                Some("the clock was set back since it was granted")
+            }
             _ if entry.bound.task.is_some() && entry.bound.task != self.task => Some(ELSEWHERE),
             _ => None,
         }

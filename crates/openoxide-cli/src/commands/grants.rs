@@ -111,13 +111,14 @@ fn list(entries: &[Entry], json: bool) -> Exit {
 }
 
 fn in_json(entry: &Entry) -> String {
-    let Bound { until, below, times, task } = &entry.bound;
+    let Bound { until, since, below, times, task } = &entry.bound;
     json!({
         "schema": SCHEMA,
         "rule": entry.rule,
         "line": entry.line,
         "counts": entry.ignored.is_none(),
         "until": until.map(|until| until.to_string()),
+        "since": since.map(|since| since.to_string()),
         "below": below,
         "times": times,
         "task": task,

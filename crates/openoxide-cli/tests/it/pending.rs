@@ -252,8 +252,14 @@ fn a_deny_that_came_meanwhile_is_final() {
     let world = World::new();
     let asker = ask(&world, &["-c", "touch a"]);
     let request = asked(&world, "touch a");
+    let send = |signal: &str| {
+        let sent = Command::new("kill").args(["-s", signal, &asker.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    };
+    send("STOP"); // It must not see the new rule before the answer comes.
     fs::write(world.user_policy(), "[permissions]\ndeny = [\"Bash(touch *)\"]\n").unwrap();
     assert_eq!(answer(&world, &["approve", id(&request)]).0, 0);
+    send("CONT");
     let output = end(asker);
     assert_eq!(code(&output), 126);
     assert!(stderr(&output).contains("policy.toml:2"), "{}", stderr(&output));

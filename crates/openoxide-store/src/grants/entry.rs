@@ -9,6 +9,8 @@ use crate::audit::{DAY, Moment};
 
 /// Comes first in what is authenticated: other uses of the key, and other forms of an entry, are told apart by it.
 const PURPOSE: &str = "openoxide grant 2";
+/// The same for an entry that says since when it counts.
+const SINCE: &str = "openoxide grant 3";
 
 /// Why a grant for a task does not count in another.
 pub(super) const ELSEWHERE: &str = "it is for another task, or its task is over";
@@ -18,6 +20,8 @@ pub(super) const ELSEWHERE: &str = "it is for another task, or its task is over"
 pub struct Bound {
     /// It ends with this moment.
     pub until: Option<Moment>,
+    /// It was granted at this moment, if it ends by the clock. A clock that shows less was set back.
+    pub since: Option<Moment>,
     /// It counts for commands that run in this directory or below.
     pub below: Option<AbsPath>,
     /// It counts for so many decisions.
@@ -31,11 +35,13 @@ impl Bound {
     /// holds for one ends within a day.
     #[must_use]
     pub fn of(terms: &GrantTerms, task: Option<&str>) -> Self {
-        let ahead = |seconds: u64| Moment::now().0.saturating_add(seconds.saturating_mul(1_000));
+        let now = Moment::now();
+        let ahead = |seconds: u64| Moment(now.0.saturating_add(seconds.saturating_mul(1_000)));
         let day = terms.task.then_some(DAY / 1_000);
         let seconds = terms.seconds.into_iter().chain(day).min();
         Self {
-            until: seconds.map(|seconds| Moment(ahead(seconds))),
+            until: seconds.map(ahead),
+            since: seconds.map(|_| now),
             below: terms.below.clone(),
             times: terms.times,
             // A task without a name is that of nobody.
@@ -80,13 +86,14 @@ impl Entry {
         let times = table.get("times").and_then(Item::as_integer);
         let bound = Bound {
             until: text("until").and_then(Moment::parse),
+            since: text("since").and_then(Moment::parse),
             below: text("below").and_then(|path| AbsPath::new(path).ok()),
             times: times.and_then(|times| u32::try_from(times).ok()),
             task: text("task").map(str::to_owned),
         };
-        let known = ["id", "rule", "until", "below", "times", "task", "mac"];
+        let known = ["id", "rule", "until", "since", "below", "times", "task", "mac"];
         let strange = table.iter().any(|(name, _)| !known.contains(&name));
-        let bounds = ["until", "below", "times", "task"].into_iter();
+        let bounds = ["until", "since", "below", "times", "task"].into_iter();
         let lost =
             bounds.filter(|name| table.contains_key(name)).count() != bound.count() || strange;
         let ignored = lost.then_some("it says something that is not understood");
@@ -99,6 +106,9 @@ impl Entry {
         table.insert("rule", value(&self.rule));
         if let Some(until) = self.bound.until {
             table.insert("until", value(until.to_string()));
+        }
+        if let Some(since) = self.bound.since {
+            table.insert("since", value(since.to_string()));
         }
         if let Some(below) = &self.bound.below {
             table.insert("below", value(below.as_str()));
@@ -126,13 +136,17 @@ impl Entry {
 
     fn mac(&self, key: &[u8], project: &AbsPath) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
-        let Bound { until, below, times, task } = &self.bound;
+        let Bound { until, since, below, times, task } = &self.bound;
+        let (purpose, since) = match since {
+            Some(since) => (SINCE, Some(since.to_string())),
+            None => (PURPOSE, None),
+        };
         let until = until.map(|until| until.to_string()).unwrap_or_default();
         let times = times.map(|times| times.to_string()).unwrap_or_default();
         let below = below.as_ref().map_or("", AbsPath::as_str);
-        let parts = [PURPOSE, project.as_str(), &self.id, &self.rule, &until, below, &times];
+        let parts = [purpose, project.as_str(), &self.id, &self.rule, &until, below, &times];
         // Entries without a task are proved as they were before there were tasks.
-        for part in parts.into_iter().chain(task.as_deref()) {
+        for part in parts.into_iter().chain(since.as_deref()).chain(task.as_deref()) {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part.as_bytes());
         }
@@ -142,8 +156,9 @@ impl Entry {
 
 impl Bound {
     fn count(&self) -> usize {
-        let Self { until, below, times, task } = self;
-        let bounds = [until.is_some(), below.is_some(), times.is_some(), task.is_some()];
-        bounds.into_iter().filter(|there| *there).count()
+        let Self { until, since, below, times, task } = self;
+        let clock = [until.is_some(), since.is_some()];
+        let others = [below.is_some(), times.is_some(), task.is_some()];
+        clock.into_iter().chain(others).filter(|there| *there).count()
     }
 }

@@ -167,6 +167,16 @@ fn a_grant_ends_with_its_time() {
     grants.add_bounded(&rules(&["Bash(past *)"]), &until(-1)).unwrap();
     grants.add_bounded(&rules(&["Bash(ahead *)"]), &until(600_000)).unwrap();
     assert_eq!(granted(&grants), ["Bash(ahead *)"]);
+    let terms = GrantTerms { seconds: Some(60), ..GrantTerms::default() };
+    let bound = Bound::of(&terms, None);
+    grants.add_bounded(&rules(&["Bash(now *)"]), &bound).unwrap();
+    let tomorrow = Moment(Moment::now().0 + 86_400_000);
+    let before = Bound { since: Some(tomorrow), until: Some(Moment(tomorrow.0 + 1)), ..bound };
+    grants.add_bounded(&rules(&["Bash(later *)"]), &before).unwrap();
+    let entries = grants.entries().unwrap();
+    let why = |rule: &str| entries.iter().find(|entry| entry.rule == rule).unwrap().ignored;
+    assert_eq!(why("Bash(now *)"), None);
+    assert_eq!(why("Bash(later *)"), Some("the clock was set back since it was granted"));
 }
 
 #[test]

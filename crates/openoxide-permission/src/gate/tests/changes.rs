@@ -232,7 +232,9 @@ fn a_crowd_is_answered_one_by_one_and_at_once() {
     }
     drop(gate.end_session(session(1)));
     let ids = crowd(&mut gate);
+    let start = std::time::Instant::now();
     assert_eq!(gate.answer(ids[5_000], &PROJECT).unwrap().len(), 10_000);
+    eprintln!("one yes that covers 10,000 requests, in {:?}", start.elapsed());
     drop(gate.end_session(session(1)));
     let ids = crowd(&mut gate);
     assert_eq!(gate.answer(ids[9_999], &NO).unwrap().len(), 10_000);
