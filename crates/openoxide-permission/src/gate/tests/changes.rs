@@ -225,6 +225,7 @@ fn crowd(gate: &mut PermissionGate) -> Vec<ApprovalId> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "it prints how long it takes")]
 fn a_crowd_is_answered_one_by_one_and_at_once() {
     let mut gate = gate(&[]);
     for id in crowd(&mut gate) {
