@@ -68,8 +68,8 @@ impl<'a> HookCall<'a> {
             "openoxide": { "schema": SCHEMA, "mode": self.mode, "facts": self.facts },
         });
         // A permission request has no name of its call (measured on 2.1.330).
-        if self.event == HookEvent::PreToolUse {
-            payload["tool_use_id"] = self.call.into();
+        if let (HookEvent::PreToolUse, Some(fields)) = (self.event, payload.as_object_mut()) {
+            fields.insert("tool_use_id".to_owned(), self.call.into());
         }
         payload
     }

@@ -54,8 +54,8 @@ struct Group {
 impl Reader<'_> {
     fn settings(&mut self, whole: &Object<'_>) {
         // Any word is a yes for the client, too.
-        let says = |name| member(whole, name).is_some_and(|value| !is(value, false));
-        self.found.managed_only = says("allowManagedHooksOnly");
+        let only = member(whole, "allowManagedHooksOnly");
+        self.found.managed_only = only.is_some_and(|value| !is(value, false));
         let Some(hooks) = member(whole, "hooks") else { return };
         if member(whole, "disableAllHooks").is_some_and(|value| is(value, true)) {
             return self.note(hooks, "`disableAllHooks`: the hooks of this file are not run");

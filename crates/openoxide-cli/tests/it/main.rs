@@ -4,6 +4,7 @@
 mod audit;
 #[cfg(test)]
 mod batch;
+#[cfg(test)]
 mod broken;
 #[cfg(test)]
 mod choices;
