@@ -44,19 +44,27 @@ fn used<'a>(
     decision.parts.iter().filter_map(of).collect()
 }
 
-/// Says whether a command runs below the directory of its grant, and the operation names nothing outside of it: a script that may
-/// go elsewhere names where.
+/// Says whether the commands run below the directory of the grant, links resolved, and the operation names nothing outside of it.
 fn is_below(entry: &Entry, part: &Part, decision: &Decision, cwd: &AbsPath) -> bool {
     let Some(below) = &entry.bound.below else { return true };
     let lies = |path: &AbsPath| path.below(below).is_some();
+    let runs = |place: &AbsPath| lies(place) && really_lies(place, below);
     let Access::Exec(exec) = &part.access else { return false };
-    let stays = decision.parts.iter().all(|part| match &part.access {
+    let stays = |part: &Part| match &part.access {
         Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
             path.spellings().all(lies)
         }
+        // `env -C ..` moves the command that it starts.
+        Access::Exec(exec) => exec.place.as_ref().is_none_or(runs),
         _ => true,
-    });
-    stays && lies(exec.place.as_ref().unwrap_or(cwd))
+    };
+    runs(exec.place.as_ref().unwrap_or(cwd)) && decision.parts.iter().all(stays)
+}
+
+/// Says whether a directory lies below another one, wherever links lead.
+fn really_lies(place: &AbsPath, below: &AbsPath) -> bool {
+    let real = |path: &AbsPath| std::fs::canonicalize(path.as_str());
+    real(place).is_ok_and(|place| real(below).is_ok_and(|below| place.starts_with(below)))
 }
 
 /// Uses each grant once, however many parts it allows. Says whether all could be.

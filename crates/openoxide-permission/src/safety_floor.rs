@@ -192,6 +192,8 @@ const SECRET_PLACES: &[Place] = &[
     Place("etc", Some("shadow-")),
     Place("etc", Some("sudoers")),
     Place("etc", Some("krb5.keytab")),
+    // The key that proves grants, and what was asked, before it is redacted.
+    Place("state", Some("openoxide")),
 ];
 
 /// Start-up files of shells, and files that make tools run something.
@@ -252,6 +254,8 @@ const PROTECTED_DIRECTORIES: &[&str] = &[
 const PROTECTED_PLACES: &[Place] = &[
     Place(".cargo", Some("config")),
     Place(".cargo", Some("config.toml")),
+    // A compiled policy is a policy.
+    Place(".cache", Some("openoxide")),
     Place(".config", Some("autostart")),
     Place(".config", Some("fish")),
     Place(".config", Some("git")),

@@ -68,7 +68,7 @@ pub struct Exec {
     /// How many leading words "always" would keep (arity); 0 when no prefix may be offered.
     #[serde(default, skip)]
     pub arity: u8,
-    /// Where it runs, if that is not the working directory of the operation.
+    /// Where it runs, if that is not the working directory of the operation; the root, where it is not known.
     #[serde(default, skip)]
     pub place: Option<AbsPath>,
     /// The same command without the options before its subcommand, and with the subcommand's own name, if it was written

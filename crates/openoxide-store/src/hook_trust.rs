@@ -44,6 +44,28 @@ fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
 }
 
+/// Says whether a command names the files that it runs as they are: nothing in it is expanded, and it goes nowhere else.
+pub(crate) fn is_plain(command: &HookCommand) -> bool {
+    match command {
+        HookCommand::Program(words) => {
+            words.iter().all(|word| !without_project(word).contains('$'))
+        }
+        HookCommand::Shell(script) => {
+            let script = without_project(script);
+            // What stands in single quotes stands for itself.
+            let open = script.split('\'').step_by(2).collect::<Vec<_>>().join("'");
+            let ends = |char: char| char.is_whitespace() || ";|&<>()".contains(char);
+            let goes =
+                |word: &str| matches!(word, "cd" | "pushd" | "popd" | "." | "source" | "eval");
+            !open.contains(['$', '`', '*', '?', '[', '~', '\\', '{']) && !open.split(ends).any(goes)
+        }
+    }
+}
+
+fn without_project(text: &str) -> String {
+    PROJECT.iter().fold(text.to_owned(), |text, name| text.replace(name, ""))
+}
+
 fn in_place(text: &str, project: &AbsPath) -> String {
     PROJECT.iter().fold(text.to_owned(), |text, name| text.replace(name, project.as_str()))
 }

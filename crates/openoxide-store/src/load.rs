@@ -310,10 +310,12 @@ impl Reading {
             if settings.is_empty() || self.is_vouched_for(trust, &project, &settings) {
                 continue;
             }
-            self.tighten(&project);
+            let before = self.was_vouched_for(trust, &project);
+            self.tighten(&project, before);
             self.notes.push(unheeded(&project, settings.len()));
             self.untrusted.push(Untrusted { project, settings });
         }
+        self.hold_back_unclear_hooks();
     }
 
     /// Returns what the files of a project would loosen, a line each.
@@ -349,26 +351,46 @@ impl Reading {
         }
     }
 
+    /// Says whether a person has vouched for this project when it said something else.
+    fn was_vouched_for(&self, trust: &Trust, project: &AbsPath) -> bool {
+        let places = std::iter::once(project).chain(self.main_of(project));
+        places.filter_map(|place| trust.find(place)).any(|said| said.trusted)
+    }
+
     /// Leaves out what would loosen in a project.
-    fn tighten(&mut self, project: &AbsPath) {
+    fn tighten(&mut self, project: &AbsPath, before: bool) {
         let own = |of: &Option<AbsPath>| of.as_ref() == Some(project);
         self.layers.iter_mut().filter(|(of, _)| own(of)).for_each(|(_, layer)| tighten(layer));
         for (_, one) in self.directories.iter_mut().filter(|(of, _)| own(of)) {
             one.distrust();
         }
-        self.leave_out_hooks(project);
+        self.leave_out_hooks(project, before);
     }
 
-    /// Leaves out the hooks of a project. Of a file that a person named the allows count, so its hooks stay, and ask.
-    fn leave_out_hooks(&mut self, project: &AbsPath) {
+    /// Leaves out the hooks of a project. Of a file that a person named the allows count, so its hooks stay, and ask; so do those
+    /// that a person relied on `before` they changed: whoever changes a guard must not get rid of it.
+    fn leave_out_hooks(&mut self, project: &AbsPath, before: bool) {
         let (of_it, mut kept): (Vec<_>, Vec<_>) =
             self.hooks.drain(..).partition(|(of, _)| of.as_ref() == Some(project));
         for (of, hook) in of_it {
             let hook = Hook { vouched: false, ..hook };
             let found = self.layers.iter().any(|(own, _)| own.as_ref() == Some(project));
-            if found { self.unheeded.push(hook) } else { kept.push((of, hook)) }
+            if found && !before { self.unheeded.push(hook) } else { kept.push((of, hook)) }
         }
         self.hooks = kept;
+    }
+
+    /// Does not run those hooks of projects of which nobody can tell which files they run: these could change unseen.
+    fn hold_back_unclear_hooks(&mut self) {
+        let of_projects = self.hooks.iter_mut().filter(|(of, _)| of.is_some());
+        for (_, hook) in of_projects.filter(|(_, hook)| !hook_trust::is_plain(&hook.command)) {
+            hook.vouched = false;
+            let (file, line) = (&hook.file, hook.line);
+            self.notes.push(format!(
+                "{file}:{line}: the hook is not run, because which files it runs cannot be told; name them plainly, \
+                 below `\"$CLAUDE_PROJECT_DIR\"/`, or put it into a script"
+            ));
+        }
     }
 
     fn finish(mut self) -> Loaded {

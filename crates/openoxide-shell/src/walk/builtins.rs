@@ -186,12 +186,26 @@ impl Walk<'_> {
             Some(Word::Known(_)) if rest.len() == 1 && !rest.has_many() => {}
             Some(Word::Known(text)) => {
                 let text = text.to_owned();
-                self.called_later(|walk| {
-                    walk.script(&text, call.span);
+                let changes = self.changes(|walk| {
+                    walk.called_later(|walk| walk.script(&text, call.span));
                 });
+                // It runs between any two commands that come after, and what they mean depends on it.
+                if changes && !runs_at_the_end(&rest) {
+                    self.opaque(call.text, call.span, Code::Evaluated);
+                }
             }
             Some(_) => self.opaque(call.text, call.span, Code::Evaluated),
         }
+    }
+
+    /// Says whether what is walked assigns to a variable or changes the working directory.
+    fn changes(&mut self, walk: impl FnOnce(&mut Self)) -> bool {
+        let assignments = self.seen.assignments();
+        let moved = std::mem::take(&mut self.seen.moved);
+        walk(self);
+        let changes = self.seen.moved || self.seen.assignments() != assignments;
+        self.seen.moved |= moved;
+        changes
     }
 
     fn set(&mut self, call: &Call<'_>) {
@@ -387,6 +401,11 @@ fn known(word: Word<'_>) -> Option<&str> {
         Word::Known(text) => Some(text),
         Word::Begins(_) | Word::Many => None,
     }
+}
+
+/// Says whether a trap is for the end of the shell alone.
+fn runs_at_the_end(trap: &Words) -> bool {
+    trap.iter().skip(1).all(|signal| matches!(signal, Word::Known("EXIT" | "0")))
 }
 
 /// Says whether an option of `set -o` leaves alone how the script is read.

@@ -28,10 +28,12 @@ enum Place {
 }
 
 impl Place {
+    /// The root stands for a place that is not known: whoever asks whether it lies somewhere hears no.
     fn elsewhere(self) -> Option<AbsPath> {
         match self {
             Self::There(place) => Some(place),
-            Self::Start | Self::Unknown => None,
+            Self::Start => None,
+            Self::Unknown => Some(AbsPath::root()),
         }
     }
 }

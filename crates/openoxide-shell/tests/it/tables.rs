@@ -111,6 +111,25 @@ fn what_hardly_anybody_writes_is_listed_and_not_relied_on() {
 }
 
 #[test]
+fn what_runs_between_commands_and_changes_them_is_not_relied_on() {
+    for script in [
+        "c=ls; trap 'c=./x' DEBUG; $c",
+        "c=ls; trap 'c=./x' ERR; false; $c",
+        "c=ls; trap 'c=./x' CHLD; a; $c",
+        "c=ls; trap 'read c' INT TERM; kill -INT $$; $c",
+        "trap 'cd x' DEBUG; git status",
+        "trap 'cd x' EXIT RETURN; git status",
+        "cd y; trap 'cd x' DEBUG; git status",
+        "trap 'c=1' \"$s\"; git status",
+    ] {
+        assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+    for script in ["trap 'rm -f x; c=1' EXIT; git status", "trap 'echo no; exit 1' INT TERM; a"] {
+        assert!(!is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+}
+
+#[test]
 fn what_looks_like_it_and_is_common_is_relied_on() {
     for script in [
         "echo ${x:-$(a)} \"${y:-\"$z\"}\" ${A:-${B:-c}} \"${v%\\\"}\" ${p//\\//_}",

@@ -98,7 +98,44 @@ fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
     Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
     assert_eq!(load_fresh(&[source], &environment, &[]).hooks.len(), 1);
     for other in [HOOK.replace("guard", "other"), format!("{HOOK}timeout = 9\n")] {
-        assert_eq!(load_fresh(&[write(&other)], &environment, &[]).hooks, []);
+        let hooks = load_fresh(&[write(&other)], &environment, &[]).hooks;
+        let [hook] = hooks.as_slice() else { panic!("{hooks:?}") };
+        assert!(!hook.vouched, "it asks: whoever changes a guard does not get rid of it");
+    }
+}
+
+#[test]
+fn a_hook_of_which_nobody_can_tell_what_it_runs_asks() {
+    let disk = Disk::new();
+    let state = Some(disk.dir.path().join("state"));
+    let environment = Environment { state, ..Environment::default() };
+    let read = |command: &str| {
+        let text = HOOK.replace("\"guard\"", &format!("'''{command}'''"));
+        let source = Source { may_loosen: false, ..disk.write("p.toml", &text) };
+        let loaded = load_fresh(std::slice::from_ref(&source), &environment, &[]);
+        if let [untrusted] = loaded.untrusted.as_slice() {
+            Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+        }
+        let loaded = load_fresh(&[source], &environment, &[]);
+        loaded.hooks.first().map(|hook| hook.vouched)
+    };
+    for plain in [
+        "sh tools/guard.sh",
+        "\"$CLAUDE_PROJECT_DIR\"/tools/guard.sh --all",
+        "grep -q '$HOME/*' && exit 2",
+    ] {
+        assert_eq!(read(plain), Some(true), "{plain}");
+    }
+    for unclear in [
+        "sh \"${CLAUDE_PROJECT_DIR:-.}\"/tools/guard.sh",
+        "cd tools && sh guard.sh",
+        "sh \"$(git rev-parse --show-toplevel)\"/tools/guard.sh",
+        "sh $PWD/tools/guard.sh",
+        "sh ~/project/tools/guard.sh",
+        "sh tools/*.sh",
+        "sh tools\\/guard.sh",
+    ] {
+        assert_eq!(read(unclear), Some(false), "{unclear}");
     }
 }
 
