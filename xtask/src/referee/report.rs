@@ -66,6 +66,11 @@ pub(crate) struct Score {
 }
 
 impl Score {
+    /// Says whether each of these constructs has run.
+    pub(crate) fn covers(&self, tags: &[&str]) -> bool {
+        tags.iter().all(|tag| self.constructs.contains_key(tag))
+    }
+
     /// Counts one script.
     pub(crate) fn count(&mut self, facts: &Facts, deeds: &Deeds, tags: &[&'static str]) {
         let valid = deeds.status != SYNTAX_ERROR;
