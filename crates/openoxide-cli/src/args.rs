@@ -198,7 +198,7 @@ pub(crate) struct GrantArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BoundArgs {
     /// Let it end after this time: `30m`, `12h`, `7d`.
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
     pub(crate) time: Option<u64>,
     /// Let it count for so many decisions.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -417,6 +417,14 @@ fn duration(text: &str) -> Result<u64, String> {
     let count = text.get(..text.len().saturating_sub(1)).and_then(|count| count.parse().ok());
     let duration = unit.zip(count).map(|(unit, count): (u64, u64)| unit.saturating_mul(count));
     duration.ok_or_else(|| "no duration: `30m`, `12h`, `7d`".to_owned())
+}
+
+/// Reads a duration that something can last for.
+fn some_time(text: &str) -> Result<u64, String> {
+    match duration(text)? {
+        0 => Err("it would be over at once".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// Reads a date, or how long ago.

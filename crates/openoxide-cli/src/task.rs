@@ -1,7 +1,7 @@
 //! The task that a person's own call belongs to: the shell's job that it is part of, such as a script or an agent.
 //!
 //! A job is a process group. It has ended when its leader has, and the kernel's number and start time of that, with the name of this
-//! boot, are no other's. A call that leads its own job is a task by itself: there is nothing to hold beyond it.
+//! boot, are no other's. A leader that nobody has waited for yet has ended all the same. A call that leads its own job is a task by itself: there is nothing to hold beyond it.
 
 use std::fs;
 
@@ -10,7 +10,10 @@ use openoxide_protocol::SessionId;
 /// Returns the name of the job that this process is part of, in this session; nothing where its end cannot be told.
 pub(crate) fn of_job(session: Option<SessionId>) -> Option<String> {
     let own = stat("self")?;
-    let leader = stat(&own.group.to_string()).filter(|leader| leader.pid != own.pid)?;
+    let leader = stat(&own.group.to_string())?;
+    if leader.pid == own.pid || leader.ended {
+        return None;
+    }
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let boot = boot.split('-').next()?;
     let session = session.map(|session| format!("{session}/")).unwrap_or_default();
@@ -20,6 +23,7 @@ pub(crate) fn of_job(session: Option<SessionId>) -> Option<String> {
 /// What the system says of a process.
 struct Stat {
     pid: u32,
+    ended: bool,
     group: u32,
     started: u64,
 }
@@ -33,9 +37,10 @@ fn read(line: &str) -> Option<Stat> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let (_, rest) = line.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let group = fields.nth(2)?.parse().ok()?;
+    let ended = matches!(fields.next()?, "Z" | "X" | "x");
+    let group = fields.nth(1)?.parse().ok()?;
     let started = fields.nth(16)?.trim_end().parse().ok()?;
-    Some(Stat { pid, group, started })
+    Some(Stat { pid, ended, group, started })
 }
 
 #[cfg(test)]
@@ -49,7 +54,25 @@ mod tests {
         for name in ["bash", "a b", "x) R 9 9 (", ""] {
             let found = read(&format!("77 ({name}) S 4 5 {rest}\n")).unwrap();
             assert_eq!((found.pid, found.group, found.started), (77, 5, 22), "{name}");
+            assert!(!found.ended, "{name}");
+        }
+        for state in ["Z", "X"] {
+            assert!(read(&format!("77 (Z) {state} 4 5 {rest}\n")).unwrap().ended, "{state}");
         }
         assert!(read("77 (x").is_none() && read("").is_none());
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_has_ended() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id().to_string();
+        assert!(!stat(&pid).unwrap().ended);
+        child.kill().unwrap();
+        let ends = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            stat(&pid).unwrap().ended
+        });
+        child.wait().unwrap();
+        assert!(ends && stat(&pid).is_none());
     }
 }

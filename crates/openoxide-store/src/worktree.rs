@@ -17,7 +17,7 @@ const LONGEST_CONFIG: u64 = 1 << 20;
 /// Returns the main checkout that a directory is a linked worktree of, links resolved; nothing for what is none.
 ///
 /// The directory's `.git` is a file that names `MAIN/.git/worktrees/NAME`, and that one's `gitdir` names the same `.git` file.
-/// All of them belong to this user, and others cannot write them. A submodule, a worktree of a bare repository, a copy of a
+/// All of them belong to this user, and others cannot write them. A link that stands where a worktree was, a submodule, a worktree of a bare repository, a copy of a
 /// worktree and one that was moved without `git worktree repair` are none.
 #[must_use]
 pub fn main_checkout(directory: &AbsPath) -> Option<AbsPath> {
@@ -34,11 +34,18 @@ pub fn main_checkout(directory: &AbsPath) -> Option<AbsPath> {
     let back = admin.join(own_line(&admin.join("gitdir"))?);
     let common = admin.join(own_line(&admin.join("commondir"))?);
     let mutual = back.file_name()? == ".git"
-        && back.parent()?.canonicalize().ok()? == directory
+        && is_spelled(back.parent()?, &directory)
         && common.canonicalize().ok()? == repository;
     let own = [&*directory, &*admin, repository, main].into_iter().all(is_own);
     let counts = mutual && own && main != directory && !is_bare(repository);
     AbsPath::new(main.to_str().filter(|_| counts)?).ok()
+}
+
+/// Says whether a path is a directory's own, without following links: git writes it resolved (git-worktree(1)), so a link in it came
+/// later, and leads to another folder than the one that git made.
+fn is_spelled(path: &Path, directory: &Path) -> bool {
+    let path = path.to_str().and_then(|path| AbsPath::new(path).ok());
+    path.is_some_and(|path| Path::new(path.as_str()) == directory)
 }
 
 /// Returns the `.git` that keeps a worktree's files in `.git/worktrees/NAME`.

@@ -18,6 +18,9 @@ const MOST: usize = 32;
 /// Seconds. Theirs may take ten minutes, after which they are passed over; ours are a question then, so a person need not wait as long.
 const LONGEST: f64 = 300.0;
 
+/// What else a hook can be, besides a command (its hook reference).
+const OTHER_TYPES: [&str; 4] = ["prompt", "agent", "http", "mcp_tool"];
+
 /// What a settings file says of hooks.
 #[derive(Debug, Default)]
 pub(super) struct Hooks {
@@ -73,6 +76,10 @@ impl Reader<'_> {
     fn event(&mut self, name: &str, groups: &Value<'_>) {
         let known = [HookEvent::PreToolUse, HookEvent::PermissionRequest];
         let Some(event) = known.into_iter().find(|event| event.as_camel_case() == name) else {
+            let meant = known.map(HookEvent::as_camel_case);
+            if let Some(meant) = meant.into_iter().find(|meant| meant.eq_ignore_ascii_case(name)) {
+                return self.fault(&format!("no event is called `{name}`: `{meant}` is"), groups);
+            }
             return self
                 .note(groups, &format!("hooks of `{name}` are left out: they decide nothing"));
         };
@@ -108,7 +115,13 @@ impl Reader<'_> {
 
     fn hook(&mut self, group: &Group, whole: &Value<'_>) {
         let Some(hook) = whole.as_object() else { return self.fault("a hook is an object", whole) };
-        if let Some(why) = not_run(hook) {
+        let kind = member(hook, "type").and_then(text_of).unwrap_or_default();
+        // Whoever wrote it may have meant it to stop something.
+        if kind != "command" && !OTHER_TYPES.contains(&kind.as_str()) {
+            let at = member(hook, "type").unwrap_or(whole);
+            return self.fault("a hook has a `type`: `command`, or one that is left out", at);
+        }
+        if let Some(why) = not_run(hook, &kind) {
             return self.note(whole, &why);
         }
         let (Some(command), Some(timeout)) = (self.command(hook, whole), self.timeout(hook)) else {
@@ -176,10 +189,8 @@ impl Reader<'_> {
 }
 
 /// Says why a hook cannot be run here, or would decide nothing.
-fn not_run(hook: &Object<'_>) -> Option<String> {
-    let word = |name| member(hook, name).and_then(text_of);
-    let kind = word("type").unwrap_or_default();
-    let shell = word("shell").filter(|shell| shell != "bash");
+fn not_run(hook: &Object<'_>, kind: &str) -> Option<String> {
+    let shell = member(hook, "shell").and_then(text_of).filter(|shell| shell != "bash");
     if kind != "command" {
         return Some(format!("a hook of type `{kind}` is left out: only commands are run"));
     }

@@ -14,12 +14,19 @@ pub(super) fn is_own(command: &HookCommand) -> bool {
         }
         HookCommand::Shell(script) => {
             let words = words(script.trim());
-            let assigns = |word: &&str| word.contains('=') && !word.starts_with('=');
             let call =
                 words.iter().copied().skip_while(|word| BEFORE.contains(word) || assigns(word));
             is_call(&call.collect::<Vec<_>>())
         }
     }
+}
+
+/// Says whether a word gives a variable a plain text: nothing in it runs, and nothing ends it.
+fn assigns(word: &str) -> bool {
+    let Some((name, value)) = word.split_once('=') else { return false };
+    let named = name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+    let runs = ['$', '`', '\\', '(', ')', ';', '&', '|', '<', '>'];
+    named && !name.is_empty() && !value.contains(runs)
 }
 
 fn is_call(words: &[&str]) -> bool {
@@ -61,6 +68,7 @@ mod tests {
             shell("\"/my programs/openoxide\" hook claude"),
             shell("'/opt/openoxide' hook claude || exit 2"),
             shell("exec env RUST_BACKTRACE=0 openoxide hook claude"),
+            shell("A='1' B=\"two\" openoxide hook claude"),
             program(&["/usr/local/bin/openoxide", "hook", "claude"]),
         ] {
             assert!(is_own(&own), "{own}");
@@ -74,6 +82,13 @@ mod tests {
             shell("openoxide hook \"$(guard.sh)\""),
             shell("guard.sh openoxide hook claude"),
             shell("$(guard.sh)/openoxide hook claude"),
+            shell("A=$(./guard.sh) openoxide hook claude"),
+            shell("A=`./guard.sh` openoxide hook claude"),
+            shell("A=\"$(./guard.sh)\" openoxide hook claude"),
+            shell("A=<(./guard.sh) openoxide hook claude"),
+            shell("A=1;./guard.sh openoxide hook claude"),
+            shell("A=1&&./guard.sh openoxide hook claude"),
+            shell("A=1\n./guard=2 openoxide hook claude"),
             shell("notopenoxide hook claude"),
             shell("openoxide"),
             program(&["guard", "openoxide", "hook", "claude"]),

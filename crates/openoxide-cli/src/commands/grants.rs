@@ -1,5 +1,7 @@
 //! `grants`: what a person said yes to for good.
 
+use std::path::Path;
+
 use openoxide_permission::{Anchors, Space, parse};
 use openoxide_protocol::{AbsPath, Effect, GrantTerms, SCHEMA};
 use openoxide_store::{Bound, Entry, Environment, GrantFile, project_root};
@@ -80,10 +82,20 @@ fn job() -> Result<String, String> {
 
 /// Returns rules with the bounds that were named.
 pub(crate) fn terms(rules: Vec<String>, bounds: &BoundArgs) -> Result<GrantTerms, String> {
-    let below = bounds.below.as_deref().map(|below| policy::directory(Some(below))).transpose()?;
+    let below = bounds.below.as_deref().map(below).transpose()?;
     // No unit is shorter than a second.
     let seconds = bounds.time.map(|time| time / 1_000);
     Ok(GrantTerms { rules, seconds, times: bounds.times, below, task: bounds.task.is_some() })
+}
+
+/// Returns the directory that a grant is for. It has to be there: a grant for what is made later is a slip, or a trap.
+fn below(named: &Path) -> Result<AbsPath, String> {
+    let directory = policy::directory(Some(named))?;
+    if !Path::new(directory.as_str()).is_dir() {
+        let shown = visible(directory.as_str(), Lines::One);
+        return Err(format!("`--below`: there is no such directory: {shown}"));
+    }
+    Ok(directory)
 }
 
 /// Returns how far a grant reaches, in words.

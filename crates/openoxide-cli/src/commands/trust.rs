@@ -1,5 +1,7 @@
 //! `trust`: a person vouches for what a project's own settings would allow (DECISIONS 3).
 
+use std::{fs, io::ErrorKind, path::Path};
+
 use openoxide_protocol::{
     AbsPath, ApprovalRequest, ApprovalResponse, Decision, Digest, Effect, Presentation,
     PresentationKind, SCHEMA,
@@ -58,13 +60,38 @@ struct Sought {
 
 fn sought(args: &TrustArgs, environment: &Environment) -> Result<Sought, String> {
     let place = policy::directory(args.directory.as_deref())?;
-    if std::path::Path::new(place.as_str()).is_file() {
+    let path = Path::new(place.as_str());
+    // What was vouched for and is gone can be taken back.
+    if args.revoke && !path.exists() && Trust::of(environment).find(&place).is_some() {
+        return Ok(Sought { project: place.clone(), place, sources: Vec::new() });
+    }
+    if !is_directory(path)? {
         let source = policy::named_file(place.as_str().as_ref(), None, &AbsPath::root())?;
         return Ok(Sought { project: place.clone(), place, sources: vec![source] });
     }
     let project = project_root(&place, environment.home.as_ref());
     let sources = sources(environment, &project);
     Ok(Sought { place, project, sources })
+}
+
+/// Says whether it is a directory, and not a file that can be read.
+///
+/// # Errors
+///
+/// It is neither: a slip of the pen is no project whose settings are in order.
+fn is_directory(path: &Path) -> Result<bool, String> {
+    let shown = visible(&path.to_string_lossy(), Lines::One);
+    let meta = fs::metadata(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("there is no such file or directory: {shown}"),
+        _ => format!("{shown}: {error}"),
+    })?;
+    if !meta.is_dir() && !meta.is_file() {
+        return Err(format!("neither a directory nor a file: {shown}"));
+    }
+    if meta.is_file() {
+        fs::File::open(path).map_err(|error| format!("{shown}: {error}"))?;
+    }
+    Ok(meta.is_dir())
 }
 
 fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {

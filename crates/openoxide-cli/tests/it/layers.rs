@@ -54,6 +54,31 @@ fn a_project_counts_once_a_person_has_vouched_for_its_content() {
     assert_eq!(decision(&world, &[], "touch x"), "ask");
 }
 
+#[test]
+fn trust_in_what_is_not_there_is_a_mistake() {
+    let world = World::new();
+    fs::create_dir_all(world.project().join(".openoxide")).unwrap();
+    fs::write(world.project().join(".openoxide/policy.toml"), LOOSENING).unwrap();
+    assert_eq!(answer_trust(&world, "y").0, 0);
+    for more in [&[][..], &["--show"], &["--revoke"]] {
+        let output = world.run(&[&["trust", "none"], more].concat(), b"");
+        let missing = world.project().join("none");
+        let told = format!("there is no such file or directory: {}", missing.display());
+        assert_eq!(code(&output), 2, "{more:?}");
+        assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+    }
+    let output = world.run(&["trust", "/dev/null"], b"");
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("neither a directory nor a file: /dev/null"));
+    let gone = world.root().join("gone");
+    fs::rename(world.project(), &gone).unwrap();
+    let revoke = ["trust", "--revoke", world.project().to_str().unwrap()].map(str::to_owned);
+    let mut command = world.command(&revoke.each_ref().map(String::as_str));
+    let output = command.current_dir(&gone).output().unwrap();
+    assert_eq!(code(&output), 0, "what was vouched for and is gone: {}", stderr(&output));
+    assert!(stderr(&output).contains("is forgotten"), "{}", stderr(&output));
+}
+
 fn code_of(world: &World, args: &[&str]) -> i32 {
     code(&world.run(args, b""))
 }
@@ -250,9 +275,12 @@ fn a_grant_with_bounds_counts_within_them() {
         &["grants", "add", "Bash("],
         &["grants", "add", "Bash(x)", "--times", "0"],
         &["grants", "add", "Bash(x)", "--for", "soon"],
+        &["grants", "add", "Bash(x)", "--for", "0s"],
+        &["grants", "add", "Bash(x)", "--below", "none"],
+        &["grants", "add", "Bash(x)", "--below", ".openoxide/approvals.toml"],
     ];
     for arguments in wrong {
-        assert_ne!(code(&world.run(arguments, b"")), 0, "{arguments:?}");
+        assert_eq!(code(&world.run(arguments, b"")), 2, "{arguments:?}");
     }
 }
 

@@ -133,6 +133,25 @@ fn a_worktree_that_was_removed_or_whose_entry_says_otherwise_is_none() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_removed_worktree_leads_to_none() {
+    let disk = Disk::new();
+    disk.add("w");
+    disk.add("deep/w2");
+    for (gone, link) in [("w", "w"), ("deep/w2", "deep")] {
+        let stranger = disk.path("stranger").join(gone);
+        fs::create_dir_all(&stranger).unwrap();
+        fs::copy(disk.path(gone).join(".git"), stranger.join(".git")).unwrap();
+        assert!(disk.is_worktree(gone));
+        fs::remove_dir_all(disk.path(link)).unwrap();
+        symlink(disk.path("stranger").join(link), disk.path(link)).unwrap();
+        assert!(
+            !disk.is_worktree(gone) && !disk.is_worktree(&format!("stranger/{gone}")),
+            "{gone}"
+        );
+    }
+}
+
+#[test]
 fn what_others_could_have_written_links_nothing() {
     let disk = Disk::new();
     disk.add("w");
