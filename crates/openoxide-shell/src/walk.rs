@@ -89,7 +89,8 @@ pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<Facts> 
     let argv = syntax::plain_words(script)?;
     let mut walk = Walk::new(setting, Whole::default());
     walk.run(&Call::plain(script, argv), true);
-    Some(walk.finish())
+    // What runs later as well is walked twice.
+    (!walk.seen.repeats).then(|| walk.finish())
 }
 
 /// Returns what `script` means.
