@@ -58,7 +58,10 @@ fn is_below(entry: &Entry, part: &Part, decision: &Decision, cwd: &AbsPath) -> b
         Access::Exec(exec) => exec.place.as_ref().is_none_or(runs),
         _ => true,
     };
-    runs(exec.place.as_ref().unwrap_or(cwd)) && decision.parts.iter().all(stays)
+    // Words that are not known can lead anywhere; so does what another program moves, whose words are not known then.
+    exec.argv.is_known()
+        && runs(exec.place.as_ref().unwrap_or(cwd))
+        && decision.parts.iter().all(stays)
 }
 
 /// Says whether a directory lies below another one, wherever links lead.

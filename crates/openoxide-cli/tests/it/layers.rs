@@ -268,6 +268,11 @@ fn a_grant_with_bounds_counts_within_them() {
     ] {
         assert_eq!(from_sub(elsewhere), 4, "{elsewhere}");
     }
+    grant(&["Bash(wombat *)", "--below", "sub"]);
+    assert_eq!(from_sub("wombat x"), 0);
+    for elsewhere in ["env -C .. wombat x", "timeout 5 env -C .. wombat x", "wombat $x"] {
+        assert_eq!(from_sub(elsewhere), 4, "{elsewhere}");
+    }
     grant(&["Bash(touch long *)", "--for", "1h"]);
     assert_eq!(check("touch long a"), 0);
     let wrong = [
