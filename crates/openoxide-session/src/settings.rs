@@ -40,6 +40,10 @@ fn is_steered(exec: &Exec, cwd: &AbsPath, home: Option<&AbsPath>) -> bool {
         let known = SETTINGS.iter().filter(move |(names, _)| names.contains(&program));
         known.flat_map(|(_, files)| files.iter())
     });
+    // The root stands for a place that is not known: any of these files could lie there.
+    if exec.place.as_ref() == Some(&AbsPath::root()) {
+        return files.count() > 0;
+    }
     // What lies in the home directory is the user's own.
     let mut places = files.flat_map(|file| place.ancestors().map(move |above| (above, file)));
     places.any(|(above, file)| home != Some(above) && above.join(file).exists())
@@ -63,6 +67,16 @@ mod tests {
         accesses.iter().all(
             |access| matches!(access, Access::Exec(exec) if exec.class == CommandClass::Harmless),
         )
+    }
+
+    #[test]
+    fn in_a_place_that_is_not_known_any_file_could_lie() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p");
+        fs::create_dir_all(project.join("sub")).unwrap();
+        assert!(is_harmless("npm view react", &project, &home));
+        assert!(!is_harmless("test -d x && cd sub; npm view react", &project, &home));
     }
 
     #[test]

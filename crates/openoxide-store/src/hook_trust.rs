@@ -46,20 +46,21 @@ fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
 
 /// Says whether a command names the files that it runs as they are: nothing in it is expanded, and it goes nowhere else.
 pub(crate) fn is_plain(command: &HookCommand) -> bool {
-    match command {
-        HookCommand::Program(words) => {
-            words.iter().all(|word| !without_project(word).contains('$'))
-        }
-        HookCommand::Shell(script) => {
-            let script = without_project(script);
-            // What stands in single quotes stands for itself.
-            let open = script.split('\'').step_by(2).collect::<Vec<_>>().join("'");
-            let ends = |char: char| char.is_whitespace() || ";|&<>()".contains(char);
-            let goes =
-                |word: &str| matches!(word, "cd" | "pushd" | "popd" | "." | "source" | "eval");
-            !open.contains(['$', '`', '*', '?', '[', '~', '\\', '{']) && !open.split(ends).any(goes)
-        }
-    }
+    let ends = |char: char| char.is_whitespace() || ";|&<>()'\"".contains(char);
+    let (text, shell) = match command {
+        HookCommand::Program(words) => (words.join(" "), false),
+        HookCommand::Shell(script) => (script.clone(), true),
+    };
+    let text = without_project(&text);
+    // `sh -c '…'` reads once more what is quoted. Else what stands in single quotes stands for itself.
+    let again = text.split(ends).any(|word| word.starts_with('-') && word.ends_with('c'));
+    let open: String = match (shell, again) {
+        (false, false) => return !text.contains('$'),
+        (true, false) => text.split('\'').step_by(2).collect::<Vec<_>>().join("'"),
+        (_, true) => text,
+    };
+    let goes = |word: &str| matches!(word, "cd" | "pushd" | "popd" | "." | "source" | "eval");
+    !open.contains(['$', '`', '*', '?', '[', '~', '\\', '{']) && !open.split(ends).any(goes)
 }
 
 fn without_project(text: &str) -> String {

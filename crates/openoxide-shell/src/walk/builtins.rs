@@ -190,7 +190,9 @@ impl Walk<'_> {
                     walk.called_later(|walk| walk.script(&text, call.span));
                 });
                 // It runs between any two commands that come after, and what they mean depends on it.
-                if changes && !runs_at_the_end(&rest) {
+                // What a function changes that it calls is not told apart.
+                let calls = self.seen.defines_any() || self.known.defines_any();
+                if (changes || calls) && !runs_at_the_end(&rest) {
                     self.opaque(call.text, call.span, Code::Evaluated);
                 }
             }

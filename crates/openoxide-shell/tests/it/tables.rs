@@ -117,6 +117,8 @@ fn what_runs_between_commands_and_changes_them_is_not_relied_on() {
         "c=ls; trap 'c=./x' ERR; false; $c",
         "c=ls; trap 'c=./x' CHLD; a; $c",
         "c=ls; trap 'read c' INT TERM; kill -INT $$; $c",
+        "f() { c=./x; }; c=ls; trap f DEBUG; $c",
+        "trap f DEBUG; f() { cd x; }; git status",
         "trap 'cd x' DEBUG; git status",
         "trap 'cd x' EXIT RETURN; git status",
         "cd y; trap 'cd x' DEBUG; git status",

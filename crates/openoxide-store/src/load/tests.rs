@@ -129,6 +129,8 @@ fn a_hook_of_which_nobody_can_tell_what_it_runs_asks() {
     for unclear in [
         "sh \"${CLAUDE_PROJECT_DIR:-.}\"/tools/guard.sh",
         "cd tools && sh guard.sh",
+        "bash -c 'cd tools && sh guard.sh'",
+        "sh -ec 'sh $PWD/tools/guard.sh'",
         "sh \"$(git rev-parse --show-toplevel)\"/tools/guard.sh",
         "sh $PWD/tools/guard.sh",
         "sh ~/project/tools/guard.sh",
