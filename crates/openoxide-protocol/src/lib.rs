@@ -24,6 +24,7 @@ mod id;
 mod mode;
 mod operation;
 mod path;
+mod profile;
 mod words;
 
 pub use access::{Access, CommandClass, Exec, PathAccess, Touch};
@@ -40,6 +41,7 @@ pub use id::{ApprovalId, CallId, SessionId};
 pub use mode::PermissionMode;
 pub use operation::{Action, Digest, Facts, Operation, Principal};
 pub use path::{AbsPath, PathError};
+pub use profile::{Confined, HostPort, HostPortError, Network, SandboxProfile, Temp};
 pub use words::{Word, Words};
 
 /// The version of every JSON shape that leaves the program.

@@ -11,6 +11,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("permission", &["protocol"]),
     ("shell", &["protocol"]),
+    ("sandbox", &["protocol"]),
     ("tui", &["protocol"]),
     ("adapters", &["permission", "protocol"]),
     ("store", &["permission", "protocol"]),

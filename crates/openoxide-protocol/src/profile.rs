@@ -1,0 +1,58 @@
+//! What the operating system is told to hold.
+
+mod confined;
+mod hosts;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use confined::{Confined, Temp};
+pub use hosts::{HostPort, HostPortError, Network};
+
+/// What the operating system is told to hold while a process runs (seed 001 §sandbox, seed 002 §3).
+///
+/// Profiles are ordered by what they permit; [`SandboxProfile::intersect`] is their greatest lower bound: it permits what
+/// both permit, and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "profile", rename_all = "kebab-case")]
+pub enum SandboxProfile {
+    /// Nothing is held.
+    DangerFullAccess,
+    /// Something around us holds the process already (a container, a virtual machine). Files are its business.
+    ExternalSandbox {
+        /// What is reached all the same through our own proxy.
+        network: Network,
+    },
+    /// The operating system holds it, as said.
+    Confined(Confined),
+}
+
+impl SandboxProfile {
+    /// Returns what both permit. It never permits more than either: idempotent, commutative, associative.
+    #[must_use]
+    pub fn intersect(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::DangerFullAccess, profile) | (profile, Self::DangerFullAccess) => {
+                profile.clone()
+            }
+            (Self::Confined(a), Self::Confined(b)) => Self::Confined(a.intersect(b)),
+            (Self::ExternalSandbox { network: a }, Self::ExternalSandbox { network: b }) => {
+                Self::ExternalSandbox { network: a.intersect(b) }
+            }
+            (Self::ExternalSandbox { network }, Self::Confined(confined))
+            | (Self::Confined(confined), Self::ExternalSandbox { network }) => {
+                let network = confined.network.intersect(network);
+                Self::Confined(Confined { network, ..confined.clone() })
+            }
+        }
+    }
+
+    /// Returns what is held, if anything is.
+    #[must_use]
+    pub const fn confined(&self) -> Option<&Confined> {
+        match self {
+            Self::Confined(confined) => Some(confined),
+            Self::DangerFullAccess | Self::ExternalSandbox { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What is to be run, and how it is to be held.
+
+use std::collections::BTreeMap;
+
+use openoxide_protocol::{AbsPath, Confined};
+use serde::{Deserialize, Serialize};
+
+/// A program that is to run confined. It is plain data: the process that confines is started anew and reads it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Launch {
+    /// What is held.
+    pub profile: Confined,
+    /// The program and its arguments. A name without `/` is looked for in the `PATH` of `environment`.
+    pub argv: Vec<String>,
+    /// Where it runs.
+    pub cwd: AbsPath,
+    /// All of its environment: nothing else passes.
+    pub environment: BTreeMap<String, String>,
+    /// How much it may use.
+    pub limits: Limits,
+    /// Where what must be cleaned up after a crash is written down (`SandboxRegistry`): a directory of the user's own.
+    pub registry: AbsPath,
+}
+
+/// How much a confined process may use. What is not given is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Seconds by the clock until everything is killed.
+    pub seconds: Option<u64>,
+    /// Bytes of address space that each process may have.
+    pub memory: Option<u64>,
+    /// Processes of this user.
+    pub processes: Option<u64>,
+}

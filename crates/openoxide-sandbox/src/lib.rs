@@ -1,0 +1,13 @@
+//! What the kernel holds: processes that were allowed, confined to what was allowed.
+//!
+//! The gate decides, this crate holds. Its input is a [`Launch`]: a program, and the profile
+//! ([`openoxide_protocol::Confined`]) that the operating system is to enforce. Its output is a [`Report`]: how it went,
+//! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
+
+mod launch;
+mod plan;
+mod report;
+
+pub use launch::{Launch, Limits};
+pub use plan::{Backend, Clause, Held, Plan};
+pub use report::{Denial, End, Found, Report};

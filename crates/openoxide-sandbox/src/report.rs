@@ -1,0 +1,85 @@
+//! How a confined run went.
+
+use openoxide_protocol::AbsPath;
+use serde::{Deserialize, Serialize};
+
+use crate::Plan;
+
+/// How a confined run went: what was really enforced, how it ended, what was denied and what was found afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// What was enforced.
+    pub plan: Plan,
+    /// How the command ended.
+    pub end: End,
+    /// What the sandbox is known to have refused, in order, each once.
+    pub denials: Vec<Denial>,
+    /// What is to be looked at by a person.
+    pub found: Vec<Found>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// It ended by itself with this status.
+    Exited(u8),
+    /// A signal ended it.
+    Signalled(u8),
+    /// It used up its time and was killed.
+    TimedOut,
+    /// The program is not there.
+    NotFound,
+    /// The program could not be started: the number of the error.
+    NotStarted(i32),
+}
+
+/// Something that the sandbox refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "denied", rename_all = "kebab-case")]
+pub enum Denial {
+    /// A connection.
+    Connect {
+        /// The name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A change of a file.
+    Write {
+        /// The file.
+        path: AbsPath,
+    },
+    /// Reading a file.
+    Read {
+        /// The file.
+        path: AbsPath,
+    },
+    /// The socket of a service outside.
+    UnixSocket {
+        /// The socket's path; an abstract name begins with `@`.
+        path: String,
+    },
+}
+
+/// Something that a person should look at after a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "found", rename_all = "kebab-case")]
+pub enum Found {
+    /// A repository inside the writable directories has a new or changed hook or configuration: the next `git` of the
+    /// host would run it.
+    RepositoryHook {
+        /// The file.
+        path: AbsPath,
+    },
+    /// A file in a writable directory that has another name outside (a hard link): who writes it, writes the other, too.
+    HardLink {
+        /// The file.
+        path: AbsPath,
+    },
+    /// There were more files than were looked at.
+    Unsearched {
+        /// The directory.
+        path: AbsPath,
+    },
+}
