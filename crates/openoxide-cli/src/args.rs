@@ -1,6 +1,7 @@
 //! The command line.
 
 mod rules;
+mod sandbox;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
     RulesVerb, TestArgs, Where,
 };
+pub(crate) use sandbox::{SandboxRunArgs, SandboxVerb};
 
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
@@ -91,6 +93,9 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         what: AuditVerb,
     },
+    /// Confinement alone: run a program in the sandbox.
+    #[command(subcommand)]
+    Sandbox(SandboxVerb),
     /// Print the JSON Schema of a shape.
     Schema {
         /// Which shape.

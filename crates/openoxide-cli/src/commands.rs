@@ -12,6 +12,7 @@ pub(crate) mod hook;
 pub(crate) mod pending;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod sandbox;
 pub(crate) mod schema;
 pub(crate) mod tools;
 pub(crate) mod trust;

@@ -1,6 +1,6 @@
 //! What is to be run, and how it is to be held.
 
-use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use openoxide_protocol::{AbsPath, Confined};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ pub struct Launch {
     /// What is held.
     pub profile: Confined,
     /// The program and its arguments. A name without `/` is looked for in the `PATH` of `environment`.
-    pub argv: Vec<String>,
+    pub argv: Vec<OsString>,
     /// Where it runs.
     pub cwd: AbsPath,
     /// All of its environment: nothing else passes.
-    pub environment: BTreeMap<String, String>,
+    pub environment: Vec<(OsString, OsString)>,
     /// How much it may use.
     pub limits: Limits,
-    /// Where what must be cleaned up after a crash is written down (`SandboxRegistry`): a directory of the user's own.
+    /// Where what must be cleaned up after a crash is written down (the registry): a directory of the user's own.
     pub registry: AbsPath,
 }
 

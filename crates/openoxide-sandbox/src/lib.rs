@@ -4,10 +4,29 @@
 //! ([`openoxide_protocol::Confined`]) that the operating system is to enforce. Its output is a [`Report`]: how it went,
 //! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
 
+mod error;
+#[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
+mod inside;
+#[cfg(target_os = "linux")]
+mod landlock;
 mod launch;
 mod plan;
 mod report;
+#[cfg(target_os = "linux")]
+mod seccomp;
+#[cfg(target_os = "linux")]
+mod supervise;
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod wire;
 
+pub use error::SandboxError;
 pub use launch::{Launch, Limits};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use report::{Denial, End, Found, Report};
+#[cfg(target_os = "linux")]
+pub use supervise::supervise;

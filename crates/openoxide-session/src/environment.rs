@@ -7,6 +7,84 @@ pub fn without_steering() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, value)| !steers(name, value))
 }
 
+/// Returns the variables that a confined program is given: those that programs need to find their things, and no other.
+/// Tokens and passwords lie in variables of any name, so this is a list of what passes and not of what does not.
+/// Temporary files go where it has a directory of its own.
+pub fn for_confined() -> impl Iterator<Item = (OsString, OsString)> {
+    let passes = |(name, _): &(OsString, OsString)| name.to_str().is_some_and(passes);
+    let temporary = (OsString::from("TMPDIR"), OsString::from("/tmp"));
+    without_steering().filter(passes).chain([temporary])
+}
+
+fn passes(name: &str) -> bool {
+    PASSING.contains(&name) || name.starts_with("LC_")
+}
+
+/// Who and where one is, how the terminal is, and where tools lie and keep what they have built. Variables that name a
+/// program to run, or that can hold a name with a password (proxies, registries), are not among them.
+const PASSING: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "FORCE_COLOR",
+    "CI",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "NODE_ENV",
+    "NODE_PATH",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "DENO_DIR",
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "UV_CACHE_DIR",
+    "PIP_CACHE_DIR",
+    "JAVA_HOME",
+    "GRADLE_USER_HOME",
+    "MAVEN_HOME",
+    "ANDROID_HOME",
+    "GEM_HOME",
+    "GEM_PATH",
+    "RBENV_ROOT",
+    "LD_LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+    "MANPATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "SOURCE_DATE_EPOCH",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+];
+
 fn steers(name: &OsStr, value: &OsStr) -> bool {
     steers_bash(name.as_encoded_bytes()) || runs_in_arithmetic(value.as_encoded_bytes())
 }

@@ -1,0 +1,65 @@
+//! The arguments of `sandbox`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use openoxide_protocol::{HostPort, Network};
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum SandboxVerb {
+    /// Run a program confined. Nothing is decided and nobody is asked: the kernel holds what is said here.
+    Run(SandboxRunArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct SandboxRunArgs {
+    /// It changes no file at all.
+    #[arg(long, conflicts_with_all = ["workspace_write", "root"])]
+    pub(crate) read_only: bool,
+    /// It changes files below the working directory, or below each --root; this is what holds if nothing is said.
+    #[arg(long)]
+    pub(crate) workspace_write: bool,
+    /// A directory below which files may be changed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+    /// What it cannot read.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) deny_read: Vec<PathBuf>,
+    /// What stays as it is inside the writable directories, besides what always does (.git, settings of agents and editors).
+    #[arg(long, value_name = "PATH")]
+    pub(crate) protect: Vec<PathBuf>,
+    /// The hosts that it reaches: `off`, `on`, or `HOST[:PORT],*.DOMAIN[:PORT]`.
+    #[arg(long, value_name = "NET", default_value = "off", value_parser = network)]
+    pub(crate) net: Network,
+    /// A variable of the environment that it is given, too: NAME, or NAME=VALUE.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// End it after so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) time: Option<u64>,
+    /// Let none of its processes have more memory than so many MiB.
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
+    /// Where it runs, if not here.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+const AFTER: &str = "The program's own status is passed on; 125: the sandbox could not be set up, and nothing was run; \
+126: the program cannot be started; 127: it was not found.";
+
+fn network(text: &str) -> Result<Network, String> {
+    match text {
+        "off" => Ok(Network::Off),
+        "on" => Ok(Network::On),
+        hosts => hosts
+            .split(',')
+            .map(|host| host.parse::<HostPort>().map_err(|error| error.to_string()))
+            .collect::<Result<_, _>>()
+            .map(Network::Hosts),
+    }
+}

@@ -1,0 +1,129 @@
+//! `sandbox run`: the kernel holds what the command line says.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, Confined, Temp};
+use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, supervise};
+use openoxide_session::for_confined;
+use openoxide_store::Environment;
+
+use crate::{args::SandboxRunArgs, exit::Exit, report};
+
+pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
+    let launch = launch(args)?;
+    Ok(match supervise(&launch) {
+        Ok(report) => ended(&launch, &report),
+        Err(error) => refused(&error),
+    })
+}
+
+fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
+    let cwd = real(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    Ok(Launch {
+        profile: profile(args, &cwd)?,
+        argv: args.command.clone(),
+        environment: environment(&args.env),
+        limits: Limits {
+            seconds: args.time,
+            memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+            processes: None,
+        },
+        registry: registry()?,
+        cwd,
+    })
+}
+
+fn profile(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<Confined, String> {
+    let writable: BTreeSet<_> = match (args.read_only, args.root.as_slice()) {
+        (true, _) => BTreeSet::new(),
+        (false, []) => [cwd.clone()].into(),
+        (false, roots) => roots.iter().map(|root| real(root)).collect::<Result<_, _>>()?,
+    };
+    if writable.contains(&AbsPath::root()) {
+        return Err("`/` cannot be writable: that would hold nothing".to_owned());
+    }
+    let protected = args.protect.iter().map(|path| place(path)).collect::<Result<_, _>>()?;
+    let unreadable = args.deny_read.iter().map(|path| place(path)).collect::<Result<_, _>>()?;
+    let network = args.net.clone();
+    Ok(Confined { writable, protected, unreadable, network, temp: Temp::Private })
+}
+
+/// Where a directory really is. The kernel is told places, not links that somebody could turn.
+fn real(path: &Path) -> Result<AbsPath, String> {
+    let real = fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    if !real.is_dir() {
+        return Err(format!("`{}` is no directory", path.display()));
+    }
+    absolute(&real)
+}
+
+/// The place of something that need not be there: its directory is resolved, and it itself is not.
+fn place(path: &Path) -> Result<AbsPath, String> {
+    let absolute_path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let (mut above, mut below) = (absolute_path.as_path(), PathBuf::new());
+    while let (Some(parent), Some(name)) = (above.parent(), above.file_name()) {
+        below =
+            if below.as_os_str().is_empty() { name.into() } else { Path::new(name).join(below) };
+        above = parent;
+        if let Ok(real) = fs::canonicalize(above) {
+            return absolute(&real.join(below));
+        }
+    }
+    absolute(&absolute_path)
+}
+
+fn absolute(path: &Path) -> Result<AbsPath, String> {
+    let text = path.to_str().ok_or_else(|| format!("`{}` is not UTF-8", path.display()))?;
+    AbsPath::new(text).map_err(|error| error.to_string())
+}
+
+/// What passes of the environment, and what the person adds.
+fn environment(added: &[String]) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<_> = for_confined().collect();
+    for one in added {
+        let (name, value) = match one.split_once('=') {
+            Some((name, value)) => (name, Some(OsString::from(value))),
+            None => (one.as_str(), std::env::var_os(one)),
+        };
+        environment.retain(|(known, _)| known != name);
+        environment.extend(value.map(|value| (OsString::from(name), value)));
+    }
+    environment
+}
+
+fn registry() -> Result<AbsPath, String> {
+    let state = Environment::read().state.ok_or("neither HOME nor XDG_STATE_HOME is set")?;
+    absolute(&state.join("openoxide/sandbox"))
+}
+
+fn ended(launch: &Launch, report: &Report) -> Exit {
+    let program =
+        || launch.argv.first().map_or_else(String::new, |name| name.to_string_lossy().into());
+    match report.end {
+        End::Exited(status) => Exit::Program(status),
+        End::Signalled(signal) => Exit::Program(128_u8.saturating_add(signal)),
+        End::TimedOut => {
+            report::say("openoxide: its time was over; it was ended");
+            Exit::Program(124)
+        }
+        End::NotFound => {
+            report::failure(&format!("`{}` was not found", program()));
+            Exit::NotFound
+        }
+        End::NotStarted(error) => {
+            let error = std::io::Error::from_raw_os_error(error);
+            report::failure(&format!("`{}` cannot be started: {error}", program()));
+            Exit::Refused
+        }
+    }
+}
+
+fn refused(error: &SandboxError) -> Exit {
+    report::failure(&format!("nothing was run: {error}"));
+    Exit::RunFailed
+}

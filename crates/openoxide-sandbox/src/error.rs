@@ -1,0 +1,36 @@
+//! Why nothing was run.
+
+use std::io;
+
+use crate::Plan;
+
+/// Why a program was not run confined. It was not run at all then.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The sandbox could not be set up.
+    #[error("{step}: {error}")]
+    Setup {
+        /// What was tried, for a person.
+        step: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// This machine cannot hold the profile with any backend.
+    #[error("no backend can hold this profile here")]
+    Unavailable {
+        /// What each backend could have held.
+        plans: Vec<Plan>,
+    },
+}
+
+/// Says what was tried when something failed.
+pub(crate) trait Step<T> {
+    /// Says what was tried.
+    fn step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError>;
+}
+
+impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+    fn step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError> {
+        self.map_err(|error| SandboxError::Setup { step: what(), error: error.into() })
+    }
+}

@@ -1,0 +1,143 @@
+//! The world of files: everything read-only, and on top of that what may be written, what may not after all, and what is
+//! not to be seen.
+//!
+//! All is done in place: what is not mentioned stays where it is. The order matters: whoever mounts something first looks
+//! at what lies below.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use openoxide_protocol::{AbsPath, Temp};
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+    mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree},
+};
+
+use super::{devices, temporary};
+use crate::{
+    Launch,
+    error::{SandboxError, Step as _},
+    guard::{Guard, Guards, Kind},
+    sys::{Attributes, set_attributes},
+};
+
+/// Makes all mounts.
+pub(super) fn make(launch: &Launch, guards: &Guards) -> Result<(), SandboxError> {
+    set("/", Attributes { private: true, recursive: true, ..Attributes::default() })
+        .step(|| "keeping mounts to itself".to_owned())?;
+    let devices = devices::take().step(|| "taking devices".to_owned())?;
+    let writable = take_all(launch)?;
+    let everything = Attributes {
+        set: Attributes::READ_ONLY | Attributes::NO_SETUID | Attributes::NO_DEVICES,
+        recursive: true,
+        ..Attributes::default()
+    };
+    set("/", everything).step(|| "making all files read-only".to_owned())?;
+    if launch.profile.temp == Temp::Private {
+        temporary::mount_all().step(|| "making directories for temporary files".to_owned())?;
+    }
+    devices::mount(devices).step(|| "making devices".to_owned())?;
+    processes().step(|| "mounting /proc".to_owned())?;
+    for (path, tree) in &writable {
+        temporary::make_place(path).step(|| format!("making `{path}`"))?;
+        put(tree, path).step(|| format!("mounting `{path}`"))?;
+    }
+    for guard in &guards.0 {
+        keep(guard).step(|| format!("guarding `{}`", guard.path))?;
+    }
+    for path in &launch.profile.unreadable {
+        hide(path).step(|| format!("hiding `{path}`"))?;
+    }
+    Ok(())
+}
+
+/// Takes the trees that stay writable, before everything becomes read-only; and, read-only, what would be hidden by the
+/// private temporary directories although it is needed.
+fn take_all(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let mut taken = Vec::new();
+    for path in &launch.profile.writable {
+        let tree = take(path.as_str()).step(|| format!("opening `{path}`"))?;
+        let plain = Attributes {
+            set: Attributes::NO_SETUID | Attributes::NO_DEVICES,
+            recursive: true,
+            ..Attributes::default()
+        };
+        set_attributes(tree.as_fd(), c"", plain).step(|| format!("opening `{path}`"))?;
+        taken.push((path.clone(), tree));
+    }
+    let inside = |path: &AbsPath| taken.iter().any(|(root, _)| path.below(root).is_some());
+    if temporary::holds(&launch.cwd) && !inside(&launch.cwd) {
+        let path = &launch.cwd;
+        let tree = take(path.as_str()).step(|| format!("opening `{path}`"))?;
+        let read_only = Attributes {
+            set: Attributes::READ_ONLY | Attributes::NO_SETUID | Attributes::NO_DEVICES,
+            recursive: true,
+            ..Attributes::default()
+        };
+        set_attributes(tree.as_fd(), c"", read_only).step(|| format!("opening `{path}`"))?;
+        taken.insert(0, (path.clone(), tree));
+    }
+    Ok(taken)
+}
+
+/// A fresh /proc, of the new processes alone. Where a container covers parts of its own, the kernel refuses a fresh one
+/// (it would show what is covered): then the old one stays, read-only.
+fn processes() -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    match mount("proc", "/proc", "proc", flags, None) {
+        Ok(()) | Err(rustix::io::Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn keep(guard: &Guard) -> io::Result<()> {
+    let place = open(guard.path.as_str())?;
+    let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
+    if guard.kind != Kind::Pin {
+        let read_only =
+            Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
+        set_attributes(tree.as_fd(), c"", read_only)?;
+    }
+    put_on(&tree, &place)
+}
+
+/// Covers what must not be read by something empty. What is not there need not be hidden.
+fn hide(path: &AbsPath) -> io::Result<()> {
+    let place = match open(path.as_str()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        place => place?,
+    };
+    put_on(&temporary::nothing(&place)?, &place)
+}
+
+/// Copies a tree of mounts, so that it can be mounted elsewhere.
+pub(super) fn take(path: &str) -> io::Result<OwnedFd> {
+    let place = open(path)?;
+    Ok(open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?)
+}
+
+/// Mounts a copied tree.
+pub(super) fn put(tree: &OwnedFd, path: &AbsPath) -> io::Result<()> {
+    put_on(tree, &open(path.as_str())?)
+}
+
+pub(super) fn put_on(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, c"", place, c"", flags)?)
+}
+
+/// Opens a place without following any symbolic link: a link in the way would lead the mount elsewhere.
+pub(super) fn open(path: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+pub(super) fn set(path: &str, attributes: Attributes) -> io::Result<()> {
+    set_attributes(open(path)?.as_fd(), c"", attributes)
+}
+
+fn clone_flags() -> OpenTreeFlags {
+    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE
+}

@@ -1,0 +1,97 @@
+//! The last steps before the program: nothing of what this process could do is left to it.
+
+use std::{io, os::unix::process::CommandExt as _, process::Command};
+
+use rustix::{
+    process::{Resource, Rlimit, setrlimit, setsid},
+    thread::{
+        CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remove_capability_from_bounding_set,
+        set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
+    },
+};
+
+use crate::{
+    Launch, Limits,
+    error::{SandboxError, Step as _},
+    landlock,
+    report::End,
+    seccomp::Filter,
+    sys,
+    wire::{Message, Wire},
+};
+
+/// Becomes the program; it never returns. What goes wrong is said over the wire.
+pub(super) fn become_program(launch: &Launch, filter: &Filter, wire: &Wire) -> ! {
+    let failed = match prepare(launch, filter) {
+        Err(SandboxError::Setup { step, error }) => {
+            Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
+        }
+        Err(SandboxError::Unavailable { .. }) => Message::Ended(End::NotStarted(libc::EIO)),
+        Ok(()) => Message::Ended(not_started(&execute(launch))),
+    };
+    drop(wire.send(&failed, &[]));
+    sys::end(1)
+}
+
+fn prepare(launch: &Launch, filter: &Filter) -> Result<(), SandboxError> {
+    std::env::set_current_dir(launch.cwd.as_str()).step(|| format!("going to `{}`", launch.cwd))?;
+    setsid().step(|| "making a session".to_owned())?;
+    limit(launch.limits).step(|| "setting limits".to_owned())?;
+    sys::close_on_exec_from(3).step(|| "closing descriptors".to_owned())?;
+    drop_capabilities().step(|| "dropping capabilities".to_owned())?;
+    set_no_new_privs(true).step(|| "giving up new privileges".to_owned())?;
+    landlock::restrict(&launch.profile).step(|| "restricting files with Landlock".to_owned())?;
+    sys::install(filter, false).step(|| "installing the filter of system calls".to_owned())?;
+    Ok(())
+}
+
+/// Gives up every capability, and the ways to get one back: root is nobody special here.
+fn drop_capabilities() -> io::Result<()> {
+    let locked = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    set_capabilities_secure_bits(locked)?;
+    for number in 0..64 {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if remove_capability_from_bounding_set(one).is_err() {
+            break; // Past the last one that this kernel knows.
+        }
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(set_capabilities(None, sets)?)
+}
+
+/// No core file is written: the host's handler would be given the memory of a confined process.
+fn limit(limits: Limits) -> io::Result<()> {
+    let set = |resource, to: Option<u64>| match to {
+        Some(to) => setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }),
+        None => Ok(()),
+    };
+    set(Resource::Core, Some(0))?;
+    set(Resource::As, limits.memory)?;
+    set(Resource::Nproc, limits.processes)?;
+    Ok(())
+}
+
+/// Runs the program in place of this process. It returns only why that failed.
+fn execute(launch: &Launch) -> io::Error {
+    let Some((program, arguments)) = launch.argv.split_first() else {
+        return io::Error::from_raw_os_error(libc::EINVAL);
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear();
+    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+    command.exec()
+}
+
+fn not_started(error: &io::Error) -> End {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => End::NotFound,
+        other => End::NotStarted(other.unwrap_or(libc::EIO)),
+    }
+}

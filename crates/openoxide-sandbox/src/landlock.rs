@@ -1,0 +1,47 @@
+//! A second lock under the mounts: Landlock (landlock(7)).
+//!
+//! Its rules only add, so it cannot hold protected paths. What it holds does not hang on mounts: no file outside the
+//! writable directories is changed by whatever descriptor or path, settings of the kernel included; no process outside
+//! is signalled or traced; no abstract socket of the host is reached.
+
+use std::io;
+
+use landlock::{
+    ABI, Access as _, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, Scope,
+};
+use openoxide_protocol::{Confined, Temp};
+
+/// The newest version whose rights are asked for; of older kernels, what they have.
+const NEWEST: ABI = ABI::V6;
+
+/// Restricts this thread and all that it starts, for good.
+pub(crate) fn restrict(profile: &Confined) -> io::Result<()> {
+    let all = AccessFs::from_all(NEWEST);
+    let mut rules = Ruleset::default()
+        .handle_access(all)
+        .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
+        .and_then(Ruleset::create)
+        .map_err(io::Error::other)?;
+    rules = allow(rules, "/", AccessFs::from_read(NEWEST))?;
+    for path in &profile.writable {
+        rules = allow(rules, path.as_str(), all)?;
+    }
+    rules = allow(rules, "/dev", all)?;
+    if profile.temp == Temp::Private {
+        for path in ["/tmp", "/var/tmp"] {
+            rules = allow(rules, path, all)?;
+        }
+    }
+    rules.restrict_self().map_err(io::Error::other)?;
+    Ok(())
+}
+
+fn allow(
+    rules: landlock::RulesetCreated,
+    path: &str,
+    access: BitFlags<AccessFs>,
+) -> io::Result<landlock::RulesetCreated> {
+    let Ok(place) = PathFd::new(path) else { return Ok(rules) };
+    rules.add_rule(PathBeneath::new(place, access)).map_err(io::Error::other)
+}

@@ -1,0 +1,102 @@
+//! The system calls that are refused, with why.
+
+/// What `seccomp_data` calls this machine (linux/audit.h).
+#[cfg(target_arch = "x86_64")]
+pub(super) const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+pub(super) const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// The newest call that was looked at (6.17: file_setattr). The same number on both architectures.
+pub(super) const NEWEST: i64 = 469;
+
+/// Flags of clone(2) and unshare(2) that make namespaces.
+pub(super) const NEW_NAMESPACES: u32 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP)
+    .cast_unsigned()
+    | 0x80; // CLONE_NEWTIME; for clone(2) these bits are the signal, where no signal has this one.
+
+/// Requests of ioctl(2) that write into a terminal's input, or into the console's.
+pub(super) const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c, 0x541d]; // TIOCSTI, TIOCLINUX, TIOCCONS
+
+/// Calls whose arguments lie in memory, where no filter can look: libraries know what to do without them. And io_uring,
+/// whose work is done where no filter looks.
+pub(super) const MISSING: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// Calls that no confined program needs.
+pub(super) const REFUSED: &[i64] = &[
+    // The file system's shape.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_open_tree,
+    467, // open_tree_attr
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_acct,
+    libc::SYS_fanotify_init,
+    // Other processes: their memory, their descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    // Keys of the session, which no namespace separates.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The kernel itself.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_nfsservctl,
+    libc::SYS_lookup_dcookie,
+    // Ports and segments of the processor.
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS__sysctl,
+];

@@ -1,0 +1,11 @@
+//! System calls that no safe wrapper has. Nothing else in the project is `unsafe`.
+
+mod filter;
+mod mount;
+mod process;
+
+pub(crate) use filter::install;
+pub(crate) use mount::{Attributes, set_attributes};
+pub(crate) use process::{
+    Namespaces, close_on_exec_from, end, fork_into, signal_descriptor, take_signal,
+};

@@ -1,0 +1,40 @@
+//! Putting a filter over the system calls of this process: seccomp(2).
+
+use std::{
+    io,
+    os::fd::{FromRawFd as _, OwnedFd},
+};
+
+use crate::seccomp::{Filter, Instruction};
+
+/// Puts the filter over this thread and all that it starts, for good. Returns the descriptor at which calls that the
+/// filter hands over are heard of, where `listen` is said.
+///
+/// # Errors
+/// `EBUSY`, where a listener stands already; otherwise what the kernel says.
+pub(crate) fn install(filter: &Filter, listen: bool) -> io::Result<Option<OwnedFd>> {
+    let instructions: Vec<_> = filter.instructions().iter().copied().map(native).collect();
+    let program = libc::sock_fprog {
+        len: u16::try_from(instructions.len()).map_err(io::Error::other)?,
+        filter: instructions.as_ptr().cast_mut(),
+    };
+    let flags = if listen { LISTEN } else { 0 };
+    // SAFETY: `program` names `len` instructions that outlive the call, and the kernel only reads them.
+    let result = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+    };
+    match i32::try_from(result) {
+        // SAFETY: the kernel has just made this descriptor for us.
+        Ok(fd) if fd >= 0 && listen => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
+        Ok(0) => Ok(None),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A fatal signal still ends a process whose call is held; any other waits until the answer is there.
+const LISTEN: libc::c_ulong =
+    libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+
+const fn native(of: Instruction) -> libc::sock_filter {
+    libc::sock_filter { code: of.code, jt: of.if_true, jf: of.if_false, k: of.operand }
+}

@@ -1,0 +1,67 @@
+//! Attributes of mounts, for a whole tree at once: mount_setattr(2).
+
+use std::{
+    ffi::CStr,
+    io,
+    os::fd::{AsRawFd as _, BorrowedFd},
+};
+
+/// What is to change at a mount, and at all mounts below it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attributes {
+    /// `MOUNT_ATTR_…` to set.
+    pub(crate) set: u64,
+    /// `MOUNT_ATTR_…` to clear.
+    pub(crate) clear: u64,
+    /// Whether nothing that is mounted elsewhere may appear here.
+    pub(crate) private: bool,
+    /// Whether the mounts below are meant, too.
+    pub(crate) recursive: bool,
+}
+
+impl Attributes {
+    // linux/mount.h
+    pub(crate) const READ_ONLY: u64 = 0x1;
+    pub(crate) const NO_SETUID: u64 = 0x2;
+    pub(crate) const NO_DEVICES: u64 = 0x4;
+}
+
+/// `struct mount_attr` (linux/mount.h).
+#[repr(C)]
+struct MountAttr {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    userns_fd: u64,
+}
+
+/// Changes the mount that `path` names, seen from `directory`; an empty `path` means `directory` itself.
+pub(crate) fn set_attributes(
+    directory: BorrowedFd<'_>,
+    path: &CStr,
+    attributes: Attributes,
+) -> io::Result<()> {
+    let mut flags = libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW;
+    if attributes.recursive {
+        flags |= libc::AT_RECURSIVE;
+    }
+    let attr = MountAttr {
+        set: attributes.set,
+        clear: attributes.clear,
+        propagation: if attributes.private { libc::MS_PRIVATE } else { 0 },
+        userns_fd: 0,
+    };
+    // SAFETY: `path` ends in NUL and `attr` is a whole `MountAttr` of the size that is given; both outlive the call,
+    // which only reads them.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            directory.as_raw_fd(),
+            path.as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,97 @@
+//! Making processes, and hearing of signals.
+
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
+};
+
+use rustix::process::{Pid, Signal};
+
+/// The namespaces that a new process is to have for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Namespaces(u64);
+
+impl Namespaces {
+    /// None: an ordinary fork.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Users, mounts, processes, shared memory and the host's name; the network where that is wanted.
+    pub(crate) const fn all(network: bool) -> Self {
+        let flags = libc::CLONE_NEWUSER
+            | libc::CLONE_NEWNS
+            | libc::CLONE_NEWPID
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUTS
+            | libc::CLONE_NEWCGROUP
+            | if network { libc::CLONE_NEWNET } else { 0 };
+        Self(flags.cast_unsigned() as u64)
+    }
+}
+
+/// Makes a child as fork(2) does, in namespaces of its own. Returns its number; none in the child itself.
+///
+/// The caller has one thread: the child of a process with more could find locks held by threads that it does not have.
+pub(crate) fn fork_into(namespaces: Namespaces) -> io::Result<Option<Pid>> {
+    // SAFETY: all of `clone_args` are numbers, for which zero means "none".
+    let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
+    arguments.flags = namespaces.0;
+    arguments.exit_signal = libc::SIGCHLD.cast_unsigned().into();
+    // SAFETY: without CLONE_VM the child has memory of its own, as after fork(2). `arguments` is of the size that is
+    // given, and outlives the call.
+    let result = unsafe {
+        libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>())
+    };
+    match i32::try_from(result) {
+        Ok(0) => Ok(None),
+        Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets every descriptor from `first` on end with the next exec.
+pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
+    // SAFETY: the call takes numbers alone. Descriptors stay open until exec, so nobody's is closed under them.
+    let result =
+        unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Blocks these signals and returns a descriptor from which they are read instead (signalfd(2)).
+pub(crate) fn signal_descriptor(signals: &[Signal]) -> io::Result<OwnedFd> {
+    // SAFETY: a set of signals is plain memory, which `sigemptyset` makes whole.
+    let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: `set` is a whole set of signals.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for signal in signals {
+        // SAFETY: as above.
+        unsafe { libc::sigaddset(&raw mut set, signal.as_raw()) };
+    }
+    // SAFETY: `set` is whole; the old set is not asked for.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+    // SAFETY: as above; -1 makes a new descriptor.
+    let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Returns the next signal that waits at such a descriptor.
+pub(crate) fn take_signal(from: BorrowedFd<'_>) -> Option<Signal> {
+    // SAFETY: what is read is plain numbers.
+    let mut info: libc::signalfd_siginfo = unsafe { MaybeUninit::zeroed().assume_init() };
+    let size = size_of::<libc::signalfd_siginfo>();
+    // SAFETY: `info` has `size` bytes and outlives the call.
+    let read = unsafe { libc::read(from.as_raw_fd(), (&raw mut info).cast(), size) };
+    (usize::try_from(read) == Ok(size))
+        .then(|| i32::try_from(info.ssi_signo).ok().and_then(Signal::from_named_raw))
+        .flatten()
+}
+
+/// Ends this process at once, without what the program would do at its end: a copied process must not do it twice.
+pub(crate) fn end(status: i32) -> ! {
+    // SAFETY: nothing of this process is used afterwards.
+    unsafe { libc::_exit(status) }
+}

@@ -1,0 +1,95 @@
+//! What the supervisor and the first process inside say to each other.
+//!
+//! They hold the two ends of one socket. It is the life line as well: where one end closes, the other side ends.
+
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd as _, OwnedFd},
+};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::report::End;
+
+/// What is said. Descriptors go beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// From inside: something could not be set up, and nothing was run.
+    Failed {
+        /// What was tried.
+        step: String,
+        /// The number of the error.
+        error: i32,
+    },
+    /// From inside: the sockets at which connections arrive.
+    Listeners,
+    /// From inside: the descriptor at which connect(2) is heard of.
+    Notifications,
+    /// From outside: connections to this port are wanted. The answer is `Listeners`.
+    Listen(u16),
+    /// From outside: send the program this signal.
+    Signal(i32),
+    /// From inside: the program has ended.
+    Ended(End),
+}
+
+/// One end.
+#[derive(Debug)]
+pub(crate) struct Wire(OwnedFd);
+
+/// No message is longer; no more descriptors go with one.
+const LONGEST: usize = 4096;
+const DESCRIPTORS: usize = 64;
+
+impl Wire {
+    /// Makes both ends.
+    pub(crate) fn pair() -> io::Result<(Self, Self)> {
+        let (a, b) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        Ok((Self(a), Self(b)))
+    }
+
+    /// Returns the descriptor, to wait for.
+    pub(crate) const fn descriptor(&self) -> &OwnedFd {
+        &self.0
+    }
+
+    /// Says something, with these descriptors.
+    pub(crate) fn send(&self, message: &Message, descriptors: &[OwnedFd]) -> io::Result<()> {
+        let bytes = serde_json::to_vec(message)?;
+        let borrowed: Vec<_> = descriptors.iter().map(|fd| fd.as_fd()).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if !borrowed.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(&borrowed)) {
+            return Err(io::Error::other("too many descriptors"));
+        }
+        sendmsg(&self.0, &[IoSlice::new(&bytes)], &mut beside, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Waits for what is said next. None: the other end is gone.
+    pub(crate) fn receive(&self) -> io::Result<Option<(Message, Vec<OwnedFd>)>> {
+        let mut bytes = [0; LONGEST];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let got = rustix::io::retry_on_intr(|| {
+            recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut beside, flags)
+        })?;
+        let mut descriptors = Vec::new();
+        for one in beside.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = one {
+                descriptors.extend(fds);
+            }
+        }
+        match bytes.get(..got.bytes) {
+            None | Some([]) => Ok(None),
+            Some(text) => Ok(Some((serde_json::from_slice(text)?, descriptors))),
+        }
+    }
+}
