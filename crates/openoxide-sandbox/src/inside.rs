@@ -9,7 +9,7 @@ mod worker;
 
 pub(crate) use identity::Owner;
 
-use std::os::fd::OwnedFd;
+use std::{ffi::CString, os::fd::OwnedFd};
 
 use rustix::process::Pid;
 
@@ -17,7 +17,7 @@ use crate::{
     Launch,
     error::{SandboxError, Step as _},
     guard::Guards,
-    seccomp, sys,
+    seccomp, sys, terminal,
     wire::{Message, Wire},
 };
 
@@ -45,10 +45,20 @@ fn begin(
     mounts::make(launch, guards)?;
     identity::close_to_others().step(|| "closing itself to others".to_owned())?;
     let ended = init::ended_children().step(|| "waiting for processes".to_owned())?;
+    let terminal = launch.terminal.then(|| give_terminal(wire)).transpose()?;
     let filter = seccomp::filter(seccomp::Wanted { listen: false });
     let child = sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?;
     match child {
         Some(worker) => Ok((worker, ended)),
-        None => worker::become_program(launch, &filter, wire),
+        None => worker::become_program(launch, &filter, terminal.as_deref(), wire),
     }
+}
+
+/// Makes a terminal for the program, and gives its outer end away. Returns the name of the inner one.
+fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
+    let made = terminal::pair().and_then(|(outer, name)| {
+        wire.send(&Message::Terminal, &[outer])?;
+        Ok(name)
+    });
+    made.step(|| "making a terminal".to_owned())
 }

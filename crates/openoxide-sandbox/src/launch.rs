@@ -16,6 +16,8 @@ pub struct Launch {
     pub cwd: AbsPath,
     /// All of its environment: nothing else passes.
     pub environment: Vec<(OsString, OsString)>,
+    /// Whether it has a terminal of its own, joined to the one where the person sits.
+    pub terminal: bool,
     /// How much it may use.
     pub limits: Limits,
     /// Where what must be cleaned up after a crash is written down (the registry): a directory of the user's own.

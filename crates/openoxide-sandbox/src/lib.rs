@@ -22,6 +22,8 @@ mod supervise;
 #[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod terminal;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use error::SandboxError;
@@ -30,3 +32,5 @@ pub use plan::{Backend, Clause, Held, Plan};
 pub use report::{Denial, End, Found, Report};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
+#[cfg(target_os = "linux")]
+pub use terminal::at_terminal;

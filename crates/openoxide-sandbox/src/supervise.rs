@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use openoxide_protocol::Network;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, Signal, WaitOptions, kill_process, waitpid},
@@ -17,9 +18,9 @@ use crate::{
     guard::Guards,
     inside::{self, Owner},
     sys,
+    terminal::Relay,
     wire::{Message, Wire},
 };
-use openoxide_protocol::Network;
 
 /// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program.
 ///
@@ -30,7 +31,7 @@ use openoxide_protocol::Network;
 pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
     let guards = Guards::find(&launch.profile);
     let owner = Owner::current();
-    let signals = sys::signal_descriptor(PASSED_ON).step(|| "hearing of signals".to_owned())?;
+    let signals = sys::signal_descriptor(HEARD).step(|| "hearing of signals".to_owned())?;
     let (outer, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
     let network = !matches!(launch.profile.network, Network::On);
     let first = sys::fork_into(sys::Namespaces::all(network));
@@ -39,52 +40,107 @@ pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
         sys::end(inside::run(launch, &guards, owner, &inner));
     };
     drop(inner);
-    let end = watch(launch, &signals, &outer);
-    drop(outer);
+    let limit = launch.limits.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let end = Supervisor { wire: outer, signals, relay: None, limit }.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
     Ok(Report { plan: plan(), end: end?, denials: Vec::new(), found: Vec::new() })
 }
 
-const PASSED_ON: &[Signal] =
-    &[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
+/// Signals that are handed on, and that of a window's size.
+const HEARD: &[Signal] = &[
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::WINCH,
+];
+
+/// What somebody else does to the first process.
+const KILLED: u8 = 9;
 
 /// How long a program may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Waits for the end; until then, hands signals on.
-fn watch(launch: &Launch, signals: &OwnedFd, wire: &Wire) -> Result<End, SandboxError> {
-    let mut limit =
-        launch.limits.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    loop {
-        let mut both =
-            [PollFd::new(wire.descriptor(), PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
-        let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
-            return Ok(End::TimedOut);
-        }
-        let left = left.and_then(|left| Timespec::try_from(left).ok());
-        _ = poll(&mut both, left.as_ref());
-        let [said, _] = &both;
-        if !said.revents().is_empty() {
-            match wire.receive().step(|| "hearing of the sandbox".to_owned())? {
-                Some((Message::Ended(end), _)) => return Ok(end),
-                Some((Message::Failed { step, error }, _)) => {
-                    return Err(SandboxError::Setup {
-                        step,
-                        error: io::Error::from_raw_os_error(error),
-                    });
+/// What is waited for at once.
+struct Supervisor {
+    wire: Wire,
+    signals: OwnedFd,
+    relay: Option<Relay>,
+    limit: Option<Instant>,
+}
+
+impl Supervisor {
+    /// Waits for the end.
+    fn watch(mut self) -> Result<End, SandboxError> {
+        loop {
+            if self.limit.is_some_and(|limit| limit <= Instant::now()) {
+                return Ok(End::TimedOut);
+            }
+            self.wait();
+            if let Some(relay) = &mut self.relay {
+                relay.pass();
+            }
+            while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
+                self.hand_on(signal);
+            }
+            if let Some(end) = self.hear()? {
+                if let Some(relay) = &mut self.relay {
+                    relay.finish();
                 }
-                Some(_) => {}
-                None => return Ok(End::Signalled(9)),
+                return Ok(end);
             }
         }
-        while let Some(signal) = sys::take_signal(signals.as_fd()) {
-            drop(wire.send(&Message::Signal(signal.as_raw()), &[]));
-            if matches!(signal, Signal::TERM | Signal::HUP) {
-                limit.get_or_insert(Instant::now() + GRACE);
-            }
+    }
+
+    /// Waits until anything is there, or the time is over.
+    fn wait(&self) {
+        let mut waits = vec![
+            PollFd::new(self.wire.descriptor(), PollFlags::IN),
+            PollFd::new(&self.signals, PollFlags::IN),
+        ];
+        waits.extend(self.relay.iter().flat_map(Relay::waits));
+        let left = self.limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        // An interruption is one of the things that are looked for.
+        _ = poll(&mut waits, left.as_ref());
+    }
+
+    fn hand_on(&mut self, signal: Signal) {
+        if signal == Signal::WINCH {
+            return self.relay.iter().for_each(Relay::resize);
         }
+        // Where nobody is there to hear it, the end is heard of next.
+        drop(self.wire.send(&Message::Signal(signal.as_raw()), &[]));
+        if matches!(signal, Signal::TERM | Signal::HUP) {
+            self.limit.get_or_insert(Instant::now() + GRACE);
+        }
+    }
+
+    /// Hears what is said from inside, if anything is; returns the end.
+    fn hear(&mut self) -> Result<Option<End>, SandboxError> {
+        if !self.wire.has_more() {
+            return Ok(None);
+        }
+        match self.wire.receive().step(|| "hearing of the sandbox".to_owned())? {
+            Some((Message::Ended(end), _)) => return Ok(Some(end)),
+            Some((Message::Failed { step, error }, _)) => {
+                let error = io::Error::from_raw_os_error(error);
+                return Err(SandboxError::Setup { step, error });
+            }
+            Some((Message::Terminal, descriptors)) => {
+                if let Some(outer) = descriptors.into_iter().next() {
+                    let relay = Relay::begin(outer);
+                    self.relay = Some(relay.step(|| "joining the terminals".to_owned())?);
+                }
+            }
+            Some(_) => {}
+            // The first process never ends without a word, unless somebody killed it.
+            None => return Ok(Some(End::Signalled(KILLED))),
+        }
+        Ok(None)
     }
 }
 

@@ -1,6 +1,6 @@
-//! What the supervisor and the first process inside say to each other.
+//! What processes that belong together say to each other, over a socket that joins two of them.
 //!
-//! They hold the two ends of one socket. It is the life line as well: where one end closes, the other side ends.
+//! It is the life line as well: where one end closes, the other side ends.
 
 use std::{
     io::{self, IoSlice, IoSliceMut},
@@ -12,11 +12,11 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::report::End;
 
-/// What is said. Descriptors go beside it.
+/// What the supervisor and the first process inside say. Descriptors go beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Message {
     /// From inside: something could not be set up, and nothing was run.
@@ -28,6 +28,8 @@ pub(crate) enum Message {
     },
     /// From inside: the sockets at which connections arrive.
     Listeners,
+    /// From inside: the outer end of the program's terminal.
+    Terminal,
     /// From inside: the descriptor at which connect(2) is heard of.
     Notifications,
     /// From outside: connections to this port are wanted. The answer is `Listeners`.
@@ -54,13 +56,27 @@ impl Wire {
         Ok((Self(a), Self(b)))
     }
 
+    /// Takes up an end that this process was started with.
+    pub(crate) const fn of(end: OwnedFd) -> Self {
+        Self(end)
+    }
+
     /// Returns the descriptor, to wait for.
     pub(crate) const fn descriptor(&self) -> &OwnedFd {
         &self.0
     }
 
+    /// Says whether something was said, or the other end is gone.
+    pub(crate) fn has_more(&self) -> bool {
+        crate::terminal::ready(self.0.as_fd())
+    }
+
     /// Says something, with these descriptors.
-    pub(crate) fn send(&self, message: &Message, descriptors: &[OwnedFd]) -> io::Result<()> {
+    pub(crate) fn send<M: Serialize>(
+        &self,
+        message: &M,
+        descriptors: &[OwnedFd],
+    ) -> io::Result<()> {
         let bytes = serde_json::to_vec(message)?;
         let borrowed: Vec<_> = descriptors.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
@@ -73,7 +89,7 @@ impl Wire {
     }
 
     /// Waits for what is said next. None: the other end is gone.
-    pub(crate) fn receive(&self) -> io::Result<Option<(Message, Vec<OwnedFd>)>> {
+    pub(crate) fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
         let mut bytes = [0; LONGEST];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);

@@ -1,9 +1,11 @@
 //! The last steps before the program: nothing of what this process could do is left to it.
 
-use std::{io, os::unix::process::CommandExt as _, process::Command};
+use std::{ffi::CStr, io, os::unix::process::CommandExt as _, process::Command};
 
 use rustix::{
-    process::{Resource, Rlimit, setrlimit, setsid},
+    fs::{Mode, OFlags, open},
+    process::{Resource, Rlimit, ioctl_tiocsctty, setrlimit, setsid},
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
     thread::{
         CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remove_capability_from_bounding_set,
         set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
@@ -21,8 +23,13 @@ use crate::{
 };
 
 /// Becomes the program; it never returns. What goes wrong is said over the wire.
-pub(super) fn become_program(launch: &Launch, filter: &Filter, wire: &Wire) -> ! {
-    let failed = match prepare(launch, filter) {
+pub(super) fn become_program(
+    launch: &Launch,
+    filter: &Filter,
+    terminal: Option<&CStr>,
+    wire: &Wire,
+) -> ! {
+    let failed = match prepare(launch, filter, terminal) {
         Err(SandboxError::Setup { step, error }) => {
             Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
@@ -33,15 +40,29 @@ pub(super) fn become_program(launch: &Launch, filter: &Filter, wire: &Wire) -> !
     sys::end(1)
 }
 
-fn prepare(launch: &Launch, filter: &Filter) -> Result<(), SandboxError> {
+fn prepare(launch: &Launch, filter: &Filter, terminal: Option<&CStr>) -> Result<(), SandboxError> {
     std::env::set_current_dir(launch.cwd.as_str()).step(|| format!("going to `{}`", launch.cwd))?;
     setsid().step(|| "making a session".to_owned())?;
+    if let Some(terminal) = terminal {
+        sit_at(terminal).step(|| "taking the terminal".to_owned())?;
+    }
     limit(launch.limits).step(|| "setting limits".to_owned())?;
     sys::close_on_exec_from(3).step(|| "closing descriptors".to_owned())?;
+    sys::unblock_signals();
     drop_capabilities().step(|| "dropping capabilities".to_owned())?;
     set_no_new_privs(true).step(|| "giving up new privileges".to_owned())?;
     landlock::restrict(&launch.profile).step(|| "restricting files with Landlock".to_owned())?;
     sys::install(filter, false).step(|| "installing the filter of system calls".to_owned())?;
+    Ok(())
+}
+
+/// Makes the terminal that of this session, and its three standard streams.
+fn sit_at(terminal: &CStr) -> io::Result<()> {
+    let inner = open(terminal, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    ioctl_tiocsctty(&inner)?;
+    dup2_stdin(&inner)?;
+    dup2_stdout(&inner)?;
+    dup2_stderr(&inner)?;
     Ok(())
 }
 

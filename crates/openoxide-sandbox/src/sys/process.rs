@@ -78,6 +78,16 @@ pub(crate) fn signal_descriptor(signals: &[Signal]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Lets all signals through again: the mask would be the program's, too.
+pub(crate) fn unblock_signals() {
+    // SAFETY: a set of signals is plain memory, which `sigemptyset` makes whole.
+    let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: `set` is a whole set of signals.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    // SAFETY: as above; the old set is not asked for. It cannot fail: the first argument is right.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
+}
+
 /// Returns the next signal that waits at such a descriptor.
 pub(crate) fn take_signal(from: BorrowedFd<'_>) -> Option<Signal> {
     // SAFETY: what is read is plain numbers.

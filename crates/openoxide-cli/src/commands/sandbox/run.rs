@@ -8,7 +8,7 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, Confined, Temp};
-use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, supervise};
+use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise};
 use openoxide_session::for_confined;
 use openoxide_store::Environment;
 
@@ -28,6 +28,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
         profile: profile(args, &cwd)?,
         argv: args.command.clone(),
         environment: environment(&args.env),
+        terminal: at_terminal(),
         limits: Limits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),

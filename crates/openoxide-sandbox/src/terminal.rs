@@ -1,0 +1,130 @@
+//! A terminal of its own for a program whose person sits at one.
+//!
+//! It never gets the person's terminal: whoever has that could write into its input, stop other jobs, or read what is typed
+//! after the end. What is typed is handed in, what is printed is handed out, and the size follows.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags},
+    io::{read, write},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    stdio::{stdin, stdout},
+    termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize},
+};
+
+/// Says whether a person sits at a terminal, for input and output both.
+#[must_use]
+pub fn at_terminal() -> bool {
+    isatty(stdin()) && isatty(stdout())
+}
+
+/// Makes a pair of ends in this process' `/dev/pts`. Returns the outer one, and the name of the inner one.
+pub(crate) fn pair() -> io::Result<(OwnedFd, std::ffi::CString)> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let outer = openpt(flags)?;
+    grantpt(&outer)?;
+    unlockpt(&outer)?;
+    let name = ptsname(&outer, Vec::new())?;
+    Ok((outer, name))
+}
+
+/// The person's terminal, joined to the outer end. It hands keys on as they are, and is put back at the end.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    outer: OwnedFd,
+    before: Termios,
+    typed: bool,   // Whether there may be more input.
+    printed: bool, // Whether there may be more output.
+}
+
+impl Relay {
+    /// Joins them.
+    pub(crate) fn begin(outer: OwnedFd) -> io::Result<Self> {
+        let before = tcgetattr(stdin())?;
+        let relay = Self { outer, before, typed: true, printed: true };
+        relay.resize();
+        relay.raw()?;
+        Ok(relay)
+    }
+
+    /// Gives the inner end the size of the person's terminal.
+    pub(crate) fn resize(&self) {
+        if let Ok(size) = tcgetwinsize(stdout()) {
+            _ = tcsetwinsize(&self.outer, size);
+        }
+    }
+
+    /// Lets keys through as they are.
+    pub(crate) fn raw(&self) -> io::Result<()> {
+        let mut raw = self.before.clone();
+        raw.make_raw();
+        // Output is what the inner terminal has made of it; a message of ours still needs its line ends.
+        raw.output_modes = self.before.output_modes;
+        Ok(tcsetattr(stdin(), OptionalActions::Drain, &raw)?)
+    }
+
+    /// Puts the person's terminal back, for a question or at the end.
+    pub(crate) fn restore(&self) {
+        _ = tcsetattr(stdin(), OptionalActions::Drain, &self.before);
+    }
+
+    /// What to wait for.
+    pub(crate) fn waits(&self) -> Vec<PollFd<'_>> {
+        let mut waits = Vec::new();
+        if self.typed {
+            waits.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
+        }
+        if self.printed {
+            waits.push(PollFd::new(&self.outer, PollFlags::IN));
+        }
+        waits
+    }
+
+    /// Hands on what is there, once in each direction; whoever waits calls again.
+    pub(crate) fn pass(&mut self) {
+        if self.typed && ready(stdin()) {
+            self.typed = copy(stdin(), self.outer.as_fd());
+        }
+        if self.printed && ready(self.outer.as_fd()) {
+            self.printed = copy(self.outer.as_fd(), stdout());
+        }
+    }
+
+    /// Hands out what was printed last.
+    pub(crate) fn finish(&mut self) {
+        while self.printed && ready(self.outer.as_fd()) {
+            self.printed = copy(self.outer.as_fd(), stdout());
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+/// Says whether something is there to be read, or nothing will come any more.
+pub(crate) fn ready(from: BorrowedFd<'_>) -> bool {
+    let mut one = [PollFd::from_borrowed_fd(from, PollFlags::IN)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut one, Some(&now)).is_ok_and(|ready| ready > 0)
+}
+
+/// Copies what is there. False: nothing will come any more.
+fn copy(from: impl AsFd, to: impl AsFd) -> bool {
+    let mut bytes = [0; 8192];
+    let Ok(length) = rustix::io::retry_on_intr(|| read(&from, &mut bytes)) else { return false };
+    let mut left = bytes.get(..length).unwrap_or_default();
+    while !left.is_empty() {
+        match rustix::io::retry_on_intr(|| write(&to, left)) {
+            Ok(written) => left = left.get(written..).unwrap_or_default(),
+            Err(_) => return false,
+        }
+    }
+    length > 0
+}
