@@ -7,5 +7,5 @@ mod process;
 pub(crate) use filter::install;
 pub(crate) use mount::{Attributes, set_attributes};
 pub(crate) use process::{
-    Namespaces, close_on_exec_from, end, fork_into, signal_descriptor, take_signal,
+    Namespaces, close_on_exec_from, end, fork_into, signal_descriptor, take_signal, unblock_signals,
 };
