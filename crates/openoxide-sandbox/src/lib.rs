@@ -15,6 +15,7 @@ mod landlock;
 mod launch;
 mod plan;
 mod protect;
+mod registry;
 mod report;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -30,6 +31,7 @@ pub use error::SandboxError;
 pub use launch::{Launch, Limits};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
+pub use registry::{Held as HeldPlaceholders, Registry};
 pub use report::{Denial, End, Found, Report};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
