@@ -5,6 +5,7 @@
 //! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
 
 mod error;
+mod git_config;
 #[cfg(target_os = "linux")]
 mod guard;
 #[cfg(target_os = "linux")]
@@ -13,6 +14,8 @@ mod inside;
 mod landlock;
 mod launch;
 mod plan;
+mod protect;
+mod registry;
 mod report;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -29,6 +32,8 @@ mod wire;
 pub use error::SandboxError;
 pub use launch::{Launch, Limits};
 pub use plan::{Backend, Clause, Held, Plan};
+pub use protect::{Guard, Guarded, Placeholder};
+pub use registry::{Held as HeldPlaceholders, Registry};
 pub use report::{Denial, End, Found, Report};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;

@@ -1,0 +1,253 @@
+//! The configuration of a git repository, read as `git` reads it (git-config(1), "Syntax"): what in it makes `git` run
+//! something, and where it sends `git` to look for more.
+
+use std::{fs::File, io::Read as _, path::Path};
+
+/// Nobody's configuration is longer. What is, was not understood.
+const LONGEST: u64 = 1 << 20;
+
+/// One line that sets something. Section and key are in lower case, as `git` compares them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) section: String,
+    pub(crate) subsection: Option<String>,
+    pub(crate) key: String,
+    /// A key alone means true.
+    pub(crate) value: String,
+}
+
+/// Reads the file. Nothing comes back when it cannot be read or is not understood; no file is no settings.
+pub(crate) fn read(path: &Path) -> Option<Vec<Setting>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
+        file => file.ok()?,
+    };
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let length = file.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+    let whole = u64::try_from(length).is_ok_and(|length| length <= LONGEST);
+    whole.then(|| settings(&String::from_utf8_lossy(&bytes)))?
+}
+
+/// Reads a text; nothing comes back when `git` would refuse it, or reads it in a way that is not known here.
+pub(crate) fn settings(text: &str) -> Option<Vec<Setting>> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let mut text = Text { rest: text.chars().peekable() };
+    let mut found = Vec::new();
+    let mut section = None;
+    loop {
+        text.skip(char::is_whitespace);
+        match text.rest.peek() {
+            None => return Some(found),
+            Some('#' | ';') => text.skip(|character| character != '\n'),
+            Some('[') => section = Some(text.header()?),
+            Some(_) => {
+                let (section, subsection) = section.clone()?;
+                let (key, value) = text.setting()?;
+                found.push(Setting { section, subsection, key, value });
+            }
+        }
+    }
+}
+
+struct Text<I: Iterator<Item = char>> {
+    rest: std::iter::Peekable<I>,
+}
+
+impl<I: Iterator<Item = char>> Text<I> {
+    fn skip(&mut self, of: impl Fn(char) -> bool) {
+        while self.rest.next_if(|character| of(*character)).is_some() {}
+    }
+
+    fn word(&mut self, also: &str) -> String {
+        let of = |character: &char| character.is_ascii_alphanumeric() || also.contains(*character);
+        let mut word = String::new();
+        while let Some(character) = self.rest.next_if(of) {
+            word.push(character.to_ascii_lowercase());
+        }
+        word
+    }
+
+    /// `[section]`, `[section "subsection"]`, and the old `[section.subsection]`.
+    fn header(&mut self) -> Option<(String, Option<String>)> {
+        self.rest.next();
+        let name = self.word("-.");
+        self.skip(|character| character == ' ' || character == '\t');
+        let quoted = match self.rest.next()? {
+            ']' => None,
+            '"' => Some(self.subsection()?),
+            _ => return None,
+        };
+        Some(match (quoted, name.split_once('.')) {
+            (Some(quoted), _) => (name, Some(quoted)),
+            (None, Some((section, subsection))) => {
+                (section.to_owned(), Some(subsection.to_owned()))
+            }
+            (None, None) => (name, None),
+        })
+    }
+
+    fn subsection(&mut self) -> Option<String> {
+        let mut name = String::new();
+        loop {
+            match self.rest.next()? {
+                '"' => break,
+                '\n' => return None,
+                '\\' => name.push(self.rest.next()?),
+                character => name.push(character),
+            }
+        }
+        (self.rest.next()? == ']').then_some(name)
+    }
+
+    fn setting(&mut self) -> Option<(String, String)> {
+        let key = self.word("-");
+        if key.is_empty() {
+            return None;
+        }
+        self.skip(|character| character == ' ' || character == '\t');
+        match self.rest.next() {
+            None | Some('\n') => Some((key, "true".to_owned())),
+            Some('=') => Some((key, self.value()?)),
+            Some(_) => None,
+        }
+    }
+
+    fn value(&mut self) -> Option<String> {
+        let (mut value, mut quoted, mut kept) = (String::new(), false, 0);
+        while let Some(character) = self.rest.next() {
+            match character {
+                '\n' if quoted => return None,
+                '\n' => break,
+                '#' | ';' if !quoted => {
+                    self.skip(|character| character != '\n');
+                    break;
+                }
+                '"' => quoted = !quoted,
+                '\\' => value.extend(escaped(self.rest.next()?)?),
+                ' ' | '\t' if !quoted && value.is_empty() => {}
+                character => value.push(character),
+            }
+            // Spaces at the end count only inside of quotes.
+            if quoted || !character.is_whitespace() {
+                kept = value.len();
+            }
+        }
+        value.truncate(kept);
+        (!quoted).then_some(value)
+    }
+}
+
+/// What a backslash and this character are: a continued line is nothing at all.
+fn escaped(character: char) -> Option<Option<char>> {
+    match character {
+        '\n' => Some(None),
+        't' => Some(Some('\t')),
+        'b' => Some(Some('\u{8}')),
+        'n' => Some(Some('\n')),
+        '\\' | '"' => Some(Some(character)),
+        _ => None,
+    }
+}
+
+/// What names nothing that is run, in sections of which others do: `section.key`, `section.*.key` with a subsection.
+const HARMLESS: &[&str] = &[
+    "branch.*.description",
+    "branch.*.merge",
+    "branch.*.pushremote",
+    "branch.*.rebase",
+    "branch.*.remote",
+    "core.abbrev",
+    "core.autocrlf",
+    "core.bare",
+    "core.bigfilethreshold",
+    "core.checkstat",
+    "core.commitgraph",
+    "core.compression",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.logallrefupdates",
+    "core.longpaths",
+    "core.precomposeunicode",
+    "core.preloadindex",
+    "core.protecthfs",
+    "core.protectntfs",
+    "core.quotepath",
+    "core.repositoryformatversion",
+    "core.safecrlf",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.symlinks",
+    "core.trustctime",
+    "core.untrackedcache",
+    "core.whitespace",
+    "diff.algorithm",
+    "diff.renames",
+    "extensions.objectformat",
+    "extensions.partialclone",
+    "extensions.preciousobjects",
+    "extensions.refstorage",
+    "extensions.relativeworktrees",
+    "extensions.worktreeconfig",
+    "fetch.prune",
+    "fetch.prunetags",
+    "gc.auto",
+    "gc.autodetach",
+    "index.version",
+    "init.defaultbranch",
+    "lfs.repositoryformatversion",
+    "maintenance.auto",
+    "merge.conflictstyle",
+    "merge.ff",
+    "pull.ff",
+    "pull.rebase",
+    "push.autosetupremote",
+    "push.default",
+    "rebase.autosquash",
+    "rebase.autostash",
+    "remote.*.fetch",
+    "remote.*.mirror",
+    "remote.*.partialclonefilter",
+    "remote.*.promisor",
+    "remote.*.prune",
+    "remote.*.push",
+    "remote.*.tagopt",
+    "rerere.enabled",
+    "submodule.*.active",
+    "submodule.*.branch",
+    "submodule.*.fetchrecursesubmodules",
+    "submodule.*.ignore",
+    "submodule.*.shallow",
+    "submodule.active",
+    "submodule.recurse",
+    "transfer.fsckobjects",
+    "user.email",
+    "user.name",
+];
+
+impl Setting {
+    /// The name that `HARMLESS` and git-config(1) have for it.
+    pub(crate) fn name(&self) -> String {
+        let Self { section, subsection, key, .. } = self;
+        if subsection.is_some() { format!("{section}.*.{key}") } else { format!("{section}.{key}") }
+    }
+
+    /// Says whether it is known to make `git` run nothing and to send it nowhere. What is not known is not harmless:
+    /// git learns new settings that run something with every year.
+    pub(crate) fn harmless(&self) -> bool {
+        match self.name().as_str() {
+            "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
+            "submodule.*.update" => !self.value.starts_with('!'),
+            "core.fsmonitor" => matches!(self.value.as_str(), "" | "false" | "no" | "off" | "0"),
+            // Submodules have this; what leads further up or elsewhere makes `git checkout` write there.
+            "core.worktree" => !self.value.starts_with(['/', '~']),
+            name => HARMLESS.contains(&name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! What must stay as it is, found on the disk: which directories are pinned, and what is covered.
+
+mod repository;
+mod walk;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    ffi::{OsStr, OsString},
+    fs,
+    io::{self, ErrorKind},
+    os::unix::ffi::OsStrExt as _,
+    path::{Component, Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, Confined};
+
+pub(crate) use repository::{NAMES, common, holds_objects, is_git_directory, leads_to};
+pub(crate) use walk::Walk;
+
+use crate::Found;
+
+/// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
+const LINKS: usize = 40;
+
+/// What a profile protects, as the mounts need it.
+///
+/// Every path lies below a writable directory, and none of them leads through a symbolic link. First come the `pins`,
+/// then the `guards`; both have directories before what lies in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guarded {
+    /// Directories between a writable one and something guarded. Each is made a mount point (a recursive bind over
+    /// itself, still writable), which nobody can rename or remove.
+    pub pins: BTreeSet<PathBuf>,
+    /// What is covered, and how.
+    pub guards: BTreeMap<PathBuf, Guard>,
+    /// Where repositories were not searched for, because there is too much or because we may not look.
+    pub unsearched: Vec<Found>,
+}
+
+/// How one path is covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// It is there, a file or a directory: a recursive read-only bind over itself.
+    Present,
+    /// It is a symbolic link: a read-only clone of the link itself over itself (`open_tree` with `AT_SYMLINK_NOFOLLOW`,
+    /// `move_mount` without `MOVE_MOUNT_T_SYMLINKS`). Where it leads is guarded by itself.
+    Link,
+    /// It is not there. What [`Registry::hold`](crate::Registry::hold) puts there is covered like what was there.
+    Missing(Placeholder),
+}
+
+/// What is put in the place of something that must not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// An empty directory that nobody can write.
+    Directory,
+    /// A file with this text that nobody can write. `git` stops where a directory lies in the place of `commondir`.
+    File(&'static str),
+}
+
+impl Guarded {
+    /// Looks at the disk: where the protected and the unreadable paths of a profile lie, and which repositories there are
+    /// below its writable directories. Of these the hooks and the configuration are guarded, and what makes `git` look for
+    /// them elsewhere; the rest stays writable.
+    ///
+    /// # Errors
+    /// When it cannot be told what lies at a protected path.
+    pub fn find(profile: &Confined) -> io::Result<Self> {
+        let mut search = Search::new(profile);
+        for path in profile.protected.iter().chain(&profile.unreadable) {
+            search.hold_whole(Path::new(path.as_str()))?;
+        }
+        search.hold_repositories()?;
+        Ok(search.guarded())
+    }
+
+    /// Says whether this path stays as it is.
+    #[must_use]
+    pub fn holds(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.guards.contains_key(above))
+    }
+}
+
+/// Returns the writable directories that lie in no other one.
+pub(crate) fn outermost(roots: &BTreeSet<AbsPath>) -> Vec<PathBuf> {
+    let inner =
+        |path: &AbsPath| roots.iter().any(|other| other != path && path.below(other).is_some());
+    roots.iter().filter(|path| !inner(path)).map(|path| PathBuf::from(path.as_str())).collect()
+}
+
+struct Search {
+    roots: Vec<PathBuf>,
+    all_roots: BTreeSet<PathBuf>,
+    pins: BTreeSet<PathBuf>,
+    guards: BTreeMap<PathBuf, Guard>,
+    repositories: BTreeSet<PathBuf>,
+    unsearched: Vec<Found>,
+}
+
+impl Search {
+    fn new(profile: &Confined) -> Self {
+        Self {
+            roots: outermost(&profile.writable),
+            all_roots: profile.writable.iter().map(|path| PathBuf::from(path.as_str())).collect(),
+            pins: BTreeSet::new(),
+            guards: BTreeMap::new(),
+            repositories: BTreeSet::new(),
+            unsearched: Vec::new(),
+        }
+    }
+
+    fn writable(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    fn below_a_root(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path != root && path.starts_with(root))
+    }
+
+    /// Guards a path, and, if it is a repository's, what that leads to.
+    fn hold_whole(&mut self, path: &Path) -> io::Result<()> {
+        let Some(end) = self.hold(path)? else { return Ok(()) };
+        if path.file_name() != Some(OsStr::new(".git")) {
+            return Ok(());
+        }
+        let directory = leads_to(&end).unwrap_or(end);
+        for directory in [common(&directory), Some(directory)].into_iter().flatten() {
+            self.hold(&directory)?;
+            self.hold_what_it_is_sent_to(&directory)?;
+        }
+        Ok(())
+    }
+
+    /// Goes to a path, one name after the other, as the kernel does, and guards where it ends and each link on the way.
+    /// Returns the place without links, if there is something.
+    fn hold(&mut self, path: &Path) -> io::Result<Option<PathBuf>> {
+        self.hold_roots_below(path);
+        let (mut at, mut links) = (PathBuf::from("/"), 0);
+        let mut ahead: VecDeque<OsString> = names(path);
+        while let Some(name) = ahead.pop_front() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            at.push(name);
+            // Roots and what lies above them are resolved, and are looked at only on a way that left them.
+            match at.symlink_metadata() {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    self.guard(&at, Guard::Missing(placeholder(&at)));
+                    return Ok(None);
+                }
+                Err(error) => return self.hold_unseen(&at, &error).map(|()| None),
+                Ok(kind) if kind.is_symlink() => {
+                    links += 1;
+                    if links > LINKS {
+                        return Ok(None);
+                    }
+                    self.guard(&at, Guard::Link);
+                    let target = fs::read_link(&at).map_err(|error| with_path(&at, &error))?;
+                    at.pop();
+                    if target.is_absolute() {
+                        at = PathBuf::from("/");
+                    }
+                    names(&target).into_iter().rev().for_each(|name| ahead.push_front(name));
+                }
+                Ok(kind) if kind.is_dir() && !ahead.is_empty() => {}
+                Ok(_) => {
+                    self.guard(&at, Guard::Present);
+                    return Ok(Some(at));
+                }
+            }
+        }
+        self.guard(&at, Guard::Present);
+        Ok(Some(at))
+    }
+
+    /// Where we may not look, nobody of ours may; but a directory of ours that refuses can be opened by who is confined.
+    fn hold_unseen(&mut self, path: &Path, error: &io::Error) -> io::Result<()> {
+        match path.parent() {
+            _ if !self.below_a_root(path) => Ok(()),
+            Some(parent) if self.below_a_root(parent) => {
+                self.guard(parent, Guard::Present);
+                Ok(())
+            }
+            _ => Err(with_path(path, error)),
+        }
+    }
+
+    /// A root inside of something protected is not writable at all.
+    fn hold_roots_below(&mut self, path: &Path) {
+        let below = self.all_roots.iter().filter(|root| root.starts_with(path));
+        self.guards.extend(below.map(|root| (root.clone(), Guard::Present)));
+    }
+
+    fn guard(&mut self, path: &Path, how: Guard) {
+        if !self.below_a_root(path) {
+            return;
+        }
+        self.guards.insert(path.to_owned(), how);
+        let between = path.ancestors().skip(1);
+        let between = between.take_while(|above| self.below_a_root(above)).map(Path::to_owned);
+        self.pins.extend(between.collect::<Vec<_>>());
+    }
+
+    fn hold_repositories(&mut self) -> io::Result<()> {
+        let (mut directories, mut indirections) = (Vec::new(), Vec::new());
+        let walk = Walk {
+            asked: &|name| NAMES.iter().any(|asked| name == *asked),
+            skipped: &|path| self.guards.contains_key(path) || holds_objects(path),
+        };
+        let unsearched = walk.go(self.roots.iter().cloned(), |listing| {
+            if is_git_directory(&listing) {
+                directories.push(listing.path.to_owned());
+            }
+            if listing.has(".git") {
+                indirections.push(listing.path.join(".git"));
+            }
+        });
+        self.unsearched = unsearched.iter().filter_map(|path| unsearched_at(path)).collect();
+        for path in indirections {
+            self.hold_indirection(&path, &mut directories)?;
+        }
+        directories.iter().try_for_each(|directory| self.hold_parts(directory))
+    }
+
+    /// A `.git` that is no directory leads to one.
+    fn hold_indirection(&mut self, path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+        if path.symlink_metadata().is_ok_and(|kind| !kind.is_dir()) {
+            self.hold_link_or_file(path)?;
+            let directory = leads_to(path).unwrap_or_else(|| path.to_owned());
+            found.extend(common(&directory));
+            found.push(directory);
+        }
+        Ok(())
+    }
+
+    /// Guards a `.git` that is a link without guarding all of where it leads.
+    fn hold_link_or_file(&mut self, path: &Path) -> io::Result<()> {
+        if path.symlink_metadata()?.is_symlink() {
+            self.guard(path, Guard::Link);
+            return Ok(());
+        }
+        self.hold(path).map(|_| ())
+    }
+
+    /// Guards what in a git directory makes `git` run something. Programs that attributes name are named in the
+    /// configuration, so that attributes need no guard.
+    fn hold_parts(&mut self, directory: &Path) -> io::Result<()> {
+        let Ok(directory) = directory.canonicalize() else { return Ok(()) };
+        if !self.writable(&directory) || !self.repositories.insert(directory.clone()) {
+            return Ok(());
+        }
+        self.hold(&directory.join("commondir"))?;
+        if repository::has_config_of_worktrees(&directory) {
+            self.hold(&directory.join("config.worktree"))?;
+        }
+        if common(&directory).is_none() {
+            self.hold(&directory.join("hooks"))?;
+            self.hold(&directory.join("config"))?;
+        }
+        self.hold_what_it_is_sent_to(&directory)
+    }
+
+    /// Guards hooks and configuration that are kept outside of the git directory, if they lie in a writable one. Nobody
+    /// who keeps hooks at the top of a project gets all of it guarded: there is nothing that could be done then.
+    fn hold_what_it_is_sent_to(&mut self, directory: &Path) -> io::Result<()> {
+        for path in repository::sent_to(directory) {
+            let end = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if !self.all_roots.iter().any(|root| root.starts_with(&end)) {
+                self.hold(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What lies in something guarded needs no guard and no pin of its own.
+    fn guarded(self) -> Guarded {
+        let Self { guards, pins, all_roots, unsearched, .. } = self;
+        let covered =
+            |path: &Path| path.ancestors().skip(1).any(|above| guards.contains_key(above));
+        let mounted = |path: &PathBuf| guards.contains_key(path) || all_roots.contains(path);
+        Guarded {
+            pins: pins.into_iter().filter(|pin| !mounted(pin) && !covered(pin)).collect(),
+            guards: guards
+                .iter()
+                .filter(|(path, _)| !covered(path))
+                .map(|(path, how)| (path.clone(), *how))
+                .collect(),
+            unsearched,
+        }
+    }
+}
+
+/// Returns a finding, if the path can be said.
+pub(crate) fn unsearched_at(path: &Path) -> Option<Found> {
+    let text = String::from_utf8_lossy(path.as_os_str().as_bytes());
+    AbsPath::new(&text).ok().map(|path| Found::Unsearched { path })
+}
+
+/// In a git directory files are put where `git` wants to read files: texts that change nothing.
+fn placeholder(path: &Path) -> Placeholder {
+    let in_git = path.parent().is_some_and(|parent| parent.join("HEAD").symlink_metadata().is_ok());
+    match path.file_name().and_then(OsStr::to_str) {
+        Some("commondir") if in_git => Placeholder::File(".\n"),
+        Some("config" | "config.worktree") if in_git => Placeholder::File(""),
+        _ => Placeholder::Directory,
+    }
+}
+
+fn names(path: &Path) -> VecDeque<OsString> {
+    let name = |part: Component<'_>| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(name).collect()
+}
+
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

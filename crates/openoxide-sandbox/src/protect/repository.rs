@@ -1,0 +1,101 @@
+//! What a git directory holds that makes `git` run something: gitrepository-layout(5), githooks(5).
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    io::Read as _,
+    os::unix::ffi::OsStringExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::walk::Listing;
+use crate::git_config;
+
+/// Names by which a git directory is known, whatever it is called itself.
+pub(crate) const NAMES: &[&str] = &[".git", "HEAD", "objects", "refs", "commondir"];
+
+/// An indirection is a path and nothing else.
+const LONGEST: u64 = 8192;
+
+/// How many files a configuration may include, one after the other.
+const INCLUDES: usize = 16;
+
+/// Says whether `git` would take this for a git directory (`is_git_directory` of its setup): the directory of a linked
+/// worktree has the objects elsewhere.
+pub(crate) fn is_git_directory(listing: &Listing<'_>) -> bool {
+    let own = listing.has("objects") && listing.has("refs");
+    listing.has("HEAD") && (own || listing.has("commondir"))
+}
+
+/// Says whether this is a directory full of hashes of some repository, in which nobody works.
+pub(crate) fn holds_objects(path: &Path) -> bool {
+    let below_git =
+        || path.ancestors().skip(1).any(|above| above.file_name() == Some(OsStr::new(".git")));
+    let named =
+        ["objects", "refs", "logs"].iter().any(|name| path.file_name() == Some(OsStr::new(name)));
+    named && below_git()
+}
+
+/// Where a `.git` file leads: `gitdir: PATH`, from the directory that it lies in.
+pub(crate) fn leads_to(file: &Path) -> Option<PathBuf> {
+    let line = first_line(file)?;
+    let path = line.as_encoded_bytes().strip_prefix(b"gitdir: ")?;
+    Some(file.parent()?.join(OsString::from_vec(path.to_vec())))
+}
+
+/// The git directory that this one shares its hooks and configuration with.
+pub(crate) fn common(directory: &Path) -> Option<PathBuf> {
+    Some(directory.join(first_line(&directory.join("commondir"))?))
+}
+
+fn first_line(file: &Path) -> Option<OsString> {
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(file).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    Some(OsString::from_vec(bytes))
+}
+
+/// Says whether `git` reads `config.worktree` here.
+pub(crate) fn has_config_of_worktrees(directory: &Path) -> bool {
+    let directory = common(directory).unwrap_or_else(|| directory.to_owned());
+    let settings = git_config::read(&directory.join("config"));
+    settings.is_none_or(|all| all.iter().any(|one| one.name() == "extensions.worktreeconfig"))
+}
+
+/// The files and directories outside of this git directory that its configuration sends `git` to: other configuration,
+/// and hooks that are kept elsewhere.
+pub(crate) fn sent_to(directory: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) =
+        (Vec::new(), vec![directory.join("config"), directory.join("config.worktree")]);
+    while let Some(file) = open.pop() {
+        for setting in git_config::read(&file).unwrap_or_default() {
+            match setting.name().as_str() {
+                "core.hookspath" => found.push(at(worktree(directory), &setting.value)),
+                "include.path" | "includeif.*.path" if found.len() < INCLUDES => {
+                    let included = at(file.parent().unwrap_or(directory), &setting.value);
+                    open.push(included.clone());
+                    found.push(included);
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Where hooks of this git directory run: `core.hooksPath` is read from there.
+fn worktree(directory: &Path) -> &Path {
+    let own = directory.file_name() == Some(OsStr::new(".git"));
+    directory.parent().filter(|_| own).unwrap_or(directory)
+}
+
+fn at(base: &Path, path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => base.join(path),
+    }
+}

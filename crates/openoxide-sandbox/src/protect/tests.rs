@@ -1,0 +1,244 @@
+use std::{os::unix::fs::symlink, process::Command};
+
+use super::*;
+
+struct Place {
+    directory: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(name)
+    }
+
+    fn directory(&self, name: &str) {
+        fs::create_dir_all(self.path(name)).unwrap();
+    }
+
+    fn git(&self, arguments: &str) {
+        let mut git = Command::new("git");
+        git.args(["-c", "protocol.file.allow=always", "-c", "user.name=a", "-c", "user.email=a@b"]);
+        git.args(arguments.split(' ')).current_dir(&self.directory);
+        let output = git.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    fn repository(&self, name: &str) {
+        self.git(&format!("init -q {name}"));
+        self.git(&format!("-C {name} commit -q --allow-empty -m a"));
+    }
+
+    fn profile(&self, writable: &[&str], protected: &[&str]) -> Confined {
+        let all = |names: &[&str]| {
+            let path = |name: &&str| AbsPath::new(self.path(name).to_str().unwrap()).unwrap();
+            names.iter().map(path).collect()
+        };
+        Confined { writable: all(writable), protected: all(protected), ..Confined::default() }
+    }
+
+    /// Pins and guards as text, below the temporary directory.
+    fn found(&self, writable: &[&str], protected: &[&str]) -> (Vec<String>, Vec<String>) {
+        let guarded = Guarded::find(&self.profile(writable, protected)).unwrap();
+        assert_eq!(guarded.unsearched, []);
+        let base = self.path("");
+        let short = |path: &PathBuf| path.strip_prefix(&base).unwrap().display().to_string();
+        let guard = |(path, how): (&PathBuf, &Guard)| match how {
+            Guard::Present => short(path),
+            Guard::Link => format!("{} @", short(path)),
+            Guard::Missing(Placeholder::Directory) => format!("{} +", short(path)),
+            Guard::Missing(Placeholder::File(text)) => format!("{} +{text:?}", short(path)),
+        };
+        (guarded.pins.iter().map(short).collect(), guarded.guards.iter().map(guard).collect())
+    }
+}
+
+fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn what_is_there_is_covered_and_what_lies_above_is_pinned() {
+    let place = Place::new();
+    place.directory("w/a/b/.claude");
+    fs::write(place.path("w/.mcp.json"), "").unwrap();
+    let (pins, guards) =
+        place.found(&["w"], &["w/a/b/.claude", "w/.mcp.json", "w/.codex", "elsewhere"]);
+    assert_eq!(pins, strings(&["w/a", "w/a/b"]));
+    assert_eq!(guards, strings(&["w/.codex +", "w/.mcp.json", "w/a/b/.claude"]));
+}
+
+#[test]
+fn below_what_is_missing_or_no_directory_that_is_covered() {
+    let place = Place::new();
+    place.directory("w");
+    fs::write(place.path("w/file"), "").unwrap();
+    let (pins, guards) = place.found(&["w"], &["w/a/b", "w/file/c"]);
+    assert_eq!((pins, guards), (vec![], strings(&["w/a +", "w/file"])));
+}
+
+#[test]
+fn a_link_is_guarded_and_where_it_leads() {
+    let place = Place::new();
+    place.directory("w/real/agents");
+    place.directory("outside");
+    symlink("real/../real/agents", place.path("w/.agents")).unwrap();
+    symlink("nowhere/x", place.path("w/.codex")).unwrap();
+    symlink(place.path("outside"), place.path("w/.claude")).unwrap();
+    symlink("second", place.path("w/first")).unwrap();
+    symlink("real", place.path("w/second")).unwrap();
+    symlink(".loop", place.path("w/.loop")).unwrap();
+    let protected = ["w/.agents", "w/.codex", "w/.claude", "w/first/agents", "w/.loop"];
+    let (pins, guards) = place.found(&["w"], &protected);
+    assert_eq!(pins, strings(&["w/real"]));
+    let all = [
+        "w/.agents @",
+        "w/.claude @",
+        "w/.codex @",
+        "w/.loop @",
+        "w/first @",
+        "w/nowhere +",
+        "w/real/agents",
+        "w/second @",
+    ];
+    assert_eq!(guards, strings(&all));
+}
+
+#[test]
+fn a_link_from_outside_into_a_root_leads_to_what_is_guarded() {
+    let place = Place::new();
+    place.directory("w/settings");
+    symlink("w/settings", place.path("link")).unwrap();
+    assert_eq!(place.found(&["w"], &["link"]).1, strings(&["w/settings"]));
+}
+
+#[test]
+fn roots_in_roots_and_roots_below_what_is_protected() {
+    let place = Place::new();
+    place.directory("w/a/b/c");
+    let (pins, guards) = place.found(&["w", "w/a/b"], &["w/a/b/c/x"]);
+    assert_eq!((pins, guards), (strings(&["w/a", "w/a/b/c"]), strings(&["w/a/b/c/x +"])));
+    assert_eq!(place.found(&["w/a"], &["w"]), (vec![], strings(&["w/a"])));
+    assert_eq!(place.found(&["w/a"], &["w/a"]), (vec![], strings(&["w/a"])));
+}
+
+#[test]
+fn of_a_repository_inside_hooks_and_configuration_are_guarded() {
+    let place = Place::new();
+    place.repository("w");
+    place.repository("w/libs/one");
+    fs::remove_dir_all(place.path("w/libs/one/.git/hooks")).unwrap();
+    let (pins, guards) = place.found(&["w"], &["w/.git"]);
+    assert_eq!(pins, strings(&["w/libs", "w/libs/one", "w/libs/one/.git"]));
+    let parts =
+        ["commondir +\".\\n\"", "config", "hooks +"].map(|part| format!("w/libs/one/.git/{part}"));
+    assert_eq!(guards, [strings(&["w/.git"]), parts.to_vec()].concat());
+}
+
+#[test]
+fn a_widened_repository_keeps_its_parts() {
+    let place = Place::new();
+    place.repository("w");
+    place.git("-C w config extensions.worktreeConfig true");
+    let (pins, guards) = place.found(&["w"], &["w/.git/hooks", "w/.git/config", "w/.git/modules"]);
+    assert_eq!(pins, strings(&["w/.git"]));
+    let parts = ["commondir +\".\\n\"", "config", "config.worktree +\"\"", "hooks", "modules +"];
+    assert_eq!(guards, parts.map(|part| format!("w/.git/{part}")));
+}
+
+#[test]
+fn a_linked_worktree_leads_to_the_repository() {
+    let place = Place::new();
+    place.repository("w/main");
+    place.git("-C w/main worktree add -q ../linked");
+    let (_, guards) = place.found(&["w"], &["w/linked/.git"]);
+    assert_eq!(guards, strings(&["w/linked/.git", "w/main/.git"]));
+    let (pins, guards) = place.found(&["w/linked"], &["w/linked/.git"]);
+    assert_eq!((pins, guards), (vec![], strings(&["w/linked/.git"])));
+    // Nobody named it: it is one of the repositories inside.
+    let guards = place.found(&["w"], &[]).1;
+    let expected = [
+        "w/linked/.git",
+        "w/main/.git/commondir +\".\\n\"",
+        "w/main/.git/config",
+        "w/main/.git/hooks",
+        "w/main/.git/worktrees/linked/commondir",
+    ];
+    assert_eq!(guards, strings(&expected));
+}
+
+#[test]
+fn submodules_and_bare_repositories_are_found() {
+    let place = Place::new();
+    place.repository("other");
+    place.repository("w");
+    place.git("-C w submodule --quiet add ../other sub");
+    place.git("clone -q --bare other w/store");
+    let (pins, guards) = place.found(&["w"], &[]);
+    assert_eq!(
+        pins,
+        strings(&["w/.git", "w/.git/modules", "w/.git/modules/sub", "w/store", "w/sub"])
+    );
+    let parts = |base: &str| {
+        ["commondir +\".\\n\"", "config", "hooks"].map(|part| format!("{base}/{part}"))
+    };
+    let mut all = parts("w/.git").to_vec();
+    all.extend(parts("w/.git/modules/sub"));
+    all.extend(parts("w/store"));
+    all.push("w/sub/.git".to_owned());
+    assert_eq!(guards, all);
+}
+
+#[test]
+fn hooks_and_configuration_that_are_kept_elsewhere_are_guarded() {
+    let place = Place::new();
+    place.repository("w");
+    place.directory("w/.husky/_");
+    fs::write(place.path("w/shared.conf"), "[include]\npath = more.conf\n").unwrap();
+    place.git("-C w config core.hooksPath .husky/_");
+    place.git("-C w config include.path ../shared.conf");
+    let guards = place.found(&["w"], &["w/.git"]).1;
+    assert_eq!(guards, strings(&["w/.git", "w/.husky/_", "w/more.conf +", "w/shared.conf"]));
+}
+
+#[test]
+fn placeholders_let_git_work() {
+    let place = Place::new();
+    place.repository("w");
+    place.git("-C w config extensions.worktreeConfig true");
+    for name in ["config.worktree", "commondir"] {
+        let path = place.path("w/.git").join(name);
+        let Placeholder::File(text) = placeholder(&path) else { panic!("{name}") };
+        fs::write(path, text).unwrap();
+    }
+    fs::write(place.path("w/a"), "a").unwrap();
+    for arguments in [
+        "add a",
+        "commit -q -m b",
+        "status",
+        "branch x",
+        "worktree add -q ../linked x",
+        "gc -q",
+        "fsck",
+    ] {
+        place.git(&format!("-C w {arguments}"));
+    }
+    place.git("-C linked status");
+}
+
+#[test]
+fn what_is_too_deep_is_said() {
+    let place = Place::new();
+    place.directory(&format!("w{}", "/d".repeat(30)));
+    let guarded = Guarded::find(&place.profile(&["w"], &[])).unwrap();
+    assert!(
+        matches!(&guarded.unsearched[..], [Found::Unsearched { path }] if path.as_str().ends_with("/d/d"))
+    );
+}
