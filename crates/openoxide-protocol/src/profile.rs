@@ -2,6 +2,8 @@
 
 mod confined;
 mod hosts;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,8 @@
 //! ([`openoxide_protocol::Confined`]) that the operating system is to enforce. Its output is a [`Report`]: how it went,
 //! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
 
+mod backend;
+mod choose;
 mod error;
 mod git_config;
 #[cfg(target_os = "linux")]
@@ -21,6 +23,7 @@ mod report;
 mod seccomp;
 #[cfg(target_os = "linux")]
 mod supervise;
+mod support;
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
 mod sys;
@@ -29,6 +32,8 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod wire;
 
+pub use backend::{bubblewrap, seatbelt};
+pub use choose::{Refusal, choose};
 pub use error::SandboxError;
 pub use launch::{Launch, Limits};
 pub use plan::{Backend, Clause, Held, Plan};
@@ -37,5 +42,6 @@ pub use registry::{Held as HeldPlaceholders, Registry};
 pub use report::{Denial, End, Found, Report};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
+pub use support::{Able, Lack, Landlock, Support, Version};
 #[cfg(target_os = "linux")]
 pub use terminal::at_terminal;

@@ -1,6 +1,12 @@
 //! What a backend can hold of a profile, clause by clause.
 
+use openoxide_protocol::Confined;
 use serde::{Deserialize, Serialize};
+
+use crate::{
+    Support,
+    backend::{self, Holding},
+};
 
 /// One thing that a profile demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,7 +71,91 @@ pub enum Backend {
     Seatbelt,
 }
 
+impl Clause {
+    /// Every clause, in order.
+    pub const ALL: [Self; 11] = [
+        Self::WritesOutside,
+        Self::WritesInside,
+        Self::Protected,
+        Self::ProtectedMissing,
+        Self::Unreadable,
+        Self::Network,
+        Self::UnixSockets,
+        Self::Processes,
+        Self::Ends,
+        Self::Kernel,
+        Self::Terminal,
+    ];
+
+    /// Returns its name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::WritesOutside => "writes-outside",
+            Self::WritesInside => "writes-inside",
+            Self::Protected => "protected",
+            Self::ProtectedMissing => "protected-missing",
+            Self::Unreadable => "unreadable",
+            Self::Network => "network",
+            Self::UnixSockets => "unix-sockets",
+            Self::Processes => "processes",
+            Self::Ends => "ends",
+            Self::Kernel => "kernel",
+            Self::Terminal => "terminal",
+        }
+    }
+}
+
+impl Backend {
+    /// Those of this system, the best first.
+    pub const HERE: &[Self] = if cfg!(target_os = "macos") {
+        &[Self::Seatbelt]
+    } else {
+        &[Self::Namespaces, Self::Bubblewrap, Self::Landlock]
+    };
+
+    /// Returns its name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
+}
+
+impl Held {
+    /// Returns its name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforced => "enforced",
+            Self::Stricter => "stricter",
+            Self::Unenforced => "unenforced",
+        }
+    }
+}
+
 impl Plan {
+    /// Returns what a backend can hold of a profile on this machine.
+    #[must_use]
+    pub fn of(backend: Backend, profile: &Confined, support: &Support) -> Self {
+        let clause = |clause| {
+            let Holding(held, why) = backend::holding(backend, clause, profile, support);
+            (clause, held, why)
+        };
+        Self { backend, clauses: Clause::ALL.map(clause).into() }
+    }
+
+    /// Returns the first clause that is not held, with the reason.
+    #[must_use]
+    pub fn gap(&self) -> Option<(Clause, &str)> {
+        let gap = self.clauses.iter().find(|(_, held, _)| *held == Held::Unenforced)?;
+        Some((gap.0, gap.2.as_deref().unwrap_or_default()))
+    }
+
     /// Says whether every clause is held.
     #[must_use]
     pub fn holds(&self) -> bool {

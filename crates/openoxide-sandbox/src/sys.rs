@@ -2,6 +2,7 @@
 
 mod filter;
 mod mount;
+pub(crate) mod probe;
 mod process;
 
 pub(crate) use filter::install;

@@ -1,6 +1,11 @@
 //! Which hosts a confined process reaches.
 
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +41,7 @@ impl Network {
         }
     }
 
-    /// Says whether this host may be reached at this port. `host` is in lower case, without a trailing dot.
+    /// Says whether this host may be reached at this port. Under [`Self::Hosts`], what names no host is reached by nobody.
     #[must_use]
     pub fn reaches(&self, host: &str, port: u16) -> bool {
         match self {
@@ -49,10 +54,12 @@ impl Network {
 
 /// A host, or all hosts below one (`*.example.org`, which is not `example.org` itself), at one port or at all of them.
 ///
-/// As text: `example.org`, `*.example.org:443`, `[2001:db8::1]:22`.
+/// As text: `example.org`, `*.example.org:443`, `[2001:db8::1]:22`. Only what every resolver reads alike is a host: no name
+/// that a resolver could take for an address (`127.1`, `0x7f.0.0.1`, `2130706433`; WHATWG URL, "ends in a number"), no label
+/// that is empty. An address of version 6 has one spelling, and one that means an address of version 4 is that address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPort {
-    host: String, // INVARIANT: lower case, no trailing dot; `*` only as the first label.
+    host: String, // INVARIANT: made by `pattern` only: lower case, no trailing dot; `*` only as the first label of a name.
     port: Option<u16>,
 }
 
@@ -61,10 +68,10 @@ pub struct HostPort {
 pub struct HostPortError(String);
 
 impl HostPort {
-    /// Says whether this means that host and port.
+    /// Says whether this means that host and port. What names no host is meant by none.
     #[must_use]
     pub fn matches(&self, host: &str, port: u16) -> bool {
-        self.port.is_none_or(|own| own == port) && self.names(host)
+        self.port.is_none_or(|own| own == port) && one(host).is_some_and(|host| self.names(&host))
     }
 
     /// Returns the host, which may begin with `*.`.
@@ -114,18 +121,20 @@ impl FromStr for HostPort {
     type Err = HostPortError;
 
     fn from_str(text: &str) -> Result<Self, HostPortError> {
-        let wrong = || HostPortError(text.to_owned());
-        let (host, port) = split(text).ok_or_else(wrong)?;
-        let port = port.map(|port| port.parse().map_err(|_| wrong())).transpose()?;
-        let host = host.to_ascii_lowercase();
-        let host = host.strip_suffix('.').unwrap_or(&host);
-        let domain = host.strip_prefix("*.").unwrap_or(host);
-        let address = domain.contains(':') && domain.parse::<std::net::Ipv6Addr>().is_ok();
-        (address || is_domain(domain))
-            .then(|| Self { host: host.to_owned(), port })
-            .ok_or_else(wrong)
+        let read = || {
+            let (host, port) = split(text)?;
+            let port = match port {
+                Some(port) => Some(number(port)?),
+                None => None,
+            };
+            Some(Self { host: pattern(host)?, port })
+        };
+        read().ok_or_else(|| HostPortError(text.chars().take(LONGEST).collect()))
     }
 }
+
+/// As much of a wrong text is shown.
+const LONGEST: usize = 300;
 
 /// Cuts a text into host and port. An address of version 6 with a port stands in brackets.
 fn split(text: &str) -> Option<(&str, Option<&str>)> {
@@ -141,13 +150,52 @@ fn split(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Letters, digits, hyphens and underscores, in labels of 1 to 63 (RFC 1035 §2.3.4; underscores occur in practice).
-fn is_domain(text: &str) -> bool {
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    };
-    text.len() <= 253 && text.split('.').all(label)
+/// Reads a port: digits alone, no sign, not 0.
+fn number(text: &str) -> Option<u16> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|port| digits && *port != 0)
+}
+
+/// Reads a host that may begin with `*.`.
+fn pattern(text: &str) -> Option<String> {
+    match text.strip_prefix("*.") {
+        Some(domain) => name(domain).map(|domain| format!("*.{domain}")),
+        None => one(text),
+    }
+}
+
+/// Reads the name or address of one host, and returns its one spelling.
+fn one(text: &str) -> Option<String> {
+    if text.contains(':') {
+        let address: Ipv6Addr = text.parse().ok()?;
+        return Some(address.to_canonical().to_string());
+    }
+    let address: Option<Ipv4Addr> = text.strip_suffix('.').unwrap_or(text).parse().ok();
+    address.map(|address| address.to_string()).or_else(|| name(text))
+}
+
+/// Reads a name: labels of 1 to 63 letters, digits, underscores (they occur in practice) and inner hyphens, the last of them
+/// no number (RFC 1035 §2.3.4, RFC 1123 §2.1).
+fn name(text: &str) -> Option<String> {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let last = text.rsplit('.').next()?;
+    let is_name = text.len() <= 253 && text.split('.').all(is_label) && !is_number(last);
+    is_name.then(|| text.to_ascii_lowercase())
+}
+
+fn is_label(text: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(letters)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Says whether some resolver takes a label for a number: `10`, `0x7f`, `0x`.
+fn is_number(label: &str) -> bool {
+    let hexadecimal = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
+    label.bytes().all(|byte| byte.is_ascii_digit())
+        || hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 impl fmt::Display for HostPort {

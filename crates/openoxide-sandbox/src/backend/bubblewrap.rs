@@ -1,0 +1,35 @@
+//! The system's `bwrap`: what it holds, and how it is called.
+
+mod arguments;
+
+use openoxide_protocol::{Confined, Network};
+
+pub use arguments::{Channels, Kind, NotCallable, arguments};
+
+use super::Holding;
+use crate::{Clause, Support};
+
+/// Its one place. Ubuntu's AppArmor lets this path alone make user namespaces, and one from a search path could be the
+/// project's.
+pub const BWRAP: &str = "/usr/bin/bwrap";
+
+/// Says how a clause is held. The filter is ours, and refuses sockets of the unix family but pairs.
+pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+    match (&support.bubblewrap, &support.seccomp) {
+        (Err(lack), _) | (_, Err(lack)) => lack.into(),
+        _ => match clause {
+            Clause::Network if matches!(profile.network, Network::Hosts(_)) => Holding::stricter(
+                "no host is reached: connections are caught in our own namespaces alone",
+            ),
+            Clause::UnixSockets => Holding::stricter("no socket of the unix family but pairs"),
+            _ => Holding::ENFORCED,
+        },
+    }
+}
+
+/// Returns the filter of system calls for `--seccomp`.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn filter() -> Vec<u8> {
+    crate::seccomp::filter(crate::seccomp::Wanted { listen: false }).bytes()
+}

@@ -1,0 +1,47 @@
+//! Own namespaces: what they hold.
+
+use openoxide_protocol::{Confined, Network};
+
+use super::Holding;
+use crate::{Clause, Held, Support};
+
+/// Says how a clause is held. Mounts hold the files, the filter of system calls holds what mounts cannot see; Landlock is a
+/// second lock under both, and where it is missing nothing is open.
+pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+    if let Err(lack) = &support.namespaces {
+        return lack.into();
+    }
+    if let (Err(lack), true) = (&support.seccomp, needs_filter(clause)) {
+        return lack.into();
+    }
+    match clause {
+        Clause::WritesOutside | Clause::Kernel if support.landlock.is_err() => {
+            let why = "by mounts alone: there is no Landlock as a second lock";
+            Holding(Held::Enforced, Some(why.to_owned()))
+        }
+        Clause::Network => network(profile, support),
+        Clause::UnixSockets if support.notification.is_err() => Holding::stricter(
+            "no socket of the unix family but pairs: nobody can be asked who is called",
+        ),
+        // The host's /proc in the place of a new one would show the names and arguments of all processes.
+        Clause::Processes => {
+            support.fresh_proc.as_ref().map_or_else(Into::into, |()| Holding::ENFORCED)
+        }
+        _ => Holding::ENFORCED,
+    }
+}
+
+/// What no mount and no namespace holds: new namespaces give rights in the kernel, and neither terminals nor keyrings
+/// have namespaces.
+const fn needs_filter(clause: Clause) -> bool {
+    matches!(clause, Clause::UnixSockets | Clause::Kernel | Clause::Terminal)
+}
+
+fn network(profile: &Confined, support: &Support) -> Holding {
+    match (&profile.network, &support.notification) {
+        (Network::Hosts(_), Err(_)) => Holding::stricter(
+            "hosts are reached at the usual and the named ports alone: nobody can be asked about others",
+        ),
+        _ => Holding::ENFORCED,
+    }
+}

@@ -1,0 +1,125 @@
+//! The `sandbox-exec` of macOS: the text of its profile, and what it holds.
+//!
+//! No machine of ours runs macOS: the text is compared with what was worked out by hand, and nothing ever ran under it.
+//! Its last word is also that it cannot end what a command leaves behind, so that no profile is held by it wholly, and
+//! [`crate::choose`] refuses there.
+
+use std::fmt::Write as _;
+
+use openoxide_protocol::{AbsPath, Confined, Network, Temp};
+
+use super::Holding;
+use crate::{Clause, Support};
+
+/// Its one place; one from a search path could be the project's.
+pub const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+
+/// Says how a clause is held.
+pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+    if let Err(lack) = &support.seatbelt {
+        return lack.into();
+    }
+    match clause {
+        Clause::Network if matches!(profile.network, Network::Hosts(_)) => {
+            Holding::stricter("no host is reached: nothing catches connections")
+        }
+        Clause::UnixSockets => Holding::stricter("no socket of the unix family is called"),
+        Clause::Processes => Holding::not("names of other processes can be listed"),
+        Clause::Ends => {
+            Holding::not("macOS has no namespace of processes: one that leaves its group goes on")
+        }
+        Clause::Terminal => Holding::not("its own terminal's input can be written"),
+        _ => Holding::ENFORCED,
+    }
+}
+
+/// A profile for `sandbox-exec -p TEXT -D NAME=PATH…`. Paths are parameters: none of them can become a part of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeatbeltProfile {
+    /// The text.
+    pub text: String,
+    /// The paths that it names.
+    pub parameters: Vec<(String, AbsPath)>,
+}
+
+/// What every program needs, and nothing that reaches other programs.
+const BASE: &str = "(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read*)
+(allow file-write-data (require-all (literal \"/dev/null\") (vnode-type CHARACTER-DEVICE)))
+(allow file-write* (literal \"/dev/tty\"))
+(allow pseudo-tty)
+";
+
+/// Returns the profile. What is not allowed is denied; a rule that comes later counts more.
+#[must_use]
+pub fn profile(confined: &Confined) -> SeatbeltProfile {
+    let mut to = Writer { text: BASE.to_owned(), parameters: Vec::new() };
+    for root in &confined.writable {
+        to.root(root, confined);
+    }
+    if confined.temp == Temp::Private {
+        // There are no mounts: the caller makes a directory, names it in TMPDIR, and removes it at the end.
+        to.text.push_str("(allow file-write* (subpath (param \"TEMP\")))\n");
+    }
+    for path in &confined.unreadable {
+        let name = to.name("UNREADABLE", path);
+        to.line(&format!("(deny file-read* file-write* (literal {name}) (subpath {name}))"));
+    }
+    if confined.network == Network::On {
+        to.line("(allow network*)");
+        to.line("(deny network* (remote unix-socket))");
+    }
+    SeatbeltProfile { text: to.text, parameters: to.parameters }
+}
+
+struct Writer {
+    text: String,
+    parameters: Vec<(String, AbsPath)>,
+}
+
+impl Writer {
+    fn line(&mut self, line: &str) {
+        _ = writeln!(self.text, "{line}");
+    }
+
+    /// Names a path, and returns the expression that stands for it.
+    fn name(&mut self, kind: &str, path: &AbsPath) -> String {
+        let name = format!("{kind}_{}", self.parameters.len());
+        let expression = format!("(param \"{name}\")");
+        self.parameters.push((name, path.clone()));
+        expression
+    }
+
+    /// Allows changes below a directory, but for what is protected there; by its own name, too, or it could be made. The
+    /// directories that lead there cannot be moved away: a name alone is protected, not what it means.
+    fn root(&mut self, root: &AbsPath, confined: &Confined) {
+        let all = self.name("ROOT", root);
+        let mut parts = format!("(subpath {all})");
+        let inside = |path: &&AbsPath| path.below(root).is_some();
+        for path in confined.protected.iter().filter(inside) {
+            let name = self.name("PROTECTED", path);
+            _ = write!(parts, " (require-not (literal {name})) (require-not (subpath {name}))");
+            for above in between(root, path) {
+                let name = self.name("ABOVE", &above);
+                _ = write!(parts, " (require-not (literal {name}))");
+            }
+        }
+        self.line(&format!("(allow file-write* (require-all {parts}))"));
+    }
+}
+
+/// The directories from a root down to what holds the path, the root itself included.
+fn between(root: &AbsPath, path: &AbsPath) -> Vec<AbsPath> {
+    std::iter::successors(path.parent(), AbsPath::parent)
+        .take_while(|above| above.below(root).is_some())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

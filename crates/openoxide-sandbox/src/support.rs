@@ -1,0 +1,128 @@
+//! What this machine can do, and why not.
+
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod linux;
+
+use std::fmt;
+
+pub use bubblewrap::Version;
+
+/// What this machine lets this process do. Each point was tried, not guessed from versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// The system and its version.
+    pub system: String,
+    /// Whether this process is root.
+    pub is_root: bool,
+    /// Own namespaces: for users, mounts, processes, IPC and network, with mounts that can be made read-only.
+    pub namespaces: Able,
+    /// A new /proc, which shows nothing but the processes of the namespace.
+    pub fresh_proc: Able,
+    /// System calls can be refused.
+    pub seccomp: Able,
+    /// Somebody can be notified of system calls, and answer them.
+    pub notification: Able,
+    /// Landlock.
+    pub landlock: Able<Landlock>,
+    /// Overlays in own namespaces, for staging.
+    pub overlay: Able,
+    /// The system's `bwrap`.
+    pub bubblewrap: Able<Version>,
+    /// The `sandbox-exec` of macOS.
+    pub seatbelt: Able,
+}
+
+/// Whether something works, and if not why.
+pub type Able<T = ()> = Result<T, Lack>;
+
+/// Why something does not work, in words for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Why: lower case, no full stop.
+    pub why: String,
+    /// What to do about it, if that is known.
+    pub help: Option<String>,
+}
+
+/// Landlock, as this kernel has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landlock {
+    /// Its version.
+    pub abi: u32,
+    /// Which of its errors were mended, as bits.
+    pub errata: u32,
+}
+
+impl Lack {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), help: None }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.why)
+    }
+}
+
+impl Support {
+    /// Tries everything, in children that end at once. It takes some ten milliseconds, most of them for `bwrap`.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn probe() -> Self {
+        linux::probe()
+    }
+
+    /// Looks whether `sandbox-exec` is there.
+    #[cfg(not(target_os = "linux"))]
+    #[must_use]
+    pub fn probe() -> Self {
+        let there = std::path::Path::new(crate::backend::seatbelt::SANDBOX_EXEC).is_file();
+        let seatbelt = if there { Ok(()) } else { Err(Lack::new("there is no sandbox-exec")) };
+        Self { seatbelt, ..Self::none(std::env::consts::OS, "this is not Linux") }
+    }
+
+    /// A machine on which nothing works.
+    #[must_use]
+    pub fn none(system: &str, why: &str) -> Self {
+        let lack = || Lack::new(why);
+        Self {
+            system: system.to_owned(),
+            is_root: false,
+            namespaces: Err(lack()),
+            fresh_proc: Err(lack()),
+            seccomp: Err(lack()),
+            notification: Err(lack()),
+            landlock: Err(lack()),
+            overlay: Err(lack()),
+            bubblewrap: Err(lack()),
+            seatbelt: Err(lack()),
+        }
+    }
+
+    /// Returns every point by name, with what is to be known of it where it works.
+    pub fn points(&self) -> impl Iterator<Item = (&'static str, Result<String, &Lack>)> {
+        fn plain(able: &Able) -> Result<String, &Lack> {
+            able.as_ref().map(|()| String::new())
+        }
+        let landlock = self.landlock.as_ref();
+        let landlock =
+            landlock.map(|found| format!("version {}, errata {}", found.abi, found.errata));
+        [
+            ("namespaces", plain(&self.namespaces)),
+            ("fresh-proc", plain(&self.fresh_proc)),
+            ("seccomp", plain(&self.seccomp)),
+            ("notification", plain(&self.notification)),
+            ("landlock", landlock),
+            ("overlay", plain(&self.overlay)),
+            ("bubblewrap", self.bubblewrap.as_ref().map(|found| format!("version {found}"))),
+            ("seatbelt", plain(&self.seatbelt)),
+        ]
+        .into_iter()
+    }
+}
