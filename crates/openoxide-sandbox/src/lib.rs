@@ -12,6 +12,8 @@ mod inside;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod launch;
+#[cfg(target_os = "linux")]
+pub mod network;
 mod plan;
 mod report;
 #[cfg(target_os = "linux")]
