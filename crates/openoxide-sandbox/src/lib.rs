@@ -14,6 +14,8 @@ mod landlock;
 mod launch;
 #[cfg(target_os = "linux")]
 pub mod network;
+#[cfg(target_os = "linux")]
+mod notify;
 mod plan;
 mod report;
 #[cfg(target_os = "linux")]

@@ -20,7 +20,10 @@ mod questions;
 mod refused;
 mod slots;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use broker::Broker;
+pub(crate) use netlink::message;
 pub use questions::{NetworkAnswer, NetworkReviewer};
+pub(crate) use refused::Refused;
+pub(crate) use slots::Slots;
