@@ -15,6 +15,10 @@ mod inside;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod launch;
+#[cfg(target_os = "linux")]
+pub mod network;
+#[cfg(target_os = "linux")]
+mod notify;
 mod plan;
 mod protect;
 mod registry;

@@ -48,6 +48,13 @@ pub(crate) struct Wire(OwnedFd);
 const LONGEST: usize = 4096;
 const DESCRIPTORS: usize = 64;
 
+#[cfg(test)]
+impl From<OwnedFd> for Wire {
+    fn from(end: OwnedFd) -> Self {
+        Self(end)
+    }
+}
+
 impl Wire {
     /// Makes both ends.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {

@@ -1,0 +1,141 @@
+//! Answers to questions about names (RFC 1035), without asking anybody: what is looked up says nothing yet about what is
+//! reached, and a question that left would carry data out.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::pool::Pool;
+
+/// What a question of one name fits into, with all that may follow it.
+pub(super) const MOST: usize = 4096;
+
+const HEADER: usize = 12;
+const INTERNET: u16 = 1;
+const A: u16 = 1;
+const AAAA: u16 = 28;
+/// Seconds that an answer may be remembered; it stays true to the end.
+const LIFE: u32 = 60;
+
+/// How an answer ends (RFC 1035 §4.1.1).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Code {
+    Fine = 0,
+    Malformed = 1,
+    Failed = 2,
+    NoSuchName = 3,
+    NotDone = 4,
+}
+
+/// A question: its bytes, the name in lower case, and what is asked of it.
+struct Question<'a> {
+    bytes: &'a [u8],
+    name: Option<String>,
+    kind: u16,
+    class: u16,
+}
+
+/// Returns the answer to a packet. None: it is no question, and is best not answered.
+pub(super) fn answer(packet: &[u8], pool: &Pool) -> Option<Vec<u8>> {
+    let header = packet.get(..HEADER)?;
+    let flags = word(header, 2)?;
+    if flags & 0x8000 != 0 {
+        return None;
+    }
+    let question = (word(header, 4)? == 1).then(|| question(packet)).flatten();
+    let (code, data) = match &question {
+        _ if flags & 0x7800 != 0 => (Code::NotDone, None),
+        None => (Code::Malformed, None),
+        Some(question) => look_up(question, pool),
+    };
+    let bytes = question.as_ref().map_or(&[][..], |question| question.bytes);
+    Some(written(header, bytes, code, data.as_deref()))
+}
+
+/// Answers a question: the code, and the data of the one record if there is one.
+fn look_up(question: &Question<'_>, pool: &Pool) -> (Code, Option<Vec<u8>>) {
+    let Some(name) = &question.name else { return (Code::NoSuchName, None) };
+    if question.class != INTERNET {
+        return (Code::NotDone, None);
+    }
+    let wanted = matches!(question.kind, A | AAAA);
+    let addresses = if is_localhost(name) {
+        Some((Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST))
+    } else {
+        wanted.then(|| pool.addresses(name)).flatten()
+    };
+    match (question.kind, addresses) {
+        (A, Some((v4, _))) => (Code::Fine, Some(v4.octets().to_vec())),
+        (AAAA, Some((_, v6))) => (Code::Fine, Some(v6.octets().to_vec())),
+        (A | AAAA, None) => (Code::Failed, None),
+        _ => (Code::Fine, None),
+    }
+}
+
+/// `localhost` and what is below it are always the asker's own machine (RFC 6761 §6.3).
+fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Reads the one question of a packet.
+fn question(packet: &[u8]) -> Option<Question<'_>> {
+    let from = packet.get(HEADER..)?;
+    let (labels, length) = labels(from)?;
+    let bytes = from.get(..length + 4)?;
+    let name = name(&labels);
+    Some(Question { bytes, name, kind: word(from, length)?, class: word(from, length + 2)? })
+}
+
+/// Reads the labels of a name, and how many bytes they take. A question has nothing before it that it could point to.
+fn labels(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
+    let mut labels = Vec::new();
+    let mut at = 0;
+    loop {
+        let length = usize::from(*bytes.get(at)?);
+        at += 1;
+        if length == 0 {
+            return Some((labels, at));
+        }
+        labels.push(bytes.get(at..at + length).filter(|_| length < 64)?);
+        at += length;
+        if at > 254 {
+            return None;
+        }
+    }
+}
+
+/// Returns the name of a host in lower case. None: no host has that name. One that ends in a number is an address to some
+/// programs (WHATWG URL, "ends in a number") and would be another host to each.
+fn name(labels: &[&[u8]]) -> Option<String> {
+    let fine = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let last = labels.last()?;
+    let number =
+        last.iter().all(u8::is_ascii_digit) || last.starts_with(b"0x") || last.starts_with(b"0X");
+    let host = !number && labels.iter().all(|label| label.iter().all(fine));
+    let text = String::from_utf8(labels.join(&b'.')).ok().filter(|_| host)?;
+    Some(text.to_ascii_lowercase())
+}
+
+/// Writes an answer: what was asked, and one record that points back to the name in the question.
+fn written(header: &[u8], question: &[u8], code: Code, data: Option<&[u8]>) -> Vec<u8> {
+    let count = |any: bool| [0, u8::from(any)];
+    let asked = header.get(2).copied().unwrap_or_default() & 0x79;
+    let mut answer = header.get(..2).unwrap_or_default().to_vec();
+    answer.extend([0x80 | asked, 0x80 | code as u8]);
+    answer.extend([count(!question.is_empty()), count(data.is_some()), [0; 2], [0; 2]].concat());
+    answer.extend(question);
+    if let Some(data) = data {
+        let kind = if data.len() == 4 { A } else { AAAA };
+        answer.extend([0xc0, 0x0c]);
+        answer.extend([kind.to_be_bytes(), INTERNET.to_be_bytes()].concat());
+        answer.extend(LIFE.to_be_bytes());
+        answer.extend([0, u8::try_from(data.len()).unwrap_or_default()]);
+        answer.extend(data);
+    }
+    answer
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

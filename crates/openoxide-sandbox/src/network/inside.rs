@@ -1,0 +1,141 @@
+//! The half inside: what is done in the new network namespace, with rights there, before the program is started.
+//!
+//! It needs one thread and no memory of others; its sockets go to the supervisor, which stays outside.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    os::fd::OwnedFd,
+};
+
+use openoxide_protocol::{HostPort, Network};
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat},
+    io::Errno,
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+        fsmount, fsopen, move_mount, open_tree,
+    },
+    net::{
+        AddressFamily, SocketFlags, SocketType, bind, listen as start_listening, socket_with,
+        sockopt,
+    },
+};
+
+use super::{netlink::Route, pool};
+
+/// The port of questions about names.
+pub(super) const NAME_SERVICE: u16 = 53;
+/// Where programs ask for names: where a resolver of the machine's own would be, or where one is looked for when no file
+/// names any (resolv.conf(5)).
+const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOCALHOST];
+/// Neither search list nor dots: a name means itself, and not first what it is called below some domain.
+const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
+/// ssh, names, http, https, git: all below 1024, where no confined program could listen itself.
+const COMMON_PORTS: [u16; 5] = [22, NAME_SERVICE, 80, 443, 9418];
+/// How many connections wait for us.
+const BACKLOG: i32 = 256;
+
+/// Sets the network of this namespace up. `ask` says that there is somebody to be asked about hosts that no rule names.
+///
+/// The loopback works. If any host can be reached at all, every address becomes this machine's own, and the sockets are
+/// returned that the [`Broker`](super::Broker) is to have: the name service, and a listener for every port that is common or
+/// stands in a rule. Nothing leaves this namespace in any way but through these.
+///
+/// # Errors
+/// The kernel refused a request. What was set up until then goes with the namespace.
+pub fn prepare(network: &Network, ask: bool) -> io::Result<Vec<OwnedFd>> {
+    let hosts = match network {
+        Network::On => return Ok(Vec::new()),
+        Network::Off => None,
+        Network::Hosts(hosts) => Some(hosts),
+    };
+    let route = Route::open()?;
+    route.loopback_up()?;
+    if !ask && hosts.is_none_or(|hosts| hosts.is_empty()) {
+        return Ok(Vec::new());
+    }
+    capture(&route)?;
+    let named = hosts.into_iter().flatten().filter_map(HostPort::port);
+    sockets(named)
+}
+
+/// Makes every address this machine's own. A machine without version 6 does without.
+fn capture(route: &Route) -> io::Result<()> {
+    let (v4, v6) = pool::device();
+    route.add_address(v4.into())?;
+    route.all_local(v4.into())?;
+    let other = route.add_address(v6.into()).and_then(|()| route.all_local(v6.into()));
+    drop(other);
+    Ok(())
+}
+
+fn sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
+    let mut ports: Vec<_> =
+        COMMON_PORTS.into_iter().chain(named).filter(|port| *port != 0).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let mut sockets = Vec::new();
+    for address in NAME_SERVERS {
+        sockets.push(bound(SocketType::DGRAM, SocketAddr::new(address.into(), NAME_SERVICE))?);
+    }
+    for port in ports {
+        sockets.extend(listen(port)?);
+    }
+    Ok(sockets)
+}
+
+/// Listens on a port of all addresses, of both families.
+///
+/// # Errors
+/// The kernel's own; `AddrInUse` says that a confined program listens there.
+pub fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
+    let mut sockets = Vec::new();
+    for address in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
+        match bound(SocketType::STREAM, SocketAddr::new(address, port)) {
+            Err(error) if address.is_ipv6() && lacks_v6(&error) => {}
+            socket => sockets.push(socket?),
+        }
+    }
+    for socket in &sockets {
+        start_listening(socket, BACKLOG)?;
+    }
+    Ok(sockets)
+}
+
+fn lacks_v6(error: &io::Error) -> bool {
+    let none = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL];
+    none.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+fn bound(kind: SocketType, to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    if to.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    bind(&socket, &to)?;
+    Ok(socket)
+}
+
+/// Puts a file of ours over `/etc/resolv.conf`, in this mount namespace: names are asked of us, whatever the host does.
+/// Where there is no such file, programs ask us of themselves.
+///
+/// # Errors
+/// The kernel refused a mount.
+pub fn name_server() -> io::Result<()> {
+    let target = match std::fs::canonicalize("/etc/resolv.conf") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        target => target?,
+    };
+    let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let files = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(&files, "resolv.conf", flags, Mode::from_raw_mode(0o444))?;
+    rustix::io::write(&file, RESOLV_CONF.as_bytes())?;
+    drop(file);
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let one = open_tree(&files, "resolv.conf", flags)?;
+    Ok(move_mount(&one, "", CWD, &target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}

@@ -1,0 +1,143 @@
+//! What a connection inside is meant for, and whether it is made outside.
+
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+};
+
+use openoxide_protocol::Network;
+
+use super::{
+    address::{is_private, is_public, plain},
+    pool::{self, Pool},
+};
+
+/// Whom a connection is meant for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Host {
+    /// The host of a name that was looked up.
+    Named(String),
+    /// An address that nobody looked up: judged as itself.
+    Bare(IpAddr),
+}
+
+/// What becomes of a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is made.
+    Reached(Host),
+    /// A person decides.
+    Unknown(Host),
+    /// It is refused, and that is said in the report.
+    Refused(Host),
+    /// It was meant for the confined processes' own machine, where nobody listens.
+    Nobody,
+}
+
+/// Judges a connection by the address that it was made to.
+pub(super) fn judge(network: &Network, pool: &Pool, to: SocketAddr) -> Verdict {
+    let address = plain(to.ip());
+    if pool::is_ours(address) {
+        return pool.name(address).map_or(Verdict::Nobody, |name| named(network, name, to.port()));
+    }
+    let host = Host::Bare(address);
+    match address {
+        _ if names_literally(network, address, to.port()) => Verdict::Reached(host),
+        _ if address.is_loopback() || address.is_unspecified() => Verdict::Nobody,
+        _ if is_public(address) || is_private(address) => Verdict::Unknown(host),
+        _ => Verdict::Refused(host),
+    }
+}
+
+fn named(network: &Network, name: String, port: u16) -> Verdict {
+    if network.reaches(&name, port) {
+        Verdict::Reached(Host::Named(name))
+    } else {
+        Verdict::Unknown(Host::Named(name))
+    }
+}
+
+/// Says whether a rule names this very address. `*.0.1` does not: it is a pattern of names.
+pub(super) fn names_literally(network: &Network, address: IpAddr, port: u16) -> bool {
+    let Network::Hosts(hosts) = network else { return false };
+    let is = |text: &str| text.parse::<IpAddr>().is_ok_and(|named| plain(named) == plain(address));
+    hosts.iter().any(|rule| rule.port().is_none_or(|own| own == port) && is(rule.host()))
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Bare(address) => address.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(rules: &str) -> Network {
+        Network::Hosts(rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect())
+    }
+
+    fn of(rules: &str, to: &str) -> Verdict {
+        judge(&hosts(rules), &Pool::default(), to.parse().expect(to))
+    }
+
+    fn bare(address: &str) -> Host {
+        Host::Bare(address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_name_is_judged_by_the_name_that_was_looked_up() {
+        let pool = Pool::default();
+        let (v4, v6) = pool.addresses("api.example.org").unwrap();
+        let network = hosts("*.example.org:443");
+        let name = || Host::Named("api.example.org".to_owned());
+        for address in [IpAddr::from(v4), v6.into(), v4.to_ipv6_mapped().into()] {
+            let to = |port| judge(&network, &pool, SocketAddr::new(address, port));
+            assert_eq!(to(443), Verdict::Reached(name()));
+            assert_eq!(to(80), Verdict::Unknown(name()));
+        }
+    }
+
+    #[test]
+    fn a_bare_address_is_reached_by_a_rule_that_is_that_address() {
+        assert_eq!(
+            of("93.184.216.34", "93.184.216.34:443"),
+            Verdict::Reached(bare("93.184.216.34"))
+        );
+        assert_eq!(of("127.0.0.1:5432", "127.0.0.1:5432"), Verdict::Reached(bare("127.0.0.1")));
+        assert_eq!(
+            of("2606:4700::1111", "[2606:4700:0::1111]:443"),
+            Verdict::Reached(bare("2606:4700::1111"))
+        );
+        assert_eq!(of("10.0.0.1", "[::ffff:10.0.0.1]:1"), Verdict::Reached(bare("10.0.0.1")));
+        for (rules, to) in [
+            ("*.184.216.34", "93.184.216.34:443"),
+            ("93.184.216.34:80", "93.184.216.34:443"),
+            ("example.org", "93.184.216.34:443"),
+            ("", "192.168.1.1:443"),
+        ] {
+            assert!(matches!(of(rules, to), Verdict::Unknown(Host::Bare(_))), "{rules} {to}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_means_is_refused_without_a_question() {
+        let refused = "169.254.169.254:80 [fe80::1]:80 [fd00:ec2::254]:80 224.0.0.1:80 255.255.255.255:80 \
+            [64:ff9b::a9fe:a9fe]:80 [2002:a9fe:a9fe::]:80 198.19.0.1:80";
+        for to in refused.split_whitespace() {
+            assert!(matches!(of("", to), Verdict::Refused(_)), "{to}");
+            assert!(matches!(of("*.254 *.0.1 *.1", to), Verdict::Refused(_)), "{to}");
+        }
+    }
+
+    #[test]
+    fn its_own_loopback_is_its_own() {
+        for to in "127.0.0.1:80 127.1.2.3:80 0.0.0.0:80 [::1]:80 [::]:80 [::ffff:127.0.0.1]:80 198.18.0.9:80".split_whitespace() {
+            assert_eq!(of("*.example.org", to), Verdict::Nobody, "{to}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The way out: names and connections of the host.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _, UdpSocket},
+    time::Duration,
+};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the host can do for a confined process.
+pub(super) trait Outside: Send + Sync {
+    /// Returns the addresses of a name.
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+
+    /// Connects to an address.
+    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream>;
+
+    /// Says whether an address is one of this machine.
+    fn is_own(&self, address: IpAddr) -> bool;
+}
+
+/// The host as it is.
+pub(super) struct ThisHost;
+
+impl Outside for ThisHost {
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+    }
+
+    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        TcpStream::connect_timeout(&to, PATIENCE)
+    }
+
+    /// Only an address of its own can be the source of what a machine sends.
+    fn is_own(&self, address: IpAddr) -> bool {
+        UdpSocket::bind((address, 0)).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_own_addresses_are_known() {
+        let own = |address: &str| ThisHost.is_own(address.parse().unwrap());
+        assert!(own("127.0.0.1"));
+        assert!(!own("93.184.216.34"));
+    }
+}

@@ -1,0 +1,247 @@
+//! Asking a person about a host, while whoever wants to reach it waits.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How many questions may stand open at once, and how many may begin in a minute: a person who is flooded reads none.
+const MOST_OPEN: usize = 8;
+const MOST_A_MINUTE: usize = 30;
+/// How many answers are remembered.
+const MOST_SETTLED: usize = 4096;
+const STACK: usize = 256 * 1024;
+
+/// Who is asked about a host that no rule speaks of.
+///
+/// It is asked on a thread of its own, about one host and port once at a time. An answer that comes too late for who
+/// waited counts for what follows, unless it was `Once`.
+pub trait NetworkReviewer: Send + Sync {
+    /// Asks whether this host, which is a name or an address, may be reached at this port.
+    fn ask(&self, host: &str, port: u16) -> NetworkAnswer;
+}
+
+/// What a reviewer says of a host and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkAnswer {
+    /// The connections that wait now are made.
+    Once,
+    /// These and all that follow in this run.
+    Session,
+    /// As `Session`; the reviewer keeps it for other runs.
+    Always,
+    /// Neither these nor any that follow in this run.
+    No,
+}
+
+/// The questions of one run.
+pub(super) struct Questions {
+    reviewer: Box<dyn NetworkReviewer>,
+    patience: Duration,
+    state: Mutex<State>,
+}
+
+type Key = (String, u16);
+
+#[derive(Default)]
+struct State {
+    open: BTreeMap<Key, Arc<Question>>,
+    settled: BTreeMap<Key, bool>,
+    begun: VecDeque<Instant>,
+}
+
+/// One question: until when it is waited for, and what was answered.
+struct Question {
+    until: Instant,
+    answer: Mutex<Option<bool>>,
+    answered: Condvar,
+}
+
+impl Questions {
+    /// Who waits for an answer waits no longer than `patience` from when the question began.
+    pub(super) fn new(reviewer: Box<dyn NetworkReviewer>, patience: Duration) -> Arc<Self> {
+        Arc::new(Self { reviewer, patience, state: Mutex::default() })
+    }
+
+    /// Says whether a host may be reached, when that is known or the reviewer has answered. All doubt is no.
+    pub(super) fn may_reach(self: &Arc<Self>, host: &str, port: u16) -> bool {
+        let key = (host.to_owned(), port);
+        let question = {
+            let mut state = self.state();
+            if let Some(settled) = state.settled.get(&key) {
+                return *settled;
+            }
+            match state.open.get(&key) {
+                Some(question) => Some(Arc::clone(question)),
+                None => state.begin(&key, self.patience).filter(|_| self.put(&mut state, key)),
+            }
+        };
+        question.is_some_and(|question| question.wait())
+    }
+
+    /// Has the reviewer asked on a thread of its own.
+    fn put(self: &Arc<Self>, state: &mut State, key: Key) -> bool {
+        let questions = Arc::clone(self);
+        let asked = key.clone();
+        let asking = move || questions.settle(&asked, questions.reviewer.ask(&asked.0, asked.1));
+        let begun = thread::Builder::new().stack_size(STACK).spawn(asking).is_ok();
+        if !begun {
+            state.open.remove(&key);
+        }
+        begun
+    }
+
+    fn settle(&self, key: &Key, answer: NetworkAnswer) {
+        let mut state = self.state();
+        let yes = answer != NetworkAnswer::No;
+        if answer != NetworkAnswer::Once && state.settled.len() < MOST_SETTLED {
+            state.settled.insert(key.clone(), yes);
+        }
+        if let Some(question) = state.open.remove(key) {
+            question.answer(yes);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Opens a question, unless there are too many.
+    fn begin(&mut self, key: &Key, patience: Duration) -> Option<Arc<Question>> {
+        let now = Instant::now();
+        let old = |begun: &Instant| now.duration_since(*begun) > Duration::from_secs(60);
+        while self.begun.front().is_some_and(old) {
+            self.begun.pop_front();
+        }
+        if self.open.len() >= MOST_OPEN || self.begun.len() >= MOST_A_MINUTE {
+            return None;
+        }
+        self.begun.push_back(now);
+        let question =
+            Question { until: now + patience, answer: Mutex::default(), answered: Condvar::new() };
+        let question = Arc::new(question);
+        self.open.insert(key.clone(), Arc::clone(&question));
+        Some(question)
+    }
+}
+
+impl Question {
+    fn wait(&self) -> bool {
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.until.saturating_duration_since(Instant::now());
+        let waited = self.answered.wait_timeout_while(answer, left, |answer| answer.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.unwrap_or(false)
+    }
+
+    fn answer(&self, yes: bool) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(yes);
+        self.answered.notify_all();
+    }
+}
+
+impl fmt::Debug for Questions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Questions").field("patience", &self.patience).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Tells what it is asked and answers what it is told; a closed channel is no.
+    struct Told(mpsc::Sender<Key>, Mutex<mpsc::Receiver<NetworkAnswer>>);
+
+    impl NetworkReviewer for Told {
+        fn ask(&self, host: &str, port: u16) -> NetworkAnswer {
+            self.0.send((host.to_owned(), port)).unwrap();
+            self.1.lock().unwrap().recv().unwrap_or(NetworkAnswer::No)
+        }
+    }
+
+    fn told(patience: u64) -> (Arc<Questions>, mpsc::Receiver<Key>, mpsc::Sender<NetworkAnswer>) {
+        let (asked, heard) = mpsc::channel();
+        let (say, said) = mpsc::channel();
+        let reviewer = Box::new(Told(asked, Mutex::new(said)));
+        (Questions::new(reviewer, Duration::from_millis(patience)), heard, say)
+    }
+
+    #[test]
+    fn the_same_question_is_asked_once_and_answers_all_who_wait() {
+        let (questions, heard, say) = told(30_000);
+        let all: Vec<_> = (0..20)
+            .map(|_| {
+                let questions = Arc::clone(&questions);
+                thread::spawn(move || questions.may_reach("example.org", 443))
+            })
+            .collect();
+        assert_eq!(heard.recv().unwrap(), ("example.org".to_owned(), 443));
+        while Arc::strong_count(questions.state().open.values().next().unwrap()) < 21 {
+            thread::yield_now();
+        }
+        say.send(NetworkAnswer::Once).unwrap();
+        assert!(all.into_iter().all(|one| one.join().unwrap()));
+        assert!(heard.try_recv().is_err());
+    }
+
+    #[test]
+    fn an_answer_counts_as_long_as_it_says() {
+        for (answer, yes, again) in [
+            (NetworkAnswer::Once, true, true),
+            (NetworkAnswer::Session, true, false),
+            (NetworkAnswer::Always, true, false),
+            (NetworkAnswer::No, false, false),
+        ] {
+            let (questions, heard, say) = told(30_000);
+            say.send(answer).unwrap();
+            assert_eq!(questions.may_reach("example.org", 443), yes);
+            say.send(answer).unwrap();
+            assert_eq!(questions.may_reach("example.org", 443), yes);
+            assert_eq!(heard.try_iter().count(), if again { 2 } else { 1 }, "{answer:?}");
+            say.send(answer).unwrap();
+            assert_eq!(questions.may_reach("example.org", 80), yes);
+            assert_eq!(heard.try_iter().last().unwrap().1, 80, "another port is another question");
+        }
+    }
+
+    #[test]
+    fn no_answer_in_time_is_no_and_a_late_one_counts_for_what_follows() {
+        let (questions, _heard, say) = told(20);
+        assert!(!questions.may_reach("example.org", 443));
+        assert!(!questions.may_reach("example.org", 443), "still open, and nobody waits again");
+        say.send(NetworkAnswer::Session).unwrap();
+        while !questions.state().open.is_empty() {
+            thread::yield_now();
+        }
+        assert!(questions.may_reach("example.org", 443));
+    }
+
+    #[test]
+    fn a_flood_of_questions_is_not_asked() {
+        let (questions, heard, say) = told(1);
+        assert!((0..20).all(|n| !questions.may_reach(&format!("n{n}.example.org"), 443)));
+        for _ in 0..8 {
+            say.send(NetworkAnswer::No).unwrap();
+        }
+        while !questions.state().open.is_empty() {
+            thread::yield_now();
+        }
+        assert_eq!(heard.try_iter().count(), 8);
+        for n in 20..120 {
+            say.send(NetworkAnswer::Session).unwrap();
+            questions.may_reach(&format!("n{n}.example.org"), 443);
+        }
+        drop(say);
+        while !questions.state().open.is_empty() {
+            thread::yield_now();
+        }
+        assert_eq!(heard.try_iter().count(), 30 - 8);
+    }
+}

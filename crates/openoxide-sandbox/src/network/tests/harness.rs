@@ -1,0 +1,268 @@
+//! A network namespace for tests: `unshare` makes it, this test binary sets it up inside and starts a program.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read as _, Write as _},
+    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
+    os::{fd::AsFd as _, unix::process::CommandExt as _},
+    process::{Command, Stdio},
+    sync::{Arc, Mutex, mpsc},
+    thread,
+};
+
+use openoxide_protocol::Network;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Denial,
+    network::{
+        Broker, NetworkAnswer, NetworkReviewer,
+        inside::{listen, name_server, prepare},
+        outside::Outside,
+    },
+    notify::{self, Capture, Context, OwnSockets},
+    seccomp, sys,
+    wire::{Message, Wire},
+};
+
+/// What a program runs in.
+pub(crate) struct World {
+    pub(crate) network: Network,
+    pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
+    /// The product's own filter and the supervisor that answers for connect(2).
+    pub(crate) notify: bool,
+    pub(crate) outside: Arc<Internet>,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) status: Option<i32>,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+    pub(crate) denials: Vec<Denial>,
+}
+
+/// An internet for tests: which addresses names have, and which server of this machine stands for which.
+#[derive(Default)]
+pub(crate) struct Internet {
+    pub(crate) names: Mutex<BTreeMap<String, Vec<IpAddr>>>,
+    pub(crate) servers: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
+    pub(crate) own: Vec<IpAddr>,
+    pub(crate) tried: Mutex<Vec<SocketAddr>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Inside {
+    network: Network,
+    ask: bool,
+    notify: bool,
+    argv: Vec<String>,
+}
+
+const MARK: &str = "\n=== the program ===\n";
+const VARIABLE: &str = "OPENOXIDE_TEST_INSIDE";
+
+impl World {
+    /// Hosts and ports that rules name, as words.
+    pub(crate) fn of(rules: &str) -> Self {
+        let hosts = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
+        let outside = Arc::new(Internet::default());
+        Self { network: Network::Hosts(hosts), reviewer: None, notify: false, outside }
+    }
+
+    /// A name with its addresses, and a server that stands at each of them at one port.
+    pub(crate) fn host(self, name: &str, addresses: &str, port: u16, server: SocketAddr) -> Self {
+        let addresses: Vec<IpAddr> =
+            addresses.split_whitespace().map(|address| address.parse().unwrap()).collect();
+        for address in &addresses {
+            let at = SocketAddr::new(*address, port);
+            self.outside.servers.lock().unwrap().insert(at, server);
+        }
+        self.outside.names.lock().unwrap().insert(name.to_owned(), addresses);
+        self
+    }
+
+    pub(crate) fn asking(
+        self,
+        reviewer: impl Fn(&str, u16) -> NetworkAnswer + Send + Sync + 'static,
+    ) -> Self {
+        struct Asked<F>(F);
+        impl<F: Fn(&str, u16) -> NetworkAnswer + Send + Sync> NetworkReviewer for Asked<F> {
+            fn ask(&self, host: &str, port: u16) -> NetworkAnswer {
+                (self.0)(host, port)
+            }
+        }
+        Self { reviewer: Some(Box::new(Asked(reviewer))), ..self }
+    }
+
+    pub(crate) fn notified(self) -> Self {
+        Self { notify: true, ..self }
+    }
+
+    pub(crate) fn python(self, program: &str) -> Outcome {
+        self.run(&["python3", "-c", program])
+    }
+
+    /// Runs a program inside, to its end.
+    pub(crate) fn run(self, argv: &[&str]) -> Outcome {
+        let (outer, inner) = Wire::pair().unwrap();
+        let inside = Inside {
+            network: self.network.clone(),
+            ask: self.reviewer.is_some(),
+            notify: self.notify,
+            argv: argv.iter().map(|&word| word.to_owned()).collect(),
+        };
+        let mut child = started(&inside, &inner);
+        drop(inner);
+        let supervised = supervise(self, outer);
+        let mut output = child.stdout.take().unwrap();
+        let mut errors = child.stderr.take().unwrap();
+        let errors = thread::spawn(move || {
+            let mut text = String::new();
+            errors.read_to_string(&mut text).map(|_| text).unwrap()
+        });
+        let mut text = String::new();
+        output.read_to_string(&mut text).unwrap();
+        let (status, errors) = (child.wait().unwrap().code(), errors.join().unwrap());
+        let broker = supervised.unwrap_or_else(|| panic!("{status:?} {text} {errors}"));
+        let output = text.split_once(MARK).map_or(text.clone(), |(_, own)| own.to_owned());
+        Outcome { status, output, errors, denials: broker.denials() }
+    }
+}
+
+fn started(inside: &Inside, wire: &Wire) -> std::process::Child {
+    let test = [concat!(module_path!(), "::inside").split_once("::").unwrap().1, "--exact"];
+    let mut command = Command::new("unshare");
+    command.args(["-Urnm", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
+    command.args(test).args(["--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(VARIABLE, serde_json::to_string(inside).unwrap());
+    for proxy in
+        ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+    {
+        command.env_remove(proxy);
+    }
+    let wire = wire.descriptor().try_clone().unwrap();
+    command.stdin(wire).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The half outside.
+fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
+    let (Message::Listeners, listeners) = wire.receive().ok()?? else { return None };
+    let outside = Box::new(Arc::clone(&world.outside));
+    let network = world.network.clone();
+    let broker = Broker::start_with(listeners, network, world.reviewer, outside).unwrap();
+    let broker = Arc::new(broker);
+    if world.notify {
+        let (Message::Notifications, mut both) = wire.receive().ok()?? else { return None };
+        let (own, listener) = (both.pop().unwrap(), both.pop().unwrap());
+        let ask = move |port| {
+            wire.send(&Message::Listen(port), &[])?;
+            Ok(wire.receive()?.map(|(_, sockets)| sockets).unwrap_or_default())
+        };
+        let capture = matches!(world.network, Network::Hosts(_));
+        let capture = capture.then(|| Capture::new(Arc::clone(&broker), ask));
+        let own = Some(OwnSockets::new(own).unwrap());
+        let context = Context { capture, own, refused: broker.refused() };
+        thread::spawn(move || notify::serve(listener, context));
+    }
+    Some(broker)
+}
+
+/// The half inside. It is no test of its own.
+#[test]
+#[ignore = "runs in a network namespace, started by other tests"]
+fn inside() {
+    let Ok(said) = std::env::var(VARIABLE) else { return };
+    let inside: Inside = serde_json::from_str(&said).unwrap();
+    let wire = Wire::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
+    let sockets = prepare(&inside.network, inside.ask).unwrap();
+    name_server().unwrap();
+    wire.send(&Message::Listeners, &sockets).unwrap();
+    let own = notify::diagnostics().unwrap();
+    print!("{MARK}");
+    io::stdout().flush().unwrap();
+    let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
+        if inside.notify {
+            rustix::thread::set_no_new_privs(true).unwrap();
+            let filter = seccomp::filter(seccomp::Wanted { listen: true });
+            let listener = sys::install(&filter, true).unwrap().unwrap();
+            wire.send(&Message::Notifications, &[listener, own]).unwrap();
+        }
+        let (program, arguments) = inside.argv.split_first().unwrap();
+        let mut command = Command::new(program);
+        command.args(arguments).env_remove(VARIABLE).stdin(Stdio::null());
+        panic!("{}", command.exec());
+    };
+    thread::spawn(move || serve(&wire));
+    let status = rustix::process::waitpid(Some(worker), rustix::process::WaitOptions::empty());
+    let status = status.unwrap().unwrap().1;
+    std::process::exit(status.exit_status().unwrap_or(200));
+}
+
+fn serve(wire: &Wire) {
+    while let Ok(Some((message, _))) = wire.receive() {
+        if let Message::Listen(port) = message {
+            wire.send(&Message::Listeners, &listen(port).unwrap_or_default()).unwrap();
+        }
+    }
+}
+
+impl Outside for Arc<Internet> {
+    fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let names = self.names.lock().unwrap();
+        names.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        self.tried.lock().unwrap().push(to);
+        let server = self.servers.lock().unwrap().get(&to).copied();
+        TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?)
+    }
+
+    fn is_own(&self, address: IpAddr) -> bool {
+        self.own.contains(&address)
+    }
+}
+
+/// A server that does this with each connection. What comes out of it is told in order.
+pub(crate) fn server<T: Send + 'static>(
+    each: impl Fn(TcpStream) -> T + Send + 'static,
+) -> (SocketAddr, mpsc::Receiver<T>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (say, hear) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            if say.send(each(stream.unwrap())).is_err() {
+                break;
+            }
+        }
+    });
+    (address, hear)
+}
+
+/// A web server that tells the host that it was asked for.
+pub(crate) fn web(text: &'static str) -> (SocketAddr, mpsc::Receiver<String>) {
+    server(move |mut stream| {
+        let (mut request, mut bytes) = (Vec::new(), [0; 1024]);
+        while !request.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut bytes) {
+                Ok(length) if length > 0 => request.extend(&bytes[..length]),
+                _ => break,
+            }
+        }
+        let length = text.len();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{text}"
+        );
+        drop(stream.write_all(answer.as_bytes()));
+        let request = String::from_utf8_lossy(&request).to_lowercase();
+        let host = request.lines().find_map(|line| line.strip_prefix("host: ").map(str::to_owned));
+        host.unwrap_or_default()
+    })
+}
+
+pub(crate) fn refused(host: &str, port: u16) -> Denial {
+    Denial::Connect { host: host.to_owned(), port }
+}

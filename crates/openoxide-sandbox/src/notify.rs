@@ -1,0 +1,187 @@
+//! connect(2) of confined processes, made on their behalf.
+//!
+//! A filter hands each such call over and holds it. Its address is copied once, its socket is duplicated, both are judged,
+//! and then we connect that socket to that address ourselves. The call itself never goes on: between our look and the
+//! kernel's, another thread could put another address in that memory or another socket at that number, and the socket of
+//! a host's service is no namespace's secret. So whatever is reached, is reached by us, knowingly.
+
+mod address;
+mod call;
+mod own;
+
+use std::{
+    collections::BTreeSet,
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd as _, OwnedFd},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    net::{
+        AddressFamily, SocketAddrUnix, SocketType, connect, connect_unspec,
+        sockopt::{socket_domain, socket_type},
+    },
+};
+
+use crate::{
+    Denial,
+    network::{Broker, Refused, Slots},
+    sys,
+};
+use address::Address;
+use call::Call;
+pub(crate) use own::{OwnSockets, diagnostics};
+
+/// How many calls are held at once. More wait to be heard.
+const MOST: usize = 128;
+/// How many ports are listened on because somebody wanted to go there.
+const MOST_PORTS: usize = 64;
+const STACK: usize = 128 * 1024;
+
+/// What calls are judged by.
+pub(crate) struct Context {
+    /// How connections to other hosts are captured. None: there are no other hosts.
+    pub(crate) capture: Option<Capture>,
+    /// The sockets of the sandbox itself. None: it shares the host's network, and they cannot be told from the host's.
+    pub(crate) own: Option<OwnSockets>,
+    /// Where refusals are noted.
+    pub(crate) refused: Arc<Refused>,
+}
+
+/// How connections are captured at ports that nobody listens on yet.
+pub(crate) struct Capture {
+    broker: Arc<Broker>,
+    listen: Box<dyn Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync>,
+    ports: Mutex<BTreeSet<u16>>,
+}
+
+/// Answers calls until nobody is left who could make one.
+pub(crate) fn serve(listener: OwnedFd, context: Context) {
+    let shared = Arc::new((listener, context));
+    let slots = Slots::new(MOST);
+    while waits(&shared.0) {
+        let Ok(held) = sys::next_held(shared.0.as_fd()) else { continue };
+        let (slot, for_one) = (slots.take(), Arc::clone(&shared));
+        let answering = move || {
+            let call = Call::new(held, for_one.0.as_fd());
+            call.answer(for_one.1.connect(&call));
+            drop(slot);
+        };
+        if thread::Builder::new().stack_size(STACK).spawn(answering).is_err() {
+            Call::new(held, shared.0.as_fd()).answer(Err(Errno::AGAIN));
+        }
+    }
+}
+
+/// Waits for a call. False: all who could make one are gone.
+fn waits(listener: &OwnedFd) -> bool {
+    loop {
+        let mut one = [PollFd::new(listener, PollFlags::IN)];
+        match poll(&mut one, None) {
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+            Ok(_) => return one.iter().all(|one| one.revents().contains(PollFlags::IN)),
+        }
+    }
+}
+
+impl Context {
+    /// Does what the call wanted, if it may.
+    fn connect(&self, call: &Call<'_>) -> Result<(), Errno> {
+        let address = call.address()?;
+        let socket = call.socket()?;
+        let family = socket_domain(&socket)?;
+        match (family, address) {
+            (AddressFamily::INET | AddressFamily::INET6, Address::Internet(to)) => {
+                self.capture(&socket, to)?;
+                connect(&socket, &to)
+            }
+            (AddressFamily::UNIX, Address::Path(path)) => self.path(call, &socket, &path),
+            (AddressFamily::UNIX, Address::Abstract(name)) => self.name(&socket, &name),
+            (AddressFamily::INET | AddressFamily::INET6, Address::Nowhere) => {
+                connect_unspec(&socket)
+            }
+            (AddressFamily::INET | AddressFamily::INET6 | AddressFamily::UNIX, _) => {
+                Err(Errno::INVAL)
+            }
+            _ => Err(Errno::ACCESS),
+        }
+    }
+
+    /// Makes sure that a connection to another host arrives somewhere, or notes that there are none.
+    fn capture(&self, socket: &OwnedFd, to: SocketAddr) -> Result<(), Errno> {
+        let address = to.ip().to_canonical();
+        let elsewhere = !address.is_loopback() && !address.is_unspecified() && to.port() != 0;
+        match &self.capture {
+            _ if !elsewhere => Ok(()),
+            Some(capture) if socket_type(socket)? == SocketType::STREAM => capture.port(to.port()),
+            Some(_) => Ok(()),
+            None => {
+                // With a network of its own, the kernel refuses it.
+                if self.own.is_some() {
+                    self.refuse(Denial::Connect { host: address.to_string(), port: to.port() });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Connects to a socket in the file system, if a process of this very sandbox has bound it.
+    fn path(&self, call: &Call<'_>, socket: &OwnedFd, path: &[u8]) -> Result<(), Errno> {
+        let refused = || {
+            self.refuse(Denial::UnixSocket { path: String::from_utf8_lossy(path).into_owned() });
+            Errno::ACCESS
+        };
+        let own = self.own.as_ref().ok_or_else(refused)?;
+        let file = call.open(path)?;
+        if !own.has(&file, call)? {
+            return Err(refused());
+        }
+        connect(socket, &SocketAddrUnix::new(call::name_of(&file))?)
+    }
+
+    /// Connects to an abstract name. The socket's own network namespace knows only its own.
+    fn name(&self, socket: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+        if self.own.is_none() {
+            let path = format!("@{}", String::from_utf8_lossy(name));
+            self.refuse(Denial::UnixSocket { path });
+            return Err(Errno::PERM);
+        }
+        connect(socket, &SocketAddrUnix::new_abstract_name(name)?)
+    }
+
+    fn refuse(&self, denial: Denial) {
+        self.refused.add(denial);
+    }
+}
+
+impl Capture {
+    /// `listen` has the process inside listen on a port.
+    pub(crate) fn new(
+        broker: Arc<Broker>,
+        listen: impl Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { broker, listen: Box::new(listen), ports: Mutex::default() }
+    }
+
+    /// Sees to it that we listen on a port. Where we cannot, the connection ends inside: a program of the sandbox listens
+    /// there, or nobody does.
+    fn port(&self, port: u16) -> Result<(), Errno> {
+        let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        if ports.contains(&port) || ports.len() >= MOST_PORTS {
+            return Ok(());
+        }
+        if let Ok(listeners) = (self.listen)(port) {
+            ports.insert(port);
+            self.broker.add(listeners).map_err(|_| Errno::NOMEM)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The address in a call, read from a copy.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+
+use rustix::io::Errno;
+
+/// The longest address that means anything here: `struct sockaddr_un`.
+pub(super) const LONGEST: usize = 110;
+
+const UNSPECIFIED: u16 = 0;
+const UNIX: u16 = 1;
+const INET: u16 = 2;
+const INET6: u16 = 10;
+
+/// Where a call wants to go.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Address {
+    /// Nowhere: what was connected is to be so no longer.
+    Nowhere,
+    Internet(SocketAddr),
+    /// A socket in the file system.
+    Path(Vec<u8>),
+    /// A socket with a name in its network namespace.
+    Abstract(Vec<u8>),
+}
+
+impl Address {
+    /// Reads an address as the kernel would (`struct sockaddr`).
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Errno> {
+        let invalid = Errno::INVAL;
+        match u16::from_ne_bytes(part(bytes, 0).ok_or(invalid)?) {
+            UNSPECIFIED => Ok(Self::Nowhere),
+            UNIX => unix(bytes.get(2..).unwrap_or_default()).ok_or(invalid),
+            INET => inet(bytes).map(Self::Internet).ok_or(invalid),
+            INET6 => inet6(bytes).map(Self::Internet).ok_or(invalid),
+            _ => Err(Errno::AFNOSUPPORT),
+        }
+    }
+}
+
+fn unix(name: &[u8]) -> Option<Address> {
+    let (first, rest) = name.split_first()?;
+    if *first == 0 {
+        return Some(Address::Abstract(rest.to_vec()));
+    }
+    Some(Address::Path(name.iter().copied().take_while(|byte| *byte != 0).collect()))
+}
+
+fn inet(bytes: &[u8]) -> Option<SocketAddr> {
+    part::<16>(bytes, 0)?;
+    let address = Ipv4Addr::from(part::<4>(bytes, 4)?);
+    Some(SocketAddr::new(address.into(), u16::from_be_bytes(part(bytes, 2)?)))
+}
+
+fn inet6(bytes: &[u8]) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes(part(bytes, 2)?);
+    let address = Ipv6Addr::from(part::<16>(bytes, 8)?);
+    // The scope may be missing (RFC 2133), the flow keeps the network's order.
+    let scope = part(bytes, 24).map_or(0, u32::from_ne_bytes);
+    let flow = u32::from_ne_bytes(part(bytes, 4)?);
+    Some(SocketAddrV6::new(address, port, flow, scope).into())
+}
+
+fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(family: u16, rest: &[u8]) -> Result<Address, Errno> {
+        Address::read(&[&family.to_ne_bytes(), rest].concat())
+    }
+
+    /// As unix(7), ip(7) and ipv6(7) draw them.
+    #[test]
+    fn addresses_are_read_as_the_kernel_reads_them() {
+        let v4 = read(2, b"\x01\xbb\x5d\xb8\xd8\x22\0\0\0\0\0\0\0\0");
+        assert_eq!(v4, Ok(Address::Internet("93.184.216.34:443".parse().unwrap())));
+        let mut v6 = b"\x00\x50\0\0\0\0\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01".to_vec();
+        let at = |scope| {
+            let address = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+            Ok(Address::Internet(SocketAddrV6::new(address, 80, 0, scope).into()))
+        };
+        assert_eq!(read(10, &v6), at(0));
+        v6.extend(7_u32.to_ne_bytes());
+        assert_eq!(read(10, &v6), at(7));
+        assert_eq!(read(1, b"/run/x\0rest"), Ok(Address::Path(b"/run/x".to_vec())));
+        assert_eq!(read(1, b"relative"), Ok(Address::Path(b"relative".to_vec())));
+        assert_eq!(read(1, b"\0a\0b"), Ok(Address::Abstract(b"a\0b".to_vec())));
+        assert_eq!(read(0, b""), Ok(Address::Nowhere));
+    }
+
+    #[test]
+    fn what_is_no_address_is_invalid() {
+        assert_eq!(Address::read(b""), Err(Errno::INVAL));
+        assert_eq!(Address::read(b"\x02"), Err(Errno::INVAL));
+        assert_eq!(read(1, b""), Err(Errno::INVAL));
+        assert_eq!(read(2, b"\x01\xbb\x5d\xb8\xd8\x22"), Err(Errno::INVAL));
+        assert_eq!(read(10, &[0; 21]), Err(Errno::INVAL));
+        assert_eq!(read(40, &[0; 14]), Err(Errno::AFNOSUPPORT));
+    }
+}

@@ -1,0 +1,163 @@
+//! Which sockets in the file system are the sandbox's own: those that were bound in its network namespace.
+
+use std::{
+    fs, io,
+    os::fd::{AsRawFd as _, OwnedFd},
+    sync::{Mutex, PoisonError},
+};
+
+use rustix::{
+    fs::{FileType, fstat},
+    io::Errno,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send,
+        socket_with,
+    },
+};
+
+use super::call::Call;
+use crate::network::message;
+
+const BY_FAMILY: u16 = 20;
+const DONE: u16 = 3;
+/// A request for all there are.
+const REQUEST_ALL: u16 = 0x301;
+/// What the kernel puts into one answer at most.
+const ANSWER: usize = 64 * 1024;
+
+/// A file as the kernel's diagnostics call it: the device of its file system and the lower half of its number.
+type Identity = (u32, u32);
+
+/// Opens a way to the kernel's list of the sockets of the network namespace that this process is in (sock_diag(7)).
+///
+/// # Errors
+/// The kernel has no such lists.
+pub(crate) fn diagnostics() -> io::Result<OwnedFd> {
+    let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::SOCK_DIAG));
+    Ok(socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?)
+}
+
+/// The sockets of the sandbox, and those of the host, which none of them can be.
+#[derive(Debug)]
+pub(crate) struct OwnSockets {
+    inside: Mutex<OwnedFd>,
+    outside: Mutex<OwnedFd>,
+}
+
+impl OwnSockets {
+    /// Takes what [`diagnostics`] has opened inside.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn new(inside: OwnedFd) -> io::Result<Self> {
+        Ok(Self { inside: Mutex::new(inside), outside: Mutex::new(diagnostics()?) })
+    }
+
+    /// Says whether a process of the sandbox listens at this file. Its number is cut to a half by the kernel, so what the
+    /// host has bound under the same half is not believed.
+    pub(super) fn has(&self, file: &OwnedFd, call: &Call<'_>) -> Result<bool, Errno> {
+        if FileType::from_raw_mode(fstat(file)?.st_mode) != FileType::Socket {
+            return Err(Errno::CONNREFUSED);
+        }
+        let identity = identity(file, call).ok_or(Errno::ACCESS)?;
+        Ok(listens(&self.inside, identity)? && !listens(&self.outside, identity)?)
+    }
+}
+
+/// Returns how the diagnostics call a file. The device that stat(2) tells is another one on btrfs and overlays, so the
+/// mount is asked.
+fn identity(file: &OwnedFd, call: &Call<'_>) -> Option<Identity> {
+    let about = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
+    let field = |name: &str| {
+        about.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
+    let (mount, number) = (field("mnt_id:")?.to_string(), field("ino:")?);
+    let device = device(&call.mounts().ok()?, &mount)?;
+    Some((device, u32::try_from(number & 0xffff_ffff).ok()?))
+}
+
+/// Returns the device of a mount, in the kernel's own form (20 bits of minor number).
+fn device(mounts: &str, mount: &str) -> Option<u32> {
+    let mut fields = mounts.lines().map(|line| line.split(' '));
+    let mut fields = fields.find_map(|mut line| (line.next()? == mount).then_some(line))?;
+    let (major, minor) = fields.nth(1)?.split_once(':')?;
+    Some(major.parse::<u32>().ok()? << 20 | minor.parse::<u32>().ok()?)
+}
+
+/// Asks for all listening sockets of the family, and says whether one is bound at this file.
+fn listens(list: &Mutex<OwnedFd>, identity: Identity) -> Result<bool, Errno> {
+    const UNIX: u32 = 1;
+    const LISTENING: u32 = 1 << 10;
+    const FILES: u32 = 2;
+    let list = list.lock().unwrap_or_else(PoisonError::into_inner);
+    let body = [UNIX, LISTENING, 0, FILES, 0, 0].map(u32::to_ne_bytes).concat();
+    send(&*list, &message(BY_FAMILY, REQUEST_ALL, &body), SendFlags::empty())?;
+    let (mut found, mut answer) = (false, vec![0; ANSWER]);
+    loop {
+        let (length, _) = recv(&*list, answer.as_mut_slice(), RecvFlags::empty())?;
+        for (kind, body) in Messages(answer.get(..length).unwrap_or_default()) {
+            match kind {
+                BY_FAMILY => {
+                    found |= Attributes(body.get(16..).unwrap_or_default())
+                        .any(|(kind, value)| kind == 1 && file(value) == Some(identity))
+                }
+                DONE => return Ok(found),
+                _ => return Err(Errno::ACCESS),
+            }
+        }
+    }
+}
+
+/// `struct unix_diag_vfs`
+fn file(value: &[u8]) -> Option<Identity> {
+    Some((number(value, 4)?, number(value, 0)?))
+}
+
+/// The messages of one answer: `struct nlmsghdr` before each.
+struct Messages<'a>(&'a [u8]);
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let length = usize::try_from(number(self.0, 0)?).ok()?;
+        let kind = u16::from_ne_bytes(self.0.get(4..6)?.try_into().ok()?);
+        let body = self.0.get(16..length)?;
+        self.0 = self.0.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, body))
+    }
+}
+
+/// The attributes of one message: `struct nlattr` before each.
+struct Attributes<'a>(&'a [u8]);
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let length = usize::from(u16::from_ne_bytes(self.0.get(..2)?.try_into().ok()?));
+        let kind = u16::from_ne_bytes(self.0.get(2..4)?.try_into().ok()?);
+        let value = self.0.get(4..length)?;
+        self.0 = self.0.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From proc_pid_mountinfo(5), with the devices of a disk and of a file system without one.
+    #[test]
+    fn the_device_of_a_mount_is_found() {
+        let mounts = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n\
+            136 35 0:300 / /tmp rw - tmpfs tmpfs rw\n";
+        assert_eq!(device(mounts, "36"), Some(98 << 20));
+        assert_eq!(device(mounts, "136"), Some(300));
+        assert_eq!(device(mounts, "13"), None);
+    }
+}
