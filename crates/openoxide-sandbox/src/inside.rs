@@ -7,51 +7,76 @@ mod mounts;
 mod temporary;
 mod worker;
 
+use std::{ffi::CString, io, os::fd::OwnedFd};
+
 pub(crate) use identity::Owner;
-
-use std::{ffi::CString, os::fd::OwnedFd};
-
-use rustix::process::Pid;
+use openoxide_protocol::Network;
 
 use crate::{
-    Launch,
+    Guarded, HeldPlaceholders, Launch,
     error::{SandboxError, Step as _},
-    guard::Guards,
-    seccomp, sys, terminal,
+    network, notify, sys, terminal,
     wire::{Message, Wire},
 };
 
+/// What the first process needs to know.
+pub(crate) struct World<'a> {
+    pub(crate) launch: &'a Launch,
+    pub(crate) guarded: &'a Guarded,
+    pub(crate) held: HeldPlaceholders,
+    pub(crate) owner: Owner,
+    pub(crate) wire: &'a Wire,
+}
+
 /// Does everything, and returns the status of this process. It is alone in its namespaces and has one thread.
-pub(crate) fn run(launch: &Launch, guards: &Guards, owner: Owner, wire: &Wire) -> i32 {
-    match begin(launch, guards, owner, wire) {
-        Ok((worker, ended)) => init::attend(worker, &ended, wire),
-        Err(SandboxError::Setup { step, error }) => {
-            let error = error.raw_os_error().unwrap_or(libc::EIO);
+pub(crate) fn run(world: World<'_>) -> i32 {
+    let wire = world.wire;
+    match begin(world) {
+        Ok(init) => init.attend(),
+        Err(error) => {
             // Where the supervisor is gone, nobody is left to hear it.
-            drop(wire.send(&Message::Failed { step, error }, &[]));
+            drop(wire.send(&failure(error), &[]));
             1
         }
-        Err(SandboxError::Unavailable { .. }) => 1,
     }
 }
 
-fn begin(
-    launch: &Launch,
-    guards: &Guards,
-    owner: Owner,
-    wire: &Wire,
-) -> Result<(Pid, OwnedFd), SandboxError> {
+fn failure(error: SandboxError) -> Message {
+    let (step, error) = match error {
+        SandboxError::Setup { step, error } => (step, error),
+        other => (other.to_string(), io::ErrorKind::Other.into()),
+    };
+    Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
+}
+
+fn begin(world: World<'_>) -> Result<init::Init<'_>, SandboxError> {
+    let World { launch, guarded, held, owner, wire } = world;
     owner.keep().step(|| "keeping the user's identity in a user namespace".to_owned())?;
-    mounts::make(launch, guards)?;
+    let registry = mounts::take_where_it_leads(launch.registry.as_str());
+    let registry = registry.step(|| format!("opening `{}`", launch.registry))?;
+    mounts::make(launch, guarded, held.passed_over())?;
+    if !matches!(launch.profile.network, Network::On) {
+        network(launch, wire).step(|| "making a network".to_owned())?;
+    }
+    let terminal = launch.terminal.then(|| give_terminal(wire)).transpose()?;
     identity::close_to_others().step(|| "closing itself to others".to_owned())?;
     let ended = init::ended_children().step(|| "waiting for processes".to_owned())?;
-    let terminal = launch.terminal.then(|| give_terminal(wire)).transpose()?;
-    let filter = seccomp::filter(seccomp::Wanted { listen: false });
     let child = sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?;
     match child {
-        Some(worker) => Ok((worker, ended)),
-        None => worker::become_program(launch, &filter, terminal.as_deref(), wire),
+        Some(worker) => Ok(init::Init { worker, ended, wire, guarded, held, registry }),
+        None => worker::become_program(launch, terminal.as_deref(), wire),
     }
+}
+
+/// Sets the network up, and gives away what the supervisor works with.
+fn network(launch: &Launch, wire: &Wire) -> io::Result<()> {
+    wire.send(&Message::Diagnostics, &[notify::diagnostics()?])?;
+    let listeners = network::inside::prepare(&launch.profile.network, launch.ask)?;
+    if listeners.is_empty() {
+        return Ok(());
+    }
+    network::inside::name_server()?;
+    wire.send(&Message::Listeners, &listeners)
 }
 
 /// Makes a terminal for the program, and gives its outer end away. Returns the name of the inner one.
@@ -61,4 +86,11 @@ fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
         Ok(name)
     });
     made.step(|| "making a terminal".to_owned())
+}
+
+/// Listens on one more port, and gives the sockets away; none where that cannot be.
+fn listen(port: u16, wire: &Wire) {
+    let listeners: Vec<OwnedFd> = network::inside::listen(port).unwrap_or_default();
+    // Where the supervisor is gone, that is noticed next.
+    drop(wire.send(&Message::Listeners, &listeners));
 }

@@ -8,15 +8,15 @@ use std::io;
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, Scope,
+    RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 use openoxide_protocol::{Confined, Temp};
 
 /// The newest version whose rights are asked for; of older kernels, what they have.
 const NEWEST: ABI = ABI::V6;
 
-/// Restricts this thread and all that it starts, for good.
-pub(crate) fn restrict(profile: &Confined) -> io::Result<()> {
+/// Restricts this thread and all that it starts, for good. Says whether the kernel has any Landlock at all.
+pub(crate) fn restrict(profile: &Confined) -> io::Result<bool> {
     let all = AccessFs::from_all(NEWEST);
     let mut rules = Ruleset::default()
         .handle_access(all)
@@ -33,8 +33,8 @@ pub(crate) fn restrict(profile: &Confined) -> io::Result<()> {
             rules = allow(rules, path, all)?;
         }
     }
-    rules.restrict_self().map_err(io::Error::other)?;
-    Ok(())
+    let status = rules.restrict_self().map_err(io::Error::other)?;
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
 }
 
 fn allow(

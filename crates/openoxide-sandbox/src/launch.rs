@@ -18,6 +18,8 @@ pub struct Launch {
     pub environment: Vec<(OsString, OsString)>,
     /// Whether it has a terminal of its own, joined to the one where the person sits.
     pub terminal: bool,
+    /// Whether somebody can be asked about hosts that the profile does not name.
+    pub ask: bool,
     /// How much it may use.
     pub limits: Limits,
     /// Where what must be cleaned up after a crash is written down (the registry): a directory of the user's own.

@@ -5,11 +5,11 @@
 //! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
 
 mod backend;
+#[cfg(target_os = "linux")]
+mod called;
 mod choose;
 mod error;
 mod git_config;
-#[cfg(target_os = "linux")]
-mod guard;
 #[cfg(target_os = "linux")]
 mod inside;
 #[cfg(target_os = "linux")]
@@ -37,9 +37,13 @@ mod terminal;
 mod wire;
 
 pub use backend::{bubblewrap, seatbelt};
+#[cfg(target_os = "linux")]
+pub use called::{run_confined, supervise_as_called};
 pub use choose::{Refusal, choose};
 pub use error::SandboxError;
 pub use launch::{Launch, Limits};
+#[cfg(target_os = "linux")]
+pub use network::{NetworkAnswer, NetworkReviewer};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
 pub use registry::{Held as HeldPlaceholders, Registry};

@@ -154,6 +154,12 @@ impl Registry {
 }
 
 impl Held {
+    /// Returns the same, for a process that sees the registry in another place.
+    pub(crate) fn seen_at(mut self, path: PathBuf) -> Self {
+        self.registry.path = path;
+        self
+    }
+
     /// Returns guarded places that are missing and stay so, because nobody can write there.
     #[must_use]
     pub fn passed_over(&self) -> &[PathBuf] {

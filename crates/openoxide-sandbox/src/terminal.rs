@@ -37,6 +37,7 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, std::ffi::CString)> {
 pub(crate) struct Relay {
     outer: OwnedFd,
     before: Termios,
+    paused: bool,
     typed: bool,   // Whether there may be more input.
     printed: bool, // Whether there may be more output.
 }
@@ -45,7 +46,7 @@ impl Relay {
     /// Joins them.
     pub(crate) fn begin(outer: OwnedFd) -> io::Result<Self> {
         let before = tcgetattr(stdin())?;
-        let relay = Self { outer, before, typed: true, printed: true };
+        let relay = Self { outer, before, paused: false, typed: true, printed: true };
         relay.resize();
         relay.raw()?;
         Ok(relay)
@@ -59,7 +60,7 @@ impl Relay {
     }
 
     /// Lets keys through as they are.
-    pub(crate) fn raw(&self) -> io::Result<()> {
+    fn raw(&self) -> io::Result<()> {
         let mut raw = self.before.clone();
         raw.make_raw();
         // Output is what the inner terminal has made of it; a message of ours still needs its line ends.
@@ -68,13 +69,28 @@ impl Relay {
     }
 
     /// Puts the person's terminal back, for a question or at the end.
-    pub(crate) fn restore(&self) {
+    fn restore(&self) {
         _ = tcsetattr(stdin(), OptionalActions::Drain, &self.before);
+    }
+
+    /// Gives the person's terminal back for a question. What is printed meanwhile waits.
+    pub(crate) fn pause(&mut self) {
+        self.paused = true;
+        self.restore();
+    }
+
+    /// Takes it again.
+    pub(crate) fn resume(&mut self) {
+        self.paused = false;
+        drop(self.raw());
     }
 
     /// What to wait for.
     pub(crate) fn waits(&self) -> Vec<PollFd<'_>> {
         let mut waits = Vec::new();
+        if self.paused {
+            return waits;
+        }
         if self.typed {
             waits.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
         }
@@ -86,6 +102,9 @@ impl Relay {
 
     /// Hands on what is there, once in each direction; whoever waits calls again.
     pub(crate) fn pass(&mut self) {
+        if self.paused {
+            return;
+        }
         if self.typed && ready(stdin()) {
             self.typed = copy(stdin(), self.outer.as_fd());
         }

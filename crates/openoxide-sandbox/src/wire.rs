@@ -28,10 +28,15 @@ pub(crate) enum Message {
     },
     /// From inside: the sockets at which connections arrive.
     Listeners,
+    /// From inside: a way to the kernel's list of the sockets there.
+    Diagnostics,
     /// From inside: the outer end of the program's terminal.
     Terminal,
-    /// From inside: the descriptor at which connect(2) is heard of.
-    Notifications,
+    /// From inside: the program is about to start. The descriptor at which connect(2) is heard of, if one could be had.
+    Restricted {
+        /// Whether Landlock holds it, too.
+        landlock: bool,
+    },
     /// From outside: connections to this port are wanted. The answer is `Listeners`.
     Listen(u16),
     /// From outside: send the program this signal.
@@ -48,7 +53,6 @@ pub(crate) struct Wire(OwnedFd);
 const LONGEST: usize = 4096;
 const DESCRIPTORS: usize = 64;
 
-#[cfg(test)]
 impl From<OwnedFd> for Wire {
     fn from(end: OwnedFd) -> Self {
         Self(end)
@@ -61,11 +65,6 @@ impl Wire {
         let (a, b) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((Self(a), Self(b)))
-    }
-
-    /// Takes up an end that this process was started with.
-    pub(crate) const fn of(end: OwnedFd) -> Self {
-        Self(end)
     }
 
     /// Returns the descriptor, to wait for.

@@ -2,52 +2,103 @@
 
 use std::{
     io,
-    os::fd::{AsFd as _, OwnedFd},
+    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
+    path::PathBuf,
 };
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
+    mount::{UnmountFlags, unmount},
     process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait},
 };
 
 use crate::{
+    Guard, Guarded, HeldPlaceholders,
     report::End,
     sys,
     wire::{Message, Wire},
 };
+
+/// What it works with.
+pub(super) struct Init<'a> {
+    pub(super) worker: Pid,
+    pub(super) ended: OwnedFd,
+    pub(super) wire: &'a Wire,
+    pub(super) guarded: &'a Guarded,
+    pub(super) held: HeldPlaceholders,
+    /// The registry's directory, from before everything became read-only.
+    pub(super) registry: OwnedFd,
+}
 
 /// Returns a descriptor that says when children end.
 pub(super) fn ended_children() -> io::Result<OwnedFd> {
     sys::signal_descriptor(&[Signal::CHILD])
 }
 
-/// Waits until the program has ended, or nobody is there any more for whom it runs. Returns the status of this process.
-pub(super) fn attend(worker: Pid, ended: &OwnedFd, wire: &Wire) -> i32 {
-    loop {
-        if let Some(end) = reap(worker) {
-            return i32::from(wire.send(&Message::Ended(end), &[]).is_err());
-        }
-        let mut both =
-            [PollFd::new(ended, PollFlags::IN), PollFd::new(wire.descriptor(), PollFlags::IN)];
-        _ = poll(&mut both, None);
-        let [_, said] = &both;
-        let said = !said.revents().is_empty();
-        while sys::take_signal(ended.as_fd()).is_some() {}
-        if said && !obey(worker, wire) {
-            return 1;
+impl Init<'_> {
+    /// Waits until the program has ended, or nobody is there any more for whom it runs. Returns the status of this process.
+    pub(super) fn attend(self) -> i32 {
+        loop {
+            if let Some(end) = self.reap() {
+                return i32::from(self.wire.send(&Message::Ended(end), &[]).is_err());
+            }
+            let mut both = [
+                PollFd::new(&self.ended, PollFlags::IN),
+                PollFd::new(self.wire.descriptor(), PollFlags::IN),
+            ];
+            _ = poll(&mut both, None);
+            let [_, said] = &both;
+            let said = !said.revents().is_empty();
+            while sys::take_signal(self.ended.as_fd()).is_some() {}
+            if said && !self.obey() {
+                self.clean_up();
+                return 1;
+            }
         }
     }
-}
 
-/// Takes the ends of all children that have ended; returns that of the program.
-fn reap(worker: Pid) -> Option<End> {
-    let mut end = None;
-    while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-        if pid == worker {
-            end = Some(how(status));
+    /// Takes the ends of all children that have ended; returns that of the program.
+    fn reap(&self) -> Option<End> {
+        let mut end = None;
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if pid == self.worker {
+                end = Some(how(status));
+            }
+        }
+        end
+    }
+
+    /// Does what was said. False: the supervisor is gone.
+    fn obey(&self) -> bool {
+        match self.wire.receive() {
+            Ok(Some((Message::Signal(number), _))) => {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    _ = kill_process_group(self.worker, signal);
+                }
+                true
+            }
+            Ok(Some((Message::Listen(port), _))) => {
+                super::listen(port, self.wire);
+                true
+            }
+            Ok(Some(_)) => true,
+            Ok(None) | Err(_) => false,
         }
     }
-    end
+
+    /// Does what the supervisor would have done at the end: when nobody is left who could use it, what was put on the host
+    /// goes.
+    fn clean_up(self) {
+        sys::kill_all_others();
+        while wait(WaitOptions::empty()).is_ok() {}
+        let missing = |guard: &Guard| matches!(guard, Guard::Missing(_));
+        for (path, _) in self.guarded.guards.iter().filter(|(_, guard)| missing(guard)) {
+            _ = unmount(path, UnmountFlags::DETACH);
+        }
+        let registry = PathBuf::from(format!("/proc/self/fd/{}", self.registry.as_raw_fd()));
+        // What cannot be taken away now is taken away by the next run's sweep.
+        drop(self.held.seen_at(registry).release());
+    }
 }
 
 fn how(status: WaitStatus) -> End {
@@ -55,19 +106,5 @@ fn how(status: WaitStatus) -> End {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(status), _) => End::Exited(byte(status)),
         (None, signal) => End::Signalled(signal.map_or(u8::MAX, byte)),
-    }
-}
-
-/// Does what was said. False: the supervisor is gone.
-fn obey(worker: Pid, wire: &Wire) -> bool {
-    match wire.receive() {
-        Ok(Some((Message::Signal(number), _))) => {
-            if let Some(signal) = Signal::from_named_raw(number) {
-                _ = kill_process_group(worker, signal);
-            }
-            true
-        }
-        Ok(Some(_)) => true,
-        Ok(None) | Err(_) => false,
     }
 }

@@ -7,24 +7,29 @@
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
 };
 
 use openoxide_protocol::{AbsPath, Temp};
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
     mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree},
+    path::Arg,
 };
 
 use super::{devices, temporary};
 use crate::{
-    Launch,
+    Guard, Guarded, Launch,
     error::{SandboxError, Step as _},
-    guard::{Guard, Guards, Kind},
     sys::{Attributes, set_attributes},
 };
 
 /// Makes all mounts.
-pub(super) fn make(launch: &Launch, guards: &Guards) -> Result<(), SandboxError> {
+pub(super) fn make(
+    launch: &Launch,
+    guarded: &Guarded,
+    passed_over: &[PathBuf],
+) -> Result<(), SandboxError> {
     set("/", Attributes { private: true, recursive: true, ..Attributes::default() })
         .step(|| "keeping mounts to itself".to_owned())?;
     let devices = devices::take().step(|| "taking devices".to_owned())?;
@@ -44,8 +49,11 @@ pub(super) fn make(launch: &Launch, guards: &Guards) -> Result<(), SandboxError>
         temporary::make_place(path).step(|| format!("making `{path}`"))?;
         put(tree, path).step(|| format!("mounting `{path}`"))?;
     }
-    for guard in &guards.0 {
-        keep(guard).step(|| format!("guarding `{}`", guard.path))?;
+    for path in &guarded.pins {
+        pin(path).step(|| format!("pinning `{}`", path.display()))?;
+    }
+    for (path, guard) in guarded.guards.iter().filter(|(path, _)| !passed_over.contains(path)) {
+        keep(path, *guard).step(|| format!("guarding `{}`", path.display()))?;
     }
     for path in &launch.profile.unreadable {
         hide(path).step(|| format!("hiding `{path}`"))?;
@@ -82,24 +90,29 @@ fn take_all(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
     Ok(taken)
 }
 
-/// A fresh /proc, of the new processes alone. Where a container covers parts of its own, the kernel refuses a fresh one
-/// (it would show what is covered): then the old one stays, read-only.
+/// A fresh /proc, of the new processes alone, read-only: settings of the kernel lie there, too. Where a container covers
+/// parts of its own, the kernel refuses a fresh one (it would show what is covered), and nothing is run.
 fn processes() -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    match mount("proc", "/proc", "proc", flags, None) {
-        Ok(()) | Err(rustix::io::Errno::PERM) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
-fn keep(guard: &Guard) -> io::Result<()> {
-    let place = open(guard.path.as_str())?;
-    let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
-    if guard.kind != Kind::Pin {
-        let read_only =
-            Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
-        set_attributes(tree.as_fd(), c"", read_only)?;
-    }
+/// Makes a directory a mount point: nobody can rename or remove one.
+fn pin(path: &Path) -> io::Result<()> {
+    let place = open(path)?;
+    put_on(copy_of(&place)?, &place)
+}
+
+/// Puts a path, read-only, over itself.
+fn keep(path: &Path, guard: Guard) -> io::Result<()> {
+    let place = match guard {
+        Guard::Present | Guard::Missing(_) => open(path)?,
+        Guard::Link => open_link(path)?,
+    };
+    let tree = copy_of(&place)?;
+    let read_only =
+        Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
+    set_attributes(tree.as_fd(), c"", read_only)?;
     put_on(&tree, &place)
 }
 
@@ -114,8 +127,21 @@ fn hide(path: &AbsPath) -> io::Result<()> {
 
 /// Copies a tree of mounts, so that it can be mounted elsewhere.
 pub(super) fn take(path: &str) -> io::Result<OwnedFd> {
-    let place = open(path)?;
-    Ok(open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?)
+    copy_of(&open(path)?)
+}
+
+/// The same for a place that the user has named, by whatever links.
+pub(super) fn take_where_it_leads(path: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
+    copy_of(&openat(CWD, path, flags, Mode::empty())?)
+}
+
+fn copy_of(place: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    Ok(open_tree(place, c"", flags)?)
 }
 
 /// Mounts a copied tree.
@@ -129,15 +155,20 @@ pub(super) fn put_on(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
 }
 
 /// Opens a place without following any symbolic link: a link in the way would lead the mount elsewhere.
-pub(super) fn open(path: &str) -> io::Result<OwnedFd> {
+pub(super) fn open(path: impl Arg) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-pub(super) fn set(path: &str, attributes: Attributes) -> io::Result<()> {
-    set_attributes(open(path)?.as_fd(), c"", attributes)
+/// Opens a symbolic link itself. No link leads to it.
+fn open_link(path: &Path) -> io::Result<OwnedFd> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(openat(open(parent)?, name, flags, Mode::empty())?)
 }
 
-fn clone_flags() -> OpenTreeFlags {
-    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE
+pub(super) fn set(path: &str, attributes: Attributes) -> io::Result<()> {
+    set_attributes(open(path)?.as_fd(), c"", attributes)
 }

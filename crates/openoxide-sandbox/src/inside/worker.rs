@@ -1,6 +1,11 @@
 //! The last steps before the program: nothing of what this process could do is left to it.
 
-use std::{ffi::CStr, io, os::unix::process::CommandExt as _, process::Command};
+use std::{
+    ffi::CStr,
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
+    process::Command,
+};
 
 use rustix::{
     fs::{Mode, OFlags, open},
@@ -17,19 +22,14 @@ use crate::{
     error::{SandboxError, Step as _},
     landlock,
     report::End,
-    seccomp::Filter,
+    seccomp::{self, Wanted},
     sys,
     wire::{Message, Wire},
 };
 
 /// Becomes the program; it never returns. What goes wrong is said over the wire.
-pub(super) fn become_program(
-    launch: &Launch,
-    filter: &Filter,
-    terminal: Option<&CStr>,
-    wire: &Wire,
-) -> ! {
-    let failed = match prepare(launch, filter, terminal) {
+pub(super) fn become_program(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> ! {
+    let failed = match prepare(launch, terminal, wire) {
         Err(SandboxError::Setup { step, error }) => {
             Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
@@ -40,7 +40,7 @@ pub(super) fn become_program(
     sys::end(1)
 }
 
-fn prepare(launch: &Launch, filter: &Filter, terminal: Option<&CStr>) -> Result<(), SandboxError> {
+fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), SandboxError> {
     std::env::set_current_dir(launch.cwd.as_str()).step(|| format!("going to `{}`", launch.cwd))?;
     setsid().step(|| "making a session".to_owned())?;
     if let Some(terminal) = terminal {
@@ -51,9 +51,23 @@ fn prepare(launch: &Launch, filter: &Filter, terminal: Option<&CStr>) -> Result<
     sys::unblock_signals();
     drop_capabilities().step(|| "dropping capabilities".to_owned())?;
     set_no_new_privs(true).step(|| "giving up new privileges".to_owned())?;
-    landlock::restrict(&launch.profile).step(|| "restricting files with Landlock".to_owned())?;
-    sys::install(filter, false).step(|| "installing the filter of system calls".to_owned())?;
-    Ok(())
+    let landlock = landlock::restrict(&launch.profile);
+    let landlock = landlock.step(|| "restricting files with Landlock".to_owned())?;
+    let listener = filter().step(|| "installing the filter of system calls".to_owned())?;
+    let listener: Vec<_> = listener.into_iter().collect();
+    let said = wire.send(&Message::Restricted { landlock }, &listener);
+    said.step(|| "telling the supervisor".to_owned())
+}
+
+/// Filters system calls. Only one listener can stand in a row of filters: where one stands already, nobody hears of
+/// connections, and more is refused.
+fn filter() -> io::Result<Option<OwnedFd>> {
+    match sys::install(&seccomp::filter(Wanted { listen: true }), true) {
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+            sys::install(&seccomp::filter(Wanted { listen: false }), false)
+        }
+        listener => listener,
+    }
 }
 
 /// Makes the terminal that of this session, and its three standard streams.

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::{Deserialize, Serialize};
+
 /// How many questions may stand open at once, and how many may begin in a minute: a person who is flooded reads none.
 const MOST_OPEN: usize = 8;
 const MOST_A_MINUTE: usize = 30;
@@ -25,7 +27,7 @@ pub trait NetworkReviewer: Send + Sync {
 }
 
 /// What a reviewer says of a host and port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NetworkAnswer {
     /// The connections that wait now are made.
     Once,

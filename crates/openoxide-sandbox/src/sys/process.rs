@@ -105,3 +105,25 @@ pub(crate) fn end(status: i32) -> ! {
     // SAFETY: nothing of this process is used afterwards.
     unsafe { libc::_exit(status) }
 }
+
+/// Kills every process that this one may signal but itself: as the first process of a namespace, all others there.
+pub(crate) fn kill_all_others() {
+    // SAFETY: the call takes numbers alone.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Takes up a descriptor by its number, which this process was started with. It ends with the next exec.
+///
+/// # Errors
+/// Where there is no such descriptor, or it is one of the three that always stand.
+pub(crate) fn adopt(number: i32) -> io::Result<OwnedFd> {
+    if number <= libc::STDERR_FILENO {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: the call takes numbers alone; it says whether the descriptor is open.
+    if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and was left open for us alone by who has started this process.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}

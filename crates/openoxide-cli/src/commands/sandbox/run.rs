@@ -29,6 +29,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
         argv: args.command.clone(),
         environment: environment(&args.env),
         terminal: at_terminal(),
+        ask: false,
         limits: Limits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),

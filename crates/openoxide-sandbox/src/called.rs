@@ -1,0 +1,144 @@
+//! The supervisor as a process of its own: who may have many threads, has it started and talks to it.
+
+use std::{
+    env,
+    fs::File,
+    io::{self, Read as _, Seek as _, Write as _},
+    os::fd::{AsRawFd as _, OwnedFd},
+    process::{Child, Command},
+};
+
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    io::{FdFlags, fcntl_setfd},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    Launch, NetworkAnswer, NetworkReviewer, Report,
+    error::{SandboxError, Step as _},
+    supervise, sys,
+    wire::Wire,
+};
+
+/// What the supervisor says to who has started it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToCaller {
+    /// May this host be reached?
+    Ask {
+        /// Its name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// It is over; the report is in the descriptor.
+    Over,
+    /// Nothing was run.
+    Failed {
+        /// What was tried.
+        step: String,
+        /// The number of the error.
+        error: i32,
+    },
+}
+
+/// What is said to the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum FromCaller {
+    /// The answer to the question that stands.
+    Answer(NetworkAnswer),
+}
+
+/// Runs a program confined, under a supervisor that is started for it: this same program, called with `words` and two
+/// numbers, which are for [`supervise_as_called`]. A reviewer is asked about hosts that the profile does not name.
+///
+/// # Errors
+/// Where the confinement could not be set up; nothing was run then.
+pub fn run_confined(
+    launch: &Launch,
+    words: &[&str],
+    reviewer: Option<&dyn NetworkReviewer>,
+) -> Result<Report, SandboxError> {
+    let (wire, theirs) = Wire::pair().step(|| "making a socket".to_owned())?;
+    let mut supervisor =
+        start(launch, words, &theirs).step(|| "starting the supervisor".to_owned())?;
+    drop(theirs);
+    let report = listen(&wire, reviewer);
+    drop(wire);
+    // It has said how it went; how its process ends says nothing more.
+    drop(supervisor.wait());
+    report
+}
+
+fn start(launch: &Launch, words: &[&str], theirs: &Wire) -> io::Result<Child> {
+    let told = sealed(launch)?;
+    for descriptor in [&told, theirs.descriptor()] {
+        fcntl_setfd(descriptor, FdFlags::empty())?;
+    }
+    let numbers = [told.as_raw_fd(), theirs.descriptor().as_raw_fd()];
+    Command::new(env::current_exe()?).args(words).args(numbers.map(|fd| fd.to_string())).spawn()
+}
+
+fn listen(wire: &Wire, reviewer: Option<&dyn NetworkReviewer>) -> Result<Report, SandboxError> {
+    let gone = || io::Error::other("it has ended without a word");
+    loop {
+        let said = wire.receive().step(|| "hearing of the supervisor".to_owned())?;
+        let (message, descriptors) = said.ok_or_else(gone).step(|| "the supervisor".to_owned())?;
+        match message {
+            ToCaller::Ask { host, port } => {
+                let answer =
+                    reviewer.map_or(NetworkAnswer::No, |reviewer| reviewer.ask(&host, port));
+                // Where it is gone, that is heard next.
+                drop(wire.send(&FromCaller::Answer(answer), &[]));
+            }
+            ToCaller::Over => {
+                let report = descriptors.into_iter().next().ok_or_else(gone).and_then(unsealed);
+                return report.step(|| "reading the report".to_owned());
+            }
+            ToCaller::Failed { step, error } => {
+                let error = io::Error::from_raw_os_error(error);
+                return Err(SandboxError::Setup { step, error });
+            }
+        }
+    }
+}
+
+/// What the started process does: it reads its launch, supervises, and reports. The numbers are the last two of its words.
+///
+/// # Errors
+/// Where the words are not those of [`run_confined`].
+pub fn supervise_as_called(told: &str, wire: &str) -> Result<(), SandboxError> {
+    let wrong = || "this is for OpenOxide itself".to_owned();
+    let descriptor = |text: &str| text.parse().map_err(io::Error::other).and_then(sys::adopt);
+    let launch: Launch = descriptor(told).and_then(unsealed).step(wrong)?;
+    let caller = descriptor(wire).step(wrong)?;
+    let answer = Wire::from(caller.try_clone().step(wrong)?);
+    match supervise::run(&launch, Some(Wire::from(caller))) {
+        Ok(report) => {
+            let report = sealed(&report).step(|| "writing the report".to_owned())?;
+            answer.send(&ToCaller::Over, &[report])
+        }
+        Err(SandboxError::Setup { step, error }) => {
+            let error = error.raw_os_error().unwrap_or(libc::EIO);
+            answer.send(&ToCaller::Failed { step, error }, &[])
+        }
+        Err(other) => {
+            answer.send(&ToCaller::Failed { step: other.to_string(), error: libc::EIO }, &[])
+        }
+    }
+    .step(|| "telling who called".to_owned())
+}
+
+/// Writes a value into memory that a descriptor stands for.
+fn sealed(value: &impl Serialize) -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("openoxide", MemfdFlags::CLOEXEC)?);
+    file.write_all(&serde_json::to_vec(value)?)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+fn unsealed<T: DeserializeOwned>(from: OwnedFd) -> io::Result<T> {
+    let mut bytes = Vec::new();
+    File::from(from).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}

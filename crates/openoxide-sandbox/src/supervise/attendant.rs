@@ -1,0 +1,235 @@
+//! What the supervisor does while the program runs.
+
+use std::{
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Signal,
+};
+
+use super::questions::Questions;
+use crate::{
+    Backend, End, Lack, Landlock, Launch, Plan, Report, Support,
+    error::{SandboxError, Step as _},
+    network::{Broker, Refused},
+    notify::{self, Capture, Context, OwnSockets},
+    sys,
+    terminal::{self, Relay},
+    wire::{Message, Wire},
+};
+
+/// Signals that are handed on, and that of a window's size.
+pub(super) const HEARD: &[Signal] = &[
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::WINCH,
+];
+
+/// How long a program may take to end once it was told to.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long the first process may take to listen on a port.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What somebody else does to the first process.
+const KILLED: u8 = 9;
+
+/// What is waited for at once, and what is known so far.
+pub(super) struct Attendant<'a> {
+    launch: &'a Launch,
+    wire: Arc<Wire>,
+    signals: OwnedFd,
+    limit: Option<Instant>,
+    relay: Option<Relay>,
+    questions: Option<Questions>,
+    diagnostics: Option<OwnedFd>,
+    broker: Option<Arc<Broker>>,
+    more: Option<mpsc::Sender<Vec<OwnedFd>>>,
+    refused: Arc<Refused>,
+    notified: bool,
+    landlock: bool,
+}
+
+impl<'a> Attendant<'a> {
+    pub(super) fn new(
+        launch: &'a Launch,
+        wire: Wire,
+        signals: OwnedFd,
+        caller: Option<Wire>,
+    ) -> Self {
+        let seconds = launch.limits.seconds;
+        Self {
+            launch,
+            wire: Arc::new(wire),
+            signals,
+            limit: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+            relay: None,
+            questions: caller.and_then(|caller| Questions::new(caller).ok()),
+            diagnostics: None,
+            broker: None,
+            more: None,
+            refused: Arc::default(),
+            notified: false,
+            landlock: false,
+        }
+    }
+
+    /// Waits for the end.
+    pub(super) fn watch(&mut self) -> Result<End, SandboxError> {
+        loop {
+            if self.limit.is_some_and(|limit| limit <= Instant::now()) {
+                return Ok(End::TimedOut);
+            }
+            self.wait();
+            if let Some(relay) = &mut self.relay {
+                relay.pass();
+            }
+            while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
+                self.hand_on(signal);
+            }
+            if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
+                return Ok(End::Signalled(KILLED));
+            }
+            if let Some(end) = self.hear()? {
+                if let Some(relay) = &mut self.relay {
+                    relay.finish();
+                }
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Waits until anything is there, or the time is over.
+    fn wait(&self) {
+        let mut waits = vec![
+            PollFd::new(self.wire.descriptor(), PollFlags::IN),
+            PollFd::new(&self.signals, PollFlags::IN),
+        ];
+        waits.extend(self.relay.iter().flat_map(Relay::waits));
+        waits.extend(self.questions.iter().flat_map(Questions::waits));
+        let left = self.limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        // An interruption is one of the things that are looked for.
+        _ = poll(&mut waits, left.as_ref());
+    }
+
+    fn hand_on(&mut self, signal: Signal) {
+        if signal == Signal::WINCH {
+            return self.relay.iter().for_each(Relay::resize);
+        }
+        // Where nobody is there to hear it, the end is heard of next.
+        drop(self.wire.send(&Message::Signal(signal.as_raw()), &[]));
+        if matches!(signal, Signal::TERM | Signal::HUP) {
+            self.limit.get_or_insert(Instant::now() + GRACE);
+        }
+    }
+
+    /// Hears what is said from inside, if anything is; returns the end.
+    fn hear(&mut self) -> Result<Option<End>, SandboxError> {
+        if !terminal::ready(self.wire.descriptor().as_fd()) {
+            return Ok(None);
+        }
+        let Some((message, descriptors)) =
+            self.wire.receive().step(|| "hearing of the sandbox".to_owned())?
+        else {
+            // The first process never ends without a word, unless somebody killed it.
+            return Ok(Some(End::Signalled(KILLED)));
+        };
+        let first = descriptors.into_iter();
+        match message {
+            Message::Ended(end) => return Ok(Some(end)),
+            Message::Failed { step, error } => {
+                let error = io::Error::from_raw_os_error(error);
+                return Err(SandboxError::Setup { step, error });
+            }
+            Message::Terminal => self.join(first).step(|| "joining the terminals".to_owned())?,
+            Message::Diagnostics => self.diagnostics = first.last(),
+            Message::Listeners => {
+                self.take(first.collect()).step(|| "taking connections".to_owned())?;
+            }
+            Message::Restricted { landlock } => {
+                self.landlock = landlock;
+                self.answer_calls(first.last()).step(|| "hearing of connections".to_owned())?;
+            }
+            Message::Listen(_) | Message::Signal(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn join(&mut self, mut outer: impl Iterator<Item = OwnedFd>) -> io::Result<()> {
+        self.relay = outer.next().map(Relay::begin).transpose()?;
+        Ok(())
+    }
+
+    /// The first listeners are those that always stand; those that follow were asked for.
+    fn take(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
+        if let Some(more) = &self.more {
+            // Whoever asked has given up by now.
+            drop(more.send(listeners));
+            return Ok(());
+        }
+        let reviewer = self.questions.as_ref().map(Questions::reviewer);
+        let network = self.launch.profile.network.clone();
+        self.broker = Some(Arc::new(Broker::start(listeners, network, reviewer)?));
+        Ok(())
+    }
+
+    /// Answers calls of connect(2) from now on.
+    fn answer_calls(&mut self, listener: Option<OwnedFd>) -> io::Result<()> {
+        let Some(listener) = listener else { return Ok(()) };
+        self.notified = true;
+        if let Some(broker) = &self.broker {
+            self.refused = broker.refused();
+        }
+        let context = Context {
+            capture: self.broker.clone().map(|broker| self.capture(broker)),
+            own: self.diagnostics.take().map(OwnSockets::new).transpose()?,
+            refused: Arc::clone(&self.refused),
+        };
+        thread::Builder::new().spawn(move || notify::serve(listener, context)).map(drop)
+    }
+
+    /// Has the first process listen on ports that somebody wants to go to.
+    fn capture(&mut self, broker: Arc<Broker>) -> Capture {
+        let (more, asked) = mpsc::channel();
+        self.more = Some(more);
+        let (wire, asked) = (Arc::clone(&self.wire), Mutex::new(asked));
+        Capture::new(broker, move |port| {
+            let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            wire.send(&Message::Listen(port), &[])?;
+            match asked.recv_timeout(PATIENCE).map_err(io::Error::other)? {
+                none if none.is_empty() => Err(io::ErrorKind::AddrInUse.into()),
+                listeners => Ok(listeners),
+            }
+        })
+    }
+
+    /// Says how it went.
+    pub(super) fn report(&self, end: End) -> Report {
+        let denials =
+            self.broker.as_ref().map_or_else(|| self.refused.all(), |broker| broker.denials());
+        Report { plan: self.plan(), end, denials, found: Vec::new() }
+    }
+
+    /// What was really held.
+    fn plan(&self) -> Plan {
+        let lack = |why: &str| Lack { why: why.to_owned(), help: None };
+        let support = Support {
+            notification: self.notified.then_some(()).ok_or_else(|| lack("no listener was free")),
+            landlock: self
+                .landlock
+                .then_some(Landlock { abi: 0, errata: 0 })
+                .ok_or_else(|| lack("this kernel has none")),
+            ..Support::all()
+        };
+        Plan::of(Backend::Namespaces, &self.launch.profile, &support)
+    }
+}

@@ -1,0 +1,114 @@
+//! Questions about hosts, put to the process that has started the supervisor: it knows who can be asked.
+//!
+//! One is put at a time, and while it stands the person's terminal is theirs.
+
+use std::{
+    collections::VecDeque,
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
+    os::fd::AsFd as _,
+    sync::{Mutex, PoisonError, mpsc},
+};
+
+use rustix::event::{PollFd, PollFlags};
+
+use crate::{
+    NetworkAnswer, NetworkReviewer,
+    called::{FromCaller, ToCaller},
+    terminal::{Relay, ready},
+    wire::Wire,
+};
+
+/// One question, and where its answer goes.
+struct Question {
+    host: String,
+    port: u16,
+    answer: mpsc::Sender<NetworkAnswer>,
+}
+
+/// The questions that stand.
+pub(super) struct Questions {
+    caller: Wire,
+    asked: mpsc::Receiver<Question>,
+    ask: mpsc::Sender<Question>,
+    woken: PipeReader,
+    wake: PipeWriter,
+    waiting: VecDeque<Question>,
+    put: Option<Question>,
+}
+
+impl Questions {
+    pub(super) fn new(caller: Wire) -> io::Result<Self> {
+        let (ask, asked) = mpsc::channel();
+        let (woken, wake) = io::pipe()?;
+        let waiting = VecDeque::new();
+        Ok(Self { caller, asked, ask, woken, wake, waiting, put: None })
+    }
+
+    /// What to wait for.
+    pub(super) fn waits(&self) -> Vec<PollFd<'_>> {
+        vec![
+            PollFd::new(self.caller.descriptor(), PollFlags::IN),
+            PollFd::new(&self.woken, PollFlags::IN),
+        ]
+    }
+
+    /// Returns who puts questions here.
+    pub(super) fn reviewer(&self) -> Box<dyn NetworkReviewer> {
+        let wake = self.wake.try_clone().ok();
+        Box::new(Asking { ask: Mutex::new(self.ask.clone()), wake })
+    }
+
+    /// Hears questions and answers, and puts the next one. False: whoever could answer is gone.
+    pub(super) fn attend(&mut self, relay: &mut Option<Relay>) -> bool {
+        if ready(self.woken.as_fd()) {
+            let mut bytes = [0; 64];
+            drop(self.woken.read(&mut bytes));
+        }
+        self.waiting.extend(self.asked.try_iter());
+        if ready(self.caller.descriptor().as_fd()) && !self.hear(relay) {
+            return false;
+        }
+        if self.put.is_none()
+            && let Some(next) = self.waiting.pop_front()
+        {
+            relay.iter_mut().for_each(Relay::pause);
+            let asked = ToCaller::Ask { host: next.host.clone(), port: next.port };
+            drop(self.caller.send(&asked, &[]));
+            self.put = Some(next);
+        }
+        true
+    }
+
+    fn hear(&mut self, relay: &mut Option<Relay>) -> bool {
+        match self.caller.receive() {
+            Ok(Some((FromCaller::Answer(answer), _))) => {
+                if let Some(question) = self.put.take() {
+                    relay.iter_mut().for_each(Relay::resume);
+                    // Whoever waited has given up by now.
+                    drop(question.answer.send(answer));
+                }
+                true
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+}
+
+struct Asking {
+    ask: Mutex<mpsc::Sender<Question>>,
+    wake: Option<PipeWriter>,
+}
+
+impl NetworkReviewer for Asking {
+    fn ask(&self, host: &str, port: u16) -> NetworkAnswer {
+        let (answer, answered) = mpsc::channel();
+        let question = Question { host: host.to_owned(), port, answer };
+        let ask = self.ask.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sent = ask.send(question).is_ok();
+        let woken = self.wake.as_ref().is_some_and(|mut wake| wake.write_all(b"?").is_ok());
+        if !(sent && woken) {
+            return NetworkAnswer::No;
+        }
+        answered.recv().unwrap_or(NetworkAnswer::No)
+    }
+}
