@@ -16,13 +16,13 @@ use rustix::process::Pid;
 use crate::{
     Launch,
     error::{SandboxError, Step as _},
-    guard::Guards,
+    protect::Mounted,
     seccomp, sys,
     wire::{Message, Wire},
 };
 
 /// Does everything, and returns the status of this process. It is alone in its namespaces and has one thread.
-pub(crate) fn run(launch: &Launch, guards: &Guards, owner: Owner, wire: &Wire) -> i32 {
+pub(crate) fn run(launch: &Launch, guards: &Mounted, owner: Owner, wire: &Wire) -> i32 {
     match begin(launch, guards, owner, wire) {
         Ok((worker, ended)) => init::attend(worker, &ended, wire),
         Err(SandboxError::Setup { step, error }) => {
@@ -37,7 +37,7 @@ pub(crate) fn run(launch: &Launch, guards: &Guards, owner: Owner, wire: &Wire) -
 
 fn begin(
     launch: &Launch,
-    guards: &Guards,
+    guards: &Mounted,
     owner: Owner,
     wire: &Wire,
 ) -> Result<(Pid, OwnedFd), SandboxError> {

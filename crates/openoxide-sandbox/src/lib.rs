@@ -7,14 +7,15 @@
 mod error;
 mod git_config;
 #[cfg(target_os = "linux")]
-mod guard;
-#[cfg(target_os = "linux")]
 mod inside;
+#[cfg(target_os = "linux")]
+mod janitor;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod launch;
 mod plan;
 mod protect;
+#[cfg(target_os = "linux")]
 mod registry;
 mod report;
 #[cfg(target_os = "linux")]
@@ -31,7 +32,8 @@ pub use error::SandboxError;
 pub use launch::{Launch, Limits};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
-pub use registry::{Held as HeldPlaceholders, Registry};
+#[cfg(target_os = "linux")]
+pub use registry::{Placeholders, Registry};
 pub use report::{Denial, End, Found, Report};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;

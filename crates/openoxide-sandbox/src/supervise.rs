@@ -3,6 +3,7 @@
 use std::{
     io,
     os::fd::{AsFd as _, OwnedFd},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -14,8 +15,10 @@ use rustix::{
 use crate::{
     Backend, End, Launch, Plan, Report,
     error::{SandboxError, Step as _},
-    guard::Guards,
     inside::{self, Owner},
+    janitor::Janitor,
+    protect::{Guarded, Mounted},
+    registry::Registry,
     sys,
     wire::{Message, Wire},
 };
@@ -28,7 +31,25 @@ use openoxide_protocol::Network;
 /// # Errors
 /// Where the confinement could not be set up; nothing was run then.
 pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
-    let guards = Guards::find(&launch.profile);
+    let guarded =
+        Guarded::find(&launch.profile).step(|| "looking for protected files".to_owned())?;
+    let registry = Registry::open(Path::new(launch.registry.as_str()));
+    let registry = registry.step(|| "opening the registry".to_owned())?;
+    registry.sweep().step(|| "clearing up after killed runs".to_owned())?;
+    let mut placeholders = registry.hold(&guarded).step(|| "making placeholders".to_owned())?;
+    let guards = guarded.without(placeholders.passed_over());
+    let janitor =
+        Janitor::start(&registry, &mut placeholders).step(|| "making a process".to_owned());
+    let report = janitor.and_then(|janitor| {
+        let report = confine(launch, &guards);
+        janitor.dismiss();
+        report
+    });
+    placeholders.release().step(|| "taking placeholders away".to_owned())?;
+    report
+}
+
+fn confine(launch: &Launch, guards: &Mounted) -> Result<Report, SandboxError> {
     let owner = Owner::current();
     let signals = sys::signal_descriptor(PASSED_ON).step(|| "hearing of signals".to_owned())?;
     let (outer, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
@@ -36,7 +57,7 @@ pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
     let first = sys::fork_into(sys::Namespaces::all(network));
     let Some(first) = first.step(|| "making namespaces".to_owned())? else {
         drop(outer);
-        sys::end(inside::run(launch, &guards, owner, &inner));
+        sys::end(inside::run(launch, guards, owner, &inner));
     };
     drop(inner);
     let end = watch(launch, &signals, &outer);

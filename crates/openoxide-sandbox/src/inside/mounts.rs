@@ -7,24 +7,26 @@
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
+    path::Path,
 };
 
 use openoxide_protocol::{AbsPath, Temp};
 use rustix::{
     fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
     mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree},
+    path::Arg,
 };
 
 use super::{devices, temporary};
 use crate::{
     Launch,
     error::{SandboxError, Step as _},
-    guard::{Guard, Guards, Kind},
+    protect::Mounted,
     sys::{Attributes, set_attributes},
 };
 
 /// Makes all mounts.
-pub(super) fn make(launch: &Launch, guards: &Guards) -> Result<(), SandboxError> {
+pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError> {
     set("/", Attributes { private: true, recursive: true, ..Attributes::default() })
         .step(|| "keeping mounts to itself".to_owned())?;
     let devices = devices::take().step(|| "taking devices".to_owned())?;
@@ -44,8 +46,13 @@ pub(super) fn make(launch: &Launch, guards: &Guards) -> Result<(), SandboxError>
         temporary::make_place(path).step(|| format!("making `{path}`"))?;
         put(tree, path).step(|| format!("mounting `{path}`"))?;
     }
-    for guard in &guards.0 {
-        keep(guard).step(|| format!("guarding `{}`", guard.path))?;
+    for pin in &guards.pins {
+        keep(pin, Attributes::default()).step(|| format!("pinning `{}`", pin.display()))?;
+    }
+    let read_only =
+        Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
+    for path in &guards.guards {
+        keep(path, read_only).step(|| format!("guarding `{}`", path.display()))?;
     }
     for path in &launch.profile.unreadable {
         hide(path).step(|| format!("hiding `{path}`"))?;
@@ -92,14 +99,11 @@ fn processes() -> io::Result<()> {
     }
 }
 
-fn keep(guard: &Guard) -> io::Result<()> {
-    let place = open(guard.path.as_str())?;
+/// Mounts something over itself. A link is not followed: it itself is mounted.
+fn keep(path: &Path, attributes: Attributes) -> io::Result<()> {
+    let place = open(path)?;
     let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
-    if guard.kind != Kind::Pin {
-        let read_only =
-            Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
-        set_attributes(tree.as_fd(), c"", read_only)?;
-    }
+    set_attributes(tree.as_fd(), c"", attributes)?;
     put_on(&tree, &place)
 }
 
@@ -129,7 +133,7 @@ pub(super) fn put_on(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
 }
 
 /// Opens a place without following any symbolic link: a link in the way would lead the mount elsewhere.
-pub(super) fn open(path: &str) -> io::Result<OwnedFd> {
+pub(super) fn open(path: impl Arg) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
