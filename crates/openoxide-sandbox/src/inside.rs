@@ -13,23 +13,24 @@ pub(crate) use identity::Owner;
 use openoxide_protocol::Network;
 
 use crate::{
-    Guarded, HeldPlaceholders, Launch,
+    Launch,
     error::{SandboxError, Step as _},
-    network, notify, sys, terminal,
+    network, notify,
+    protect::Mounted,
+    sys, terminal,
     wire::{Message, Wire},
 };
 
 /// What the first process needs to know.
 pub(crate) struct World<'a> {
     pub(crate) launch: &'a Launch,
-    pub(crate) guarded: &'a Guarded,
-    pub(crate) held: HeldPlaceholders,
+    pub(crate) guards: &'a Mounted,
     pub(crate) owner: Owner,
     pub(crate) wire: &'a Wire,
 }
 
 /// Does everything, and returns the status of this process. It is alone in its namespaces and has one thread.
-pub(crate) fn run(world: World<'_>) -> i32 {
+pub(crate) fn run(world: &World<'_>) -> i32 {
     let wire = world.wire;
     match begin(world) {
         Ok(init) => init.attend(),
@@ -49,12 +50,10 @@ fn failure(error: SandboxError) -> Message {
     Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
 }
 
-fn begin(world: World<'_>) -> Result<init::Init<'_>, SandboxError> {
-    let World { launch, guarded, held, owner, wire } = world;
+fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
+    let World { launch, guards, owner, wire } = *world;
     owner.keep().step(|| "keeping the user's identity in a user namespace".to_owned())?;
-    let registry = mounts::take_where_it_leads(launch.registry.as_str());
-    let registry = registry.step(|| format!("opening `{}`", launch.registry))?;
-    mounts::make(launch, guarded, held.passed_over())?;
+    mounts::make(launch, guards)?;
     if !matches!(launch.profile.network, Network::On) {
         network(launch, wire).step(|| "making a network".to_owned())?;
     }
@@ -63,7 +62,7 @@ fn begin(world: World<'_>) -> Result<init::Init<'_>, SandboxError> {
     let ended = init::ended_children().step(|| "waiting for processes".to_owned())?;
     let child = sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?;
     match child {
-        Some(worker) => Ok(init::Init { worker, ended, wire, guarded, held, registry }),
+        Some(worker) => Ok(init::Init { worker, ended, wire }),
         None => worker::become_program(launch, terminal.as_deref(), wire),
     }
 }

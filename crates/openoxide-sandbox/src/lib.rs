@@ -13,6 +13,8 @@ mod git_config;
 #[cfg(target_os = "linux")]
 mod inside;
 #[cfg(target_os = "linux")]
+mod janitor;
+#[cfg(target_os = "linux")]
 mod landlock;
 mod launch;
 #[cfg(target_os = "linux")]
@@ -21,6 +23,7 @@ pub mod network;
 mod notify;
 mod plan;
 mod protect;
+#[cfg(target_os = "linux")]
 mod registry;
 mod report;
 #[cfg(target_os = "linux")]
@@ -46,7 +49,8 @@ pub use launch::{Launch, Limits};
 pub use network::{NetworkAnswer, NetworkReviewer};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
-pub use registry::{Held as HeldPlaceholders, Registry};
+#[cfg(target_os = "linux")]
+pub use registry::{Placeholders, Registry};
 pub use report::{Denial, End, Found, Report};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;

@@ -58,7 +58,21 @@ pub enum Placeholder {
     File(&'static str),
 }
 
+/// The mounts that are made of it, when the placeholders are there.
+#[derive(Clone, Debug)]
+pub(crate) struct Mounted {
+    pub(crate) pins: Vec<PathBuf>,
+    /// Read-only.
+    pub(crate) guards: Vec<PathBuf>,
+}
+
 impl Guarded {
+    /// Says what is mounted when these places are left out, because nothing is there and nobody can put anything there.
+    pub(crate) fn without(&self, missing: &[PathBuf]) -> Mounted {
+        let guards = self.guards.keys().filter(|path| !missing.contains(path)).cloned().collect();
+        Mounted { pins: self.pins.iter().cloned().collect(), guards }
+    }
+
     /// Looks at the disk: where the protected and the unreadable paths of a profile lie, and which repositories there are
     /// below its writable directories. Of these the hooks and the configuration are guarded, and what makes `git` look for
     /// them elsewhere; the rest stays writable.

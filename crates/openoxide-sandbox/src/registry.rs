@@ -28,7 +28,7 @@ pub struct Registry {
 /// Dropping it leaves them there, as a killed process does; the next [`Registry::sweep`] takes them away.
 #[derive(Debug)]
 #[must_use = "the placeholders lie on the host until it is released"]
-pub struct Held {
+pub struct Placeholders {
     registry: Registry,
     /// Locked. A run without placeholders has none.
     entry: Option<File>,
@@ -74,8 +74,9 @@ impl Registry {
     ///
     /// # Errors
     /// When a placeholder cannot be made or written down. What was made until then is taken away.
-    pub fn hold(&self, guarded: &Guarded) -> io::Result<Held> {
-        let mut held = Held { registry: self.clone(), entry: None, passed_over: Vec::new() };
+    pub fn hold(&self, guarded: &Guarded) -> io::Result<Placeholders> {
+        let mut held =
+            Placeholders { registry: self.clone(), entry: None, passed_over: Vec::new() };
         let needed: Vec<_> =
             guarded.guards.iter().filter(|(path, guard)| needs_one(path, **guard)).collect();
         if needed.is_empty() {
@@ -93,7 +94,7 @@ impl Registry {
         }
     }
 
-    fn place(&self, held: &mut Held, path: &Path, guard: Guard) -> io::Result<()> {
+    fn place(&self, held: &mut Placeholders, path: &Path, guard: Guard) -> io::Result<()> {
         if let Some(placed) = self.made_by_others(path)? {
             return held.write(&placed);
         }
@@ -153,17 +154,22 @@ impl Registry {
     }
 }
 
-impl Held {
-    /// Returns the same, for a process that sees the registry in another place.
-    pub(crate) fn seen_at(mut self, path: PathBuf) -> Self {
-        self.registry.path = path;
-        self
-    }
-
+impl Placeholders {
     /// Returns guarded places that are missing and stay so, because nobody can write there.
     #[must_use]
     pub fn passed_over(&self) -> &[PathBuf] {
         &self.passed_over
+    }
+
+    /// Says whether nothing was put on the host.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entry.is_none()
+    }
+
+    /// Forgets them in a process that was copied from the one that holds them, which goes on holding them.
+    pub(crate) fn forget(&mut self) {
+        self.entry = None;
     }
 
     /// Takes the placeholders away that no other run uses.

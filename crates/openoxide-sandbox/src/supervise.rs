@@ -3,24 +3,25 @@
 mod attendant;
 mod questions;
 
-use std::{path::Path, time::SystemTime};
+use std::path::Path;
 
+use openoxide_protocol::Network;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::{
     Guarded, Launch, Registry, Report,
     error::{SandboxError, Step as _},
     inside::{self, Owner},
+    janitor::Janitor,
+    protect::Mounted,
     sys,
     wire::Wire,
 };
 use attendant::Attendant;
-use openoxide_protocol::Network;
 
 /// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program.
 ///
-/// This process must have one thread; it has more afterwards. With `caller`, hosts that the profile does not name are asked
-/// about there; when that end closes, everything ends.
+/// This process must have one thread; it has more afterwards.
 ///
 /// # Errors
 /// Where the confinement could not be set up; nothing was run then.
@@ -28,33 +29,46 @@ pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
     run(launch, None)
 }
 
+/// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
 pub(crate) fn run(launch: &Launch, caller: Option<Wire>) -> Result<Report, SandboxError> {
+    let guarded =
+        Guarded::find(&launch.profile).step(|| "looking for protected files".to_owned())?;
     let registry = Registry::open(Path::new(launch.registry.as_str()));
     let registry = registry.step(|| "opening the registry".to_owned())?;
-    registry.sweep().step(|| "clearing the registry".to_owned())?;
-    let guarded = Guarded::find(&launch.profile);
-    let guarded = guarded.step(|| "looking at what is protected".to_owned())?;
-    let held = registry.hold(&guarded).step(|| "putting placeholders".to_owned())?;
+    registry.sweep().step(|| "clearing up after killed runs".to_owned())?;
+    let mut placeholders = registry.hold(&guarded).step(|| "making placeholders".to_owned())?;
+    let guards = guarded.without(placeholders.passed_over());
+    let janitor =
+        Janitor::start(&registry, &mut placeholders).step(|| "making a process".to_owned());
+    let report = janitor.and_then(|janitor| {
+        let report = confine(launch, &guards, caller);
+        janitor.dismiss();
+        report
+    });
+    placeholders.release().step(|| "taking placeholders away".to_owned())?;
+    report
+}
+
+fn confine(
+    launch: &Launch,
+    guards: &Mounted,
+    caller: Option<Wire>,
+) -> Result<Report, SandboxError> {
     let owner = Owner::current();
-    let started = SystemTime::now();
     let (wire, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
     let signals = sys::signal_descriptor(attendant::HEARD);
     let signals = signals.step(|| "hearing of signals".to_owned())?;
     let network = !matches!(launch.profile.network, Network::On);
     let first = sys::fork_into(sys::Namespaces::all(network));
     let Some(first) = first.step(|| "making namespaces".to_owned())? else {
-        drop(wire);
-        drop(caller);
-        let world = inside::World { launch, guarded: &guarded, held, owner, wire: &inner };
-        sys::end(inside::run(world));
+        drop((wire, caller));
+        sys::end(inside::run(&inside::World { launch, guards, owner, wire: &inner }));
     };
     drop(inner);
     let mut attendant = Attendant::new(launch, wire, signals, caller);
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
-    held.release().step(|| "taking placeholders away".to_owned())?;
-    let _since = started;
     Ok(attendant.report(end?))
 }
 

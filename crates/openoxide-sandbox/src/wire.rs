@@ -72,11 +72,6 @@ impl Wire {
         &self.0
     }
 
-    /// Says whether something was said, or the other end is gone.
-    pub(crate) fn has_more(&self) -> bool {
-        crate::terminal::ready(self.0.as_fd())
-    }
-
     /// Says something, with these descriptors.
     pub(crate) fn send<M: Serialize>(
         &self,

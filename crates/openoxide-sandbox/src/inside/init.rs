@@ -2,18 +2,15 @@
 
 use std::{
     io,
-    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
-    path::PathBuf,
+    os::fd::{AsFd as _, OwnedFd},
 };
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    mount::{UnmountFlags, unmount},
     process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait},
 };
 
 use crate::{
-    Guard, Guarded, HeldPlaceholders,
     report::End,
     sys,
     wire::{Message, Wire},
@@ -24,10 +21,6 @@ pub(super) struct Init<'a> {
     pub(super) worker: Pid,
     pub(super) ended: OwnedFd,
     pub(super) wire: &'a Wire,
-    pub(super) guarded: &'a Guarded,
-    pub(super) held: HeldPlaceholders,
-    /// The registry's directory, from before everything became read-only.
-    pub(super) registry: OwnedFd,
 }
 
 /// Returns a descriptor that says when children end.
@@ -51,7 +44,6 @@ impl Init<'_> {
             let said = !said.revents().is_empty();
             while sys::take_signal(self.ended.as_fd()).is_some() {}
             if said && !self.obey() {
-                self.clean_up();
                 return 1;
             }
         }
@@ -84,20 +76,6 @@ impl Init<'_> {
             Ok(Some(_)) => true,
             Ok(None) | Err(_) => false,
         }
-    }
-
-    /// Does what the supervisor would have done at the end: when nobody is left who could use it, what was put on the host
-    /// goes.
-    fn clean_up(self) {
-        sys::kill_all_others();
-        while wait(WaitOptions::empty()).is_ok() {}
-        let missing = |guard: &Guard| matches!(guard, Guard::Missing(_));
-        for (path, _) in self.guarded.guards.iter().filter(|(_, guard)| missing(guard)) {
-            _ = unmount(path, UnmountFlags::DETACH);
-        }
-        let registry = PathBuf::from(format!("/proc/self/fd/{}", self.registry.as_raw_fd()));
-        // What cannot be taken away now is taken away by the next run's sweep.
-        drop(self.held.seen_at(registry).release());
     }
 }
 

@@ -7,29 +7,26 @@
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use openoxide_protocol::{AbsPath, Temp};
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
     mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree},
     path::Arg,
 };
 
 use super::{devices, temporary};
 use crate::{
-    Guard, Guarded, Launch,
+    Launch,
     error::{SandboxError, Step as _},
+    protect::Mounted,
     sys::{Attributes, set_attributes},
 };
 
 /// Makes all mounts.
-pub(super) fn make(
-    launch: &Launch,
-    guarded: &Guarded,
-    passed_over: &[PathBuf],
-) -> Result<(), SandboxError> {
+pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError> {
     set("/", Attributes { private: true, recursive: true, ..Attributes::default() })
         .step(|| "keeping mounts to itself".to_owned())?;
     let devices = devices::take().step(|| "taking devices".to_owned())?;
@@ -49,11 +46,13 @@ pub(super) fn make(
         temporary::make_place(path).step(|| format!("making `{path}`"))?;
         put(tree, path).step(|| format!("mounting `{path}`"))?;
     }
-    for path in &guarded.pins {
-        pin(path).step(|| format!("pinning `{}`", path.display()))?;
+    for pin in &guards.pins {
+        keep(pin, Attributes::default()).step(|| format!("pinning `{}`", pin.display()))?;
     }
-    for (path, guard) in guarded.guards.iter().filter(|(path, _)| !passed_over.contains(path)) {
-        keep(path, *guard).step(|| format!("guarding `{}`", path.display()))?;
+    let read_only =
+        Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
+    for path in &guards.guards {
+        keep(path, read_only).step(|| format!("guarding `{}`", path.display()))?;
     }
     for path in &launch.profile.unreadable {
         hide(path).step(|| format!("hiding `{path}`"))?;
@@ -97,22 +96,11 @@ fn processes() -> io::Result<()> {
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
-/// Makes a directory a mount point: nobody can rename or remove one.
-fn pin(path: &Path) -> io::Result<()> {
+/// Mounts something over itself. A link is not followed: it itself is mounted.
+fn keep(path: &Path, attributes: Attributes) -> io::Result<()> {
     let place = open(path)?;
-    put_on(copy_of(&place)?, &place)
-}
-
-/// Puts a path, read-only, over itself.
-fn keep(path: &Path, guard: Guard) -> io::Result<()> {
-    let place = match guard {
-        Guard::Present | Guard::Missing(_) => open(path)?,
-        Guard::Link => open_link(path)?,
-    };
-    let tree = copy_of(&place)?;
-    let read_only =
-        Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
-    set_attributes(tree.as_fd(), c"", read_only)?;
+    let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
+    set_attributes(tree.as_fd(), c"", attributes)?;
     put_on(&tree, &place)
 }
 
@@ -127,21 +115,8 @@ fn hide(path: &AbsPath) -> io::Result<()> {
 
 /// Copies a tree of mounts, so that it can be mounted elsewhere.
 pub(super) fn take(path: &str) -> io::Result<OwnedFd> {
-    copy_of(&open(path)?)
-}
-
-/// The same for a place that the user has named, by whatever links.
-pub(super) fn take_where_it_leads(path: &str) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
-    copy_of(&openat(CWD, path, flags, Mode::empty())?)
-}
-
-fn copy_of(place: &OwnedFd) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    Ok(open_tree(place, c"", flags)?)
+    let place = open(path)?;
+    Ok(open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
 /// Mounts a copied tree.
@@ -160,15 +135,10 @@ pub(super) fn open(path: impl Arg) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-/// Opens a symbolic link itself. No link leads to it.
-fn open_link(path: &Path) -> io::Result<OwnedFd> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(openat(open(parent)?, name, flags, Mode::empty())?)
-}
-
 pub(super) fn set(path: &str, attributes: Attributes) -> io::Result<()> {
     set_attributes(open(path)?.as_fd(), c"", attributes)
+}
+
+fn clone_flags() -> OpenTreeFlags {
+    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE
 }

@@ -47,9 +47,13 @@ pub(super) fn read(entry: &Path) -> Vec<Placed> {
 
 /// Says whether this could be a placeholder by its looks.
 pub(super) fn is_like_one(found: &Metadata) -> bool {
-    let mode = found.mode() & 0o7777;
-    (found.is_dir() && mode == DIRECTORY)
-        || (found.is_file() && mode == FILE && found.len() <= LONGEST)
+    let (directory, file) = (found.is_dir(), found.is_file() && found.len() <= LONGEST);
+    (directory && has_mode(found.mode(), DIRECTORY)) || (file && has_mode(found.mode(), FILE))
+}
+
+/// The mask of the process may have taken something away; a directory has the group's bit from the one above.
+fn has_mode(found: u32, made: u32) -> bool {
+    found & 0o5777 & !made == 0
 }
 
 impl Placed {

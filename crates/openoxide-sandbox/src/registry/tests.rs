@@ -38,7 +38,7 @@ impl Place {
         Guarded { guards, ..Guarded::default() }
     }
 
-    fn hold(&self, names: &[&str]) -> Held {
+    fn hold(&self, names: &[&str]) -> Placeholders {
         self.registry.hold(&self.guarded(names)).unwrap()
     }
 

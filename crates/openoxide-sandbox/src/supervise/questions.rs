@@ -85,7 +85,7 @@ impl Questions {
                 if let Some(question) = self.put.take() {
                     relay.iter_mut().for_each(Relay::resume);
                     // Whoever waited has given up by now.
-                    drop(question.answer.send(answer));
+                    _ = question.answer.send(answer);
                 }
                 true
             }

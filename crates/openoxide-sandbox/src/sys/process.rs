@@ -106,12 +106,6 @@ pub(crate) fn end(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Kills every process that this one may signal but itself: as the first process of a namespace, all others there.
-pub(crate) fn kill_all_others() {
-    // SAFETY: the call takes numbers alone.
-    unsafe { libc::kill(-1, libc::SIGKILL) };
-}
-
 /// Takes up a descriptor by its number, which this process was started with. It ends with the next exec.
 ///
 /// # Errors
