@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Verb::Tools(verb) => commands::tools::tools(&verb, args.global),
         Verb::Config(verb) => commands::config::config(&verb),
         Verb::Audit { what } => commands::audit::audit(&what, args.global),
-        Verb::Sandbox(verb) => commands::sandbox::sandbox(&verb),
+        Verb::Sandbox(verb) => commands::sandbox::sandbox(&verb, args.global),
         Verb::Schema { shape } => commands::schema::schema(shape),
         Verb::Completions { shell } => commands::generate::completions(shell),
         Verb::Man { verb } => commands::generate::man(verb.as_deref()),

@@ -36,6 +36,7 @@
 mod alternatives;
 mod always;
 mod combine;
+mod confine;
 mod cover;
 mod default_layer;
 mod details;
@@ -66,6 +67,7 @@ mod syntax;
 
 pub use always::exactly;
 pub use combine::Combining;
+pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine};
 pub use cover::covers;
 pub use default_layer::default_layer;
 pub use details::ReadDetails;

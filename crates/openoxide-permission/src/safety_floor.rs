@@ -34,6 +34,35 @@ pub fn is_protected(path: &AbsPath) -> bool {
         || pairs(path).any(|pair| PROTECTED_PLACES.iter().any(|place| place.holds(&pair)))
 }
 
+/// Returns the places below a home, and those of the system, where secrets usually lie.
+pub(crate) fn secrets(home: &AbsPath) -> Vec<AbsPath> {
+    const ELSEWHERE: &[&str] = &[
+        ".local/share/keyrings",
+        ".local/share/opencode/auth.json",
+        ".local/state/openoxide",
+        "Library/Keychains",
+        "/etc/gshadow",
+        "/etc/krb5.keytab",
+        "/etc/shadow",
+        "/etc/shadow-",
+        "/etc/sudoers",
+    ];
+    let names = SECRET_NAMES.iter().filter(|name| name.starts_with(['.', '_']));
+    names.chain(ELSEWHERE).map(|name| home.join(name)).chain(places(home, SECRET_PLACES)).collect()
+}
+
+/// Returns the places below a home that steer shells, tools, agents or this program.
+pub(crate) fn steering(home: &AbsPath) -> Vec<AbsPath> {
+    let dotted = PROTECTED_NAMES.iter().filter(|name| name.starts_with('.'));
+    let names = dotted.chain(PROTECTED_DIRECTORIES).map(|name| home.join(name));
+    names.chain(places(home, PROTECTED_PLACES)).collect()
+}
+
+fn places(home: &AbsPath, places: &'static [Place]) -> impl Iterator<Item = AbsPath> {
+    let dotted = places.iter().filter(|place| place.0.starts_with('.'));
+    dotted.map(|Place(directory, name)| home.join(directory).join(name.unwrap_or_default()))
+}
+
 /// Two neighbouring components of a path, or the last one and nothing.
 type Pair<'a> = (&'a str, Option<&'a str>);
 

@@ -9,6 +9,12 @@ use openoxide_protocol::{HostPort, Network};
 pub(crate) enum SandboxVerb {
     /// Run a program confined. Nothing is decided and nobody is asked: the kernel holds what is said here.
     Run(SandboxRunArgs),
+    /// Say what this machine can hold, by which backend, what not and why.
+    Status {
+        /// Answer in JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Clone, Debug, Args)]

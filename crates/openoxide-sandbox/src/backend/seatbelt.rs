@@ -38,7 +38,7 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
 pub struct SeatbeltProfile {
     /// The text.
     pub text: String,
-    /// The paths that it names.
+    /// The paths that it names. Where it has private directories for temporary files, the caller adds `TEMP`.
     pub parameters: Vec<(String, AbsPath)>,
 }
 
@@ -60,11 +60,11 @@ const BASE: &str = "(version 1)
 #[must_use]
 pub fn profile(confined: &Confined) -> SeatbeltProfile {
     let mut to = Writer { text: BASE.to_owned(), parameters: Vec::new() };
-    for root in &confined.writable {
+    for root in confined.writable.iter().filter(|root| confined.may_write(root)) {
         to.root(root, confined);
     }
     if confined.temp == Temp::Private {
-        // There are no mounts: the caller makes a directory, names it in TMPDIR, and removes it at the end.
+        // There are no mounts: it is a new directory, which is also in TMPDIR.
         to.text.push_str("(allow file-write* (subpath (param \"TEMP\")))\n");
     }
     for path in &confined.unreadable {

@@ -1,0 +1,91 @@
+//! From a decision to a profile: what the operating system is to hold of what was decided.
+//!
+//! The kernel permits what the policy and the decision allow, and nothing more (seed 001, "never weaker"); where a rule says
+//! more than a profile can, the profile is narrower and the rest is asked about when it happens. [`confine`] derives;
+//! what a person or a setting says besides is intersected with it ([`SandboxProfile::intersect`]).
+//!
+//! | mode | files | like Codex's (seed 002) |
+//! | --- | --- | --- |
+//! | `plan` | none is changed | `ReadOnly` |
+//! | `default`, `accept_edits`, `dont_ask` | the roots, but for what steers tools, and what was granted by name | `WorkspaceWrite` |
+//! | `bypass_permissions` | the same | `WorkspaceWrite` |
+//!
+//! `bypass_permissions` takes questions away, and not the last line of defence: denies and circuit breakers hold in it
+//! (DECISIONS 6), commands are confined by default (DECISIONS 13), and Codex, too, lets go of both only by a switch that names both.
+//! So `DangerFullAccess` and `Network::On` are never derived: they are settings of their own.
+
+mod files;
+mod git;
+mod hosts;
+mod protected;
+
+use openoxide_protocol::{
+    AbsPath, Access, Confined, Decision, Effect, Part, PathAccess, PermissionMode, SandboxProfile,
+    Temp, Touch,
+};
+
+pub use protected::{GIT_STEERING, IN_ROOTS};
+
+use crate::{Context, Layer, PolicyStack, decide};
+
+/// What a profile is derived from, beside the decision. All paths are resolved.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// Everything in force.
+    pub policy: &'a PolicyStack,
+    /// The layers that it was compiled from, for the hosts that they allow; without them these are asked about.
+    pub layers: &'a [Layer],
+    /// The facts of the moment.
+    pub context: Context<'a>,
+    /// The user's home.
+    pub home: Option<&'a AbsPath>,
+    /// Where this program keeps its settings and its state.
+    pub own: &'a [AbsPath],
+    /// What a look at the disk has turned up that may be held back ([`Ground::holds_back`]). Rules by pattern and secrets by name
+    /// are held for these: a profile has no patterns.
+    pub seen: &'a [AbsPath],
+}
+
+/// Returns the profile of an operation that may run: each of its accesses was allowed by the policy or by a person.
+#[must_use]
+pub fn confine(ground: &Ground<'_>, decision: &Decision) -> SandboxProfile {
+    if decision.effect == Effect::Deny {
+        return SandboxProfile::Confined(Confined::default());
+    }
+    let writable = files::writable(ground, decision);
+    SandboxProfile::Confined(Confined {
+        protected: files::protected(ground, decision, &writable),
+        unreadable: files::unreadable(ground, decision),
+        network: hosts::network(ground, decision),
+        temp: Temp::Private,
+        writable,
+    })
+}
+
+impl Ground<'_> {
+    /// Says whether the policy would hold a program back from reading or changing a file inside the roots: who looks through a
+    /// directory adds what this is said of to [`Ground::seen`].
+    #[must_use]
+    pub fn holds_back(&self, path: &AbsPath) -> bool {
+        !self.lets(Access::Read, path) || !self.lets(Access::Edit, path)
+    }
+
+    /// Says whether nobody need be asked when a program touches a file.
+    fn lets(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> bool {
+        let access = access(PathAccess { touch: Touch::Program, ..PathAccess::new(path.clone()) });
+        decide(self.policy, &self.context, &access).effect == Effect::Allow
+    }
+
+    fn changes_nothing(&self) -> bool {
+        self.context.mode == PermissionMode::Plan
+    }
+}
+
+/// The accesses that may happen now.
+fn granted(decision: &Decision) -> impl Iterator<Item = &Access> {
+    let granted = |part: &&Part| part.decision != Effect::Deny;
+    decision.parts.iter().filter(granted).map(|part| &part.access)
+}
+
+#[cfg(test)]
+mod tests;
