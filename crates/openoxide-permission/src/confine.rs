@@ -26,7 +26,7 @@ use openoxide_protocol::{
 
 pub use protected::{GIT_STEERING, IN_ROOTS};
 
-use crate::{Context, Layer, PolicyStack, decide};
+use crate::{Context, Layer, PolicyStack, Why, decide};
 
 /// What a profile is derived from, beside the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,14 @@ impl Ground<'_> {
     fn lets(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> bool {
         let access = access(PathAccess { touch: Touch::Program, ..PathAccess::new(path.clone()) });
         decide(self.policy, &self.context, &access).effect == Effect::Allow
+    }
+
+    /// Says whether a rule speaks against changing a file of a directory that no rule names.
+    fn rules_out_edits(&self, directory: &AbsPath) -> bool {
+        let file = PathAccess::new(directory.join("nobody-named-this"));
+        let access = Access::Edit(PathAccess { touch: Touch::Program, ..file });
+        let outcome = decide(self.policy, &self.context, &access);
+        outcome.effect != Effect::Allow && matches!(outcome.why, Why::Rule | Why::Before)
     }
 
     fn changes_nothing(&self) -> bool {

@@ -14,13 +14,14 @@ use crate::{
 
 type Paths = BTreeSet<AbsPath>;
 
-/// The roots, and what was granted by name outside of them: exactly that. What would open more than anybody means (the whole disk,
+/// The roots in which no rule holds back every edit, and what was granted by name outside of them: exactly that. What would open more than anybody means (the whole disk,
 /// home, secrets, the system's own) stays closed, and is asked about when it happens.
 pub(super) fn writable(ground: &Ground<'_>, decision: &Decision) -> Paths {
     if ground.changes_nothing() {
         return Paths::new();
     }
-    let roots = ground.context.roots.iter().filter(|root| root.parent().is_some());
+    let roots = ground.context.roots.iter();
+    let roots = roots.filter(|root| root.parent().is_some() && !ground.rules_out_edits(root));
     let mut writable: Paths = roots.cloned().collect();
     let named = granted(decision).filter_map(edit).filter(|path| !path.pattern).map(place);
     let outside =

@@ -168,6 +168,19 @@ fn what_rules_hold_back_is_held() {
     }
 }
 
+/// A profile cannot say "all but": where every edit is held back, none is open.
+#[test]
+fn a_root_in_which_every_edit_is_held_back_is_not_writable() {
+    for rule in ["Edit", "Edit(/**)", "Edit(//h/p/*)", "Edit(**)"] {
+        for effect in [Deny, Ask] {
+            let found = World::new(&[(effect, rule)]).confined(&[exec("make")]);
+            assert_eq!(texts(&found.writable), Vec::<&str>::new(), "{effect:?} {rule}");
+        }
+    }
+    let tools = World { roots: vec![path("/h/.claude/worktrees/w")], ..World::new(&[]) };
+    assert_eq!(texts(&tools.confined(&[exec("make")]).writable), ["/h/.claude/worktrees/w"]);
+}
+
 /// A pattern is held for what a look at the disk has turned up, and so are secrets by name.
 #[test]
 fn what_was_seen_is_judged_one_by_one() {
@@ -381,4 +394,86 @@ fn where_every_unknown_host_is_denied_nothing_is_asked() {
     assert_eq!(World::new(&[(Deny, "WebFetch")]).confined(&[]).network, Network::Off);
     let some = World::new(&[(Allow, "WebFetch(domain:x.io)")]).mode(PermissionMode::DontAsk);
     assert_eq!(some.hosts(&[]), ["x.io"]);
+}
+
+mod never_weaker {
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+
+    fn rule() -> impl Strategy<Value = (Effect, &'static str)> {
+        let effects = select(&[Allow, Ask, Deny][..]);
+        let texts = select(
+            &[
+                "Read(/a)",
+                "Read(/a/**)",
+                "Read(//h/p/b)",
+                "Read(*.x)",
+                "Read(./a/c)",
+                "Read",
+                "Read(~/n)",
+                "Edit(/a)",
+                "Edit(/a/**)",
+                "Edit(//h/p/b)",
+                "Edit(*.x)",
+                "Edit(./a/c)",
+                "Edit",
+                "WebFetch",
+                "WebFetch(domain:x.io)",
+                "WebFetch(domain:*.x.io)",
+                "WebFetch(domain:a.x.io)",
+                "WebFetch(domain:*.a.x.io)",
+                "WebFetch(domain:a*.x.io)",
+                "WebFetch(domain:*.io)",
+                "WebFetch(domain:*)",
+            ][..],
+        );
+        (effects, texts)
+    }
+
+    fn layer() -> impl Strategy<Value = (LayerKind, Vec<(Effect, &'static str)>)> {
+        let kinds = select(&[LayerKind::Managed, LayerKind::Local, LayerKind::User][..]);
+        (kinds, prop::collection::vec(rule(), 0..5))
+    }
+
+    const PATHS: [&str; 8] = [
+        "/h/p/a",
+        "/h/p/a/c",
+        "/h/p/a/c/d",
+        "/h/p/b",
+        "/h/p/b/e.x",
+        "/h/p/f.x",
+        "/h/p/g",
+        "/h/p/sub/.env",
+    ];
+    const HOSTS: [&str; 7] = ["x.io", "a.x.io", "b.x.io", "b.a.x.io", "ab.x.io", "y.io", "x.org"];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+
+        /// Whatever the rules and the mode: what a profile permits, nobody need be asked about.
+        #[test]
+        fn a_profile_never_permits_what_would_be_asked_or_denied(
+            mut layers in prop::collection::vec(layer(), 0..3), mode in select(&PermissionMode::ALL[..]),
+        ) {
+            layers.sort_by_key(|(kind, _)| *kind);
+            let layers: Vec<_> = layers.iter().map(|(kind, rules)| (*kind, rules.as_slice())).collect();
+            let world = World::layered(&layers).seen(&PATHS).mode(mode);
+            let found = world.confined(&[]);
+            let context = Context { mode, cwd: &world.cwd, roots: &world.roots, doubt: None };
+            let effect = |access: &Access| decide(&world.policy, &context, access).effect;
+            for text in PATHS {
+                let at = path(text);
+                prop_assert!(!found.may_read(&at) || effect(&read(text)) == Allow, "reads {}", text);
+                prop_assert!(!found.may_write(&at) || effect(&edit(text)) == Allow, "writes {}", text);
+            }
+            for text in UNSEEN {
+                prop_assert!(!found.may_write(&path(text)) || effect(&edit(text)) == Allow, "writes {}", text);
+            }
+            for host in HOSTS {
+                let access = Access::Fetch { host: host.to_owned(), url: String::new(), touch: Touch::Itself };
+                prop_assert!(!found.network.reaches(host, 443) || effect(&access) == Allow, "reaches {}", host);
+            }
+        }
+    }
 }

@@ -1,0 +1,103 @@
+//! One real run under the system's `bwrap`; what happened is looked at from outside.
+
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
+
+use openoxide_protocol::{AbsPath, Confined, Network, Temp};
+
+use super::{Channels, Kind, arguments, filter};
+use crate::{Launch, Limits, Support};
+
+fn path(path: &Path) -> AbsPath {
+    AbsPath::new(path.to_str().unwrap()).unwrap()
+}
+
+/// Each attempt that works leaves a file in the workspace. What core_pattern is overwritten with is what it was.
+const SCRIPT: &str = r#"
+try() { name=$1; shift; if "$@" 2>/dev/null; then : > "worked-$name"; fi; }
+put() { echo x > "$1"; }
+try inside put new
+try outside put ../outside
+try git put .git/config
+try missing mkdir .codex
+try swap mv .git gone
+try parent mv deep away
+try keep put deep/er/keep/x
+try secret cat ../secret/key
+try link ln -s ../secret .agents
+try pattern sh -c 'read x < /proc/sys/kernel/core_pattern && echo "$x" > /proc/sys/kernel/core_pattern'
+try remount mount -o remount,rw /
+try namespace unshare -Ur true
+try unix python3 -c 'import socket; socket.socket(socket.AF_UNIX)'
+try pair python3 -c 'import socket; socket.socketpair()'
+try loopback python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname())'
+try host sh -c 'test "$(ls /proc | grep -c "^[0-9]")" -gt 9'
+try temporary put /tmp/x
+exit 7
+"#;
+
+fn profile(world: &Path) -> Confined {
+    let all =
+        |names: &[&str]| names.iter().map(|name| path(&world.join(name))).collect::<BTreeSet<_>>();
+    Confined {
+        writable: all(&["w"]),
+        protected: all(&["w/.git", "w/.codex", "w/.agents", "w/deep/er/keep"]),
+        unreadable: all(&["secret"]),
+        network: Network::Off,
+        temp: Temp::Private,
+    }
+}
+
+fn world() -> tempfile::TempDir {
+    // Not below /tmp: there it would be hidden, and nothing proved.
+    let place = std::env::current_exe().unwrap();
+    let world = tempfile::tempdir_in(place.parent().unwrap()).unwrap();
+    for directory in ["w/.git", "w/deep/er/keep", "secret"] {
+        fs::create_dir_all(world.path().join(directory)).unwrap();
+    }
+    fs::write(world.path().join("w/.git/config"), "before").unwrap();
+    fs::write(world.path().join("secret/key"), "key").unwrap();
+    fs::write(world.path().join("filter"), filter()).unwrap();
+    world
+}
+
+/// Runs the script, and returns what it ended with and the attempts that worked.
+fn run(world: &Path) -> (Option<i32>, Vec<String>) {
+    let launch = Launch {
+        profile: profile(world),
+        argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
+        cwd: path(&world.join("w")),
+        environment: Vec::new(),
+        limits: Limits::default(),
+        registry: path(world),
+    };
+    let words = arguments(&launch, Channels { filter: 3, status: 4 }, Kind::of).unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#"exec "$@" 3<../filter 4>../status"#, "sh"]).args(words);
+    command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(world.join("w"));
+    let status = command.status().unwrap();
+    let names = fs::read_dir(world.join("w")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut worked: Vec<_> =
+        names.filter_map(|name| name.strip_prefix("worked-").map(str::to_owned)).collect();
+    worked.sort_unstable();
+    (status.code(), worked)
+}
+
+#[test]
+fn bwrap_holds_what_its_plan_says() {
+    Support::probe()
+        .bubblewrap
+        .expect("the package `bubblewrap` is there, as `cargo xtask test` sees to");
+    let world = world();
+    let world = world.path().canonicalize().unwrap();
+    let (code, worked) = run(&world);
+    assert_eq!(worked, ["inside", "loopback", "pair", "temporary"]);
+    assert_eq!(code, Some(7));
+    assert!(fs::read_to_string(world.join("status")).unwrap().contains("\"exit-code\": 7"));
+    assert_eq!(fs::read_to_string(world.join("w/.git/config")).unwrap(), "before");
+    assert!(!world.join("outside").exists() && world.join("w/new").exists());
+    assert!(world.join("w/deep/er/keep").is_dir());
+    // What the caller removes: the places of missing names, empty.
+    fs::remove_dir(world.join("w/.codex")).unwrap();
+    fs::remove_dir(world.join("w/.agents")).unwrap();
+}
