@@ -68,6 +68,8 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         cwd: path(&world.join("w")),
         environment: Vec::new(),
         limits: Limits::default(),
+        terminal: false,
+        ask: false,
         registry: path(world),
     };
     let words = arguments(&launch, Channels { filter: 3, status: 4 }, Kind::of).unwrap();

@@ -16,6 +16,8 @@ fn launch(profile: Confined) -> Launch {
         cwd: path("/p"),
         environment: Vec::new(),
         limits: Limits::default(),
+        terminal: false,
+        ask: false,
         registry: path("/r"),
     }
 }
