@@ -158,7 +158,8 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
         let (own, listener) = (both.pop().unwrap(), both.pop().unwrap());
         let ask = move |port| {
             wire.send(&Message::Listen(port), &[])?;
-            Ok(wire.receive()?.map(|(_, sockets)| sockets).unwrap_or_default())
+            let answer: Option<(Message, _)> = wire.receive()?;
+            Ok(answer.map(|(_, sockets)| sockets).unwrap_or_default())
         };
         let capture = matches!(world.network, Network::Hosts(_));
         let capture = capture.then(|| Capture::new(Arc::clone(&broker), ask));
