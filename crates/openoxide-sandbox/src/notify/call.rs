@@ -82,7 +82,8 @@ impl<'a> Call<'a> {
             |number: u32| i32::try_from(number).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH);
         match pidfd_open(pid(self.held.thread)?, OF_A_THREAD) {
             Err(Errno::INVAL) => {
-                let status = fs::read_to_string(self.proc("status")).map_err(|error| errno(&error))?;
+                let status =
+                    fs::read_to_string(self.proc("status")).map_err(|error| errno(&error))?;
                 let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
                 let group = group.and_then(|group| group.trim().parse().ok()).ok_or(Errno::SRCH)?;
                 pidfd_open(pid(group)?, PidfdFlags::empty())

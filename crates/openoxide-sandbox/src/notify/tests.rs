@@ -10,6 +10,8 @@ use std::{
     },
 };
 
+use openoxide_protocol::Network;
+
 use crate::{
     Denial,
     network::{
@@ -176,6 +178,32 @@ fn families_and_kinds_that_nobody_needs_are_refused() {
         \x20   except OSError as e: print(e.strerror)";
     let outcome = World::of("good.example").notified().python(program);
     assert_eq!(outcome.output, "Operation not permitted\n".repeat(8), "{outcome:?}");
+}
+
+/// The host's network: what is the sandbox's own cannot be told there.
+#[test]
+fn with_the_network_on_hosts_are_reached_and_services_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("host.sock");
+    let visits = service(&at);
+    let (server, _asked) = web("the page");
+    let program = format!(
+        "import socket as s, urllib.request as u\n\
+         print(u.urlopen('http://{server}/', timeout=20).read().decode())\n\
+         for to in ({at:?}, chr(0) + 'a name'):\n\
+         \x20   try: s.socket(s.AF_UNIX).connect(to)\n\
+         \x20   except OSError as e: print(e.strerror)",
+    );
+    let world = World { network: Network::On, ..World::of("") }.notified();
+    let outcome = world.python(&program);
+    assert_eq!(
+        outcome.output, "the page\nPermission denied\nOperation not permitted\n",
+        "{outcome:?}"
+    );
+    let told =
+        [at.display().to_string(), "@a name".to_owned()].map(|path| Denial::UnixSocket { path });
+    assert_eq!(outcome.denials, told);
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
 }
 
 #[test]

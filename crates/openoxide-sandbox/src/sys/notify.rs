@@ -67,7 +67,8 @@ pub(crate) fn copy_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()>
     let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
     // SAFETY: `ours` names `length` bytes that are ours to write; `theirs` is an address of the other process, which the
     // kernel checks.
-    let read = unsafe { libc::process_vm_readv(thread, &raw const ours, 1, &raw const theirs, 1, 0) };
+    let read =
+        unsafe { libc::process_vm_readv(thread, &raw const ours, 1, &raw const theirs, 1, 0) };
     match usize::try_from(read) {
         Ok(read) if read == length => Ok(()),
         Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
