@@ -3,6 +3,7 @@
 //! It needs one thread and no memory of others; its sockets go to the supervisor, which stays outside.
 
 use std::{
+    collections::BTreeSet,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     os::fd::OwnedFd,
@@ -33,6 +34,8 @@ const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOC
 const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
 /// ssh, names, http, https, git: all below 1024, where no confined program could listen itself.
 const COMMON_PORTS: [u16; 5] = [22, NAME_SERVICE, 80, 443, 9418];
+/// How many ports of rules are listened on from the start; the sockets go to the supervisor in one message.
+const MOST_NAMED: usize = 24;
 /// How many connections wait for us.
 const BACKLOG: i32 = 256;
 
@@ -71,10 +74,9 @@ fn capture(route: &Route) -> io::Result<()> {
 }
 
 fn sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
-    let mut ports: Vec<_> =
-        COMMON_PORTS.into_iter().chain(named).filter(|port| *port != 0).collect();
-    ports.sort_unstable();
-    ports.dedup();
+    let named =
+        named.filter(|port| *port != 0).collect::<BTreeSet<_>>().into_iter().take(MOST_NAMED);
+    let ports: BTreeSet<_> = COMMON_PORTS.into_iter().chain(named).collect();
     let mut sockets = Vec::new();
     for address in NAME_SERVERS {
         sockets.push(bound(SocketType::DGRAM, SocketAddr::new(address.into(), NAME_SERVICE))?);

@@ -59,7 +59,7 @@ impl Route {
 
     /// Sends one request and waits for its end.
     fn ask(&self, kind: u16, body: &[u8]) -> io::Result<()> {
-        send(&self.0, &message(kind, REQUEST, body), SendFlags::empty())?;
+        send(&self.0, &message(kind, REQUEST, 0, body), SendFlags::empty())?;
         let mut answer = [0; 4096];
         let (length, _) = recv(&self.0, answer.as_mut_slice(), RecvFlags::empty())?;
         match answer.get(..length).and_then(error) {
@@ -70,14 +70,15 @@ impl Route {
     }
 }
 
-/// Returns a message: the header (`struct nlmsghdr`) and what follows.
-pub(crate) fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+/// Returns a message: the header (`struct nlmsghdr`), with a number that answers repeat, and what follows.
+pub(crate) fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
     const HEADER: u32 = 16;
     let length = HEADER + u32::try_from(body.len()).unwrap_or_default();
     let mut message = length.to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
-    message.extend([0; 8]);
+    message.extend(number.to_ne_bytes());
+    message.extend([0; 4]);
     message.extend(body);
     message
 }

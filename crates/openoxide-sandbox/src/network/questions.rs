@@ -78,20 +78,20 @@ impl Questions {
             }
             match state.open.get(&key) {
                 Some(question) => Some(Arc::clone(question)),
-                None => state.begin(&key, self.patience).filter(|_| self.put(&mut state, key)),
+                None => state.begin(&key, self.patience).filter(|_| self.put(&mut state, &key)),
             }
         };
         question.is_some_and(|question| question.wait())
     }
 
     /// Has the reviewer asked on a thread of its own.
-    fn put(self: &Arc<Self>, state: &mut State, key: Key) -> bool {
+    fn put(self: &Arc<Self>, state: &mut State, key: &Key) -> bool {
         let questions = Arc::clone(self);
         let asked = key.clone();
         let asking = move || questions.settle(&asked, questions.reviewer.ask(&asked.0, asked.1));
         let begun = thread::Builder::new().stack_size(STACK).spawn(asking).is_ok();
         if !begun {
-            state.open.remove(&key);
+            state.open.remove(key);
         }
         begun
     }

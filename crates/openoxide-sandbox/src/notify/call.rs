@@ -1,11 +1,10 @@
 //! One call that is held: what it wants, with which socket, and how it ends.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     os::{
         fd::{AsRawFd as _, BorrowedFd, OwnedFd},
-        unix::{ffi::OsStrExt as _, fs::FileExt as _},
+        unix::ffi::OsStrExt as _,
     },
     path::{Path, PathBuf},
 };
@@ -48,9 +47,8 @@ impl<'a> Call<'a> {
             return Err(Errno::INVAL);
         }
         let mut bytes = vec![0; length.min(LONGEST)];
-        let memory = File::open(self.proc("mem")).map_err(errno)?;
+        sys::copy_memory(self.held.thread, at, &mut bytes).map_err(|error| errno(&error))?;
         self.still()?;
-        memory.read_exact_at(&mut bytes, at).map_err(|_| Errno::FAULT)?;
         Address::read(&bytes)
     }
 
@@ -67,7 +65,7 @@ impl<'a> Call<'a> {
     pub(super) fn open(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         let place = OFlags::PATH | OFlags::CLOEXEC;
         let root = open(self.proc("root"), place | OFlags::DIRECTORY, Mode::empty())?;
-        let below = fs::read_link(self.proc("cwd")).map_err(errno)?;
+        let below = fs::read_link(self.proc("cwd")).map_err(|error| errno(&error))?;
         self.still()?;
         let path = below.join(Path::new(std::ffi::OsStr::from_bytes(path)));
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -84,7 +82,8 @@ impl<'a> Call<'a> {
             |number: u32| i32::try_from(number).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH);
         match pidfd_open(pid(self.held.thread)?, OF_A_THREAD) {
             Err(Errno::INVAL) => {
-                let status = fs::read_to_string(self.proc("status")).map_err(errno)?;
+                let status =
+                    fs::read_to_string(self.proc("status")).map_err(|error| errno(&error))?;
                 let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
                 let group = group.and_then(|group| group.trim().parse().ok()).ok_or(Errno::SRCH)?;
                 pidfd_open(pid(group)?, PidfdFlags::empty())
@@ -108,6 +107,6 @@ pub(super) fn name_of(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-fn errno(error: io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

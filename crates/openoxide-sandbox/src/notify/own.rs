@@ -40,8 +40,8 @@ pub(crate) fn diagnostics() -> io::Result<OwnedFd> {
 /// The sockets of the sandbox, and those of the host, which none of them can be.
 #[derive(Debug)]
 pub(crate) struct OwnSockets {
-    inside: Mutex<OwnedFd>,
-    outside: Mutex<OwnedFd>,
+    inside: List,
+    outside: List,
 }
 
 impl OwnSockets {
@@ -50,7 +50,7 @@ impl OwnSockets {
     /// # Errors
     /// As there.
     pub(crate) fn new(inside: OwnedFd) -> io::Result<Self> {
-        Ok(Self { inside: Mutex::new(inside), outside: Mutex::new(diagnostics()?) })
+        Ok(Self { inside: List::of(inside), outside: List::of(diagnostics()?) })
     }
 
     /// Says whether a process of the sandbox listens at this file. Its number is cut to a half by the kernel, so what the
@@ -60,7 +60,7 @@ impl OwnSockets {
             return Err(Errno::CONNREFUSED);
         }
         let identity = identity(file, call).ok_or(Errno::ACCESS)?;
-        Ok(listens(&self.inside, identity)? && !listens(&self.outside, identity)?)
+        Ok(self.inside.has(identity)? && !self.outside.has(identity)?)
     }
 }
 
@@ -84,28 +84,46 @@ fn device(mounts: &str, mount: &str) -> Option<u32> {
     Some(major.parse::<u32>().ok()? << 20 | minor.parse::<u32>().ok()?)
 }
 
-/// Asks for all listening sockets of the family, and says whether one is bound at this file.
-fn listens(list: &Mutex<OwnedFd>, identity: Identity) -> Result<bool, Errno> {
-    const UNIX: u32 = 1;
-    const LISTENING: u32 = 1 << 10;
-    const FILES: u32 = 2;
-    let list = list.lock().unwrap_or_else(PoisonError::into_inner);
-    let body = [UNIX, LISTENING, 0, FILES, 0, 0].map(u32::to_ne_bytes).concat();
-    send(&*list, &message(BY_FAMILY, REQUEST_ALL, &body), SendFlags::empty())?;
-    let (mut found, mut answer) = (false, vec![0; ANSWER]);
-    loop {
-        let (length, _) = recv(&*list, answer.as_mut_slice(), RecvFlags::empty())?;
-        for (kind, body) in Messages(answer.get(..length).unwrap_or_default()) {
-            match kind {
-                BY_FAMILY => {
-                    found |= Attributes(body.get(16..).unwrap_or_default())
-                        .any(|(kind, value)| kind == 1 && file(value) == Some(identity))
+/// The kernel's list of one network namespace, and how often it was asked.
+#[derive(Debug)]
+struct List(Mutex<(OwnedFd, u32)>);
+
+impl List {
+    fn of(socket: OwnedFd) -> Self {
+        Self(Mutex::new((socket, 0)))
+    }
+
+    /// Asks for all listening sockets of the family, and says whether one is bound at this file.
+    fn has(&self, identity: Identity) -> Result<bool, Errno> {
+        const UNIX: u32 = 1;
+        const LISTENING: u32 = 1 << 10;
+        const FILES: u32 = 2;
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (socket, asked) = &mut *list;
+        *asked = asked.wrapping_add(1);
+        let body = [UNIX, LISTENING, 0, FILES, 0, 0].map(u32::to_ne_bytes).concat();
+        send(&*socket, &message(BY_FAMILY, REQUEST_ALL, *asked, &body), SendFlags::empty())?;
+        let (mut found, mut answer) = (false, vec![0; ANSWER]);
+        loop {
+            let (length, _) = recv(&*socket, answer.as_mut_slice(), RecvFlags::empty())?;
+            let messages = Messages(answer.get(..length).unwrap_or_default());
+            // What is left of an earlier question that failed says nothing about now.
+            for (kind, _, body) in messages.filter(|(_, number, _)| number == asked) {
+                match kind {
+                    BY_FAMILY => found |= is_at(body, identity),
+                    DONE => return Ok(found),
+                    _ => return Err(Errno::ACCESS),
                 }
-                DONE => return Ok(found),
-                _ => return Err(Errno::ACCESS),
             }
         }
     }
+}
+
+/// Says whether a socket (`struct unix_diag_msg` and what follows) is bound at this file.
+fn is_at(socket: &[u8], identity: Identity) -> bool {
+    const FILE: u16 = 1;
+    let mut attributes = Attributes(socket.get(16..).unwrap_or_default());
+    attributes.any(|(kind, value)| kind == FILE && file(value) == Some(identity))
 }
 
 /// `struct unix_diag_vfs`
@@ -117,14 +135,15 @@ fn file(value: &[u8]) -> Option<Identity> {
 struct Messages<'a>(&'a [u8]);
 
 impl<'a> Iterator for Messages<'a> {
-    type Item = (u16, &'a [u8]);
+    type Item = (u16, u32, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
         let length = usize::try_from(number(self.0, 0)?).ok()?;
         let kind = u16::from_ne_bytes(self.0.get(4..6)?.try_into().ok()?);
+        let asked = number(self.0, 8)?;
         let body = self.0.get(16..length)?;
         self.0 = self.0.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some((kind, body))
+        Some((kind, asked, body))
     }
 }
 

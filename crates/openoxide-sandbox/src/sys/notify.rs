@@ -53,3 +53,25 @@ pub(crate) fn answer_held(listener: BorrowedFd<'_>, id: u64, error: i32) -> io::
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// Copies memory of the process that a thread belongs to. A process that closed itself to others (prctl(2),
+/// `PR_SET_DUMPABLE`) hides its memory in /proc from whoever is not root; this call asks for rights over it alone.
+///
+/// # Errors
+/// What the kernel says; `EFAULT`, where less is there.
+pub(crate) fn copy_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()> {
+    let length = to.len();
+    let ours = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: length };
+    let base = usize::try_from(at).map_err(io::Error::other)? as *mut libc::c_void;
+    let theirs = libc::iovec { iov_base: base, iov_len: length };
+    let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
+    // SAFETY: `ours` names `length` bytes that are ours to write; `theirs` is an address of the other process, which the
+    // kernel checks.
+    let read =
+        unsafe { libc::process_vm_readv(thread, &raw const ours, 1, &raw const theirs, 1, 0) };
+    match usize::try_from(read) {
+        Ok(read) if read == length => Ok(()),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}

@@ -134,7 +134,8 @@ impl World {
 fn started(inside: &Inside, wire: &Wire) -> std::process::Child {
     let test = [concat!(module_path!(), "::inside").split_once("::").unwrap().1, "--exact"];
     let mut command = Command::new("unshare");
-    command.args(["-Urnm", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
+    let namespaces = if inside.network == Network::On { "-Urm" } else { "-Urnm" };
+    command.args([namespaces, "--propagation", "private"]).arg(std::env::current_exe().unwrap());
     command.args(test).args(["--ignored", "--nocapture", "--test-threads=1"]);
     command.env(VARIABLE, serde_json::to_string(inside).unwrap());
     for proxy in
@@ -158,11 +159,12 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
         let (own, listener) = (both.pop().unwrap(), both.pop().unwrap());
         let ask = move |port| {
             wire.send(&Message::Listen(port), &[])?;
-            Ok(wire.receive()?.map(|(_, sockets)| sockets).unwrap_or_default())
+            let answer: Option<(Message, _)> = wire.receive()?;
+            Ok(answer.map(|(_, sockets)| sockets).unwrap_or_default())
         };
         let capture = matches!(world.network, Network::Hosts(_));
         let capture = capture.then(|| Capture::new(Arc::clone(&broker), ask));
-        let own = Some(OwnSockets::new(own).unwrap());
+        let own = (world.network != Network::On).then(|| OwnSockets::new(own).unwrap());
         let context = Context { capture, own, refused: broker.refused() };
         thread::spawn(move || notify::serve(listener, context));
     }
@@ -175,7 +177,7 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
 fn inside() {
     let Ok(said) = std::env::var(VARIABLE) else { return };
     let inside: Inside = serde_json::from_str(&said).unwrap();
-    let wire = Wire::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
+    let wire = Wire::of(io::stdin().as_fd().try_clone_to_owned().unwrap());
     let sockets = prepare(&inside.network, inside.ask).unwrap();
     name_server().unwrap();
     wire.send(&Message::Listeners, &sockets).unwrap();
@@ -197,7 +199,7 @@ fn inside() {
     thread::spawn(move || serve(&wire));
     let status = rustix::process::waitpid(Some(worker), rustix::process::WaitOptions::empty());
     let status = status.unwrap().unwrap().1;
-    std::process::exit(status.exit_status().unwrap_or(200));
+    sys::end(status.exit_status().unwrap_or(200));
 }
 
 fn serve(wire: &Wire) {

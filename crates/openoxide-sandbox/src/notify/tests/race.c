@@ -15,12 +15,17 @@ static char shared[110];
 static volatile int stop;
 static int inet, local, fd;
 
+static void pause_for(int rounds) {
+    for (volatile int i = 0; i < rounds; i++);
+    __asm__ volatile("" ::: "memory");
+}
+
 static void *addresses(void *unused) {
     while (!stop) {
         memcpy(shared, theirs.bytes, 110);
-        for (volatile int i = 0; i < 3000; i++);
+        pause_for(3000);
         memcpy(shared, mine.bytes, 110);
-        for (volatile int i = 0; i < 3000; i++);
+        pause_for(3000);
     }
     return unused;
 }
@@ -28,9 +33,9 @@ static void *addresses(void *unused) {
 static void *sockets(void *unused) {
     while (!stop) {
         dup2(local, fd);
-        for (volatile int i = 0; i < 5000; i++);
+        pause_for(5000);
         dup2(inet, fd);
-        for (volatile int i = 0; i < 5000; i++);
+        pause_for(5000);
     }
     return unused;
 }
