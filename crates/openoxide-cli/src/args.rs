@@ -14,7 +14,7 @@ pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
     RulesVerb, TestArgs, Where,
 };
-pub(crate) use sandbox::{SandboxRunArgs, SandboxVerb};
+pub(crate) use sandbox::{RunSandbox, SandboxRunArgs, SandboxVerb};
 
 /// One approval and permission layer for AI agents: it decides, asks, and says why.
 #[derive(Debug, Parser)]
@@ -333,6 +333,9 @@ pub(crate) struct RunArgs {
     /// The conversation that this belongs to, as a UUID: what waits in one session falls together.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
+    /// What the kernel holds while it runs.
+    #[arg(long, value_name = "WHAT", default_value = "auto")]
+    pub(crate) sandbox: RunSandbox,
     /// A shell script, run by bash.
     #[arg(short = 'c', value_name = "SCRIPT", conflicts_with = "command")]
     pub(crate) script: Option<String>,

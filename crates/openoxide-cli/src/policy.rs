@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What a decision needs beside the call itself.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) loaded: Loaded,
     pub(crate) mode: PermissionMode,

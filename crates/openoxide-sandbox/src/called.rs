@@ -15,7 +15,7 @@ use rustix::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Launch, NetworkAnswer, NetworkReviewer, Report,
+    Launch, NetworkAnswer, Report,
     error::{SandboxError, Step as _},
     supervise, sys,
     wire::Wire,
@@ -50,20 +50,21 @@ pub(crate) enum FromCaller {
 }
 
 /// Runs a program confined, under a supervisor that is started for it: this same program, called with `words` and two
-/// numbers, which are for [`supervise_as_called`]. A reviewer is asked about hosts that the profile does not name.
+/// numbers, which are for [`supervise_as_called`]. If the launch says that somebody can be asked, `ask` is, about hosts that the profile
+/// does not name.
 ///
 /// # Errors
 /// Where the confinement could not be set up; nothing was run then.
 pub fn run_confined(
     launch: &Launch,
     words: &[&str],
-    reviewer: Option<&dyn NetworkReviewer>,
+    ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
 ) -> Result<Report, SandboxError> {
     let (wire, theirs) = Wire::pair().step(|| "making a socket".to_owned())?;
     let mut supervisor =
         start(launch, words, &theirs).step(|| "starting the supervisor".to_owned())?;
     drop(theirs);
-    let report = listen(&wire, reviewer);
+    let report = listen(&wire, ask);
     drop(wire);
     // It has said how it went; how its process ends says nothing more.
     drop(supervisor.wait());
@@ -79,15 +80,17 @@ fn start(launch: &Launch, words: &[&str], theirs: &Wire) -> io::Result<Child> {
     Command::new(env::current_exe()?).args(words).args(numbers.map(|fd| fd.to_string())).spawn()
 }
 
-fn listen(wire: &Wire, reviewer: Option<&dyn NetworkReviewer>) -> Result<Report, SandboxError> {
+fn listen(
+    wire: &Wire,
+    ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
+) -> Result<Report, SandboxError> {
     let gone = || io::Error::other("it has ended without a word");
     loop {
         let said = wire.receive().step(|| "hearing of the supervisor".to_owned())?;
         let (message, descriptors) = said.ok_or_else(gone).step(|| "the supervisor".to_owned())?;
         match message {
             ToCaller::Ask { host, port } => {
-                let answer =
-                    reviewer.map_or(NetworkAnswer::No, |reviewer| reviewer.ask(&host, port));
+                let answer = ask(&host, port);
                 // Where it is gone, that is heard next.
                 drop(wire.send(&FromCaller::Answer(answer), &[]));
             }

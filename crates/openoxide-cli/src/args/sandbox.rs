@@ -2,19 +2,39 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::{HostPort, Network};
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxVerb {
     /// Run a program confined. Nothing is decided and nobody is asked: the kernel holds what is said here.
     Run(SandboxRunArgs),
+    /// The supervisor of a `run`, started by it.
+    #[command(hide = true)]
+    Supervise {
+        /// The descriptor of what is to be run.
+        launch: String,
+        /// The descriptor of the socket to who has started it.
+        wire: String,
+    },
     /// Say what this machine can hold, by which backend, what not and why.
     Status {
         /// Answer in JSON.
         #[arg(long)]
         json: bool,
     },
+}
+
+/// What the kernel holds while a command runs that may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunSandbox {
+    /// What the policy and the decision say: it changes files in the project and what was said yes to, and reaches hosts that
+    /// rules or a person allow.
+    Auto,
+    /// The same, and it changes no file.
+    ReadOnly,
+    /// Nothing: it has all your rights.
+    Off,
 }
 
 #[derive(Clone, Debug, Args)]

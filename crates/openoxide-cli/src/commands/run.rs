@@ -1,17 +1,18 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
+pub(crate) mod confined;
 mod way;
 
 use std::{
     io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use openoxide_adapters::quote;
 use openoxide_permission::{Permit, Refusal};
-use openoxide_protocol::{Action, ApprovalRequest, Effect, Operation};
+use openoxide_protocol::{Action, ApprovalRequest, Confined, Effect, Operation};
 use openoxide_session::{Asked, digest, without_steering};
 use openoxide_store::Environment;
 use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
@@ -27,6 +28,7 @@ use crate::{
     report,
     review::Review,
 };
+use confined::Hosts;
 use way::{Passed, Way};
 
 /// Judges a command, asks about it if need be, and runs it.
@@ -72,7 +74,11 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     }
     Ok(match asked {
         Asked::Granted(permit) => {
-            task.run(permit, &operation, |status, time| audit.ended(number, status, time))
+            let held = confined::profile(&way.world, permit.decision(), args.sandbox)?;
+            let hosts =
+                Hosts { world: way.world, args, global, audit: &audit, session: operation.session };
+            let start = Start { operation: &operation, held, hosts, number };
+            task.run(permit, &start)
         }
         Asked::Refused(refusal) => refused(&refusal),
         Asked::Unanswerable(request) => unanswerable(&request, args),
@@ -104,60 +110,96 @@ impl Task {
         call::of("Bash".to_owned(), Action::Command { script }, input, &world.cwd)
     }
 
-    /// Runs what was permitted, with nothing in the environment that would make bash run something else first, and tells
-    /// how it ended and how long it took.
-    fn run(
-        &self,
-        permit: Permit,
-        operation: &Operation,
-        ended: impl FnOnce(&io::Result<ExitStatus>, Duration),
-    ) -> Exit {
+    /// Runs what was permitted, and tells how it ended.
+    fn run(&self, permit: Permit, start: &Start<'_>) -> Exit {
         let why = match permit.decision().effect {
             Effect::Allow => visible(&permit.decision().reason, Lines::One),
             Effect::Ask | Effect::Deny => "you said yes".to_owned(),
         };
-        if !permit.redeem(digest(operation)) {
+        if !permit.redeem(digest(start.operation)) {
             report::failure(&"the permit is for another operation");
             return Exit::RunFailed;
         }
-        report::say(&format!("openoxide: {why}; it runs not confined, with all your rights"));
-        let mut command = self.command(operation);
-        let start = Instant::now();
-        let status = command.status();
-        ended(&status, start.elapsed());
+        let how = match start.held {
+            Some(_) => "it runs confined",
+            None => "it runs not confined, with all your rights",
+        };
+        report::say(&format!("openoxide: {why}; {how}"));
+        let began = Instant::now();
+        let status = match &start.held {
+            Some(held) => match self.confined(held.clone(), start) {
+                Ok(status) => status,
+                Err(exit) => return exit,
+            },
+            None => self.command(start.operation).status(),
+        };
+        start.hosts.audit.ended(start.number, &status, began.elapsed());
+        self.ended(status)
+    }
+
+    fn ended(&self, status: io::Result<ExitStatus>) -> Exit {
+        let words = self.argv();
+        let program = words.first().map_or("", String::as_str);
         match status {
             Ok(status) => passed_on(status),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                report::failure(&format!("`{}` was not found", command.get_program().display()));
+                report::failure(&format!("`{program}` was not found"));
                 Exit::NotFound
             }
             Err(error) => {
-                report::failure(&format!(
-                    "`{}` did not start: {error}",
-                    command.get_program().display()
-                ));
+                report::failure(&format!("`{program}` did not start: {error}"));
                 Exit::RunFailed
             }
         }
     }
 
-    fn command(&self, operation: &Operation) -> Command {
-        let mut command = match self {
+    /// Runs it under the sandbox, and tells a person what was refused.
+    fn confined(&self, held: Confined, start: &Start<'_>) -> Result<io::Result<ExitStatus>, Exit> {
+        let argv = self.argv().into_iter().map(Into::into).collect();
+        let run = confined::Run { argv, cwd: &start.operation.cwd, profile: held };
+        match run.go(&mut |host, port| start.hosts.answer(host, port)) {
+            Ok(report) => {
+                confined::tell(&report);
+                Ok(confined::status(report.end))
+            }
+            Err(error) => {
+                report::failure(&format!("nothing was run: {error}"));
+                report::note(
+                    &"`openoxide sandbox status` says what this machine can hold; `--sandbox off` runs it with all your rights",
+                );
+                Err(Exit::RunFailed)
+            }
+        }
+    }
+
+    /// The words that are started, by bash or as they are. Nothing in the environment makes bash run something else first.
+    fn argv(&self) -> Vec<String> {
+        match self {
             Self::Script(script) => {
-                let mut bash = Command::new("bash");
-                bash.args(["--norc", "--noprofile", "-c", script]);
-                bash
+                ["bash", "--norc", "--noprofile", "-c", script].map(str::to_owned).into()
             }
-            Self::Program(words) => {
-                let mut program = Command::new(words.first().map_or("", String::as_str));
-                program.args(words.iter().skip(1));
-                program
-            }
-        };
+            Self::Program(words) => words.clone(),
+        }
+    }
+
+    fn command(&self, operation: &Operation) -> Command {
+        let words = self.argv();
+        let mut command = Command::new(words.first().map_or("", String::as_str));
+        command.args(words.iter().skip(1));
         command.current_dir(operation.cwd.as_str());
         command.env_clear().envs(without_steering());
         command
     }
+}
+
+/// What a permitted command is started with.
+struct Start<'a> {
+    operation: &'a Operation,
+    /// What is held; nothing where the person wants that.
+    held: Option<Confined>,
+    hosts: Hosts<'a>,
+    /// The number of its record.
+    number: Option<u64>,
 }
 
 /// A program that a signal ended has, for shells, the status 128 and its number.

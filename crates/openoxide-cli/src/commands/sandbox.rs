@@ -3,15 +3,25 @@
 mod run;
 mod status;
 
+use openoxide_sandbox::supervise_as_called;
+
 use crate::{
     args::{Global, SandboxVerb},
     exit::Exit,
+    report,
 };
 
 /// Runs one of its verbs.
 pub(crate) fn sandbox(verb: &SandboxVerb, global: Global) -> Result<Exit, String> {
     match verb {
         SandboxVerb::Run(args) => run::run(args),
+        SandboxVerb::Supervise { launch, wire } => Ok(match supervise_as_called(launch, wire) {
+            Ok(()) => Exit::Success,
+            Err(error) => {
+                report::failure(&error);
+                Exit::RunFailed
+            }
+        }),
         SandboxVerb::Status { json } => Ok(status::status(*json, global)),
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 
 /// One command, what it means, and what the hooks said of it.
 pub(super) struct Way<'a> {
-    world: World,
+    pub(super) world: World,
     operation: Operation,
     facts: Facts,
     hooks: Vec<HookAnswer>,

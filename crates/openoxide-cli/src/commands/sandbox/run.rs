@@ -7,12 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_permission::IN_ROOTS;
 use openoxide_protocol::{AbsPath, Confined, Temp};
 use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise};
 use openoxide_session::for_confined;
-use openoxide_store::Environment;
 
-use crate::{args::SandboxRunArgs, exit::Exit, report};
+use crate::{
+    args::SandboxRunArgs,
+    commands::run::confined::{registry, tell},
+    exit::Exit,
+    report,
+};
 
 pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
     let launch = launch(args)?;
@@ -49,7 +54,11 @@ fn profile(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<Confined, String> {
     if writable.contains(&AbsPath::root()) {
         return Err("`/` cannot be writable: that would hold nothing".to_owned());
     }
-    let protected = args.protect.iter().map(|path| place(path)).collect::<Result<_, _>>()?;
+    let mut protected: BTreeSet<_> =
+        writable.iter().flat_map(|root| IN_ROOTS.map(|name| root.join(name))).collect();
+    for path in &args.protect {
+        protected.insert(place(path)?);
+    }
     let unreadable = args.deny_read.iter().map(|path| place(path)).collect::<Result<_, _>>()?;
     let network = args.net.clone();
     Ok(Confined { writable, protected, unreadable, network, temp: Temp::Private })
@@ -98,12 +107,8 @@ fn environment(added: &[String]) -> Vec<(OsString, OsString)> {
     environment
 }
 
-fn registry() -> Result<AbsPath, String> {
-    let state = Environment::read().state.ok_or("neither HOME nor XDG_STATE_HOME is set")?;
-    absolute(&state.join("openoxide/sandbox"))
-}
-
 fn ended(launch: &Launch, report: &Report) -> Exit {
+    tell(report);
     let program =
         || launch.argv.first().map_or_else(String::new, |name| name.to_string_lossy().into());
     match report.end {

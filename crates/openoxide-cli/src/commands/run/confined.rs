@@ -1,0 +1,146 @@
+//! Running what was permitted, confined to what was permitted.
+
+mod hosts;
+mod places;
+
+use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
+
+use openoxide_permission::{Ground, confine};
+use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
+use openoxide_sandbox::{
+    Denial, End, Found, Launch, Limits, NetworkAnswer, Report, SandboxError, at_terminal,
+    run_confined,
+};
+use openoxide_session::for_confined;
+use openoxide_store::Environment;
+use openoxide_tui::{Lines, visible};
+
+use crate::{args::RunSandbox, policy::World, report};
+pub(crate) use hosts::Hosts;
+pub(crate) use places::registry;
+
+/// The words by which this program is started again, to supervise.
+pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
+
+/// Returns what is held of a command that may run; nothing where the person wants nothing held.
+///
+/// # Errors
+/// When a place cannot be looked at: then nothing may be run.
+pub(super) fn profile(
+    world: &World,
+    decision: &Decision,
+    explicit: RunSandbox,
+) -> Result<Option<Confined>, String> {
+    let own = own();
+    let ground = Ground {
+        policy: &world.loaded.policy,
+        layers: &world.loaded.layers,
+        context: world.context(),
+        home: world.home.as_ref(),
+        own: &own,
+        seen: &[],
+    };
+    let derived = confine(&ground, decision);
+    let explicit = match explicit {
+        RunSandbox::Off => return Ok(None),
+        RunSandbox::Auto => SandboxProfile::DangerFullAccess,
+        RunSandbox::ReadOnly => {
+            let network = derived.confined().map(|held| held.network.clone()).unwrap_or_default();
+            SandboxProfile::Confined(Confined { network, ..Confined::default() })
+        }
+    };
+    derived.intersect(&explicit).confined().map(places::resolved).transpose()
+}
+
+/// Where this program keeps its settings and its state.
+fn own() -> Vec<AbsPath> {
+    let Environment { config, state, cache, .. } = Environment::read();
+    let ours = [config, state, cache].into_iter().flatten().map(|path| path.join("openoxide"));
+    ours.filter_map(|path| AbsPath::new(path.to_str()?).ok()).collect()
+}
+
+/// A command that is run confined.
+pub(super) struct Run<'a> {
+    pub(super) argv: Vec<OsString>,
+    pub(super) cwd: &'a AbsPath,
+    pub(super) profile: Confined,
+}
+
+impl Run<'_> {
+    /// Runs it. Hosts that the profile does not name are asked about.
+    ///
+    /// # Errors
+    /// Where the confinement could not be set up; nothing was run then.
+    pub(super) fn go(
+        self,
+        ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
+    ) -> Result<Report, SandboxError> {
+        let registry = registry().map_err(|error| SandboxError::Setup {
+            step: "finding a place for the registry".to_owned(),
+            error: io::Error::other(error),
+        })?;
+        let launch = Launch {
+            profile: self.profile,
+            argv: self.argv,
+            cwd: places::real(self.cwd),
+            environment: for_confined().collect(),
+            terminal: at_terminal(),
+            ask: true,
+            limits: Limits::default(),
+            registry,
+        };
+        run_confined(&launch, &SUPERVISE, ask)
+    }
+}
+
+/// Returns how a command has ended, as one that is not confined would have.
+pub(super) fn status(end: End) -> io::Result<ExitStatus> {
+    match end {
+        End::Exited(status) => Ok(ExitStatus::from_raw(i32::from(status) << 8)),
+        End::Signalled(signal) => Ok(ExitStatus::from_raw(i32::from(signal))),
+        End::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        End::NotFound => Err(io::ErrorKind::NotFound.into()),
+        End::NotStarted(error) => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Tells a person what was refused, and what they should look at.
+pub(crate) fn tell(report: &Report) {
+    for denial in &report.denials {
+        report::say(&format!("openoxide: refused: {}", denied(denial)));
+    }
+    for found in &report.found {
+        report::note(&seen(found));
+    }
+}
+
+fn denied(denial: &Denial) -> String {
+    match denial {
+        Denial::Connect { host, port } => {
+            let host = visible(host, Lines::One);
+            format!(
+                "a connection to {host}:{port} (a rule `WebFetch(domain:{host})` would allow it)"
+            )
+        }
+        Denial::Write { path } => format!("changing `{}`", visible(path.as_str(), Lines::One)),
+        Denial::Read { path } => format!("reading `{}`", visible(path.as_str(), Lines::One)),
+        Denial::UnixSocket { path } => {
+            format!("the socket of a service outside, `{}`", visible(path, Lines::One))
+        }
+    }
+}
+
+fn seen(found: &Found) -> String {
+    let name = |path: &AbsPath| visible(path.as_str(), Lines::One);
+    match found {
+        Found::RepositoryHook { path } => {
+            format!("`{}` is new: the next git there would run it", name(path))
+        }
+        Found::HardLink { path } => {
+            format!("`{}` has another name outside: who changes one changes the other", name(path))
+        }
+        Found::Unsearched { path } => {
+            format!("not everything below `{}` was looked at", name(path))
+        }
+    }
+}
