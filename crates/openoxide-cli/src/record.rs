@@ -11,7 +11,7 @@ use openoxide_protocol::{
 use openoxide_session::{Asked, title_of};
 use openoxide_store::{
     Environment,
-    audit::{Answer, AuditError, Channel, Decided, Entry, Journal, Outcome},
+    audit::{Answer, AuditError, Channel, Decided, Entry, Holding, Journal, Outcome},
 };
 
 use crate::report;
@@ -23,6 +23,14 @@ pub(crate) struct Reviewed {
     pub(crate) end: End,
     /// Whether a yes can be kept.
     pub(crate) keeps: bool,
+}
+
+/// How a command was held, in words for the record.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) holding: Option<Holding>,
+    pub(crate) refused: Vec<String>,
+    pub(crate) found: Vec<String>,
 }
 
 /// How a question ended.
@@ -195,16 +203,26 @@ impl Audit {
         })));
     }
 
-    /// Writes down how a command has ended, if it was written down that it might run.
-    pub(crate) fn ended(&self, of: Option<u64>, status: &io::Result<ExitStatus>, time: Duration) {
+    /// Writes down how a command has ended, if it was written down that it might run; and how it was held, if it was.
+    pub(crate) fn ended(
+        &self,
+        of: Option<u64>,
+        status: &io::Result<ExitStatus>,
+        time: Duration,
+        held: Option<Held>,
+    ) {
         let Some(of) = of else { return };
         let ended = status.as_ref().ok();
+        let Held { holding, refused, found } = held.unwrap_or_default();
         self.write(&Entry::Outcome(Outcome {
             of,
             status: ended.and_then(ExitStatus::code),
             signal: ended.and_then(|status| status.signal()),
             error: status.as_ref().err().map(ToString::to_string),
             duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            held: holding,
+            refused,
+            found,
         }));
     }
 

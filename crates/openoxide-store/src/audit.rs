@@ -17,7 +17,7 @@ mod time;
 mod verify;
 
 pub use answer::{Answer, Channel, Kept};
-pub use entry::{Decided, Enforced, Entry, Head, Judged, Outcome, Record};
+pub use entry::{Decided, Enforced, Entry, Head, Holding, Judged, Outcome, Record};
 pub use error::AuditError;
 pub use journal::Journal;
 pub use limits::Limits;

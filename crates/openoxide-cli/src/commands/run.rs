@@ -13,13 +13,14 @@ use std::{
 use openoxide_adapters::quote;
 use openoxide_permission::{Permit, Refusal};
 use openoxide_protocol::{Action, ApprovalRequest, Confined, Effect, Operation};
+use openoxide_sandbox::Report;
 use openoxide_session::{Asked, digest, without_steering};
-use openoxide_store::Environment;
+use openoxide_store::{Environment, audit::Enforced};
 use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
 use serde_json::json;
 
 use crate::{
-    args::{Global, RunArgs},
+    args::{Global, RunArgs, RunSandbox},
     color,
     commands::{call, check, trust},
     exit::Exit,
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     let mut operation = task.operation(&world);
     operation.session = args.session.unwrap_or(operation.session);
     let review = Review::of(args, global, operation.clone(), world.grants.clone());
-    let Some(way) = Way::open(world, operation.clone(), review) else {
+    let Some(way) = Way::open(world, operation.clone(), review, enforced(args)) else {
         audit.note(
             &operation,
             record::undecided("it was interrupted while hooks were asked"),
@@ -126,14 +127,14 @@ impl Task {
         };
         report::say(&format!("openoxide: {why}; {how}"));
         let began = Instant::now();
-        let status = match &start.held {
+        let (status, held) = match &start.held {
             Some(held) => match self.confined(held.clone(), start) {
-                Ok(status) => status,
+                Ok(report) => (confined::status(report.end), Some(confined::held(&report))),
                 Err(exit) => return exit,
             },
-            None => self.command(start.operation).status(),
+            None => (self.command(start.operation).status(), None),
         };
-        start.hosts.audit.ended(start.number, &status, began.elapsed());
+        start.hosts.audit.ended(start.number, &status, began.elapsed(), held);
         self.ended(status)
     }
 
@@ -154,13 +155,13 @@ impl Task {
     }
 
     /// Runs it under the sandbox, and tells a person what was refused.
-    fn confined(&self, held: Confined, start: &Start<'_>) -> Result<io::Result<ExitStatus>, Exit> {
+    fn confined(&self, held: Confined, start: &Start<'_>) -> Result<Report, Exit> {
         let argv = self.argv().into_iter().map(Into::into).collect();
         let run = confined::Run { argv, cwd: &start.operation.cwd, profile: held };
         match run.go(&mut |host, port| start.hosts.answer(host, port)) {
             Ok(report) => {
                 confined::tell(&report);
-                Ok(confined::status(report.end))
+                Ok(report)
             }
             Err(error) => {
                 report::failure(&format!("nothing was run: {error}"));
@@ -200,6 +201,14 @@ struct Start<'a> {
     hosts: Hosts<'a>,
     /// The number of its record.
     number: Option<u64>,
+}
+
+/// What the record of a decision says of how it will be held.
+pub(crate) const fn enforced(args: &RunArgs) -> Enforced {
+    match args.sandbox {
+        RunSandbox::Off => Enforced::NotConfined,
+        RunSandbox::Auto | RunSandbox::ReadOnly => Enforced::Confined,
+    }
 }
 
 /// A program that a signal ended has, for shells, the status 128 and its number.

@@ -123,6 +123,9 @@ pub enum Enforced {
     #[default]
     #[serde(rename = "not confined")]
     NotConfined,
+    /// What was decided, and no more; how well that was held stands in the record of the end.
+    #[serde(rename = "confined")]
+    Confined,
 }
 
 /// What came of something that was permitted.
@@ -142,6 +145,26 @@ pub struct Outcome {
     pub error: Option<String>,
     /// How long it ran.
     pub duration_ms: u64,
+    /// The backend that held it, and each clause that was held otherwise than as said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Holding>,
+    /// What the sandbox refused meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// What a person should look at after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
+}
+
+/// How well a command was held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Holding {
+    /// By what: `namespaces`.
+    pub backend: String,
+    /// What was forbidden beyond the profile, clause by clause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stricter: Vec<String>,
 }
 
 /// Old segments were removed.

@@ -139,5 +139,13 @@ fn end(outcome: &Outcome) -> String {
         (None, None, None) => "no status".to_owned(),
     };
     let (seconds, millis) = (outcome.duration_ms / 1_000, outcome.duration_ms % 1_000);
-    format!("{how} after {seconds}.{millis:03} s")
+    let held = if outcome.held.is_some() { ", confined" } else { "" };
+    let refused = match outcome.refused.as_slice() {
+        [] => String::new(),
+        [one] => format!("; refused: {}", visible(one, Lines::One)),
+        [one, more @ ..] => {
+            format!("; refused: {} and {} more", visible(one, Lines::One), more.len())
+        }
+    };
+    format!("{how} after {seconds}.{millis:03} s{held}{refused}")
 }

@@ -8,14 +8,14 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    Denial, End, Found, Launch, Limits, NetworkAnswer, Report, SandboxError, at_terminal,
-    run_confined,
+    self as sandbox, Denial, End, Found, Launch, Limits, NetworkAnswer, Report, SandboxError,
+    at_terminal, run_confined,
 };
 use openoxide_session::for_confined;
-use openoxide_store::Environment;
+use openoxide_store::{Environment, audit::Holding};
 use openoxide_tui::{Lines, visible};
 
-use crate::{args::RunSandbox, policy::World, report};
+use crate::{args::RunSandbox, policy::World, record::Held, report};
 pub(crate) use hosts::Hosts;
 pub(crate) use places::registry;
 
@@ -104,10 +104,22 @@ pub(super) fn status(end: End) -> io::Result<ExitStatus> {
     }
 }
 
+/// Says for the record how a command was held.
+pub(super) fn held(report: &Report) -> Held {
+    let stricter =
+        report.plan.clauses.iter().filter(|(_, held, _)| *held != sandbox::Held::Enforced);
+    let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
+    Held {
+        holding: Some(Holding { backend: report.plan.backend.as_str().to_owned(), stricter }),
+        refused: report.denials.iter().map(denied).collect(),
+        found: report.found.iter().map(seen).collect(),
+    }
+}
+
 /// Tells a person what was refused, and what they should look at.
 pub(crate) fn tell(report: &Report) {
     for denial in &report.denials {
-        report::say(&format!("openoxide: refused: {}", denied(denial)));
+        report::say(&format!("openoxide: refused: {}{}", denied(denial), remedy(denial)));
     }
     for found in &report.found {
         report::note(&seen(found));
@@ -127,6 +139,16 @@ fn denied(denial: &Denial) -> String {
         Denial::UnixSocket { path } => {
             format!("the socket of a service outside, `{}`", visible(path, Lines::One))
         }
+    }
+}
+
+/// What would let it pass.
+fn remedy(denial: &Denial) -> String {
+    match denial {
+        Denial::Connect { host, .. } => {
+            format!("; a rule `WebFetch(domain:{})` would allow it", visible(host, Lines::One))
+        }
+        Denial::Write { .. } | Denial::Read { .. } | Denial::UnixSocket { .. } => String::new(),
     }
 }
 

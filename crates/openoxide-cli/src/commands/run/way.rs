@@ -7,7 +7,7 @@ use openoxide_protocol::{ApprovalRequest, Facts, HookAnswer, Operation};
 use openoxide_session::{
     Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
 };
-use openoxide_store::audit::{AuditError, Decided};
+use openoxide_store::audit::{AuditError, Decided, Enforced};
 use tokio::{
     runtime::Runtime,
     sync::{mpsc::UnboundedReceiver, oneshot},
@@ -29,6 +29,7 @@ pub(super) struct Way<'a> {
     policy: Arc<PolicyStack>,
     /// Where a person is asked, if one can be.
     review: Option<Review<'a>>,
+    enforced: Enforced,
 }
 
 /// How it came out.
@@ -45,13 +46,14 @@ impl<'a> Way<'a> {
         world: World,
         operation: Operation,
         review: Option<Review<'a>>,
+        enforced: Enforced,
     ) -> Option<Self> {
         let facts = facts(&operation, world.home.as_ref());
         let hooks = hooks::ask_about(&world, &operation, &facts)?;
         let (context, grants) = (world.context(), world.grants.as_ref());
         let policy = bounded::policy(&world.loaded, &context, &facts, grants, true);
         let policy = Arc::new(policy.clone());
-        Some(Self { world, operation, facts, hooks, policy, review })
+        Some(Self { world, operation, facts, hooks, policy, review, enforced })
     }
 
     /// Decides, and writes it down. What has to be written down and cannot be is decided again as if the policy were in doubt: nothing
@@ -86,7 +88,9 @@ impl<'a> Way<'a> {
         let decided = record::asked(&asked, reviewed.as_ref(), self.world.mode);
         let task = self.world.grants.as_ref().and_then(|grants| grants.task());
         let task = task.map(str::to_owned);
-        let decided = Decided { hooks: self.hooks.clone(), task, ..decided };
+        let enforced =
+            if matches!(asked, Asked::Granted(_)) { self.enforced } else { Enforced::NotConfined };
+        let decided = Decided { hooks: self.hooks.clone(), task, enforced, ..decided };
         let written = audit.decided(&self.operation, decided, reviewed.as_ref());
         (Passed { asked, reviewed, number: None }, written)
     }

@@ -9,7 +9,10 @@ use crate::{
     args::{Global, RunArgs},
     commands::{
         call,
-        run::way::{Passed, Way},
+        run::{
+            enforced,
+            way::{Passed, Way},
+        },
     },
     policy::World,
     record::{Audit, Reviewed},
@@ -32,7 +35,8 @@ impl Hosts<'_> {
         let operation = self.operation(host, port);
         let grants = self.world.grants.clone();
         let review = Review::of(self.args, self.global, operation.clone(), grants);
-        let Some(way) = Way::open(self.world.clone(), operation, review) else {
+        let Some(way) = Way::open(self.world.clone(), operation, review, enforced(self.args))
+        else {
             return NetworkAnswer::No;
         };
         match way.pass(self.audit) {
@@ -52,7 +56,7 @@ impl Hosts<'_> {
             80 => format!("http://{host}/"),
             _ => format!("tcp://{host}:{port}/"),
         };
-        let input = json!({ "url": url, "description": "a running command wants to connect" });
+        let input = json!({ "url": url });
         let action = Action::Fetch { url };
         let operation = call::of("WebFetch".to_owned(), action, input, &self.world.cwd);
         Operation { session: self.session, ..operation }

@@ -1,6 +1,6 @@
 //! Places as the kernel takes them: resolved, so that no link leads a profile elsewhere.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use openoxide_protocol::{AbsPath, Confined};
 use openoxide_store::Environment;
@@ -40,12 +40,22 @@ pub(super) fn real(path: &AbsPath) -> AbsPath {
     end(path).unwrap_or_else(|| path.clone())
 }
 
-/// Where is written down what a run puts on the host.
+/// Where is written down what a run puts on the host: with this program's state; where there is no place for that, in a
+/// directory for temporary files. A directory that anybody else could write is not used (`Registry::open`).
 ///
 /// # Errors
-/// When no directory of the user's own is known.
+/// When no place can be named.
 pub(crate) fn registry() -> Result<AbsPath, String> {
-    let state = Environment::read().state.ok_or("neither HOME nor XDG_STATE_HOME is set")?;
-    let place = state.join("openoxide/sandbox");
+    let state = Environment::read().state.map(|state| state.join("openoxide/sandbox"));
+    let usable = state.filter(|place| fs::create_dir_all(place).is_ok());
+    let place = match usable {
+        Some(place) => place,
+        None => std::env::temp_dir().join(format!("openoxide-{}", owner()?)),
+    };
     absolute(&place).ok_or_else(|| format!("`{}` is not UTF-8", place.display()))
+}
+
+fn owner() -> Result<u32, String> {
+    let own = fs::metadata("/proc/self").map_err(|error| format!("`/proc/self`: {error}"))?;
+    Ok(own.uid())
 }
