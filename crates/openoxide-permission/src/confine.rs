@@ -26,7 +26,7 @@ use openoxide_protocol::{
 
 pub use protected::{GIT_STEERING, IN_ROOTS};
 
-use crate::{Context, Layer, PolicyStack, Why, decide};
+use crate::{Context, Layer, PolicyStack, decide};
 
 /// What a profile is derived from, beside the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,8 @@ impl Ground<'_> {
         let file = PathAccess::new(directory.join("nobody-named-this"));
         let access = Access::Edit(PathAccess { touch: Touch::Program, ..file });
         let outcome = decide(self.policy, &self.context, &access);
-        outcome.effect != Effect::Allow && matches!(outcome.why, Why::Rule | Why::Before)
+        let by_rule = outcome.ruling.is_some_and(|ruling| ruling.effect != Effect::Allow);
+        outcome.effect != Effect::Allow && by_rule
     }
 
     fn changes_nothing(&self) -> bool {
