@@ -39,7 +39,7 @@ pub struct Ground<'a> {
     pub context: Context<'a>,
     /// The user's home.
     pub home: Option<&'a AbsPath>,
-    /// Where this program keeps its settings and its state.
+    /// Where this program keeps its settings and its state: no command changes them, and none reads what no rule lets it read.
     pub own: &'a [AbsPath],
     /// What a look at the disk has turned up that may be held back ([`Ground::holds_back`]). Rules by pattern and secrets by name
     /// are held for these: a profile has no patterns.
