@@ -13,8 +13,15 @@ pub(crate) type Need = (&'static str, &'static str);
 
 /// What building and testing need. `cc` is here for a target folder that came from elsewhere:
 /// without a linker this program could not have been built.
-pub(crate) const TESTS: &[Need] =
-    &[("cc", "gcc libc6-dev"), ("bash", "bash"), ("git", "git"), ("strace", "strace")];
+pub(crate) const TESTS: &[Need] = &[
+    ("cc", "gcc libc6-dev"),
+    ("bash", "bash"),
+    ("git", "git"),
+    ("strace", "strace"),
+    ("bwrap", "bubblewrap"),
+    ("python3", "python3"),
+    ("unshare", "util-linux"),
+];
 
 /// What the fuzzers need: their engine is C++.
 pub(crate) const FUZZERS: &[Need] = &[("c++", "g++ libc6-dev")];
@@ -139,7 +146,9 @@ mod tests {
     fn each_missing_package_is_named_once() {
         let present = |program: &str| program == "git" || program == "bash";
         assert_eq!(missing(AGENTS, present), ["iproute2", "nodejs", "npm", "util-linux"]);
-        assert_eq!(missing(TESTS, |_| false), ["bash", "gcc", "git", "libc6-dev", "strace"]);
+        let all =
+            ["bash", "bubblewrap", "gcc", "git", "libc6-dev", "python3", "strace", "util-linux"];
+        assert_eq!(missing(TESTS, |_| false), all);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use openoxide_protocol::{
 
 pub use protected::{GIT_STEERING, IN_ROOTS};
 
-use crate::{Context, Layer, PolicyStack, Why, decide};
+use crate::{Context, Layer, PolicyStack, decide};
 
 /// What a profile is derived from, beside the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct Ground<'a> {
     pub context: Context<'a>,
     /// The user's home.
     pub home: Option<&'a AbsPath>,
-    /// Where this program keeps its settings and its state.
+    /// Where this program keeps its settings and its state: no command changes them, and none reads what no rule lets it read.
     pub own: &'a [AbsPath],
     /// What a look at the disk has turned up that may be held back ([`Ground::holds_back`]). Rules by pattern and secrets by name
     /// are held for these: a profile has no patterns.
@@ -81,7 +81,8 @@ impl Ground<'_> {
         let file = PathAccess::new(directory.join("nobody-named-this"));
         let access = Access::Edit(PathAccess { touch: Touch::Program, ..file });
         let outcome = decide(self.policy, &self.context, &access);
-        outcome.effect != Effect::Allow && matches!(outcome.why, Why::Rule | Why::Before)
+        let by_rule = outcome.ruling.is_some_and(|ruling| ruling.effect != Effect::Allow);
+        outcome.effect != Effect::Allow && by_rule
     }
 
     fn changes_nothing(&self) -> bool {

@@ -121,7 +121,7 @@ impl Support {
         }
     }
 
-    /// Returns every point by name, with what is to be known of it where it works.
+    /// Returns every point that this system can have by name, with what is to be known of it where it works.
     pub fn points(&self) -> impl Iterator<Item = (&'static str, Result<String, &Lack>)> {
         fn plain(able: &Able) -> Result<String, &Lack> {
             able.as_ref().map(|()| String::new())
@@ -140,5 +140,6 @@ impl Support {
             ("seatbelt", plain(&self.seatbelt)),
         ]
         .into_iter()
+        .filter(|(name, _)| cfg!(target_os = "macos") == (*name == "seatbelt"))
     }
 }

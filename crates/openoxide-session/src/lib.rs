@@ -20,6 +20,7 @@ mod present;
 mod printed;
 mod repository;
 mod resolve;
+mod seen;
 mod settings;
 
 pub use approvable::{Approvable, Tool};
@@ -34,3 +35,4 @@ pub use not_permitted::{
     CancelledError, CorrectedError, DeniedError, NotPermitted, RejectedError, UnanswerableError,
 };
 pub use present::{present, title, title_of};
+pub use seen::{Seen, seen};

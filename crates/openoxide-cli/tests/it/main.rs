@@ -13,6 +13,8 @@ mod claude_hooks;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod degraded;
+#[cfg(test)]
 mod directories;
 #[cfg(test)]
 mod formats;

@@ -48,9 +48,9 @@ pub(super) fn protected(ground: &Ground<'_>, decision: &Decision, writable: &Pat
     candidates
 }
 
-/// What rules keep from being read, and secrets, unless the decision reads them.
+/// What rules keep from being read, secrets, and our own files, unless the decision reads them.
 pub(super) fn unreadable(ground: &Ground<'_>, decision: &Decision) -> Paths {
-    let mut paths: Paths = ground.seen.iter().cloned().collect();
+    let mut paths: Paths = ground.seen.iter().chain(ground.own).cloned().collect();
     paths.extend(literals(ground, Space::Read, Space::ReadHere));
     paths.extend(ground.home.map(safety_floor::secrets).unwrap_or_default());
     paths.retain(|path| !ground.lets(Access::Read, path));

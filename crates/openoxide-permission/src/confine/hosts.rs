@@ -60,9 +60,10 @@ fn port(url: &str) -> Option<u16> {
     }
 }
 
-/// The hosts that rules allow by name, and those below a name of which no rule holds back any.
+/// The hosts that rules allow by name, and those below a name of which no rule holds back any. None where the policy is in doubt.
 fn allowed(ground: &Ground<'_>) -> impl Iterator<Item = HostPort> {
-    let rules = ground.layers.iter().flat_map(|layer| &layer.rules);
+    let layers = if ground.context.doubt.is_some() { &[] } else { ground.layers };
+    let rules = layers.iter().flat_map(|layer| &layer.rules);
     let allows = rules.filter(|rule| rule.effect == Effect::Allow).flat_map(|rule| &rule.patterns);
     allows
         .filter(|pattern| pattern.space == Space::Fetch)

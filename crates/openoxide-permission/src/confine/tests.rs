@@ -1,3 +1,7 @@
+mod git;
+mod hosts;
+mod never_weaker;
+
 use openoxide_protocol::{CommandClass, Exec, Facts, Network};
 
 use super::*;
@@ -168,6 +172,30 @@ fn what_rules_hold_back_is_held() {
     }
 }
 
+#[test]
+fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
+    let world =
+        World { own: vec![path("/x/state/ox")], ..World::new(&[(Allow, "WebFetch(domain:x.io)")]) };
+    assert!(!world.confined(&[exec("make")]).may_read(&path("/x/state/ox/key")));
+    let context = Context {
+        mode: world.mode,
+        cwd: &world.cwd,
+        roots: &world.roots,
+        doubt: Some("it is broken"),
+    };
+    let decision = evaluate(&world.policy, &context, &Facts::default());
+    let ground = Ground {
+        policy: &world.policy,
+        layers: &world.layers,
+        context,
+        home: None,
+        own: &[],
+        seen: &[],
+    };
+    let SandboxProfile::Confined(found) = confine(&ground, &decision) else { panic!() };
+    assert_eq!(found.network, Network::Hosts([].into()));
+}
+
 /// A profile cannot say "all but": where every edit is held back, none is open.
 #[test]
 fn a_root_in_which_every_edit_is_held_back_is_not_writable() {
@@ -263,217 +291,4 @@ fn where_home_is_a_root_start_up_files_are_protected() {
     assert!(found.may_write(&path("/h/notes/x")));
     let elsewhere = World::new(&[]).confined(&[exec("make")]);
     assert!(elsewhere.protected.iter().all(|kept| kept.below(&path("/h/p")).is_some()));
-}
-
-/// Which files under `.git` make the next `git` run something: git-config(1), gitrepository-layout(5), githooks(5).
-#[test]
-fn committing_opens_the_repository_but_not_what_steers_it() {
-    let world = World::new(&[(Allow, "Bash(git *)")]);
-    for commit in ["git commit -m x", "git add .", "git stash", "git switch main"] {
-        let found = world.confined(&[exec(commit)]);
-        for open in [
-            "index.lock",
-            "HEAD",
-            "objects/ab/cd",
-            "refs/heads/main",
-            "COMMIT_EDITMSG",
-            "logs/HEAD",
-        ] {
-            assert!(found.may_write(&path("/h/p/.git").join(open)), "{commit}: {open}");
-        }
-        for kept in [
-            "config",
-            "config.worktree",
-            "hooks/pre-commit",
-            "modules/m/config",
-            "modules/m/hooks/x",
-            "worktrees/w/config.worktree",
-            "worktrees/w/gitdir",
-        ] {
-            assert!(!found.may_write(&path("/h/p/.git").join(kept)), "{commit}: {kept}");
-        }
-        assert!(!found.may_write(&path("/h/p/.claude/x")));
-    }
-    for other in [
-        "git config core.pager x",
-        "git remote add a b",
-        "git rebase main",
-        "git init",
-        "git status",
-        "make",
-        "./git commit",
-        "git -C x commit",
-        "gitx commit",
-        "git submodule add x",
-        "git worktree add x",
-    ] {
-        let found = world.confined(&[exec(other)]);
-        assert!(!found.may_write(&path("/h/p/.git/HEAD")), "{other}");
-    }
-}
-
-#[test]
-fn committing_opens_the_innermost_repository_and_follows_no_planted_direction() {
-    let seen = ["/h/p/sub/.git", "/h/p/sub/.git/commondir"];
-    let world = World::new(&[(Allow, "Bash(git *)")]).seen(&seen);
-    let Access::Exec(commit) = exec("git commit") else { panic!() };
-    let found =
-        world.confined(&[Access::Exec(Exec { place: Some(path("/h/p/sub/x")), ..commit.clone() })]);
-    assert!(
-        found.may_write(&path("/h/p/sub/.git/index")) && !found.may_write(&path("/h/p/.git/index"))
-    );
-    assert!(!found.may_write(&path("/h/p/sub/.git/commondir")));
-    let plain = Exec { plain: Some("git commit".split(' ').collect()), ..commit };
-    let argv = "git --no-pager commit".split(' ').collect();
-    let found = world.confined(&[Access::Exec(Exec { argv, ..plain })]);
-    assert!(found.may_write(&path("/h/p/.git/index")));
-}
-
-/// (rules of the user, what a program reaches, the hosts)
-#[test]
-fn hosts_come_from_rules_and_grants_and_denies_win() {
-    type Row<'a> = (&'a [(Effect, &'a str)], &'a [Access], &'a [&'a str]);
-    let rows: &[Row<'_>] = &[
-        (&[], &[], &[]),
-        (&[(Allow, "WebFetch(domain:x.io)")], &[], &["x.io"]),
-        (&[(Allow, "WebFetch(domain:*.x.io)")], &[], &["*.x.io"]),
-        (&[(Allow, "WebFetch")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:api-*.x.io)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:x.io)"), (Deny, "WebFetch(domain:x.io)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:x.io)"), (Ask, "WebFetch(domain:*)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:evil.x.io)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.evil.x.io)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:*.x.io)"), (Ask, "WebFetch(domain:a*.x.io)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.io)")], &[], &[]),
-        (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:x.io)")], &[], &["*.x.io"]),
-        (
-            &[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.y.io)")],
-            &[],
-            &["*.x.io"],
-        ),
-        (
-            &[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.evilx.io)")],
-            &[],
-            &["*.x.io"],
-        ),
-        (&[], &[fetch("x.io", "https://x.io/a")], &["x.io:443"]),
-        (&[], &[fetch("github.com", "ssh://git@github.com/a")], &["github.com:22"]),
-        (&[], &[fetch("2001:db8::1", "http://[2001:db8::1]:8080/")], &["[2001:db8::1]:8080"]),
-        (&[], &[fetch("127.1", "http://127.1/")], &[]),
-    ];
-    for (rules, accesses, expected) in rows {
-        assert_eq!(World::new(rules).hosts(accesses), *expected, "{rules:?} {accesses:?}");
-    }
-}
-
-#[test]
-fn a_deny_of_any_layer_keeps_a_host_out() {
-    for (first, second) in
-        [(LayerKind::User, LayerKind::Managed), (LayerKind::Cli, LayerKind::User)]
-    {
-        for (allowed, denied) in [("x.io", "x.io"), ("*.x.io", "a.x.io")] {
-            let (allowed, denied) =
-                (format!("WebFetch(domain:{allowed})"), format!("WebFetch(domain:{denied})"));
-            let layers: [(LayerKind, &[(Effect, &str)]); 2] =
-                [(first, &[(Allow, allowed.as_str())]), (second, &[(Deny, denied.as_str())])];
-            assert_eq!(World::layered(&layers).hosts(&[]), Vec::<String>::new(), "{layers:?}");
-        }
-    }
-    let before =
-        World::new(&[(Deny, "WebFetch(domain:a.x.io)"), (Deny, "Read(//srv/keys)")]).policy;
-    let world = World::new(&[(Allow, "WebFetch(domain:*.x.io)")]);
-    let held = World { policy: world.policy.clone().held_by(before), ..world };
-    assert_eq!(held.hosts(&[]), Vec::<String>::new(), "the last good version still denies");
-    assert!(!held.confined(&[]).may_read(&path("/srv/keys/a")));
-}
-
-#[test]
-fn where_every_unknown_host_is_denied_nothing_is_asked() {
-    let quiet = World::new(&[]).mode(PermissionMode::DontAsk);
-    assert_eq!(quiet.confined(&[]).network, Network::Off);
-    assert_eq!(World::new(&[(Deny, "WebFetch")]).confined(&[]).network, Network::Off);
-    let some = World::new(&[(Allow, "WebFetch(domain:x.io)")]).mode(PermissionMode::DontAsk);
-    assert_eq!(some.hosts(&[]), ["x.io"]);
-}
-
-mod never_weaker {
-    use proptest::{prelude::*, sample::select};
-
-    use super::*;
-
-    fn rule() -> impl Strategy<Value = (Effect, &'static str)> {
-        let effects = select(&[Allow, Ask, Deny][..]);
-        let texts = select(
-            &[
-                "Read(/a)",
-                "Read(/a/**)",
-                "Read(//h/p/b)",
-                "Read(*.x)",
-                "Read(./a/c)",
-                "Read",
-                "Read(~/n)",
-                "Edit(/a)",
-                "Edit(/a/**)",
-                "Edit(//h/p/b)",
-                "Edit(*.x)",
-                "Edit(./a/c)",
-                "Edit",
-                "WebFetch",
-                "WebFetch(domain:x.io)",
-                "WebFetch(domain:*.x.io)",
-                "WebFetch(domain:a.x.io)",
-                "WebFetch(domain:*.a.x.io)",
-                "WebFetch(domain:a*.x.io)",
-                "WebFetch(domain:*.io)",
-                "WebFetch(domain:*)",
-            ][..],
-        );
-        (effects, texts)
-    }
-
-    fn layer() -> impl Strategy<Value = (LayerKind, Vec<(Effect, &'static str)>)> {
-        let kinds = select(&[LayerKind::Managed, LayerKind::Local, LayerKind::User][..]);
-        (kinds, prop::collection::vec(rule(), 0..5))
-    }
-
-    const PATHS: [&str; 8] = [
-        "/h/p/a",
-        "/h/p/a/c",
-        "/h/p/a/c/d",
-        "/h/p/b",
-        "/h/p/b/e.x",
-        "/h/p/f.x",
-        "/h/p/g",
-        "/h/p/sub/.env",
-    ];
-    const HOSTS: [&str; 7] = ["x.io", "a.x.io", "b.x.io", "b.a.x.io", "ab.x.io", "y.io", "x.org"];
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1500))]
-
-        /// Whatever the rules and the mode: what a profile permits, nobody need be asked about.
-        #[test]
-        fn a_profile_never_permits_what_would_be_asked_or_denied(
-            mut layers in prop::collection::vec(layer(), 0..3), mode in select(&PermissionMode::ALL[..]),
-        ) {
-            layers.sort_by_key(|(kind, _)| *kind);
-            let layers: Vec<_> = layers.iter().map(|(kind, rules)| (*kind, rules.as_slice())).collect();
-            let world = World::layered(&layers).seen(&PATHS).mode(mode);
-            let found = world.confined(&[]);
-            let context = Context { mode, cwd: &world.cwd, roots: &world.roots, doubt: None };
-            let effect = |access: &Access| decide(&world.policy, &context, access).effect;
-            for text in PATHS {
-                let at = path(text);
-                prop_assert!(!found.may_read(&at) || effect(&read(text)) == Allow, "reads {}", text);
-                prop_assert!(!found.may_write(&at) || effect(&edit(text)) == Allow, "writes {}", text);
-            }
-            for text in UNSEEN {
-                prop_assert!(!found.may_write(&path(text)) || effect(&edit(text)) == Allow, "writes {}", text);
-            }
-            for host in HOSTS {
-                let access = Access::Fetch { host: host.to_owned(), url: String::new(), touch: Touch::Itself };
-                prop_assert!(!found.network.reaches(host, 443) || effect(&access) == Allow, "reaches {}", host);
-            }
-        }
-    }
 }

@@ -19,9 +19,9 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
         (Err(lack), _) | (_, Err(lack)) => return lack.into(),
     };
     match clause {
-        Clause::WritesOutside => Holding::not(
-            "modes, times and attributes of files outside can be changed: it does not see that",
-        ),
+        Clause::WritesOutside => {
+            Holding::not("modes, times and attributes of files outside can be changed")
+        }
         Clause::Protected | Clause::ProtectedMissing if has_protected(profile) => {
             Holding::not("its rules only add: what lies in a writable directory cannot be left out")
         }

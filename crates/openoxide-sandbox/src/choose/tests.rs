@@ -80,7 +80,7 @@ fn where_nothing_holds_everything_the_refusal_says_what_each_lacks() {
         refusal.to_string(),
         "nothing on this machine holds this profile\n  namespaces: processes: it is not there\n  \
          bubblewrap: writes-outside: it is not there\n  landlock: writes-outside: modes, times and attributes of files \
-         outside can be changed: it does not see that"
+         outside can be changed"
     );
     let no_filter = Support { seccomp: lack(), ..whole() };
     let gaps: Vec<_> = choose(&workspace(), &no_filter)

@@ -21,14 +21,17 @@ const OLDEST: Version = Version(0, 5, 0);
 /// be the project's.
 pub(super) fn probe() -> Able<Version> {
     is_the_systems(Path::new(BWRAP))?;
-    let version =
-        version(&["--version"]).ok_or_else(|| Lack::new("it does not say its version"))?;
-    if version < OLDEST {
-        return Err(Lack::new(format!("its version {version} is older than {OLDEST}")));
+    let inside = version_inside();
+    match inside.or_else(|| version(&["--version"])) {
+        None => Err(Lack::new("it does not say its version")),
+        Some(version) if version < OLDEST => {
+            Err(Lack::new(format!("its version {version} is older than {OLDEST}")))
+        }
+        Some(_) => inside.ok_or_else(|| {
+            Lack::new("it cannot confine here, either")
+                .help("`bwrap --unshare-all --ro-bind / / --proc /proc true` says why")
+        }),
     }
-    version_inside().ok_or_else(|| Lack::new("it cannot confine here: an attempt failed").help(
-        "`bwrap --unshare-all --ro-bind / / --proc /proc true` says why; where user namespaces or a new /proc are refused, it needs them, too",
-    ))
 }
 
 /// Root's alone: neither the file nor a directory above it can be changed by anybody else.

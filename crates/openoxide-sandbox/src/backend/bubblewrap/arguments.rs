@@ -1,11 +1,15 @@
 //! The words that `bwrap` is called with (bwrap(1)). They are done in order: what comes later lies on top.
 
-use std::{collections::BTreeMap, ffi::OsString, fmt};
+use std::{
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 
 use super::BWRAP;
-use crate::Launch;
+use crate::{Guarded, Launch};
 
 /// What lies at a path of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +27,8 @@ pub enum Kind {
 impl Kind {
     /// Looks at a path. What cannot be looked at counts as a link: it is refused.
     #[must_use]
-    pub fn of(path: &AbsPath) -> Self {
-        match std::fs::symlink_metadata(path.as_str()) {
+    pub fn of(path: &Path) -> Self {
+        match std::fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() => Self::Directory,
             Ok(found) if !found.is_symlink() => Self::File,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::Missing,
@@ -43,29 +47,30 @@ pub struct Channels {
     pub status: i32,
 }
 
-/// A path of a profile that cannot be held: it is a symbolic link, and the profile would mean another place than it says.
+/// A path that `bwrap` cannot hold: it is a symbolic link, or cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotCallable(pub AbsPath);
+pub struct NotCallable(pub PathBuf);
 
 impl fmt::Display for NotCallable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "`{}` cannot be held: it is a symbolic link, or cannot be looked at", self.0)
+        let path = self.0.display();
+        write!(out, "bwrap cannot hold `{path}`: it is a symbolic link, or cannot be looked at")
     }
 }
 
 impl std::error::Error for NotCallable {}
 
 /// Returns the whole command: `bwrap`, its options, and the program. It is to be started with the environment of the launch and no
-/// other, and with no other descriptors than the standard ones and `channels`.
-///
-/// For protected paths that are missing `bwrap` makes empty directories on the host; the caller removes them at the end.
+/// other, and with no other descriptors than the standard ones and `channels`. What is missing in `guarded` has its placeholders by
+/// then, but for the places that were passed over ([`crate::Placeholders::passed_over`]).
 ///
 /// # Errors
-/// A path of the profile is a symbolic link.
+/// One of the paths is a symbolic link, which `bwrap` would follow.
 pub fn arguments(
     launch: &Launch,
+    guarded: (&Guarded, &[PathBuf]),
     channels: Channels,
-    kind: impl Fn(&AbsPath) -> Kind,
+    kind: impl Fn(&Path) -> Kind,
 ) -> Result<Vec<OsString>, NotCallable> {
     let profile = &launch.profile;
     let mut words = Words::default();
@@ -83,7 +88,7 @@ pub fn arguments(
     words.all(&["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"]);
     system(profile, &mut words);
     writable(launch, &mut words);
-    protected(profile, &kind, &mut words)?;
+    protected(guarded, &kind, &mut words)?;
     unreadable(profile, &kind, &mut words)?;
     words.all(&["--chdir", launch.cwd.as_str()]);
     words.all(&["--seccomp", &channels.filter.to_string()]);
@@ -101,14 +106,14 @@ impl Words {
     }
 
     /// Mounts a path over itself.
-    fn bind(&mut self, option: &str, path: &AbsPath) {
-        self.all(&[option, path.as_str(), path.as_str()]);
+    fn bind(&mut self, option: &str, path: &Path) {
+        self.0.extend([option.into(), path.into(), path.into()]);
     }
 
-    /// Covers a path with an empty directory that cannot be changed.
-    fn cover(&mut self, permissions: &str, path: &AbsPath) {
+    /// Covers a directory with an empty one that nobody reads.
+    fn hide(&mut self, path: &AbsPath) {
         let path = path.as_str();
-        self.all(&["--perms", permissions, "--tmpfs", path, "--remount-ro", path]);
+        self.all(&["--perms", "000", "--tmpfs", path, "--remount-ro", path]);
     }
 }
 
@@ -143,12 +148,12 @@ fn system(profile: &Confined, words: &mut Words) {
 fn writable(launch: &Launch, words: &mut Words) {
     let profile = &launch.profile;
     for root in profile.writable.iter().filter(|root| profile.may_write(root)) {
-        words.bind("--bind", root);
+        words.bind("--bind", Path::new(root.as_str()));
     }
     let hidden =
         profile.temp == Temp::Private && TEMPORARY.iter().any(|place| is_below(&launch.cwd, place));
     if hidden && !profile.may_write(&launch.cwd) {
-        words.bind("--ro-bind", &launch.cwd);
+        words.bind("--ro-bind", Path::new(launch.cwd.as_str()));
     }
 }
 
@@ -156,88 +161,36 @@ fn is_below(path: &AbsPath, place: &str) -> bool {
     path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// How a path inside a writable directory is kept.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Keep {
-    /// It is a mount point, and so cannot be moved away with what lies in it.
-    Pinned,
-    /// It cannot be changed.
-    ReadOnly,
-    /// It is missing and cannot be made.
-    Covered,
-}
-
-/// Keeps protected paths, and unreadable ones that are missing, with the directories that lead to them. Outer ones come first.
+/// Makes directories mount points that lead to something guarded, and covers what is guarded with itself, read-only.
 fn protected(
-    profile: &Confined,
-    kind: &impl Fn(&AbsPath) -> Kind,
+    (guarded, passed_over): (&Guarded, &[PathBuf]),
+    kind: &impl Fn(&Path) -> Kind,
     words: &mut Words,
 ) -> Result<(), NotCallable> {
-    let mut kept = BTreeMap::new();
-    for path in profile.protected.iter().chain(&profile.unreadable) {
-        keep(path, profile, kind, &mut kept)?;
-    }
-    for (path, keep) in &kept {
-        match keep {
-            Keep::Pinned => words.bind("--bind", path),
-            Keep::ReadOnly => words.bind("--ro-bind", path),
-            Keep::Covered => words.cover("555", path),
+    let mounted = guarded.without(passed_over);
+    let pins = mounted.pins.iter().map(|path| ("--bind", path));
+    for (option, path) in pins.chain(mounted.guards.iter().map(|path| ("--ro-bind", path))) {
+        match kind(path) {
+            Kind::Directory | Kind::File => words.bind(option, path),
+            Kind::Missing | Kind::Link => return Err(NotCallable(path.clone())),
         }
     }
     Ok(())
-}
-
-fn keep(
-    path: &AbsPath,
-    profile: &Confined,
-    kind: &impl Fn(&AbsPath) -> Kind,
-    kept: &mut BTreeMap<AbsPath, Keep>,
-) -> Result<(), NotCallable> {
-    let Some(root) = profile.writable.iter().find(|root| path.below(root).is_some()) else {
-        return Ok(());
-    };
-    if !path.parent().is_some_and(|parent| profile.may_write(&parent)) {
-        return Ok(()); // What holds a directory above holds this.
-    }
-    let between = std::iter::successors(path.parent(), AbsPath::parent)
-        .take_while(|above| above != root && above.below(root).is_some());
-    let mut way: Vec<_> = between.collect();
-    way.reverse();
-    for directory in way {
-        match kind(&directory) {
-            Kind::Directory => strictest(kept, directory, Keep::Pinned),
-            // Whoever cannot make the first directory of a way makes nothing at its end.
-            Kind::Missing => return Ok(strictest(kept, directory, Keep::Covered)),
-            Kind::File => return Ok(()),
-            Kind::Link => return Err(NotCallable(directory)),
-        }
-    }
-    match kind(path) {
-        Kind::Directory | Kind::File => strictest(kept, path.clone(), Keep::ReadOnly),
-        Kind::Missing => strictest(kept, path.clone(), Keep::Covered),
-        Kind::Link => return Err(NotCallable(path.clone())),
-    }
-    Ok(())
-}
-
-fn strictest(kept: &mut BTreeMap<AbsPath, Keep>, path: AbsPath, keep: Keep) {
-    let entry = kept.entry(path).or_insert(keep);
-    *entry = keep.max(*entry);
 }
 
 /// Hides what must not be read, on top of everything else.
 fn unreadable(
     profile: &Confined,
-    kind: &impl Fn(&AbsPath) -> Kind,
+    kind: &impl Fn(&Path) -> Kind,
     words: &mut Words,
 ) -> Result<(), NotCallable> {
     for path in &profile.unreadable {
-        match kind(path) {
-            Kind::Directory => words.cover("000", path),
+        match kind(Path::new(path.as_str())) {
+            Kind::Directory => words.hide(path),
             // A device that is mounted without devices: it cannot be opened.
             Kind::File => words.all(&["--ro-bind", "/dev/null", path.as_str()]),
             Kind::Missing => {}
-            Kind::Link => return Err(NotCallable(path.clone())),
+            Kind::Link => return Err(NotCallable(path.as_str().into())),
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 
 use super::{Channels, Kind, arguments, filter};
-use crate::{Launch, Limits, Support};
+use crate::{Guarded, Launch, Limits, Registry, Support};
 
 fn path(path: &Path) -> AbsPath {
     AbsPath::new(path.to_str().unwrap()).unwrap()
@@ -19,6 +19,7 @@ try inside put new
 try outside put ../outside
 try git put .git/config
 try missing mkdir .codex
+try nested sh -c 'echo x > deep/repo/.git/hooks/post-checkout'
 try swap mv .git gone
 try parent mv deep away
 try keep put deep/er/keep/x
@@ -51,10 +52,18 @@ fn world() -> tempfile::TempDir {
     // Not below /tmp: there it would be hidden, and nothing proved.
     let place = std::env::current_exe().unwrap();
     let world = tempfile::tempdir_in(place.parent().unwrap()).unwrap();
-    for directory in ["w/.git", "w/deep/er/keep", "secret"] {
+    for directory in [
+        "w/.git",
+        "w/deep/er/keep",
+        "secret",
+        "w/deep/repo/.git/hooks",
+        "w/deep/repo/.git/objects",
+        "w/deep/repo/.git/refs",
+    ] {
         fs::create_dir_all(world.path().join(directory)).unwrap();
     }
     fs::write(world.path().join("w/.git/config"), "before").unwrap();
+    fs::write(world.path().join("w/deep/repo/.git/HEAD"), "ref: refs/heads/main").unwrap();
     fs::write(world.path().join("secret/key"), "key").unwrap();
     fs::write(world.path().join("filter"), filter()).unwrap();
     world
@@ -72,11 +81,16 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         ask: false,
         registry: path(world),
     };
-    let words = arguments(&launch, Channels { filter: 3, status: 4 }, Kind::of).unwrap();
+    let guarded = Guarded::find(&launch.profile).unwrap();
+    let registry = Registry::open(&world.join("registry")).unwrap();
+    let placeholders = registry.hold(&guarded).unwrap();
+    let held = (&guarded, placeholders.passed_over());
+    let words = arguments(&launch, held, Channels { filter: 3, status: 4 }, Kind::of).unwrap();
     let mut command = Command::new("/bin/sh");
     command.args(["-c", r#"exec "$@" 3<../filter 4>../status"#, "sh"]).args(words);
     command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(world.join("w"));
     let status = command.status().unwrap();
+    placeholders.release().unwrap();
     let names = fs::read_dir(world.join("w")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut worked: Vec<_> =
@@ -99,7 +113,6 @@ fn bwrap_holds_what_its_plan_says() {
     assert_eq!(fs::read_to_string(world.join("w/.git/config")).unwrap(), "before");
     assert!(!world.join("outside").exists() && world.join("w/new").exists());
     assert!(world.join("w/deep/er/keep").is_dir());
-    // What the caller removes: the places of missing names, empty.
-    fs::remove_dir(world.join("w/.codex")).unwrap();
-    fs::remove_dir(world.join("w/.agents")).unwrap();
+    let left = |name: &str| fs::symlink_metadata(world.join("w").join(name)).is_ok();
+    assert!(!left(".codex") && !left(".agents"), "placeholders are gone");
 }

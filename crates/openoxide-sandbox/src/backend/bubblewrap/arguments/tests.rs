@@ -1,7 +1,7 @@
 use openoxide_protocol::HostPort;
 
 use super::*;
-use crate::Limits;
+use crate::{Guard, Limits};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
@@ -23,36 +23,48 @@ fn launch(profile: Confined) -> Launch {
 }
 
 /// Returns the words that are special to a profile: those between what is always there.
-fn special(profile: Confined, kind: impl Fn(&AbsPath) -> Kind) -> Vec<String> {
-    let words = arguments(&launch(profile), CHANNELS, kind).unwrap();
+fn special(profile: Confined, guarded: &Guarded) -> Result<String, NotCallable> {
+    let words = arguments(&launch(profile), (guarded, &["/p/passed".into()]), CHANNELS, kinds)?;
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
     let from = words.iter().rposition(|word| word == "/proc/scsi").unwrap();
     let to = words.iter().position(|word| word == "--chdir").unwrap();
-    words[from + 1..to].to_vec()
+    Ok(words[from + 1..to].join(" "))
 }
 
-fn kinds(path: &AbsPath) -> Kind {
-    match path.name().unwrap_or_default() {
-        "missing" | ".codex" => Kind::Missing,
-        "file" | ".mcp.json" => Kind::File,
+fn whole(profile: Confined) -> Vec<String> {
+    let nothing = (&Guarded::default(), &[][..]);
+    let words = arguments(&launch(profile), nothing, CHANNELS, kinds).unwrap();
+    words.iter().map(|word| word.to_str().unwrap().to_owned()).collect()
+}
+
+fn guarded(pins: &[&str], guards: &[&str]) -> Guarded {
+    Guarded {
+        pins: pins.iter().map(PathBuf::from).collect(),
+        guards: guards.iter().map(|path| (path.into(), Guard::Present)).collect(),
+        unsearched: Vec::new(),
+    }
+}
+
+fn kinds(path: &Path) -> Kind {
+    match path.file_name().unwrap().to_str().unwrap() {
+        "missing" => Kind::Missing,
+        "file" => Kind::File,
         "link" => Kind::Link,
         _ => Kind::Directory,
     }
 }
 
-fn workspace(protected: &[&str], unreadable: &[&str]) -> Confined {
-    let set = |texts: &[&str]| texts.iter().map(|text| path(text)).collect();
+fn workspace(unreadable: &[&str]) -> Confined {
+    let unreadable = unreadable.iter().map(|text| path(text)).collect();
     let (writable, temp) = ([path("/p")].into(), Temp::ReadOnly);
-    let (protected, unreadable) = (set(protected), set(unreadable));
-    Confined { writable, protected, unreadable, network: Network::Off, temp }
+    Confined { writable, unreadable, temp, ..Confined::default() }
 }
 
 /// The whole of it once, as worked out from bwrap(1).
 #[test]
 fn a_read_only_profile_is_this_command() {
     let profile = Confined { temp: Temp::ReadOnly, ..Confined::default() };
-    let words = arguments(&launch(profile), CHANNELS, kinds).unwrap();
-    let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
+    let words = whole(profile);
     let expected = "/usr/bin/bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net \
         --new-session --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --remount-ro /dev --proc /proc \
         --ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger --ro-bind-try /proc/irq /proc/irq \
@@ -63,60 +75,47 @@ fn a_read_only_profile_is_this_command() {
     assert_eq!(*last, "a b");
 }
 
-/// (protected, unreadable, what is done about it)
+/// (pins, guards, unreadable, what is done about it)
 #[test]
 fn what_is_protected_lies_on_top_of_what_is_writable() {
-    let rows: &[(&[&str], &[&str], &str)] = &[
-        (&[], &[], "--bind /p /p"),
-        (&["/p/.git"], &[], "--bind /p /p --ro-bind /p/.git /p/.git"),
-        (&["/p/.codex"], &[], "--bind /p /p --perms 555 --tmpfs /p/.codex --remount-ro /p/.codex"),
+    type Row<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str], &'a str);
+    let rows: &[Row<'_>] = &[
+        (&[], &[], &[], "--bind /p /p"),
+        (&[], &["/p/.git"], &[], "--bind /p /p --ro-bind /p/.git /p/.git"),
+        (&[], &["/p/.git", "/p/passed"], &[], "--bind /p /p --ro-bind /p/.git /p/.git"),
         (
-            &["/p/a/b/.git"],
+            &["/p/a", "/p/a/b"],
+            &["/p/a/b/file"],
             &[],
-            "--bind /p /p --bind /p/a /p/a --bind /p/a/b /p/a/b --ro-bind /p/a/b/.git /p/a/b/.git",
+            "--bind /p /p --bind /p/a /p/a --bind /p/a/b /p/a/b --ro-bind /p/a/b/file /p/a/b/file",
         ),
-        (
-            &["/p/a/missing/.git"],
-            &[],
-            "--bind /p /p --bind /p/a /p/a --perms 555 --tmpfs /p/a/missing --remount-ro /p/a/missing",
-        ),
-        (&["/p/file/x"], &[], "--bind /p /p"),
-        (&["/elsewhere/.git"], &[], "--bind /p /p"),
-        (&["/p/.git", "/p/.git/a/b"], &[], "--bind /p /p --ro-bind /p/.git /p/.git"),
-        (&["/p"], &[], ""),
-        (
-            &["/p/a", "/p/a-b", "/p/a/b"],
-            &[],
-            "--bind /p /p --ro-bind /p/a /p/a --ro-bind /p/a-b /p/a-b",
-        ),
-        (&[], &["/h/.ssh"], "--bind /p /p --perms 000 --tmpfs /h/.ssh --remount-ro /h/.ssh"),
-        (&[], &["/h/file"], "--bind /p /p --ro-bind /dev/null /h/file"),
-        (&[], &["/h/missing"], "--bind /p /p"),
-        (
-            &[],
-            &["/p/missing"],
-            "--bind /p /p --perms 555 --tmpfs /p/missing --remount-ro /p/missing",
-        ),
+        (&[], &[], &["/h/.ssh"], "--bind /p /p --perms 000 --tmpfs /h/.ssh --remount-ro /h/.ssh"),
+        (&[], &[], &["/h/file"], "--bind /p /p --ro-bind /dev/null /h/file"),
+        (&[], &[], &["/h/missing"], "--bind /p /p"),
         (
             &[],
             &["/p/a"],
+            &["/p/a"],
             "--bind /p /p --ro-bind /p/a /p/a --perms 000 --tmpfs /p/a --remount-ro /p/a",
         ),
-        (&[], &["/p"], "--perms 000 --tmpfs /p --remount-ro /p"),
+        (&[], &[], &["/p"], "--perms 000 --tmpfs /p --remount-ro /p"),
     ];
-    for (protected, unreadable, expected) in rows {
-        let words = special(workspace(protected, unreadable), kinds);
-        assert_eq!(words.join(" "), *expected, "{protected:?} {unreadable:?}");
+    for (pins, guards, unreadable, expected) in rows {
+        let words = special(workspace(unreadable), &guarded(pins, guards)).unwrap();
+        assert_eq!(words, *expected, "{pins:?} {guards:?} {unreadable:?}");
     }
 }
 
 #[test]
-fn a_link_in_the_place_of_a_path_is_refused() {
-    for (protected, unreadable) in
-        [("/p/link", "/x"), ("/p/link/.git", "/x"), ("/x", "/h/link"), ("/x", "/p/link")]
-    {
-        let profile = workspace(&[protected], &[unreadable]);
-        assert!(arguments(&launch(profile), CHANNELS, kinds).is_err(), "{protected} {unreadable}");
+fn what_would_be_followed_or_is_not_there_is_refused() {
+    for (pin, guard, unreadable) in [
+        ("/p/link", "/p/x", "/x"),
+        ("/p/x", "/p/link", "/x"),
+        ("/p/x", "/p/missing", "/x"),
+        ("/p/x", "/p/y", "/h/link"),
+    ] {
+        let refused = special(workspace(&[unreadable]), &guarded(&[pin], &[guard]));
+        assert!(refused.is_err(), "{pin} {guard} {unreadable}");
     }
 }
 
@@ -124,7 +123,7 @@ fn a_link_in_the_place_of_a_path_is_refused() {
 fn named_hosts_are_no_reason_for_the_hosts_network() {
     let has_own = |network: Network| {
         let profile = Confined { network, ..Confined::default() };
-        arguments(&launch(profile), CHANNELS, kinds).unwrap().contains(&"--unshare-net".into())
+        whole(profile).contains(&"--unshare-net".to_owned())
     };
     let host: HostPort = "x.io".parse().unwrap();
     assert!(has_own(Network::Off) && has_own(Network::Hosts([host].into())));
@@ -135,7 +134,7 @@ fn named_hosts_are_no_reason_for_the_hosts_network() {
 fn private_directories_do_not_hide_where_it_runs() {
     let profile = Confined { temp: Temp::Private, ..Confined::default() };
     let launch = Launch { cwd: path("/tmp/x"), ..launch(profile) };
-    let words = arguments(&launch, CHANNELS, kinds).unwrap();
+    let words = arguments(&launch, (&Guarded::default(), &[]), CHANNELS, kinds).unwrap();
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
     assert!(words.join(" ").contains(
         "--perms 1777 --tmpfs /tmp --perms 1777 --tmpfs /var/tmp --perms 1777 --tmpfs /dev/shm --ro-bind /tmp/x /tmp/x --chdir"
