@@ -1,5 +1,6 @@
 //! `sandbox`: confinement alone.
 
+mod found;
 mod run;
 mod status;
 

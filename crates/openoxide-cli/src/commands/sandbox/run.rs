@@ -12,12 +12,16 @@ use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, 
 use openoxide_session::for_confined;
 use openoxide_store::Environment;
 
+use super::found;
 use crate::{args::SandboxRunArgs, exit::Exit, report};
 
 pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
     let launch = launch(args)?;
     Ok(match supervise(&launch) {
-        Ok(report) => ended(&launch, &report),
+        Ok(report) => {
+            found::tell(&report.found);
+            ended(&launch, &report)
+        }
         Err(error) => refused(&error),
     })
 }
