@@ -126,7 +126,7 @@ impl<I: Iterator<Item = char>> Text<I> {
                     break;
                 }
                 '"' => quoted = !quoted,
-                '\\' => value.extend(escaped(self.rest.next()?)?),
+                '\\' => value.push_str(escaped(self.rest.next()?)?),
                 ' ' | '\t' if !quoted && value.is_empty() => {}
                 character => value.push(character),
             }
@@ -141,13 +141,14 @@ impl<I: Iterator<Item = char>> Text<I> {
 }
 
 /// What a backslash and this character are: a continued line is nothing at all.
-fn escaped(character: char) -> Option<Option<char>> {
+fn escaped(character: char) -> Option<&'static str> {
     match character {
-        '\n' => Some(None),
-        't' => Some(Some('\t')),
-        'b' => Some(Some('\u{8}')),
-        'n' => Some(Some('\n')),
-        '\\' | '"' => Some(Some(character)),
+        '\n' => Some(""),
+        't' => Some("\t"),
+        'b' => Some("\u{8}"),
+        'n' => Some("\n"),
+        '\\' => Some("\\"),
+        '"' => Some("\""),
         _ => None,
     }
 }

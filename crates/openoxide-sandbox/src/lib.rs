@@ -24,8 +24,12 @@ mod notify;
 mod plan;
 mod protect;
 #[cfg(target_os = "linux")]
+mod quarantine;
+#[cfg(target_os = "linux")]
 mod registry;
 mod report;
+#[cfg(target_os = "linux")]
+mod scan;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
@@ -50,8 +54,12 @@ pub use network::{NetworkAnswer, NetworkReviewer};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
 #[cfg(target_os = "linux")]
+pub use quarantine::{quarantine, restore};
+#[cfg(target_os = "linux")]
 pub use registry::{Placeholders, Registry};
 pub use report::{Denial, End, Found, Report};
+#[cfg(target_os = "linux")]
+pub use scan::{found, hard_links};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
 pub use support::{Able, Lack, Landlock, Support, Version};

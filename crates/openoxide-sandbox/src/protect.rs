@@ -1,6 +1,7 @@
 //! What must stay as it is, found on the disk: which directories are pinned, and what is covered.
 
 mod repository;
+mod sight;
 mod walk;
 
 use std::{
@@ -14,7 +15,8 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Confined};
 
-pub(crate) use repository::{NAMES, common, holds_objects, is_git_directory, leads_to};
+pub(crate) use repository::{common, holds_objects, leads_to};
+pub(crate) use sight::{Sight, Stamp};
 pub(crate) use walk::Walk;
 
 use crate::Found;
@@ -35,6 +37,8 @@ pub struct Guarded {
     pub guards: BTreeMap<PathBuf, Guard>,
     /// Where repositories were not searched for, because there is too much or because we may not look.
     pub unsearched: Vec<Found>,
+    /// Settings of agents that were there, which are not guarded, and in which state they were.
+    pub(crate) settings: BTreeMap<PathBuf, Stamp>,
 }
 
 /// How one path is covered.
@@ -109,6 +113,7 @@ struct Search {
     guards: BTreeMap<PathBuf, Guard>,
     repositories: BTreeSet<PathBuf>,
     unsearched: Vec<Found>,
+    settings: BTreeMap<PathBuf, Stamp>,
 }
 
 impl Search {
@@ -120,6 +125,7 @@ impl Search {
             guards: BTreeMap::new(),
             repositories: BTreeSet::new(),
             unsearched: Vec::new(),
+            settings: BTreeMap::new(),
         }
     }
 
@@ -217,24 +223,13 @@ impl Search {
     }
 
     fn hold_repositories(&mut self) -> io::Result<()> {
-        let (mut directories, mut indirections) = (Vec::new(), Vec::new());
-        let walk = Walk {
-            asked: &|name| NAMES.iter().any(|asked| name == *asked),
-            skipped: &|path| self.guards.contains_key(path) || holds_objects(path),
-        };
-        let unsearched = walk.go(self.roots.iter().cloned(), |listing| {
-            if is_git_directory(&listing) {
-                directories.push(listing.path.to_owned());
-            }
-            if listing.has(".git") {
-                indirections.push(listing.path.join(".git"));
-            }
-        });
-        self.unsearched = unsearched.iter().filter_map(|path| unsearched_at(path)).collect();
-        for path in indirections {
-            self.hold_indirection(&path, &mut directories)?;
+        let mut sight = Sight::of(&self.roots, &|path| self.guards.contains_key(path));
+        self.unsearched = sight.unsearched.iter().filter_map(|path| unsearched_at(path)).collect();
+        self.settings = sight.settings;
+        for path in sight.named_git {
+            self.hold_indirection(&path, &mut sight.repositories)?;
         }
-        directories.iter().try_for_each(|directory| self.hold_parts(directory))
+        sight.repositories.iter().try_for_each(|directory| self.hold_parts(directory))
     }
 
     /// A `.git` that is no directory leads to one.
@@ -289,7 +284,7 @@ impl Search {
 
     /// What lies in something guarded needs no guard and no pin of its own.
     fn guarded(self) -> Guarded {
-        let Self { guards, pins, all_roots, unsearched, .. } = self;
+        let Self { guards, pins, all_roots, unsearched, settings, .. } = self;
         let covered =
             |path: &Path| path.ancestors().skip(1).any(|above| guards.contains_key(above));
         let mounted = |path: &PathBuf| guards.contains_key(path) || all_roots.contains(path);
@@ -301,6 +296,7 @@ impl Search {
                 .map(|(path, how)| (path.clone(), *how))
                 .collect(),
             unsearched,
+            settings,
         }
     }
 }

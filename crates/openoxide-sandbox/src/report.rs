@@ -71,6 +71,13 @@ pub enum Found {
     RepositoryHook {
         /// The file.
         path: AbsPath,
+        /// Where it was put, so that nobody runs it before a person has looked at it.
+        held: Option<AbsPath>,
+    },
+    /// Settings of an agent, new or changed: an agent that is started there takes commands from them.
+    AgentSettings {
+        /// The file.
+        path: AbsPath,
     },
     /// A file in a writable directory that has another name outside (a hard link): who writes it, writes the other, too.
     HardLink {

@@ -1,5 +1,6 @@
 //! The supervisor: it starts the first process inside, and waits outside until all is over.
 
+mod aftermath;
 mod attendant;
 mod questions;
 
@@ -17,6 +18,7 @@ use crate::{
     sys,
     wire::Wire,
 };
+use aftermath::Aftermath;
 use attendant::Attendant;
 
 /// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program.
@@ -41,7 +43,7 @@ pub(crate) fn run(launch: &Launch, caller: Option<Wire>) -> Result<Report, Sandb
     let janitor =
         Janitor::start(&registry, &mut placeholders).step(|| "making a process".to_owned());
     let report = janitor.and_then(|janitor| {
-        let report = confine(launch, &guards, caller);
+        let report = confine(launch, &guarded, &guards, caller);
         janitor.dismiss();
         report
     });
@@ -51,6 +53,7 @@ pub(crate) fn run(launch: &Launch, caller: Option<Wire>) -> Result<Report, Sandb
 
 fn confine(
     launch: &Launch,
+    guarded: &Guarded,
     guards: &Mounted,
     caller: Option<Wire>,
 ) -> Result<Report, SandboxError> {
@@ -65,11 +68,13 @@ fn confine(
         sys::end(inside::run(&inside::World { launch, guards, owner, wire: &inner }));
     };
     drop(inner);
+    let aftermath = Aftermath::start(guarded, &launch.profile);
     let mut attendant = Attendant::new(launch, wire, signals, caller);
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
-    Ok(attendant.report(end?))
+    let found = aftermath.find();
+    Ok(Report { found, ..attendant.report(end?) })
 }
 
 fn reap(first: Pid) {

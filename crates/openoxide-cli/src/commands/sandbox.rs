@@ -1,5 +1,6 @@
 //! `sandbox`: confinement alone.
 
+pub(crate) mod found;
 mod run;
 mod status;
 

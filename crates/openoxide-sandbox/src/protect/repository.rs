@@ -38,24 +38,25 @@ pub(crate) fn holds_objects(path: &Path) -> bool {
 
 /// Where a `.git` file leads: `gitdir: PATH`, from the directory that it lies in.
 pub(crate) fn leads_to(file: &Path) -> Option<PathBuf> {
-    let line = first_line(file)?;
-    let path = line.as_encoded_bytes().strip_prefix(b"gitdir: ")?;
+    let text = text(file)?;
+    let path = text.as_encoded_bytes().strip_prefix(b"gitdir: ")?;
     Some(file.parent()?.join(OsString::from_vec(path.to_vec())))
 }
 
 /// The git directory that this one shares its hooks and configuration with.
 pub(crate) fn common(directory: &Path) -> Option<PathBuf> {
-    Some(directory.join(first_line(&directory.join("commondir"))?))
+    Some(directory.join(text(&directory.join("commondir"))?))
 }
 
-fn first_line(file: &Path) -> Option<OsString> {
+/// `git` takes the whole file, without ends of lines at its end.
+fn text(file: &Path) -> Option<OsString> {
     if !fs::metadata(file).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
     fs::File::open(file).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
-    let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len());
-    bytes.truncate(end);
+    let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    bytes.truncate(bytes.len() - ends);
     Some(OsString::from_vec(bytes))
 }
 

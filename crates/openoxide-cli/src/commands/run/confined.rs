@@ -15,7 +15,9 @@ use openoxide_session::for_confined;
 use openoxide_store::{Environment, audit::Holding};
 use openoxide_tui::{Lines, visible};
 
-use crate::{args::RunSandbox, policy::World, record::Held, report};
+use crate::{
+    args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report,
+};
 pub(crate) use hosts::Hosts;
 pub(crate) use places::registry;
 
@@ -112,7 +114,7 @@ pub(super) fn held(report: &Report) -> Held {
     Held {
         holding: Some(Holding { backend: report.plan.backend.as_str().to_owned(), stricter }),
         refused: report.denials.iter().map(denied).collect(),
-        found: report.found.iter().map(seen).collect(),
+        found: report.found.iter().map(found::text).collect(),
     }
 }
 
@@ -121,8 +123,8 @@ pub(crate) fn tell(report: &Report) {
     for denial in &report.denials {
         report::say(&format!("openoxide: refused: {}{}", denied(denial), remedy(denial)));
     }
-    for found in &report.found {
-        report::note(&seen(found));
+    for one in &report.found {
+        report::note(&found::text(one));
     }
 }
 
@@ -149,20 +151,5 @@ fn remedy(denial: &Denial) -> String {
             format!("; a rule `WebFetch(domain:{})` would allow it", visible(host, Lines::One))
         }
         Denial::Write { .. } | Denial::Read { .. } | Denial::UnixSocket { .. } => String::new(),
-    }
-}
-
-fn seen(found: &Found) -> String {
-    let name = |path: &AbsPath| visible(path.as_str(), Lines::One);
-    match found {
-        Found::RepositoryHook { path } => {
-            format!("`{}` is new: the next git there would run it", name(path))
-        }
-        Found::HardLink { path } => {
-            format!("`{}` has another name outside: who changes one changes the other", name(path))
-        }
-        Found::Unsearched { path } => {
-            format!("not everything below `{}` was looked at", name(path))
-        }
     }
 }

@@ -1,0 +1,41 @@
+//! What is looked for while the program runs and after it: what a person should see.
+
+use std::{collections::BTreeSet, sync::mpsc, thread, time::Duration};
+
+use openoxide_protocol::Confined;
+
+use crate::{Found, Guarded, found, hard_links, quarantine};
+
+/// How long the end waits for the look at hard links. It is a warning, and nothing that the sandbox hangs on.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A look at the files of a run.
+pub(super) struct Aftermath<'a> {
+    guarded: &'a Guarded,
+    profile: &'a Confined,
+    links: mpsc::Receiver<Vec<Found>>,
+}
+
+impl<'a> Aftermath<'a> {
+    /// Begins to look for hard links, in a thread: all processes must have been made before.
+    pub(super) fn start(guarded: &'a Guarded, profile: &'a Confined) -> Self {
+        let (sender, links) = mpsc::channel();
+        let (held, writable) = (guarded.clone(), profile.clone());
+        // Without a thread there is no warning. Where nobody waits any more, nobody is told.
+        let look = move || drop(sender.send(hard_links(&held, &writable)));
+        drop(thread::Builder::new().spawn(look));
+        Self { guarded, profile, links }
+    }
+
+    /// Looks, when everything has ended that could change files, and puts aside what must not be run yet.
+    pub(super) fn find(self) -> Vec<Found> {
+        let mut after = found(self.guarded, self.profile);
+        for one in &mut after {
+            // What could not be put aside is said to be where it is.
+            drop(quarantine(one));
+        }
+        let links = self.links.recv_timeout(PATIENCE).unwrap_or_default();
+        let all = self.guarded.unsearched.iter().cloned().chain(links).chain(after);
+        all.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
