@@ -155,8 +155,9 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
     let broker = Broker::start_with(listeners, network, world.reviewer, outside).unwrap();
     let broker = Arc::new(broker);
     if world.notify {
-        let (Message::Notifications, mut both) = wire.receive().ok()?? else { return None };
-        let (own, listener) = (both.pop().unwrap(), both.pop().unwrap());
+        let (Message::Diagnostics, mut own) = wire.receive().ok()?? else { return None };
+        let (Message::Restricted { .. }, mut listener) = wire.receive().ok()?? else { return None };
+        let (own, listener) = (own.pop().unwrap(), listener.pop().unwrap());
         let ask = move |port| {
             wire.send(&Message::Listen(port), &[])?;
             let answer: Option<(Message, _)> = wire.receive()?;
@@ -177,7 +178,7 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
 fn inside() {
     let Ok(said) = std::env::var(VARIABLE) else { return };
     let inside: Inside = serde_json::from_str(&said).unwrap();
-    let wire = Wire::of(io::stdin().as_fd().try_clone_to_owned().unwrap());
+    let wire = Wire::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
     let sockets = prepare(&inside.network, inside.ask).unwrap();
     name_server().unwrap();
     wire.send(&Message::Listeners, &sockets).unwrap();
@@ -189,7 +190,8 @@ fn inside() {
             rustix::thread::set_no_new_privs(true).unwrap();
             let filter = seccomp::filter(seccomp::Wanted { listen: true });
             let listener = sys::install(&filter, true).unwrap().unwrap();
-            wire.send(&Message::Notifications, &[listener, own]).unwrap();
+            wire.send(&Message::Diagnostics, &[own]).unwrap();
+            wire.send(&Message::Restricted { landlock: false }, &[listener]).unwrap();
         }
         let (program, arguments) = inside.argv.split_first().unwrap();
         let mut command = Command::new(program);
