@@ -112,6 +112,24 @@ fn its_own_sockets_are_reached() {
     assert!(outcome.denials.is_empty());
 }
 
+/// Keepers of keys close themselves to others of their user; they have clients all the same.
+#[test]
+fn a_process_that_closed_itself_to_others_is_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = format!(
+        "import socket as s, ctypes, os\n\
+         os.chdir({:?}); l = s.socket(s.AF_UNIX); l.bind('own'); l.listen()\n\
+         print(ctypes.CDLL(None).prctl(4, 0), os.stat('/proc/self/mem').st_uid != os.getuid())\n\
+         s.socket(s.AF_UNIX).connect('own'); print('reached')",
+        dir.path().to_str().unwrap()
+    );
+    let outcome = World::of("good.example").notified().python(&program);
+    assert!(
+        outcome.output.ends_with("reached\n") && outcome.output.starts_with("0 "),
+        "{outcome:?}"
+    );
+}
+
 /// While one thread connects, others put another address in its memory and another socket at its number.
 #[test]
 fn what_changes_under_a_call_gains_nothing() {
