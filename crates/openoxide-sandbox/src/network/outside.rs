@@ -43,6 +43,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_the_host_are_resolved() {
+        let addresses = ThisHost.resolve("localhost").unwrap();
+        assert!(
+            !addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback),
+            "{addresses:?}"
+        );
+        assert!(ThisHost.resolve("nobody.invalid").is_err());
+    }
+
+    #[test]
     fn its_own_addresses_are_known() {
         let own = |address: &str| ThisHost.is_own(address.parse().unwrap());
         assert!(own("127.0.0.1"));
