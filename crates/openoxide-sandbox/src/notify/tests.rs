@@ -224,6 +224,32 @@ fn with_the_network_on_hosts_are_reached_and_services_are_not() {
     assert_eq!(visits.load(Ordering::SeqCst), 0);
 }
 
+/// Only one listener can stand in a row of filters. Where another stands, sockets of the host are out of reach all the same,
+/// and the ports that stand in rules are captured.
+#[test]
+fn without_a_listener_less_is_reached_and_not_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("host.sock");
+    let visits = service(&at);
+    let (server, _asked) = web("the page");
+    let program = format!(
+        "import socket as s, urllib.request as u\n\
+         print(u.urlopen('http://good.example:8765/', timeout=20).read().decode())\n\
+         try: u.urlopen('http://good.example:8766/', timeout=20)\n\
+         except OSError as e: print(e.reason.strerror)\n\
+         try: s.socket(s.AF_UNIX).connect({at:?})\n\
+         except OSError as e: print(e.strerror)\n\
+         a, b = s.socketpair(); a.send(b'pair'); print(b.recv(9).decode())",
+    );
+    let world = World { deaf: true, ..World::of("good.example:8765") };
+    let outcome = world.host("good.example", V4, 8765, server).python(&program);
+    assert_eq!(
+        outcome.output, "the page\nConnection refused\nOperation not permitted\npair\n",
+        "{outcome:?}"
+    );
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
+}
+
 #[test]
 fn a_held_connection_at_any_port_becomes_a_question() {
     let (server, _asked) = web("the page");

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Stdio},
     sync::{Arc, Mutex, mpsc},
     thread,
+    time::Duration,
 };
 
 use openoxide_protocol::Network;
@@ -31,6 +32,8 @@ pub(crate) struct World {
     pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
     /// The product's own filter and the supervisor that answers for connect(2).
     pub(crate) notify: bool,
+    /// The product's own filter where no such supervisor can be.
+    pub(crate) deaf: bool,
     pub(crate) outside: Arc<Internet>,
 }
 
@@ -57,6 +60,7 @@ struct Inside {
     network: Network,
     ask: bool,
     notify: bool,
+    deaf: bool,
     argv: Vec<String>,
 }
 
@@ -68,7 +72,7 @@ impl World {
     pub(crate) fn of(rules: &str) -> Self {
         let hosts = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
         let outside = Arc::new(Internet::default());
-        Self { network: Network::Hosts(hosts), reviewer: None, notify: false, outside }
+        Self { network: Network::Hosts(hosts), reviewer: None, notify: false, deaf: false, outside }
     }
 
     /// A name with its addresses, and a server that stands at each of them at one port.
@@ -111,6 +115,7 @@ impl World {
             network: self.network.clone(),
             ask: self.reviewer.is_some(),
             notify: self.notify,
+            deaf: self.deaf,
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
         };
         let mut child = started(&inside, &inner);
@@ -186,8 +191,12 @@ fn inside() {
     print!("{MARK}");
     io::stdout().flush().unwrap();
     let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
+        rustix::thread::set_no_new_privs(true).unwrap();
+        if inside.deaf {
+            let filter = seccomp::filter(seccomp::Wanted { listen: false });
+            assert!(sys::install(&filter, false).unwrap().is_none());
+        }
         if inside.notify {
-            rustix::thread::set_no_new_privs(true).unwrap();
             let filter = seccomp::filter(seccomp::Wanted { listen: true });
             let listener = sys::install(&filter, true).unwrap().unwrap();
             wire.send(&Message::Diagnostics, &[own]).unwrap();
@@ -218,7 +227,7 @@ impl Outside for Arc<Internet> {
         names.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+    fn connect(&self, to: SocketAddr, _: Duration) -> io::Result<TcpStream> {
         self.tried.lock().unwrap().push(to);
         let server = self.servers.lock().unwrap().get(&to).copied();
         TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?)
