@@ -32,7 +32,8 @@ const MOST: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long somebody who asks for names may stay silent.
 const SILENCE: Duration = Duration::from_secs(5);
-const STACK: usize = 256 * 1024;
+/// Resolving names runs the C library's modules on these.
+const STACK: usize = 512 * 1024;
 
 /// Takes the connections of a confined process, judges them, and makes outside those that may be.
 ///

@@ -22,6 +22,9 @@ use super::{
 use crate::Denial;
 
 const STACK: usize = 128 * 1024;
+/// How long a host may take to answer, and how many of its addresses are tried.
+const PATIENCE: Duration = Duration::from_secs(20);
+const MOST_ADDRESSES: usize = 8;
 
 /// What every connection is judged by.
 pub(super) struct Rules {
@@ -48,18 +51,26 @@ impl Rules {
             Verdict::Reached(host) => (host, true),
             Verdict::Refused(host) => (host, false),
             Verdict::Unknown(host) => {
-                let text = host.to_string();
-                let yes =
-                    self.questions.as_ref().is_some_and(|all| all.may_reach(&text, to.port()));
+                let yes = self.is_permitted(&host, to.port());
                 (host, yes)
             }
         };
-        let outside = if allowed { self.addresses(&host, to.port()) } else { None };
-        if outside.is_none() {
+        let addresses = if allowed { self.addresses(&host, to.port()) } else { None };
+        if addresses.is_none() {
             self.refused.add(Denial::Connect { host: host.to_string(), port: to.port() });
         }
-        let made = |address: IpAddr| self.outside.connect(SocketAddr::new(address, to.port())).ok();
-        outside?.into_iter().find_map(made)
+        self.reach(&addresses?, to.port())
+    }
+
+    fn is_permitted(&self, host: &Host, port: u16) -> bool {
+        self.questions.as_ref().is_some_and(|all| all.may_reach(&host.to_string(), port))
+    }
+
+    /// Connects to the first address that answers. One that does not must not keep the others from being tried.
+    fn reach(&self, addresses: &[IpAddr], port: u16) -> Option<TcpStream> {
+        let patience = if addresses.len() > 1 { PATIENCE / 4 } else { PATIENCE };
+        let made = |to| self.outside.connect(SocketAddr::new(to, port), patience).ok();
+        addresses.iter().take(MOST_ADDRESSES).copied().find_map(made)
     }
 
     /// Returns the addresses of a host that may be reached. None: all that it has are forbidden. A name must not lead to

@@ -32,7 +32,7 @@ pub(super) const NAME_SERVICE: u16 = 53;
 const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOCALHOST];
 /// Neither search list nor dots: a name means itself, and not first what it is called below some domain.
 const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
-/// ssh, names, http, https, git: all below 1024, where no confined program could listen itself.
+/// ssh, names, http, https, git: where hardly any confined program wants to listen itself, and below 1024 none could.
 const COMMON_PORTS: [u16; 5] = [22, NAME_SERVICE, 80, 443, 9418];
 /// How many ports of rules are listened on from the start; the sockets go to the supervisor in one message.
 const MOST_NAMED: usize = 24;

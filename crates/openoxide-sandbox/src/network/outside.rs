@@ -6,15 +6,13 @@ use std::{
     time::Duration,
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// What the host can do for a confined process.
 pub(super) trait Outside: Send + Sync {
     /// Returns the addresses of a name.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 
-    /// Connects to an address.
-    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream>;
+    /// Connects to an address, if that takes no longer than this.
+    fn connect(&self, to: SocketAddr, patience: Duration) -> io::Result<TcpStream>;
 
     /// Says whether an address is one of this machine.
     fn is_own(&self, address: IpAddr) -> bool;
@@ -28,8 +26,8 @@ impl Outside for ThisHost {
         Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
     }
 
-    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        TcpStream::connect_timeout(&to, PATIENCE)
+    fn connect(&self, to: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
+        TcpStream::connect_timeout(&to, patience)
     }
 
     /// Only an address of its own can be the source of what a machine sends.
@@ -41,6 +39,16 @@ impl Outside for ThisHost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_the_host_are_resolved() {
+        let addresses = ThisHost.resolve("localhost").unwrap();
+        assert!(
+            !addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback),
+            "{addresses:?}"
+        );
+        assert!(ThisHost.resolve("nobody.invalid").is_err());
+    }
 
     #[test]
     fn its_own_addresses_are_known() {

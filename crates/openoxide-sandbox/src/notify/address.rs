@@ -67,6 +67,8 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(family: u16, rest: &[u8]) -> Result<Address, Errno> {
@@ -100,5 +102,18 @@ mod tests {
         assert_eq!(read(2, b"\x01\xbb\x5d\xb8\xd8\x22"), Err(Errno::INVAL));
         assert_eq!(read(10, &[0; 21]), Err(Errno::INVAL));
         assert_eq!(read(40, &[0; 14]), Err(Errno::AFNOSUPPORT));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(family in 0_u16..12, rest in prop::collection::vec(any::<u8>(), 0..LONGEST)) {
+            match read(family, &rest) {
+                Ok(Address::Path(path)) => prop_assert!(family == 1 && !path.contains(&0) && !path.is_empty()),
+                Ok(Address::Abstract(_)) => prop_assert!(family == 1 && rest.first() == Some(&0)),
+                Ok(Address::Internet(to)) => prop_assert_eq!(family == 10, to.is_ipv6()),
+                Ok(Address::Nowhere) => prop_assert_eq!(family, 0),
+                Err(_) => {}
+            }
+        }
     }
 }

@@ -112,6 +112,24 @@ fn its_own_sockets_are_reached() {
     assert!(outcome.denials.is_empty());
 }
 
+/// Keepers of keys close themselves to others of their user; they have clients all the same.
+#[test]
+fn a_process_that_closed_itself_to_others_is_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = format!(
+        "import socket as s, ctypes, os\n\
+         os.chdir({:?}); l = s.socket(s.AF_UNIX); l.bind('own'); l.listen()\n\
+         print(ctypes.CDLL(None).prctl(4, 0), os.stat('/proc/self/mem').st_uid != os.getuid())\n\
+         s.socket(s.AF_UNIX).connect('own'); print('reached')",
+        dir.path().to_str().unwrap()
+    );
+    let outcome = World::of("good.example").notified().python(&program);
+    assert!(
+        outcome.output.ends_with("reached\n") && outcome.output.starts_with("0 "),
+        "{outcome:?}"
+    );
+}
+
 /// While one thread connects, others put another address in its memory and another socket at its number.
 #[test]
 fn what_changes_under_a_call_gains_nothing() {
@@ -203,6 +221,32 @@ fn with_the_network_on_hosts_are_reached_and_services_are_not() {
     let told =
         [at.display().to_string(), "@a name".to_owned()].map(|path| Denial::UnixSocket { path });
     assert_eq!(outcome.denials, told);
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
+}
+
+/// Only one listener can stand in a row of filters. Where another stands, sockets of the host are out of reach all the same,
+/// and the ports that stand in rules are captured.
+#[test]
+fn without_a_listener_less_is_reached_and_not_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("host.sock");
+    let visits = service(&at);
+    let (server, _asked) = web("the page");
+    let program = format!(
+        "import socket as s, urllib.request as u\n\
+         print(u.urlopen('http://good.example:8765/', timeout=20).read().decode())\n\
+         try: u.urlopen('http://good.example:8766/', timeout=20)\n\
+         except OSError as e: print(e.reason.strerror)\n\
+         try: s.socket(s.AF_UNIX).connect({at:?})\n\
+         except OSError as e: print(e.strerror)\n\
+         a, b = s.socketpair(); a.send(b'pair'); print(b.recv(9).decode())",
+    );
+    let world = World { deaf: true, ..World::of("good.example:8765") };
+    let outcome = world.host("good.example", V4, 8765, server).python(&program);
+    assert_eq!(
+        outcome.output, "the page\nConnection refused\nOperation not permitted\npair\n",
+        "{outcome:?}"
+    );
     assert_eq!(visits.load(Ordering::SeqCst), 0);
 }
 

@@ -8,16 +8,14 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    self as sandbox, Denial, End, Found, Launch, Limits, NetworkAnswer, Report, SandboxError,
-    at_terminal, run_confined,
+    self as sandbox, Denial, End, Launch, Limits, NetworkAnswer, Report, SandboxError, at_terminal,
+    run_confined,
 };
 use openoxide_session::for_confined;
 use openoxide_store::{Environment, audit::Holding};
 use openoxide_tui::{Lines, visible};
 
-use crate::{
-    args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report,
-};
+use crate::{args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report};
 pub(crate) use hosts::Hosts;
 pub(crate) use places::registry;
 

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Stdio},
     sync::{Arc, Mutex, mpsc},
     thread,
+    time::Duration,
 };
 
 use openoxide_protocol::Network;
@@ -31,6 +32,8 @@ pub(crate) struct World {
     pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
     /// The product's own filter and the supervisor that answers for connect(2).
     pub(crate) notify: bool,
+    /// The product's own filter where no such supervisor can be.
+    pub(crate) deaf: bool,
     pub(crate) outside: Arc<Internet>,
 }
 
@@ -57,6 +60,7 @@ struct Inside {
     network: Network,
     ask: bool,
     notify: bool,
+    deaf: bool,
     argv: Vec<String>,
 }
 
@@ -68,7 +72,7 @@ impl World {
     pub(crate) fn of(rules: &str) -> Self {
         let hosts = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
         let outside = Arc::new(Internet::default());
-        Self { network: Network::Hosts(hosts), reviewer: None, notify: false, outside }
+        Self { network: Network::Hosts(hosts), reviewer: None, notify: false, deaf: false, outside }
     }
 
     /// A name with its addresses, and a server that stands at each of them at one port.
@@ -111,6 +115,7 @@ impl World {
             network: self.network.clone(),
             ask: self.reviewer.is_some(),
             notify: self.notify,
+            deaf: self.deaf,
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
         };
         let mut child = started(&inside, &inner);
@@ -155,8 +160,9 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
     let broker = Broker::start_with(listeners, network, world.reviewer, outside).unwrap();
     let broker = Arc::new(broker);
     if world.notify {
-        let (Message::Notifications, mut both) = wire.receive().ok()?? else { return None };
-        let (own, listener) = (both.pop().unwrap(), both.pop().unwrap());
+        let (Message::Diagnostics, mut own) = wire.receive().ok()?? else { return None };
+        let (Message::Restricted { .. }, mut listener) = wire.receive().ok()?? else { return None };
+        let (own, listener) = (own.pop().unwrap(), listener.pop().unwrap());
         let ask = move |port| {
             wire.send(&Message::Listen(port), &[])?;
             let answer: Option<(Message, _)> = wire.receive()?;
@@ -177,7 +183,7 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
 fn inside() {
     let Ok(said) = std::env::var(VARIABLE) else { return };
     let inside: Inside = serde_json::from_str(&said).unwrap();
-    let wire = Wire::of(io::stdin().as_fd().try_clone_to_owned().unwrap());
+    let wire = Wire::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
     let sockets = prepare(&inside.network, inside.ask).unwrap();
     name_server().unwrap();
     wire.send(&Message::Listeners, &sockets).unwrap();
@@ -185,11 +191,16 @@ fn inside() {
     print!("{MARK}");
     io::stdout().flush().unwrap();
     let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
+        rustix::thread::set_no_new_privs(true).unwrap();
+        if inside.deaf {
+            let filter = seccomp::filter(seccomp::Wanted { listen: false });
+            assert!(sys::install(&filter, false).unwrap().is_none());
+        }
         if inside.notify {
-            rustix::thread::set_no_new_privs(true).unwrap();
             let filter = seccomp::filter(seccomp::Wanted { listen: true });
             let listener = sys::install(&filter, true).unwrap().unwrap();
-            wire.send(&Message::Notifications, &[listener, own]).unwrap();
+            wire.send(&Message::Diagnostics, &[own]).unwrap();
+            wire.send(&Message::Restricted { landlock: false }, &[listener]).unwrap();
         }
         let (program, arguments) = inside.argv.split_first().unwrap();
         let mut command = Command::new(program);
@@ -216,7 +227,7 @@ impl Outside for Arc<Internet> {
         names.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+    fn connect(&self, to: SocketAddr, _: Duration) -> io::Result<TcpStream> {
         self.tried.lock().unwrap().push(to);
         let server = self.servers.lock().unwrap().get(&to).copied();
         TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?)
