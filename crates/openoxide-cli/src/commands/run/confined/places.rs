@@ -46,10 +46,11 @@ pub(super) fn real(path: &AbsPath) -> AbsPath {
 /// # Errors
 /// When no place can be named.
 pub(crate) fn registry() -> Result<AbsPath, String> {
-    let state = Environment::read().state.map(|state| state.join("openoxide/sandbox"));
+    let state = Environment::read().state.map(|state| state.join("openoxide"));
+    // The registry itself is made by who opens it, for this user alone.
     let usable = state.filter(|place| fs::create_dir_all(place).is_ok());
     let place = match usable {
-        Some(place) => place,
+        Some(place) => place.join("sandbox"),
         None => std::env::temp_dir().join(format!("openoxide-{}", owner()?)),
     };
     absolute(&place).ok_or_else(|| format!("`{}` is not UTF-8", place.display()))
