@@ -72,7 +72,7 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Opaque { text } => listed([opaque(text)]),
     };
     patterns::expand(&mut facts);
-    printed::check(&mut facts);
+    printed::check(&mut facts, place.cwd);
     facts.accesses.retain_mut(names_host);
     for access in &mut facts.accesses {
         if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access {
