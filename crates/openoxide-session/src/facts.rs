@@ -8,7 +8,7 @@ use openoxide_protocol::{
 };
 use openoxide_shell::{Setting, analyse};
 
-use crate::{address, patterns, printed, repository, resolve::resolve, settings};
+use crate::{address, moved, patterns, printed, repository, resolve::resolve, settings};
 
 /// Where an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,8 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Opaque { text } => listed([opaque(text)]),
     };
     patterns::expand(&mut facts);
-    printed::check(&mut facts);
+    printed::check(&mut facts, place.cwd);
+    moved::check(&mut facts);
     facts.accesses.retain_mut(names_host);
     for access in &mut facts.accesses {
         if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access {

@@ -14,6 +14,7 @@ mod environment;
 mod facts;
 mod hooks;
 mod ids;
+mod moved;
 mod not_permitted;
 mod patterns;
 mod present;

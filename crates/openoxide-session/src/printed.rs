@@ -1,9 +1,15 @@
 //! Names of files that one program prints and another takes.
 //!
 //! Names are told apart by blanks, or by newlines. Where a directory's name ends with one, what follows is a name of its own,
-//! and a whole path: below `a /` the key `a /root/.ssh/id_rsa` is two words for `xargs cat`. Git keeps such names.
+//! and a whole path: below `a /` the key `a /root/.ssh/id_rsa` is two words for `xargs cat`. Git keeps such names, and it keeps
+//! symbolic links: one of them can be any file of this machine.
 
-use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+    path::{Path, PathBuf},
+};
 
 use openoxide_protocol::{AbsPath, Access, Facts};
 
@@ -11,7 +17,7 @@ use openoxide_protocol::{AbsPath, Access, Facts};
 const MOST: usize = 65_536;
 
 /// Makes something that is not understood of each access to printed names, if their pieces could name something elsewhere.
-pub(crate) fn check(facts: &mut Facts) {
+pub(crate) fn check(facts: &mut Facts, cwd: &AbsPath) {
     let mut known: Vec<(AbsPath, bool)> = Vec::new();
     for access in &mut facts.accesses {
         let (Access::Read(path) | Access::Edit(path)) = &*access else { continue };
@@ -20,24 +26,34 @@ pub(crate) fn check(facts: &mut Facts) {
         }
         let stays = match known.iter().find(|(root, _)| *root == path.path) {
             Some((_, stays)) => *stays,
-            None => stays_below(&path.path),
+            None => stays_below(&path.path, cwd),
         };
         known.push((path.path.clone(), stays));
         if !stays {
-            let text = format!("names below {}, too many or with blanks before a `/`", path.path);
+            let text = format!(
+                "names below {}, too many, with blanks before a `/`, or links that lead away",
+                path.path
+            );
             *access = Access::Opaque { text, span: path.span };
         }
     }
 }
 
-/// Says whether every piece of every name below a directory still lies in the working directory.
-fn stays_below(root: &AbsPath) -> bool {
+/// Says whether every piece of every name below a directory still lies in the working directory, and what it leads to as well.
+fn stays_below(root: &AbsPath, cwd: &AbsPath) -> bool {
+    let real = |path: &AbsPath| fs::canonicalize(path.as_str()).unwrap_or_default();
+    let bounds = [real(root), real(cwd)];
     let mut seen = 0;
     let mut open = vec![PathBuf::from(root.as_str())];
     while let Some(directory) = open.pop() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.filter_map(Result::ok) {
             seen += 1;
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink())
+                && leads_away(&entry.path(), &bounds)
+            {
+                return false;
+            }
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
@@ -51,6 +67,17 @@ fn stays_below(root: &AbsPath) -> bool {
         }
     }
     true
+}
+
+/// Says whether a link leads to something that was not meant. What is installed for everybody, and programs, hold no secrets.
+fn leads_away(link: &Path, bounds: &[PathBuf]) -> bool {
+    let Ok(target) = fs::canonicalize(link) else { return false };
+    let installed = ["/usr", "/opt", "/nix/store"].iter().any(|place| target.starts_with(place));
+    let program = || {
+        fs::metadata(&target)
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    !bounds.iter().any(|bound| target.starts_with(bound)) && !installed && !program()
 }
 
 /// Says whether what follows this directory in a path becomes a whole path, or one that goes up.
@@ -76,7 +103,33 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fs::create_dir_all(dir.path().join(name)).unwrap();
             let root = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
-            assert_eq!(!stays_below(&root), breaks, "{name:?}");
+            assert_eq!(!stays_below(&root, &root), breaks, "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_link_that_leads_away_is_no_name_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = dir.path().join("secret");
+        fs::write(&secret, "").unwrap();
+        fs::create_dir_all(dir.path().join("project/sub")).unwrap();
+        let root = AbsPath::new(dir.path().join("project/sub").to_str().unwrap()).unwrap();
+        let cwd = AbsPath::new(dir.path().join("project").to_str().unwrap()).unwrap();
+        for (target, stays) in [
+            ("../../secret", false),
+            ("../..", false),
+            (secret.to_str().unwrap(), false),
+            ("..", true),
+            ("nowhere", true),
+            ("/usr", true),
+        ] {
+            let link = dir.path().join("project/sub/link");
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert_eq!(stays_below(&root, &cwd), stays, "{target}");
+            fs::remove_file(&link).unwrap();
+        }
+        std::os::unix::fs::symlink(&secret, dir.path().join("project/sub/link")).unwrap();
+        fs::set_permissions(&secret, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(stays_below(&root, &cwd));
     }
 }

@@ -16,10 +16,12 @@ mod expand;
 mod number;
 mod paths;
 mod portable;
+mod printf;
 mod program;
 mod redirect;
 mod simple;
 mod state;
+mod stdin;
 mod test;
 mod told;
 mod visit;
@@ -27,7 +29,7 @@ mod whole;
 
 use openoxide_protocol::{Access, Facts, Span};
 
-use self::{bases::Bases, simple::Call, state::State, whole::Whole};
+use self::{simple::Call, state::State, stdin::Stdin, whole::Whole};
 use crate::{
     Setting,
     findings::{self, Code},
@@ -73,7 +75,7 @@ struct Walk<'s> {
     /// Whether this command reads what another one writes.
     piped: bool,
     /// Which files the lines name that this command reads, if it is known.
-    stdin: Option<(Paths, Bases)>,
+    stdin: Option<Stdin>,
     /// Which files the lines name that the last simple command has printed, if it is known.
     prints: Option<Paths>,
     /// The substitutions whose output is known to name files, by where they stand in the tree.
@@ -266,14 +268,14 @@ impl<'s> Walk<'s> {
                 walk.command(source, command);
             });
             let simple = matches!(command, Command::Simple(_));
-            self.stdin = self
-                .prints
-                .take()
-                .filter(|_| simple)
-                .map(|paths| (paths, self.state.bases.clone()));
+            self.stdin = self.prints.take().filter(|_| simple).map(|paths| Stdin {
+                paths,
+                bases: self.state.bases.clone(),
+                shared: false,
+            });
         }
         (self.parallel, self.piped) = was;
-        self.prints = self.stdin.take().map(|(paths, _)| paths);
+        self.prints = self.stdin.take().map(|stdin| stdin.paths);
         self.stdin = stdin;
         None
     }
@@ -296,7 +298,11 @@ impl<'s> Walk<'s> {
         }
         // A redirection that fails is a command that never ran.
         let mut before = self.state.clone();
-        let failed = self.redirected(source, command);
+        let failed = if stdin::feeds(redirects) {
+            self.fed_elsewhere(|walk| walk.redirected(source, command))
+        } else {
+            self.redirected(source, command)
+        };
         before.merge(failed.unwrap_or_else(|| self.state.clone()));
         Some(before)
     }
@@ -309,6 +315,7 @@ impl<'s> Walk<'s> {
                 for redirect in redirects {
                     self.redirect(source, redirect);
                 }
+                self.share_stdin();
                 self.compound(source, compound)
             }
         }
@@ -326,6 +333,7 @@ impl<'s> Walk<'s> {
         let source = Source { text, outer: Some(span), heredocs: &tree.heredocs };
         let noted = self.substituted.len();
         let escaped = self.escaped.take();
+        self.share_stdin();
         self.lines(source, &tree.list);
         if let Some(inside) = std::mem::replace(&mut self.escaped, escaped) {
             self.state.merge(inside);

@@ -91,6 +91,17 @@ impl Meaning {
         self.class = self.class.max(class);
     }
 
+    /// Notes that links below the directories that are read lead to files that are read as well.
+    pub(crate) fn follow(&mut self) {
+        for effect in &mut self.effects {
+            if let Effect::Reads(target) = effect
+                && let Target::File(file) = target
+            {
+                *target = Target::Printed(std::mem::take(file));
+            }
+        }
+    }
+
     pub(crate) fn read(&mut self, arg: Arg<'_>, lists: bool) {
         let effect = if lists { Effect::Lists } else { Effect::Reads };
         match arg {
@@ -100,7 +111,9 @@ impl Meaning {
                 self.effects.push(effect(Target::Pattern(pattern.clone())));
             }
             Arg::Paths(Paths::Below { roots, .. }) => {
-                self.effects.extend(roots.iter().map(|root| effect(Target::below(root))));
+                // Whatever is found there: links among it lead to files that are read as well.
+                let found = |root: &String| effect(Target::Printed(root.clone()));
+                self.effects.extend(roots.iter().map(found));
             }
             Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {
                 self.lower(CommandClass::Unknown);

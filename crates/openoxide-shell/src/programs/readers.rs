@@ -58,7 +58,7 @@ pub(super) use self::{
         crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, rclone,
         scp, socat, ss, ssh_keygen, ssh_value, wget,
     },
-    pager::{pager, printenv, searches},
+    pager::{compares, linked, pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
     python::{pytest_plugin, python},

@@ -32,7 +32,8 @@ impl<'a> Parser<'a> {
         if digits.len() > MOST_DIGITS {
             return self.fault();
         }
-        let input = self.peek() == Some(b'<') && variable.is_none() && is_zero(digits);
+        let reads = self.peek() == Some(b'<');
+        let input = variable.is_none() && is_zero(digits) && (reads || !digits.is_empty());
         let target = self.target(matches!(digits, "" | "1") && variable.is_none())?;
         // To a plain shell, more than one digit is a word.
         if variable.is_some() {

@@ -22,7 +22,7 @@ impl Walk<'_> {
         span: Span,
     ) {
         self.visit(source, pieces, span);
-        if !is_sum(&joined(pieces)) {
+        if !is_sum(&self.joined(pieces)) {
             self.may_fail();
         }
         if !self.is_plain_arithmetic(pieces) {
@@ -45,7 +45,7 @@ impl Walk<'_> {
     pub(super) fn is_plain_arithmetic(&self, pieces: &[Piece<'_>]) -> bool {
         let any_text = self.seen.taints_any() || self.known.taints_any();
         // A name can be written in pieces: `HO\ME`.
-        let whole = (pieces.len() > 1).then(|| joined(pieces));
+        let whole = (pieces.len() > 1).then(|| self.joined(pieces));
         if whole
             .is_some_and(|text| any_text && has_partial_names(&text) || !self.is_plain_text(&text))
         {
@@ -92,9 +92,28 @@ impl Walk<'_> {
         }
     }
 
+    /// Returns a text of arithmetic without its blanks and quotes, and with gaps where something is expanded that is not known.
+    fn joined(&self, pieces: &[Piece<'_>]) -> String {
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Fixed(fixed) => text.push_str(fixed),
+                Piece::Plain(plain) => text.push_str(plain),
+                Piece::Quoted(pieces) => text.push_str(&self.joined(pieces)),
+                Piece::Parameter(parameter) => match self.lookup(parameter) {
+                    Lookup::Known(value) => text.push_str(&value),
+                    _ => text.push(GAP),
+                },
+                _ => text.push(GAP),
+            }
+        }
+        text.retain(|letter| !letter.is_ascii_whitespace());
+        text
+    }
+
     /// Notes the variables that arithmetic may assign: its results are numbers.
-    fn arithmetic_assignments(&mut self, pieces: &[Piece<'_>], span: Span) {
-        let text = joined(pieces);
+    pub(super) fn arithmetic_assignments(&mut self, pieces: &[Piece<'_>], span: Span) {
+        let text = self.joined(pieces);
         if !is_changing(&text) {
             return;
         }
@@ -110,22 +129,8 @@ impl Walk<'_> {
 /// Stands for what is expanded in a text of arithmetic.
 const GAP: char = '\0';
 
-/// Returns a text of arithmetic without its blanks, and with gaps where something is expanded.
-fn joined(pieces: &[Piece<'_>]) -> String {
-    let mut text = String::new();
-    for piece in pieces {
-        match piece {
-            Piece::Fixed(fixed) => text.push_str(fixed),
-            Piece::Plain(plain) => text.push_str(plain),
-            _ => text.push(GAP),
-        }
-    }
-    text.retain(|letter| !letter.is_ascii_whitespace());
-    text
-}
-
 /// Says whether a text of arithmetic assigns: it has `++`, `--`, or a `=` that compares nothing.
-fn is_changing(text: &str) -> bool {
+pub(super) fn is_changing(text: &str) -> bool {
     let shifts = text.contains("<<=") || text.contains(">>=");
     let compared = ["==", "!=", "<=", ">="]
         .iter()

@@ -7,6 +7,7 @@ use super::{
     assign::Value,
     simple::{Call, Input},
     state::State,
+    stdin,
 };
 use crate::findings::Code;
 
@@ -16,6 +17,9 @@ type Failed = Option<State>;
 impl Walk<'_> {
     /// Does what the builtin `name` does to the shell. Returns nothing if `name` is none of these.
     pub(super) fn builtin(&mut self, call: &Call<'_>, name: &str) -> Option<Failed> {
+        if call.argv.len() > 1 && gives_up(name) {
+            self.may_fail();
+        }
         match name {
             "cd" => return Some(self.cd(&call.argv)),
             "exec" => self.exec_builtin(call),
@@ -24,8 +28,8 @@ impl Walk<'_> {
             "eval" => self.eval(call),
             "." | "source" => self.source(call),
             "trap" => self.trap(call),
-            "exit" => self.state.ended |= call.argv.len() <= 2,
-            "return" => self.state.ended |= !self.inside.is_empty(),
+            "exit" => self.state.ended |= ends(&call.argv),
+            "return" => self.state.ended |= !self.inside.is_empty() && ends(&call.argv),
             "test" | "[" => {
                 self.test(call);
                 return None;
@@ -126,6 +130,7 @@ impl Walk<'_> {
     }
 
     fn exec_builtin(&mut self, call: &Call<'_>) {
+        self.seen.torn |= call.input != Input::Inherited; // What comes next reads from elsewhere.
         let mut index = 1;
         loop {
             match call.argv.iter().nth(index) {
@@ -187,17 +192,26 @@ impl Walk<'_> {
             Some(Word::Known(text)) => {
                 let text = text.to_owned();
                 let changes = self.changes(|walk| {
-                    walk.called_later(|walk| walk.script(&text, call.span));
+                    walk.later_elsewhere(|walk| walk.script(&text, call.span));
                 });
+                let later = runs_at_the_end(&rest);
+                self.seen.torn |= !later; // It may read what others are about to read.
                 // It runs between any two commands that come after, and what they mean depends on it.
                 // What a function changes that it calls is not told apart.
                 let calls = self.seen.defines_any() || self.known.defines_any();
-                if (changes || calls) && !runs_at_the_end(&rest) {
+                if (changes || calls) && !later {
                     self.opaque(call.text, call.span, Code::Evaluated);
                 }
             }
             Some(_) => self.opaque(call.text, call.span, Code::Evaluated),
         }
+    }
+
+    /// Walks the text of a trap: it is no part of the function around it, and may run after that has ended.
+    fn later_elsewhere(&mut self, walk: impl FnOnce(&mut Self)) {
+        let inside = std::mem::take(&mut self.inside);
+        self.called_later(walk);
+        self.inside = inside;
     }
 
     /// Says whether what is walked assigns to a variable or changes the working directory.
@@ -227,7 +241,7 @@ impl Walk<'_> {
                         && option
                             .unwrap_or(letters)
                             .bytes()
-                            .all(|byte| b"aefuvxCEThmbt".contains(&byte))
+                            .all(|byte| b"efuvxCEThmbt".contains(&byte))
                 }
                 Word::Known(_) => {
                     self.seen.arguments = true;
@@ -290,9 +304,12 @@ impl Walk<'_> {
         self.seen.arrays |= call.argv.iter().any(
             |word| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('a')),
         );
-        match self.named_options(call, "adinNptu", "a") {
+        let names = self.named_options(call, "adinNptu", "a");
+        let lines = names.is_some_and(|index| stdin::reads_lines(call, index));
+        self.seen.torn |= !lines && self.stdin.is_some();
+        match names {
             Some(index) if index < call.argv.len() => {
-                let value = self.line(call, index);
+                let value = if lines { self.line(call, index) } else { Value::Text };
                 self.named_from(call, index, &value);
             }
             Some(_) => self.assign("REPLY", Value::Text),
@@ -302,11 +319,9 @@ impl Walk<'_> {
 
     /// Returns what is known of the line that `read` puts into one variable.
     fn line(&self, call: &Call<'_>, index: usize) -> Value {
-        let alone = call.argv.len() == index + 1 && call.input == Input::Inherited;
-        match &self.stdin {
-            Some((paths, bases)) if alone && *bases == self.state.bases => {
-                Value::Files(paths.clone())
-            }
+        let alone = call.argv.len() == index + 1;
+        match self.inherited(call) {
+            Some(paths) if alone => Value::Files(paths),
             _ => Value::Text,
         }
     }
@@ -319,6 +334,7 @@ impl Walk<'_> {
             return self.opaque(call.text, call.span, Code::Evaluated);
         }
         self.seen.arrays = true;
+        self.seen.torn |= self.stdin.is_some();
         match self.named_options(call, "dnOsuc", "") {
             Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
             Some(_) => self.assign("MAPFILE", Value::Text),
@@ -337,23 +353,6 @@ impl Walk<'_> {
         let tainted = (1..call.argv.len()).any(|index| call.tainted.has(index));
         if tainted || call.argv.is_known() && self.named_options(call, "p", "p").is_none() {
             self.unclear_names(call);
-        }
-    }
-
-    fn printf(&mut self, call: &Call<'_>) {
-        match call.argv.iter().nth(1) {
-            Some(Word::Known("-v")) => self.named_at(call, 2, Value::Text),
-            Some(Word::Known(text)) if text.starts_with("-v") => {
-                let name = text.get(2..).unwrap_or_default().to_owned();
-                self.name(call, &name, Value::Text);
-            }
-            Some(Word::Begins(text))
-                if call.argv.len() > 2 && call.tainted.has(1) && may_be_option(text) =>
-            {
-                self.unclear_names(call);
-            }
-            Some(Word::Many) if call.tainted.has(1) => self.unclear_names(call),
-            _ => {}
         }
     }
 
@@ -392,17 +391,27 @@ impl Walk<'_> {
     }
 
     /// A builtin assigns to variables that are not known.
-    fn unclear_names(&mut self, call: &Call<'_>) {
+    pub(super) fn unclear_names(&mut self, call: &Call<'_>) {
         self.assign_anything();
         self.opaque(call.text, call.span, Code::Evaluated);
     }
 }
 
-fn known(word: Word<'_>) -> Option<&str> {
+pub(super) fn known(word: Word<'_>) -> Option<&str> {
     match word {
         Word::Known(text) => Some(text),
         Word::Begins(_) | Word::Many => None,
     }
+}
+
+/// Says whether a builtin that is given too many words makes bash give up the line, and go on with the next one.
+fn gives_up(name: &str) -> bool {
+    matches!(name, "break" | "continue" | "exit" | "logout" | "return" | "shift" | "suspend")
+}
+
+/// Says whether `exit` or `return` has no more words than it takes.
+fn ends(argv: &Words) -> bool {
+    argv.len() <= 2 && !argv.has_many()
 }
 
 /// Says whether a trap is for the end of the shell alone.
@@ -422,7 +431,6 @@ fn is_plain_option(word: Word<'_>) -> bool {
                 | "verbose"
                 | "noglob"
                 | "noclobber"
-                | "allexport"
                 | "errtrace"
                 | "functrace"
                 | "monitor"
@@ -439,6 +447,6 @@ fn ends_unknown(words: &Words) -> bool {
     std::str::from_utf8(word).is_err_and(|error| error.valid_up_to() + 1 == word.len())
 }
 
-fn may_be_option(beginning: &str) -> bool {
+pub(super) fn may_be_option(beginning: &str) -> bool {
     beginning.is_empty() || beginning.starts_with('-')
 }

@@ -60,10 +60,11 @@ impl Walk<'_> {
             }
             Compound::Function { name, body } => self.function(source, name, body),
             Compound::Coprocess { name, body } => {
+                self.check_value(name, &Value::Digits, Span::default(), name);
                 self.assign(name, Value::Digits);
                 self.assign(&format!("{name}_PID"), Value::Digits);
                 self.apart(|walk| {
-                    walk.command(source, body);
+                    walk.fed_elsewhere(|walk| walk.command(source, body));
                 });
             }
         }
@@ -164,6 +165,7 @@ impl Walk<'_> {
         let mut all = self.state.clone();
         for (patterns, body) in arms {
             patterns.iter().for_each(|pattern| self.visit_word(source, pattern));
+            all.merge(self.state.clone()); // They are expanded also where none of them matches.
             let last = self.list(source, body);
             self.settle(last);
             all.merge(self.state.clone());
@@ -211,6 +213,7 @@ impl Walk<'_> {
         let before = self.state.clone();
         let (piped, parallel) = (self.piped, std::mem::take(&mut self.parallel));
         let escaped = self.escaped.take();
+        let stdin = self.stdin.take();
         self.piped = true;
         self.repeats += 1;
         self.forget_what_changes();
@@ -221,6 +224,7 @@ impl Walk<'_> {
         self.repeats -= 1;
         (self.piped, self.parallel) = (piped, parallel);
         self.escaped = escaped;
+        self.stdin = stdin;
         self.state = before;
     }
 }

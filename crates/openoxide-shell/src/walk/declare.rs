@@ -87,6 +87,7 @@ impl Walk<'_> {
         }
         match name.split_once('[') {
             Some((array, subscript)) if is_name(array) => {
+                self.may_fail(); // `08` is no number.
                 let subscript = subscript.strip_suffix(']').unwrap_or("$");
                 if !(is_number(subscript) || matches!(subscript, "@" | "*")) {
                     self.opaque(call.text, call.span, Code::Evaluated);

@@ -297,8 +297,9 @@ impl Walk<'_> {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
             _ => {
                 // Where another user's home lies is not known, but what lies in one is told by its letters.
+                // `~2` and `~-1` are directories that were pushed.
                 let user = user.trim_start_matches('~');
-                if whole && !matches!(user, "" | "+" | "-") {
+                if whole && user.starts_with(|first: char| first.is_ascii_alphabetic()) {
                     let roots = vec![format!("/home/{user}{rest}")];
                     text.paths = Some(Paths::Below { roots, bare: false });
                 }

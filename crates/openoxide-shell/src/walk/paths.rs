@@ -21,7 +21,9 @@ impl Walk<'_> {
 
     /// Changes the directory to `text`, if it is known what that is.
     pub(super) fn change_directory(&mut self, text: &str) {
+        let searched = self.seen.assigns("CDPATH") || self.known.assigns("CDPATH");
         let bases = match self.state.bases.known(self.setting.cwd) {
+            _ if searched && !text.starts_with(['/', '.']) => None,
             _ if text.starts_with('/') => Some(vec![AbsPath::root().join(text)]),
             Some(bases) => Some(bases.map(|base| base.join(text)).collect()),
             None => None,

@@ -82,6 +82,7 @@ impl Walk<'_> {
             self.note(Code::ForkBomb, call.span);
         }
         self.state.variables.clear();
+        self.seen.torn |= self.stdin.is_some();
         if self.known.moves || self.seen.moves {
             self.state.lose_place();
         }
@@ -115,6 +116,7 @@ impl Walk<'_> {
             (true, true) => CommandClass::Harmless,
             (true, false) => meaning.class,
         };
+        self.tear(call, name, &meaning);
         self.facts.accesses.push(Access::Exec(Exec {
             argv: argv.words.clone(),
             text,
@@ -134,13 +136,6 @@ impl Walk<'_> {
             self.dangers(call, argv.words);
         }
         meaning
-    }
-
-    /// Returns which files the lines name that a command reads from standard input, if it still is where they begin.
-    fn inherited(&self, call: &Call<'_>) -> Option<Paths> {
-        let (paths, bases) = self.stdin.as_ref()?;
-        let same = call.input == Input::Inherited && *bases == self.state.bases;
-        same.then(|| paths.clone())
     }
 
     /// Returns where a command works.
@@ -319,12 +314,16 @@ impl Walk<'_> {
     /// Says whether `env NAME=value` and its like change what the program inside does.
     fn assigns_for_others(&mut self, call: &Call<'_>, name: &str, argv: &Words) -> bool {
         let mut altered = false;
+        if matches!(name, "sudo" | "doas" | "su" | "runuser") {
+            self.seen.assign("HOME", true); // It is the other user's.
+        }
         if !matches!(name, "env" | "sudo" | "doas") {
             return altered;
         }
         for word in argv.iter().skip(1) {
             let (Word::Known(text) | Word::Begins(text)) = word else { continue };
             let Some((variable, _)) = text.split_once('=') else { continue };
+            self.seen.assign(variable, true);
             if environment::changes_programs(variable) {
                 self.note(Code::Environment, call.span);
             }
@@ -348,6 +347,8 @@ impl Walk<'_> {
     /// Walks the script that another shell runs.
     fn shell(&mut self, name: &str, script: &str, span: Span) {
         let was = std::mem::take(&mut self.only_bash);
+        // It is no part of the function around it: there is nothing to return from, and nothing is local.
+        let inside = std::mem::take(&mut self.inside);
         self.apart(|walk| {
             walk.state.variables.clear();
             walk.script(script, span);
@@ -358,6 +359,7 @@ impl Walk<'_> {
                 walk.opaque(script, span, Code::Syntax);
             }
         });
+        self.inside = inside;
         self.only_bash = was;
     }
 }

@@ -28,9 +28,12 @@ impl Walk<'_> {
             Some(name) => !name.contains('[') || self.is_plain_text(name),
             None => !text.is_tainted(),
         };
+        let span = self.span(source, word.span);
         if !harmless {
-            let span = self.span(source, word.span);
             self.opaque(source.slice(word.span), span, Code::Evaluated);
+        }
+        if let Some((_, subscript)) = text.known().and_then(|name| name.split_once('[')) {
+            self.number_assignments(subscript, span);
         }
     }
 }

@@ -4,6 +4,7 @@ use openoxide_protocol::Span;
 
 use super::{
     Source, Walk,
+    arithmetic::is_changing,
     assign::{Value, is_number},
     expand::Lookup,
 };
@@ -33,18 +34,19 @@ impl Walk<'_> {
                     self.visit(source, pieces, span);
                 }
                 Piece::Parameter(parameter) => self.visit_parameter(source, parameter),
-                Piece::Command(list) | Piece::Process(list) => {
-                    let was =
-                        std::mem::replace(&mut self.piped, matches!(piece, Piece::Process(_)));
-                    self.prints = None;
-                    self.apart(|walk| {
-                        walk.list(source, list);
-                    });
-                    self.piped = was;
-                    self.note_output(list);
+                Piece::Command(list) => {
+                    self.share_stdin();
+                    self.substitution(source, list, false);
+                }
+                Piece::Process(list) => {
+                    // It reads what the command writes, or from the pipe, beside all the others.
+                    self.seen.torn |= self.stdin.is_some();
+                    self.share_stdin();
+                    self.fed_elsewhere(|walk| walk.substitution(source, list, true));
                 }
                 Piece::Backquote(text, inner) => {
                     let inner = self.span(source, *inner);
+                    self.share_stdin();
                     self.apart(|walk| {
                         walk.script(text, inner);
                     });
@@ -53,6 +55,16 @@ impl Walk<'_> {
                 Piece::Array(elements) => self.visit_elements(source, elements),
             }
         }
+    }
+
+    fn substitution<'a>(&mut self, source: Source<'a, '_>, list: &List<'a>, piped: bool) {
+        let was = std::mem::replace(&mut self.piped, piped);
+        self.prints = None;
+        self.apart(|walk| {
+            walk.list(source, list);
+        });
+        self.piped = was;
+        self.note_output(list);
     }
 
     /// Notes which files the output of a substitution names, if that is known: it must come from one pipeline.
@@ -84,10 +96,17 @@ impl Walk<'_> {
 
     /// Looks at `[subscript]=value` in an array: the subscript is arithmetic, and where it ends is not read exactly.
     fn element_subscript(&mut self, source: Source<'_, '_>, element: &Word<'_>, dull: bool) {
+        self.may_fail();
         let plain = match element.pieces.first() {
             Some(Piece::Plain(text)) => text.split_once(']').map(|(subscript, _)| subscript),
             _ => None,
         };
+        let span = self.span(source, element.span);
+        match plain {
+            Some(subscript) if is_changing(subscript) => self.number_assignments(subscript, span),
+            Some(_) => {}
+            None => self.arithmetic_assignments(&element.pieces, span),
+        }
         let harmless = match plain {
             Some(subscript) => {
                 let subscript = subscript.trim_start_matches('[');
@@ -96,7 +115,6 @@ impl Walk<'_> {
             None => dull && self.is_plain_arithmetic(&element.pieces),
         };
         if !harmless {
-            let span = self.span(source, element.span);
             self.opaque(source.slice(element.span), span, Code::Evaluated);
         }
     }

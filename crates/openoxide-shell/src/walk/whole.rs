@@ -9,6 +9,8 @@ const MOST_NAMES: usize = 256;
 pub(super) struct Whole {
     functions: Vec<String>,
     names: Vec<Assigned>,
+    /// How often variables were assigned that are not told apart.
+    others: u32,
     /// Any variable may have any value.
     pub(super) wild: bool,
     /// Arguments of functions, or of `set --`, may have any value.
@@ -25,6 +27,8 @@ pub(super) struct Whole {
     pub(super) moved: bool,
     /// Some commands run more than once, or later than they stand.
     pub(super) repeats: bool,
+    /// What comes through a pipe is not read line by line, or standard input becomes another.
+    pub(super) torn: bool,
     /// Something changes which programs run, or what they do.
     pub(super) reprogrammed: bool,
 }
@@ -59,14 +63,19 @@ impl Whole {
                 assigned.times += 1;
                 assigned.text |= text;
             }
-            None if full => self.wild = true,
+            None if full => {
+                self.wild = true;
+                self.others += 1;
+            }
             None => self.names.push(Assigned { name: name.to_owned(), times: 1, text }),
         }
     }
 
     /// Returns how many assignments there were.
     pub(super) fn assignments(&self) -> u32 {
-        self.names.iter().map(|assigned| assigned.times).sum::<u32>() + u32::from(self.wild)
+        self.names.iter().map(|assigned| assigned.times).sum::<u32>()
+            + self.others
+            + u32::from(self.wild)
     }
 
     pub(super) fn assigns(&self, name: &str) -> bool {

@@ -132,6 +132,82 @@ fn what_runs_between_commands_and_changes_them_is_not_relied_on() {
 }
 
 #[test]
+fn what_a_builtin_assigns_by_the_way_is_not_relied_on() {
+    for script in [
+        "c=ls; printf 'abc%n' c; $c",
+        "c=ls; printf -v d -- 'abc%5hn' c; $c",
+        "c=ls; f=%n; printf \"abc$f\" c; $c",
+        "c=ls; printf \"$(x)\" c; $c",
+        "c=ls; coproc c { a; }; $c",
+        "c=ls; v=c=5; (($v)); $c",
+        "v==; c[0]=5; ((c[0]$v(6))); $c",
+        "c=ls; case x in $((c=5))) exit ;; esac; $c",
+        "c=ls; a=([c=5]=1); $c",
+        "c=ls; [[ -v a[c=5] ]]; $c",
+        "c=x; shift 1 2; c=ls\n$c",
+        "c=x; declare 'a[08]=1'; c=ls\n$c",
+        "c=x; a=([08]=1); c=ls\n$c",
+        "n='1 2'; c=ls; if a; then c=x; exit $n; fi; $c",
+        "f() { bash -c 'c=ls; if a; then c=x; return; fi; $c'; }; f",
+        "f() { bash -c 'c=x; local c=ls; $c'; }; f",
+        "f() { trap 'c=x; local c=ls; $c' EXIT; }; f",
+    ] {
+        assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+    let full: String = (0..300).map(|n| format!("v{n}=x;")).collect();
+    let script = format!("{full} c=ls; trap 'c=./x' DEBUG; $c");
+    assert!(is_opaque(&facts(&script)));
+    for script in ["c=ls; printf '%d%%\\n' 1; $c", "printf \"$(x)\\n\"", "printf '%s\\n' \"$x\""] {
+        assert!(!is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+    for script in ["printf 'abcde%n' PATH; ls", "coproc PATH { a; }; ls", "v=PATH=5; (($v)); ls"] {
+        assert!(codes(&facts(script)).contains(&"OX103"), "{script}");
+        assert_eq!(class(script), CommandClass::Unknown, "{script}");
+    }
+}
+
+#[test]
+fn lines_name_files_only_where_they_are_read_whole() {
+    for script in [
+        "find . | while read f; do cat \"$f\"; done <list",
+        "find . | { xargs cat; } <list",
+        "find . | { xargs cat; } 3<list 0>&3",
+        "find . | xargs cat 3<list 0>&3",
+        "find . | bash -c 'xargs cat' <list",
+        "find . | { eval 'read f; cat \"$f\"' <list; }",
+        "find . | { exec <list; read f; cat \"$f\"; }",
+        "find . | { exec 0<&3; xargs cat; } 3<list",
+        "find . | { f() { read y; cat \"$y\"; }; f <list; }",
+        "find . | { a > >(read f; cat \"$f\"); }",
+        "find . | { coproc { read f; cat \"$f\"; }; a >&${COPROC[1]}; }",
+        "find . | while read -u 3 f; do cat \"$f\"; done 3<list",
+        "find . | while read -n 4 f; do cat \"$f\"; done",
+        "find . | while read -rd / f; do cat \"$f\"; done",
+        "find . | { read -n 5 x; xargs cat; }",
+        "find . | { dd bs=1 count=5; xargs cat; }",
+        "find . | { head -c 5; read f; cat \"$f\"; }",
+        "find . | { x=$(head -c 5); xargs cat; }",
+        "find . | xargs cat $(head -c 5)",
+        "f() { head -c 5; }; find . | { f; xargs cat; }",
+    ] {
+        let facts = facts(script);
+        let cat = facts.accesses.iter().find_map(|access| match access {
+            Access::Exec(exec) if exec.argv.known(0) == Some("cat") => Some(exec.class),
+            _ => None,
+        });
+        assert_eq!(cat, Some(CommandClass::Unknown), "{script}");
+    }
+    for script in [
+        "find . | while read -r f; do echo \"$f\"; wc -l \"$f\"; cat \"$f\"; done",
+        "find . -print0 | while IFS= read -r -d '' f; do cat \"$f\"; done",
+        "find . | xargs cat",
+        "for d in a b; do find $d | xargs cat; done",
+    ] {
+        assert_eq!(class(script), CommandClass::Harmless, "{script}");
+    }
+}
+
+#[test]
 fn what_looks_like_it_and_is_common_is_relied_on() {
     for script in [
         "echo ${x:-$(a)} \"${y:-\"$z\"}\" ${A:-${B:-c}} \"${v%\\\"}\" ${p//\\//_}",

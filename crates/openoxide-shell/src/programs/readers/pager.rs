@@ -132,7 +132,7 @@ pub(in super::super) fn searches(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
+    let mut meaning = linked(level, arguments, from);
     let (mut names, mut other, mut operands) = (false, false, 0);
     for item in items(level, arguments, from) {
         match item {
@@ -156,6 +156,40 @@ pub(in super::super) fn searches(
         meaning.prints = Prints::Paths { bare: !placed };
     }
     meaning.effects.extend(grep_inside(arguments, from).map(Effect::Runs));
+    meaning
+}
+
+/// Says whether an option has the links be followed that lie below a directory. `-L` of `rg` and `-f` of `ag` do.
+fn follows_links(level: &Level, item: &Item<'_>) -> bool {
+    let Item::Option { option, value: None } = item else { return false };
+    let letter = matches!(option.name, "L" | "f") && level.option("follow").is_some();
+    letter || matches!(option.name, "R" | "dereference-recursive" | "dereference" | "follow")
+}
+
+/// Programs with options that have links be followed.
+pub(in super::super) fn linked(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    if items(level, arguments, from).any(|item| follows_links(level, &item)) {
+        meaning.follow();
+    }
+    meaning
+}
+
+/// `diff -r` follows the links that it finds.
+pub(in super::super) fn compares(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let recursive = |item| matches!(item, Item::Option { option, .. } if matches!(option.name, "r" | "recursive"));
+    if items(level, arguments, from).any(recursive) {
+        meaning.follow();
+    }
     meaning
 }
 

@@ -57,15 +57,23 @@ pub(in super::super) fn tar(
         ends: false,
         clear: true,
     };
+    let mut follows = false;
     for item in items(level, arguments, from) {
         match item {
+            Item::Option { option, .. } if matches!(option.name, "h" | "dereference") => {
+                follows = true
+            }
             Item::Option { option, value } => tar.option(option.name, option.does, value),
             Item::Operand(arg, _) => tar.operands.push((tar.place.clone(), arg)),
             Item::Number => {}
             Item::Unclear => tar.clear = false,
         }
     }
-    tar.finish()
+    let mut meaning = tar.finish();
+    if follows {
+        meaning.follow();
+    }
+    meaning
 }
 
 impl<'a> Tar<'a> {

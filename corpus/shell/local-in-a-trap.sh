@@ -1,0 +1,1 @@
+f() { trap 'c=evil1; local c=evil2; $c' EXIT; }; f

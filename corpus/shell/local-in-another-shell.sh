@@ -1,0 +1,1 @@
+f() { bash -c 'c=evil1; local c=evil2; $c'; }; f

@@ -1,0 +1,1 @@
+c=evil1; printf 'abcde%n' c; $c

@@ -1,0 +1,95 @@
+//! What a command reads from the pipe in front of it: which files its lines name, and when that is no longer certain.
+
+use openoxide_protocol::Word;
+
+use super::{
+    Walk,
+    bases::Bases,
+    simple::{Call, Input},
+};
+use crate::{
+    programs::{Effect, Meaning, Paths},
+    syntax::tree::Redirect,
+};
+
+/// What comes through a pipe.
+#[derive(Clone, Debug)]
+pub(super) struct Stdin {
+    /// The files that the lines name.
+    pub(super) paths: Paths,
+    pub(super) bases: Bases,
+    /// Several commands read from it, one after the other: the next one begins where the last one stopped, and that may be in
+    /// the middle of a name.
+    pub(super) shared: bool,
+}
+
+impl Walk<'_> {
+    /// Walks what reads from elsewhere than the commands around it.
+    pub(super) fn fed_elsewhere<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> T {
+        let stdin = self.stdin.take();
+        let result = walk(self);
+        self.stdin = stdin;
+        result
+    }
+
+    /// Notes that several commands read from the same pipe.
+    pub(super) fn share_stdin(&mut self) {
+        if let Some(stdin) = &mut self.stdin {
+            stdin.shared = true;
+        }
+    }
+
+    /// Returns which files the lines name that a command reads from standard input, if it still is where they begin.
+    pub(super) fn inherited(&self, call: &Call<'_>) -> Option<Paths> {
+        let Stdin { paths, bases, shared } = self.stdin.as_ref()?;
+        let whole = !shared || !self.seen.torn && !self.known.torn;
+        let same = whole && call.input == Input::Inherited && *bases == self.state.bases;
+        same.then(|| paths.clone())
+    }
+
+    /// Notes that a program may have read a part of a line, and left the rest to whoever reads next.
+    pub(super) fn tear(&mut self, call: &Call<'_>, name: &str, meaning: &Meaning) {
+        let shared = self.stdin.as_ref().is_some_and(|stdin| stdin.shared);
+        if shared && call.input == Input::Inherited && may_read_stdin(call, name, meaning) {
+            self.seen.torn = true;
+        }
+    }
+}
+
+/// Says whether one of these redirections is of standard input.
+pub(super) fn feeds(redirects: &[Redirect<'_>]) -> bool {
+    redirects.iter().any(|redirect| redirect.input)
+}
+
+/// Says whether a program may read from standard input: those that name their files do not, but for a few.
+fn may_read_stdin(call: &Call<'_>, name: &str, meaning: &Meaning) -> bool {
+    // Builtins that run other commands, which are looked at by themselves, are among them.
+    const NEVER: &[&str] = &[
+        ":", "[", "basename", "break", "builtin", "cd", "command", "continue", "date", "declare",
+        "dirname", "echo", "eval", "exec", "exit", "export", "false", "getopts", "hostname", "id",
+        "let", "local", "mkdir", "mktemp", "nproc", "printf", "pwd", "read", "readlink",
+        "readonly", "realpath", "return", "rmdir", "seq", "set", "shift", "shopt", "sleep", "stat",
+        "test", "touch", "trap", "true", "type", "uname", "unset", "wait", "whoami",
+    ];
+    const ALWAYS: &[&str] = &["dd", "ffmpeg", "ssh"];
+    if NEVER.contains(&name) {
+        return false;
+    }
+    let names_files =
+        meaning.effects.iter().any(|effect| matches!(effect, Effect::Reads(_) | Effect::Lists(_)));
+    let asks = |word| matches!(word, Word::Known("-" | "-i" | "/dev/stdin" | "/dev/fd/0"));
+    !names_files || ALWAYS.contains(&name) || call.argv.iter().any(asks)
+}
+
+/// Says whether `read`, whose names begin at `names`, takes whole lines from standard input. Names of files hold no NUL.
+pub(super) fn reads_lines(call: &Call<'_>, names: usize) -> bool {
+    let options: Vec<_> = call.argv.iter().take(names).skip(1).collect();
+    options.iter().enumerate().all(|(index, word)| match word {
+        Word::Known("-d" | "-rd") => matches!(options.get(index + 1), Some(Word::Known(""))),
+        Word::Known(option) if option.starts_with('-') => {
+            let letters = option.split('p').next().unwrap_or_default(); // What follows is a prompt.
+            letters.bytes().all(|letter| b"-rsa".contains(&letter))
+        }
+        _ => true,
+    })
+}
