@@ -105,7 +105,7 @@ proptest! {
     #[test]
     fn what_is_read_as_a_host_prints_as_that_host(text in "(\\[)?[a-zA-Z0-9.:*_\\-\0]{0,12}(\\])?(:[0-9+]{0,6})?") {
         let Ok(host) = text.parse::<HostPort>() else { return Ok(()) };
-        prop_assert_eq!(host.to_string().parse::<HostPort>().unwrap(), host.clone());
+        prop_assert_eq!(&host.to_string().parse::<HostPort>().unwrap(), &host);
         if !host.host().starts_with("*.") {
             prop_assert!(host.matches(host.host(), host.port().unwrap_or(1)));
         }

@@ -1,7 +1,8 @@
 //! The system's `bwrap`: what it holds, and how it is called.
 
 mod arguments;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod real;
 
 use openoxide_protocol::{Confined, Network};

@@ -41,7 +41,7 @@ fn guarded(pins: &[&str], guards: &[&str]) -> Guarded {
     Guarded {
         pins: pins.iter().map(PathBuf::from).collect(),
         guards: guards.iter().map(|path| (path.into(), Guard::Present)).collect(),
-        unsearched: Vec::new(),
+        ..Guarded::default()
     }
 }
 
