@@ -95,6 +95,9 @@ impl Context {
         let address = call.address()?;
         let socket = call.socket()?;
         let family = socket_domain(&socket)?;
+        if self.own.as_ref().is_some_and(|own| !own.is_one(&socket)) {
+            return Err(Errno::ACCESS);
+        }
         match (family, address) {
             (AddressFamily::INET | AddressFamily::INET6, Address::Internet(to)) => {
                 self.capture(&socket, to)?;
