@@ -10,7 +10,6 @@ mod call;
 mod own;
 
 use std::{
-    collections::BTreeSet,
     io,
     net::SocketAddr,
     os::fd::{AsFd as _, OwnedFd},
@@ -56,7 +55,7 @@ pub(crate) struct Context {
 pub(crate) struct Capture {
     broker: Arc<Broker>,
     listen: Box<dyn Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync>,
-    ports: Mutex<BTreeSet<u16>>,
+    added: Mutex<usize>,
 }
 
 /// Answers calls until nobody is left who could make one.
@@ -95,6 +94,9 @@ impl Context {
         let address = call.address()?;
         let socket = call.socket()?;
         let family = socket_domain(&socket)?;
+        if self.own.as_ref().is_some_and(|own| !own.is_one(&socket)) {
+            return Err(Errno::ACCESS);
+        }
         match (family, address) {
             (AddressFamily::INET | AddressFamily::INET6, Address::Internet(to)) => {
                 self.capture(&socket, to)?;
@@ -165,18 +167,21 @@ impl Capture {
         broker: Arc<Broker>,
         listen: impl Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync + 'static,
     ) -> Self {
-        Self { broker, listen: Box::new(listen), ports: Mutex::default() }
+        Self { broker, listen: Box::new(listen), added: Mutex::default() }
     }
 
     /// Sees to it that we listen on a port. Where we cannot, the connection ends inside: a program of the sandbox listens
     /// there, or nobody does.
     fn port(&self, port: u16) -> Result<(), Errno> {
-        let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
-        if ports.contains(&port) || ports.len() >= MOST_PORTS {
+        if self.broker.listens_on(port) {
+            return Ok(());
+        }
+        let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        if *added >= MOST_PORTS || self.broker.listens_on(port) {
             return Ok(());
         }
         if let Ok(listeners) = (self.listen)(port) {
-            ports.insert(port);
+            *added += 1;
             self.broker.add(listeners).map_err(|_| Errno::NOMEM)?;
         }
         Ok(())

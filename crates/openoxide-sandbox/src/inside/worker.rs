@@ -21,6 +21,7 @@ use crate::{
     Launch, Limits,
     error::{SandboxError, Step as _},
     landlock,
+    network::inside::is_stream,
     report::End,
     seccomp::{self, Wanted},
     sys,
@@ -41,6 +42,7 @@ pub(super) fn become_program(launch: &Launch, terminal: Option<&CStr>, wire: &Wi
 }
 
 fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), SandboxError> {
+    check_streams(launch).step(|| "passing input and output on".to_owned())?;
     std::env::set_current_dir(launch.cwd.as_str()).step(|| format!("going to `{}`", launch.cwd))?;
     setsid().step(|| "making a session".to_owned())?;
     if let Some(terminal) = terminal {
@@ -57,6 +59,15 @@ fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), 
     let listener: Vec<_> = listener.into_iter().collect();
     let said = wire.send(&Message::Restricted { landlock }, &listener);
     said.step(|| "telling the supervisor".to_owned())
+}
+
+/// What the program is given as its input and output stays what it was outside.
+fn check_streams(launch: &Launch) -> io::Result<()> {
+    let network = &launch.profile.network;
+    let fine = is_stream(io::stdin(), network)
+        && is_stream(io::stdout(), network)
+        && is_stream(io::stderr(), network);
+    fine.then_some(()).ok_or_else(|| io::Error::from_raw_os_error(libc::EACCES))
 }
 
 /// Filters system calls. Only one listener can stand in a row of filters: where one stands already, nobody hears of

@@ -1,11 +1,12 @@
 //! Where the connections of a confined process end: outside, with the rights of whoever started it.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     io::{self, Read as _, Write as _},
     net::{TcpListener, TcpStream, UdpSocket},
     os::fd::OwnedFd,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -40,6 +41,7 @@ const STACK: usize = 512 * 1024;
 /// It works on threads of its own, and ends when it is dropped; connections that were joined go on until they end.
 pub struct Broker {
     listening: Arc<Listening>,
+    ports: Mutex<BTreeSet<u16>>,
     rules: Arc<Rules>,
 }
 
@@ -66,7 +68,8 @@ impl Broker {
         let questions = reviewer.map(|reviewer| Questions::new(reviewer, PATIENCE));
         let (pool, refused) = (Pool::default(), Arc::default());
         let rules = Arc::new(Rules { network, pool, questions, outside, refused });
-        let broker = Self { listening: Arc::new(Listening::new()?), rules };
+        let listening = Arc::new(Listening::new()?);
+        let broker = Self { listening, ports: Mutex::default(), rules };
         broker.add(listeners)?;
         let (listening, rules) = (Arc::clone(&broker.listening), Arc::clone(&broker.rules));
         let slots = Slots::new(MOST);
@@ -81,13 +84,24 @@ impl Broker {
     pub fn add(&self, listeners: Vec<OwnedFd>) -> io::Result<()> {
         for socket in listeners {
             if socket_type(&socket)? == SocketType::STREAM {
-                self.listening.add(TcpListener::from(socket));
+                let listener = TcpListener::from(socket);
+                self.ports().insert(listener.local_addr()?.port());
+                self.listening.add(listener);
             } else {
                 let rules = Arc::clone(&self.rules);
                 spawn(move || name_packets(&UdpSocket::from(socket), &rules.pool))?;
             }
         }
         Ok(())
+    }
+
+    /// Says whether connections to a port arrive here.
+    pub(crate) fn listens_on(&self, port: u16) -> bool {
+        self.ports().contains(&port)
+    }
+
+    fn ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what was refused so far, in order, each once.

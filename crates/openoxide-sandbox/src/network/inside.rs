@@ -6,7 +6,7 @@ use std::{
     collections::BTreeSet,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
 };
 
 use openoxide_protocol::{HostPort, Network};
@@ -120,6 +120,19 @@ fn bound(kind: SocketType, to: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Says whether a program may be given this as its input or output. A socket of the host's network is a way out of the
+/// new one, to whatever address; and datagrams of the unix family go to whatever service.
+pub(crate) fn is_stream(given: impl AsFd, network: &Network) -> bool {
+    let given = given.as_fd();
+    match sockopt::socket_domain(given) {
+        Err(error) => error == Errno::NOTSOCK,
+        Ok(AddressFamily::UNIX) => sockopt::socket_type(given)
+            .is_ok_and(|kind| matches!(kind, SocketType::STREAM | SocketType::SEQPACKET)),
+        Ok(AddressFamily::INET | AddressFamily::INET6) => *network == Network::On,
+        Ok(_) => false,
+    }
+}
+
 /// Puts a file of ours over `/etc/resolv.conf`, in this mount namespace: names are asked of us, whatever the host does.
 /// Where there is no such file, programs ask us of themselves.
 ///
@@ -140,4 +153,29 @@ pub fn name_server() -> io::Result<()> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let one = open_tree(&files, "resolv.conf", flags)?;
     Ok(move_mount(&one, "", CWD, &target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net, os::unix::net::UnixDatagram};
+
+    use super::*;
+
+    #[test]
+    fn no_socket_of_the_host_is_given_to_a_program() {
+        let off = Network::Off;
+        let (pair, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert!(is_stream(&pair, &off) && is_stream(&file, &off));
+        assert!(!is_stream(UnixDatagram::unbound().unwrap(), &Network::On));
+        for v6 in [false, true] {
+            let to = if v6 { "[::1]:0" } else { "127.0.0.1:0" };
+            let Ok(listener) = net::TcpListener::bind(to) else { continue };
+            let (tcp, udp) =
+                (net::TcpStream::connect(listener.local_addr().unwrap()), net::UdpSocket::bind(to));
+            assert!(!is_stream(tcp.as_ref().unwrap(), &off) && !is_stream(udp.unwrap(), &off));
+            assert!(is_stream(tcp.unwrap(), &Network::On));
+        }
+        assert!(!is_stream(Route::open().unwrap().0, &Network::On));
+    }
 }

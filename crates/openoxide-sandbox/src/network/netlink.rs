@@ -16,7 +16,7 @@ const REQUEST: u16 = 0x405;
 const LOOPBACK: u32 = 1;
 
 /// A way to the network of the namespace that this was opened in.
-pub(super) struct Route(OwnedFd);
+pub(super) struct Route(pub(super) OwnedFd);
 
 impl Route {
     pub(super) fn open() -> io::Result<Self> {

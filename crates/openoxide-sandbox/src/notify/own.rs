@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    os::fd::{AsRawFd as _, OwnedFd},
+    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
     sync::{Mutex, PoisonError},
 };
 
@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::call::Call;
-use crate::network::message;
+use crate::{network::message, sys};
 
 const BY_FAMILY: u16 = 20;
 const DONE: u16 = 3;
@@ -40,6 +40,7 @@ pub(crate) fn diagnostics() -> io::Result<OwnedFd> {
 /// The sockets of the sandbox, and those of the host, which none of them can be.
 #[derive(Debug)]
 pub(crate) struct OwnSockets {
+    network: u64,
     inside: List,
     outside: List,
 }
@@ -50,7 +51,14 @@ impl OwnSockets {
     /// # Errors
     /// As there.
     pub(crate) fn new(inside: OwnedFd) -> io::Result<Self> {
-        Ok(Self { inside: List::of(inside), outside: List::of(diagnostics()?) })
+        let network = sys::network_of(inside.as_fd())?;
+        Ok(Self { network, inside: List::of(inside), outside: List::of(diagnostics()?) })
+    }
+
+    /// Says whether a socket was made in the sandbox's network. One that was given to it from outside, as its input say,
+    /// would connect there.
+    pub(super) fn is_one(&self, socket: &OwnedFd) -> bool {
+        sys::network_of(socket.as_fd()).is_ok_and(|network| network == self.network)
     }
 
     /// Says whether a process of the sandbox listens at this file. Its number is cut to a half by the kernel, so what the

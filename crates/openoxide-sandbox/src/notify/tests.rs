@@ -224,6 +224,32 @@ fn with_the_network_on_hosts_are_reached_and_services_are_not() {
     assert_eq!(visits.load(Ordering::SeqCst), 0);
 }
 
+/// A socket that came from outside would connect outside.
+#[test]
+fn a_socket_of_the_hosts_network_is_not_connected() {
+    let (server, _asked) = web("the host's");
+    let own = web("another").0;
+    let connected = std::net::TcpStream::connect(own).unwrap();
+    let new = rustix::net::socket(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::STREAM,
+        None,
+    )
+    .unwrap();
+    let program = format!(
+        "import socket as s, ctypes, errno\n\
+         libc = ctypes.CDLL(None, use_errno=True)\n\
+         print(libc.connect(0, b'\\0' * 16, 16), errno.errorcode[ctypes.get_errno()])\n\
+         try: s.socket(fileno=0).connect(('127.0.0.1', {})); print('reached')\n\
+         except OSError as e: print(e.strerror)",
+        server.port()
+    );
+    for input in [connected.into(), new] {
+        let world = World { input: Some(input), ..World::of("good.example").notified() };
+        assert_eq!(world.python(&program).output, "-1 EACCES\nPermission denied\n");
+    }
+}
+
 /// Only one listener can stand in a row of filters. Where another stands, sockets of the host are out of reach all the same,
 /// and the ports that stand in rules are captured.
 #[test]

@@ -75,3 +75,23 @@ pub(crate) fn copy_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()>
         Err(_) => Err(io::Error::last_os_error()),
     }
 }
+
+/// Returns the number of the network namespace that a socket belongs to (socket(7), `SO_NETNS_COOKIE`).
+///
+/// # Errors
+/// What is given is no socket, or the kernel is older than 5.14.
+pub(crate) fn network_of(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut cookie = 0_u64;
+    let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(io::Error::other)?;
+    // SAFETY: the option writes one number of `length` bytes, which outlives the call.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(cookie) } else { Err(io::Error::last_os_error()) }
+}

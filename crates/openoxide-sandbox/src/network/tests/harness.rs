@@ -4,7 +4,10 @@ use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write as _},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
-    os::{fd::AsFd as _, unix::process::CommandExt as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::process::CommandExt as _,
+    },
     process::{Command, Stdio},
     sync::{Arc, Mutex, mpsc},
     thread,
@@ -34,6 +37,8 @@ pub(crate) struct World {
     pub(crate) notify: bool,
     /// The product's own filter where no such supervisor can be.
     pub(crate) deaf: bool,
+    /// What the program is given as its input.
+    pub(crate) input: Option<OwnedFd>,
     pub(crate) outside: Arc<Internet>,
 }
 
@@ -61,6 +66,7 @@ struct Inside {
     ask: bool,
     notify: bool,
     deaf: bool,
+    input: bool,
     argv: Vec<String>,
 }
 
@@ -72,7 +78,14 @@ impl World {
     pub(crate) fn of(rules: &str) -> Self {
         let hosts = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
         let outside = Arc::new(Internet::default());
-        Self { network: Network::Hosts(hosts), reviewer: None, notify: false, deaf: false, outside }
+        Self {
+            network: Network::Hosts(hosts),
+            reviewer: None,
+            notify: false,
+            deaf: false,
+            input: None,
+            outside,
+        }
     }
 
     /// A name with its addresses, and a server that stands at each of them at one port.
@@ -116,6 +129,7 @@ impl World {
             ask: self.reviewer.is_some(),
             notify: self.notify,
             deaf: self.deaf,
+            input: self.input.is_some(),
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
         };
         let mut child = started(&inside, &inner);
@@ -155,6 +169,9 @@ fn started(inside: &Inside, wire: &Wire) -> std::process::Child {
 /// The half outside.
 fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
     let (Message::Listeners, listeners) = wire.receive().ok()?? else { return None };
+    if let Some(input) = world.input {
+        wire.send(&Message::Terminal, &[input]).unwrap();
+    }
     let outside = Box::new(Arc::clone(&world.outside));
     let network = world.network.clone();
     let broker = Broker::start_with(listeners, network, world.reviewer, outside).unwrap();
@@ -188,6 +205,10 @@ fn inside() {
     name_server().unwrap();
     wire.send(&Message::Listeners, &sockets).unwrap();
     let own = notify::diagnostics().unwrap();
+    let input = inside.input.then(|| {
+        let given: Option<(Message, Vec<OwnedFd>)> = wire.receive().unwrap();
+        Stdio::from(given.unwrap().1.pop().unwrap())
+    });
     print!("{MARK}");
     io::stdout().flush().unwrap();
     let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
@@ -204,7 +225,7 @@ fn inside() {
         }
         let (program, arguments) = inside.argv.split_first().unwrap();
         let mut command = Command::new(program);
-        command.args(arguments).env_remove(VARIABLE).stdin(Stdio::null());
+        command.args(arguments).env_remove(VARIABLE).stdin(input.unwrap_or_else(Stdio::null));
         panic!("{}", command.exec());
     };
     thread::spawn(move || serve(&wire));
