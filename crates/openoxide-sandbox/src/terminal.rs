@@ -76,6 +76,13 @@ impl Relay {
     /// Gives the person's terminal back for a question. What is printed meanwhile waits.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
+        self.take_back();
+    }
+
+    /// Puts the person's terminal back, and ends what the program may have begun there: a sequence that swallows what follows,
+    /// hidden or coloured letters, other character sets, a part of the screen alone. What we say next must be read.
+    fn take_back(&self) {
+        _ = write(stdout(), PLAIN);
         self.restore();
     }
 
@@ -118,8 +125,13 @@ impl Relay {
         while self.printed && ready(self.outer.as_fd()) {
             self.printed = copy(self.outer.as_fd(), stdout());
         }
+        self.take_back();
     }
 }
+
+/// CAN and ST end any sequence (ECMA-48 §5, §8.3.143); then plain letters (SGR 0), the usual character set, a visible cursor,
+/// and the whole screen to scroll, with the cursor where it was.
+const PLAIN: &[u8] = b"\x18\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";
 
 impl Drop for Relay {
     fn drop(&mut self) {
