@@ -62,17 +62,22 @@ const BOLD: &str = "1";
 
 fn in_words(support: &Support, plans: &[Plan], chosen: Option<Backend>, colored: bool) -> String {
     let mut text = verdict(support, chosen, colored);
-    text += &format!("\n{}\n", color::paint(colored, BOLD, "What works here"));
+    text += &heading("What works here", colored);
     for (name, able) in support.points() {
         text += &point(name, able, colored);
     }
-    let heading =
-        "What each backend holds of a workspace with protected paths, denied reads and named hosts";
-    text += &format!("\n{}\n", color::paint(colored, BOLD, heading));
+    text += &heading(
+        "What each backend holds of a workspace with protected paths, denied reads and named hosts",
+        colored,
+    );
     for plan in plans {
         text += &backend(plan, chosen == Some(plan.backend), colored);
     }
     text
+}
+
+fn heading(text: &str, colored: bool) -> String {
+    format!("\n{}\n", color::paint(colored, BOLD, text))
 }
 
 fn verdict(support: &Support, chosen: Option<Backend>, colored: bool) -> String {
