@@ -81,6 +81,7 @@ def host(sib):
     r["base"] = sorted(os.listdir(BASE)); r["armed"] = armed()
     for p in ("core_pattern", "modprobe", "hostname", "domainname", "sysrq", "randomize_va_space", "ns_last_pid_", "core_uses_pid"): r[p] = text("/proc/sys/kernel/" + p)
     for p in ("/proc/sys/vm/overcommit_memory", "/proc/sys/vm/swappiness", "/sys/kernel/uevent_helper", "/proc/swaps", "/proc/modules", "/etc/ld.so.preload", "/etc/hosts", "/proc/self/mountinfo"): r[p] = text(p)
+    for d in ("null", "zero", "full", "random", "tty"): q = os.stat("/dev/" + d); r["/dev/" + d] = [q.st_mode, q.st_uid, q.st_gid, q.st_mtime == 1]
     for d in ("/dev/shm", "/dev/mqueue", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"): r["names " + d] = sorted(os.listdir(d)) if os.path.isdir(d) else None
     r["tmp"] = sorted(n for n in os.listdir("/tmp") + os.listdir("/var/tmp") + os.listdir("/dev/shm") if "sbx" in n)
     r["suid"] = [at + "/" + f for at, _, fs in os.walk(WS) for f in fs if stat.S_ISREG(os.lstat(at + "/" + f).st_mode) and os.lstat(at + "/" + f).st_mode & 0o6000 or "security.capability" in os.listxattr(at + "/" + f, follow_symlinks=False)] if UID == 0 or 1 else 0
@@ -111,6 +112,7 @@ def listen(kind, where, heard, keep):
 def start(name, A):
     "the command line, and what its standard input is"
     argv = ["/usr/bin/python3", "-B", BASE + "/battery.py", name, json.dumps(A)]
+    if "_stdindir" in name: argv = ["sh", "-c", 'exec "$@" 9<&0 </dev/null', "sh", *argv]
     if OX == "none": return argv
     protect = [x for p in PROTECTED for x in ("--protect", WS + "/" + p)]
     return [OX, "sandbox", "run", "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
@@ -132,7 +134,7 @@ def attempt(name):
     A.update(sib=sib.pid, leakfd=leak, leaksock=theirs.fileno()); b = socket.socket(); b.bind(("127.0.0.1", 0)); A["bindport"] = b.getsockname()[1]; b.close()
     shm = libc.shmget(0x5b5b, 64, 0o1666); p = libc.shmat(shm, None, 0); ctypes.memmove(p, b"SHMSECRET\0", 10)
     mine, terminal = pty.openpty(); before = host(sib)
-    stdin = os.open(OUT, os.O_RDONLY) if "_stdindir" in name else os.open(OUT + "/file", os.O_RDONLY) if "_stdin_" in name and name[0] == "w" else terminal
+    stdin = os.open(OUT, os.O_RDONLY) if "_stdindir" in name else os.open("/dev/null", os.O_RDONLY) if "_stdin_device" in name else os.open(OUT + "/file", os.O_RDONLY) if "_stdin_" in name and name[0] == "w" else terminal
     stdout = os.open(OUT + "/out", os.O_RDWR | os.O_CREAT) if "_stdout" in name else subprocess.PIPE
     if "_stdout" in name: os.chown(OUT + "/out", UID, UID); before = host(sib)
     def pre():

@@ -61,18 +61,22 @@ def add(T, G):
     @t
     def w2_stdout_suid(): os.fchmod(1, 0o4777)
     @t
-    def w2_stdindir_chmod(): os.chmod("file", 0o777, dir_fd=0)
+    def w2_stdindir_chmod(): os.chmod("file", 0o777, dir_fd=9)
     @t
-    def w2_stdindir_utime(): os.utime("file", (1, 1), dir_fd=0)
+    def w2_stdindir_utime(): os.utime("file", (1, 1), dir_fd=9)
     @t
-    def w2_stdindir_create(): os.close(os.open("created", os.O_WRONLY | os.O_CREAT, dir_fd=0))
+    def w2_stdindir_create(): os.close(os.open("created", os.O_WRONLY | os.O_CREAT, dir_fd=9))
     @t
-    def w2_stdindir_mkdir(): os.mkdir("created", dir_fd=0)
+    def w2_stdindir_mkdir(): os.mkdir("created", dir_fd=9)
     @t
     def w2_stdindir_xattr():
-        os.fchdir(0); os.setxattr("file", "user.sbx", b"x")
+        os.fchdir(9); os.setxattr("file", "user.sbx", b"x")
     @t
-    def w2_stdindir_up(): os.fchdir(0); os.chdir(".."); os.chmod("outside/file", 0o777)
+    def w2_stdindir_up(): os.fchdir(9); os.chdir(".."); os.chmod("outside/file", 0o777)
+    @t
+    def w2_device_mode(): gone(lambda: os.chmod("/dev/null", 0o600), lambda: os.utime("/dev/zero", (1, 1)), lambda: os.chown("/dev/full", 1, 1), lambda: os.chmod("/dev/tty", 0))
+    @t
+    def w2_stdin_device_mode(): os.fchmod(0, 0o600)
     @t
     def w2_open_tree():
         fd = sc(428, CWD, z(OUT), 1 | 0x8000); sc(429, fd, z(""), CWD, z(WS + "/lib"), 4); put(WS + "/lib/created")
@@ -232,7 +236,7 @@ def add(T, G):
     @t
     def x2_kill_all(): signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(-1, signal.SIGTERM)
     @t
-    def x2_first_memory(): gone(lambda: os.open("/proc/1/mem", os.O_RDWR), lambda: os.open("/proc/1/environ", RO) and open("/proc/1/environ").read(), lambda: os.listdir("/proc/1/fd"), lambda: open("/proc/1/maps").read(), lambda: sc(101, 16, 1, 0, 0), lambda: os.readlink("/proc/1/exe")); return "escaped"
+    def x2_first_memory(): gone(lambda: os.open("/proc/1/mem", os.O_RDWR), lambda: os.open("/proc/1/environ", RO) and open("/proc/1/environ").read(), lambda: open("/proc/1/maps").read(), lambda: sc(101, 16, 1, 0, 0), lambda: os.readlink("/proc/1/exe")); return "escaped"
     @t
     def x2_first_fds():
         p = sc(434, 1, 0)

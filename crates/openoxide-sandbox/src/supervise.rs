@@ -3,6 +3,7 @@
 mod aftermath;
 mod attendant;
 mod questions;
+mod streams;
 
 use std::path::Path;
 
@@ -20,6 +21,7 @@ use crate::{
 };
 use aftermath::Aftermath;
 use attendant::Attendant;
+use streams::Streams;
 
 /// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program.
 ///
@@ -61,18 +63,22 @@ fn confine(
     let (wire, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
     let signals = sys::signal_descriptor(attendant::HEARD);
     let signals = signals.step(|| "hearing of signals".to_owned())?;
+    let streams = Streams::make().step(|| "looking at the standard streams".to_owned())?;
     let network = !matches!(launch.profile.network, Network::On);
     let first = sys::fork_into(sys::Namespaces::all(network));
     let Some(first) = first.step(|| "making namespaces".to_owned())? else {
         drop((wire, caller));
-        sys::end(inside::run(&inside::World { launch, guards, owner, wire: &inner }));
+        let world = inside::World { launch, guards, owner, wire: &inner };
+        sys::end(streams.enter().map_or(1, |()| inside::run(&world)));
     };
     drop(inner);
+    let relayed = streams.relay().step(|| "making a thread".to_owned())?;
     let aftermath = Aftermath::start(guarded, &launch.profile);
     let mut attendant = Attendant::new(launch, wire, signals, caller);
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
+    relayed.finish();
     let found = aftermath.find();
     Ok(Report { found, ..attendant.report(end?) })
 }
