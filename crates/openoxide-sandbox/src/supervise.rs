@@ -40,15 +40,22 @@ pub(crate) fn run(launch: &Launch, caller: Option<Wire>) -> Result<Report, Sandb
     let registry = Registry::open(Path::new(launch.registry.as_str()));
     let registry = registry.step(|| "opening the registry".to_owned())?;
     registry.sweep().step(|| "clearing up after killed runs".to_owned())?;
-    let mut placeholders = registry.hold(&guarded).step(|| "making placeholders".to_owned())?;
+    // Before the first placeholder there is somebody who would take it away.
+    let janitor = Janitor::start(&registry, &guarded).step(|| "making a process".to_owned())?;
+    let report = hold(launch, &guarded, &registry, caller);
+    janitor.dismiss();
+    report
+}
+
+fn hold(
+    launch: &Launch,
+    guarded: &Guarded,
+    registry: &Registry,
+    caller: Option<Wire>,
+) -> Result<Report, SandboxError> {
+    let placeholders = registry.hold(guarded).step(|| "making placeholders".to_owned())?;
     let guards = guarded.without(placeholders.passed_over());
-    let janitor =
-        Janitor::start(&registry, &mut placeholders).step(|| "making a process".to_owned());
-    let report = janitor.and_then(|janitor| {
-        let report = confine(launch, &guarded, &guards, caller);
-        janitor.dismiss();
-        report
-    });
+    let report = confine(launch, guarded, &guards, caller);
     placeholders.release().step(|| "taking placeholders away".to_owned())?;
     report
 }
