@@ -14,7 +14,7 @@ WS, OUT, HOME = BASE + "/ws", BASE + "/outside", BASE + "/home"
 SECRETS = ("SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "escaped ")
 PROTECTED = (".git", ".codex", ".agents", ".claude", "pp/keep")
 # What no mount can hold: a file that had another name in the workspace before. It is warned of (Found::HardLink).
-HARD_LINKS = {"w_hardlink_preexisting": "hl_target", "r_ssh_key_hardlink": "SSHKEYSECRET"}
+HARD_LINKS = {"w_hardlink_preexisting": "hl_target"}
 libc = ctypes.CDLL(None, use_errno=True); libc.shmat.restype = ctypes.c_void_p
 SIB = "import os, signal, sys, time\nt = 'SIBSECRET'\nsignal.signal(10, lambda *_: open(sys.argv[1] + '/signalled', 'w'))\nsignal.signal(29, lambda *_: open(sys.argv[1] + '/signalled', 'w'))\nopen(sys.argv[1] + '/ready', 'w')\nwhile True: time.sleep(1)\n"
 
@@ -190,7 +190,7 @@ def attempt(name):
         s.close()
     for fd in {leak, mine, terminal, stdin}: os.close(fd)
     known = HARD_LINKS.get(name)
-    if known and OX != "none" and all(known in d or d.endswith("/hl_pre") or d == "secret KEYSECRET" for d in diff) and "has another name outside" in e.decode(errors="replace") + said: diff = []; inside = dict(inside or {}, val="warned of")
+    if known and OX != "none" and all(known in d or d.endswith("/hl_pre") for d in diff) and "has another name outside" in e.decode(errors="replace") + said: diff = []; inside = dict(inside or {}, val="warned of")
     verdict = "escaped" if diff else "done" if inside and inside["ok"] else "refused"
     return dict(id=name, verdict=verdict, host=diff, inside=inside or e.decode(errors="replace")[-300:])
 

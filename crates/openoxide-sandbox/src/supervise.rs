@@ -15,7 +15,7 @@ use crate::{
     error::{SandboxError, Step as _},
     inside::{self, Owner},
     janitor::Janitor,
-    protect::Mounted,
+    protect::{Mounted, with_other_names},
     sys,
     wire::Wire,
 };
@@ -35,6 +35,8 @@ pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
 
 /// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
 pub(crate) fn run(launch: &Launch, caller: Option<Wire>) -> Result<Report, SandboxError> {
+    let profile = with_other_names(&launch.profile);
+    let launch = &Launch { profile, ..launch.clone() };
     let guarded =
         Guarded::find(&launch.profile).step(|| "looking for protected files".to_owned())?;
     let registry = Registry::open(Path::new(launch.registry.as_str()));
