@@ -7,27 +7,23 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid},
 };
 
-use crate::{
-    registry::{Placeholders, Registry},
-    sys,
-};
+use crate::{Guarded, Registry, sys};
 
-/// A process that waits until the supervisor and all that it has made are gone, and then sweeps. Where no placeholder was
-/// made there is none.
+/// A process that waits until the supervisor and all that it has made are gone, and then sweeps. Where no placeholder is
+/// needed there is none.
 #[derive(Debug)]
 pub(crate) struct Janitor(Option<(Pid, OwnedFd)>);
 
 impl Janitor {
     /// Makes it. This process must have one thread.
-    pub(crate) fn start(registry: &Registry, placeholders: &mut Placeholders) -> io::Result<Self> {
-        if placeholders.is_empty() {
+    pub(crate) fn start(registry: &Registry, guarded: &Guarded) -> io::Result<Self> {
+        if !registry.is_needed(guarded) {
             return Ok(Self(None));
         }
         // The end for writing is held by this process and the first one inside, which both keep it to themselves.
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let Some(pid) = sys::fork_into(sys::Namespaces::NONE)? else {
             drop(write);
-            placeholders.forget();
             sys::end(wait(registry, &read));
         };
         Ok(Self(Some((pid, write))))

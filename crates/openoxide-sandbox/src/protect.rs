@@ -1,5 +1,6 @@
 //! What must stay as it is, found on the disk: which directories are pinned, and what is covered.
 
+mod links;
 mod repository;
 mod sight;
 mod walk;
@@ -15,6 +16,7 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Confined};
 
+pub(crate) use links::with_other_names;
 pub(crate) use repository::{common, holds_objects, leads_to};
 pub(crate) use sight::{Sight, Stamp};
 pub(crate) use walk::Walk;

@@ -69,6 +69,12 @@ impl Registry {
         self.clear()
     }
 
+    /// Says whether [`Registry::hold`] may have something to do.
+    #[must_use]
+    pub fn is_needed(&self, guarded: &Guarded) -> bool {
+        guarded.guards.iter().any(|(path, guard)| needs_one(path, *guard))
+    }
+
     /// Puts a placeholder where a guard says that something is missing, and makes sure that those that another run has
     /// put there stay.
     ///
@@ -159,17 +165,6 @@ impl Placeholders {
     #[must_use]
     pub fn passed_over(&self) -> &[PathBuf] {
         &self.passed_over
-    }
-
-    /// Says whether nothing was put on the host.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.entry.is_none()
-    }
-
-    /// Forgets them in a process that was copied from the one that holds them, which goes on holding them.
-    pub(crate) fn forget(&mut self) {
-        self.entry = None;
     }
 
     /// Takes the placeholders away that no other run uses.

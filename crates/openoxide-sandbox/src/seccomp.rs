@@ -28,6 +28,7 @@ pub(crate) fn filter(wanted: Wanted) -> Filter {
         to.call(*call, Verdict::Refused);
     }
     namespaces(&mut to);
+    identities(&mut to);
     devices(&mut to);
     terminals(&mut to);
     sockets(&mut to, wanted);
@@ -41,6 +42,14 @@ pub(crate) fn filter(wanted: Wanted) -> Filter {
 fn namespaces(to: &mut Assembler) {
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         to.if_any_bit(call, Argument(0), calls::NEW_NAMESPACES, Verdict::Refused);
+    }
+}
+
+/// A file that runs as its owner runs so on the host, where no mount forbids it: left by root, it makes anybody root.
+fn identities(to: &mut Assembler) {
+    let others = libc::S_ISUID | libc::S_ISGID;
+    for (call, at) in calls::MODES {
+        to.if_any_bit(*call, Argument(*at), others, Verdict::Refused);
     }
 }
 

@@ -3,6 +3,7 @@
 mod aftermath;
 mod attendant;
 mod questions;
+mod streams;
 
 use std::path::Path;
 
@@ -14,12 +15,13 @@ use crate::{
     error::{SandboxError, Step as _},
     inside::{self, Owner},
     janitor::Janitor,
-    protect::Mounted,
+    protect::{Mounted, with_other_names},
     sys,
     wire::Wire,
 };
 use aftermath::Aftermath;
 use attendant::Attendant;
+use streams::Streams;
 
 /// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program.
 ///
@@ -33,20 +35,29 @@ pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
 
 /// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
 pub(crate) fn run(launch: &Launch, caller: Option<Wire>) -> Result<Report, SandboxError> {
+    let profile = with_other_names(&launch.profile);
+    let launch = &Launch { profile, ..launch.clone() };
     let guarded =
         Guarded::find(&launch.profile).step(|| "looking for protected files".to_owned())?;
     let registry = Registry::open(Path::new(launch.registry.as_str()));
     let registry = registry.step(|| "opening the registry".to_owned())?;
     registry.sweep().step(|| "clearing up after killed runs".to_owned())?;
-    let mut placeholders = registry.hold(&guarded).step(|| "making placeholders".to_owned())?;
+    // Before the first placeholder there is somebody who would take it away.
+    let janitor = Janitor::start(&registry, &guarded).step(|| "making a process".to_owned())?;
+    let report = hold(launch, &guarded, &registry, caller);
+    janitor.dismiss();
+    report
+}
+
+fn hold(
+    launch: &Launch,
+    guarded: &Guarded,
+    registry: &Registry,
+    caller: Option<Wire>,
+) -> Result<Report, SandboxError> {
+    let placeholders = registry.hold(guarded).step(|| "making placeholders".to_owned())?;
     let guards = guarded.without(placeholders.passed_over());
-    let janitor =
-        Janitor::start(&registry, &mut placeholders).step(|| "making a process".to_owned());
-    let report = janitor.and_then(|janitor| {
-        let report = confine(launch, &guarded, &guards, caller);
-        janitor.dismiss();
-        report
-    });
+    let report = confine(launch, guarded, &guards, caller);
     placeholders.release().step(|| "taking placeholders away".to_owned())?;
     report
 }
@@ -61,18 +72,22 @@ fn confine(
     let (wire, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
     let signals = sys::signal_descriptor(attendant::HEARD);
     let signals = signals.step(|| "hearing of signals".to_owned())?;
+    let streams = Streams::make().step(|| "looking at the standard streams".to_owned())?;
     let network = !matches!(launch.profile.network, Network::On);
     let first = sys::fork_into(sys::Namespaces::all(network));
     let Some(first) = first.step(|| "making namespaces".to_owned())? else {
         drop((wire, caller));
-        sys::end(inside::run(&inside::World { launch, guards, owner, wire: &inner }));
+        let world = inside::World { launch, guards, owner, wire: &inner };
+        sys::end(streams.enter().map_or(1, |()| inside::run(&world)));
     };
     drop(inner);
+    let relayed = streams.relay().step(|| "making a thread".to_owned())?;
     let aftermath = Aftermath::start(guarded, &launch.profile);
     let mut attendant = Attendant::new(launch, wire, signals, caller);
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
+    relayed.finish();
     let found = aftermath.find();
     Ok(Report { found, ..attendant.report(end?) })
 }

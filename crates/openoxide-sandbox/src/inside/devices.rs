@@ -1,11 +1,17 @@
 //! A `/dev` with what programs need and nothing else.
 
-use std::{fs, io, os::fd::OwnedFd, os::unix::fs::symlink};
+use std::{
+    fs, io,
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::fs::symlink,
+    },
+};
 
 use rustix::mount::{MountFlags, mount as mount_new};
 
 use super::mounts::{self, open, put_on, set};
-use crate::sys::Attributes;
+use crate::sys::{Attributes, set_attributes};
 
 const NODES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] = &[
@@ -26,7 +32,11 @@ pub(super) fn take() -> io::Result<Devices> {
 }
 
 fn take_node(name: &str) -> io::Result<OwnedFd> {
-    mounts::take(&format!("/dev/{name}"))
+    let node = mounts::take(&format!("/dev/{name}"))?;
+    // It is read and written all the same. Its mode, its owner and its times are the host's.
+    let kept = Attributes { set: Attributes::READ_ONLY, ..Attributes::default() };
+    set_attributes(node.as_fd(), c"", kept)?;
+    Ok(node)
 }
 
 /// Mounts the new `/dev`.

@@ -10,7 +10,8 @@ use std::{
 use rustix::{
     fs::{Mode, OFlags, open},
     process::{Resource, Rlimit, ioctl_tiocsctty, setrlimit, setsid},
-    stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr},
+    termios::isatty,
     thread::{
         CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remove_capability_from_bounding_set,
         set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
@@ -87,7 +88,9 @@ fn sit_at(terminal: &CStr) -> io::Result<()> {
     ioctl_tiocsctty(&inner)?;
     dup2_stdin(&inner)?;
     dup2_stdout(&inner)?;
-    dup2_stderr(&inner)?;
+    if isatty(stderr()) {
+        dup2_stderr(&inner)?;
+    }
     Ok(())
 }
 

@@ -242,3 +242,20 @@ fn what_is_too_deep_is_said() {
         matches!(&guarded.unsearched[..], [Found::Unsearched { path }] if path.as_str().ends_with("/d/d"))
     );
 }
+
+#[test]
+fn other_names_of_what_must_not_be_read_are_not_read_either() {
+    let place = Place::new();
+    place.directory("secret/deep");
+    place.directory("w/a");
+    for (file, link) in [("secret/deep/key", "w/a/key"), ("token", "w/token"), ("plain", "w/plain")]
+    {
+        fs::write(place.path(file), "").unwrap();
+        fs::hard_link(place.path(file), place.path(link)).unwrap();
+    }
+    fs::write(place.path("w/other"), "").unwrap();
+    let mut profile = place.profile(&["w"], &[]);
+    profile.unreadable = place.profile(&["secret", "token"], &[]).writable;
+    let expected = place.profile(&["secret", "token", "w/a/key", "w/token"], &[]).writable;
+    assert_eq!(with_other_names(&profile).unreadable, expected);
+}

@@ -182,7 +182,7 @@ fn a_directory_that_cannot_be_searched_is_said() {
     let place = Place::new("true");
     place.sh("mkdir closed");
     let closed = place.path("w/closed");
-    fs::set_permissions(closed.as_str(), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(closed.as_str(), fs::Permissions::from_mode(0o0)).unwrap();
     let expected: &[Found] = &[Found::Unsearched { path: closed.clone() }];
     // Nothing is closed to root.
     if fs::read_dir(closed.as_str()).is_err() {

@@ -20,12 +20,30 @@ pub(super) const NEW_NAMESPACES: u32 = (libc::CLONE_NEWUSER
     .cast_unsigned()
     | 0x80; // CLONE_NEWTIME; for clone(2) these bits are the signal, where no signal has this one.
 
+/// Calls that give a file a mode, and the place of that argument.
+pub(super) const MODES: &[(i64, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_mknodat, 2),
+    (libc::SYS_openat, 3),
+];
+
 /// Requests of ioctl(2) that write into a terminal's input, or into the console's.
 pub(super) const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c, 0x541d]; // TIOCSTI, TIOCLINUX, TIOCCONS
 
 /// Calls whose arguments lie in memory, where no filter can look: libraries know what to do without them. And io_uring,
 /// whose work is done where no filter looks.
 pub(super) const MISSING: &[i64] = &[
+    libc::SYS_openat2,
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,

@@ -1,0 +1,107 @@
+//! The attempts of `corpus/sandbox`: each in a sandbox of its own; the host says how it went.
+
+use std::{path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+use super::is_root;
+use crate::support::{OPENOXIDE, workspace};
+
+/// Prepares a place that nobody else sees, where other users may go, and runs the harness there.
+const IN_OWN_MOUNTS: &str =
+    "mount -t tmpfs none /mnt && cp \"$0\" /mnt/openoxide && cd / && exec python3 -B \"$@\"";
+
+/// Runs attempts as this user. The names of none are all of them.
+fn attempts(launcher: &str, user: &str, names: &str) -> Vec<Value> {
+    let harness = workspace().join("corpus/sandbox/harness.py");
+    let mut command = if is_root() {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "--propagation", "private", "sh", "-c", IN_OWN_MOUNTS, OPENOXIDE]);
+        command.arg(harness).args([launcher, "/mnt/arena", user]);
+        command
+    } else {
+        let mut command = Command::new("python3");
+        let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("arena-{launcher}"));
+        let launcher = if launcher == "none" { launcher } else { OPENOXIDE };
+        command.arg("-B").arg(harness).arg(launcher).arg(base).arg(user);
+        command
+    };
+    command.args((!names.is_empty()).then_some(names));
+    let output = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn user() -> String {
+    String::from_utf8(Command::new("id").arg("-u").output().unwrap().stdout)
+        .unwrap()
+        .trim()
+        .to_owned()
+}
+
+/// Says which attempts got out, and which everyday operations did not work.
+fn faults(rows: &[Value]) -> Vec<String> {
+    let fault = |row: &&Value| {
+        let everyday = row["id"].as_str().unwrap().starts_with("ok_");
+        // Committing is a widening that a person allows.
+        let expected = row["id"] == "ok_git_commit";
+        row["verdict"] == "escaped" || (everyday && !expected && row["verdict"] != "done")
+    };
+    rows.iter().filter(fault).map(Value::to_string).collect()
+}
+
+#[test]
+fn nobody_gets_out() {
+    // Root has more to try; in CI this is root.
+    let rows = attempts("/mnt/openoxide", &user(), "");
+    assert_eq!(faults(&rows), Vec::<String>::new());
+    assert!(rows.len() > 200, "{}", rows.len());
+}
+
+#[test]
+fn no_other_user_gets_out() {
+    if is_root() {
+        let rows = attempts("/mnt/openoxide", "1234", "");
+        assert_eq!(faults(&rows), Vec::<String>::new());
+        assert!(rows.len() > 200, "{}", rows.len());
+    }
+}
+
+/// The same harness sees what the same attempts do when nothing holds them.
+#[test]
+fn unconfined_the_same_attempts_reach_the_host() {
+    let names = [
+        "w_outside",
+        "w_chmod_outside",
+        "w_rename_out",
+        "w2_paths",
+        "w2_stdin_chmod",
+        "w2_suid_left",
+        "w2_tmpfile_link",
+        "p_git_config",
+        "p_missing_create_file",
+        "p_rename_protected",
+        "p_nested_repo_hook",
+        "p2_new_bare",
+        "p2_link_target",
+        "r_ssh_key",
+        "r_env_secret",
+        "r_sibling_environ",
+        "n_tcp",
+        "n_udp",
+        "n_unix_abstract",
+        "n2_unix_dgram",
+        "n_inherited_socket",
+        "x_signal_sibling",
+        "x_sysv_shm",
+        "x_daemon_survives",
+        "x2_sibling_limits",
+        "k2_userfaultfd",
+    ];
+    let rows = attempts("none", &user(), &names.join(","));
+    let unseen: Vec<_> = rows.iter().filter(|row| row["verdict"] != "escaped").collect();
+    assert!(rows.len() >= names.len());
+    assert_eq!(unseen, Vec::<&Value>::new());
+}

@@ -1,0 +1,87 @@
+//! Nothing is left of a sandbox, however it ends.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Arena, names, processes_with};
+
+/// Two rows beside each other, over the same placeholders.
+const ROWS: usize = 2;
+const IN_A_ROW: usize = 500;
+const KILLS: u64 = 200;
+
+/// What must be as before.
+fn host(arena: &Arena) -> (Vec<std::path::PathBuf>, String) {
+    (names(&arena.path("w")), fs::read_to_string("/proc/self/mountinfo").unwrap())
+}
+
+/// A repository inside, and names that are missing.
+fn arena() -> (Arena, Vec<String>) {
+    let arena = Arena::new();
+    let git = Command::new("git").args(["init", "-q", "sub"]).current_dir(arena.path("w")).status();
+    assert!(git.unwrap().success());
+    let path = |name: &str| arena.path("w").join(name).to_str().unwrap().to_owned();
+    let arguments =
+        [".codex", ".agents", ".mcp.json"].map(|name| ["--protect".to_owned(), path(name)]);
+    let arguments = arguments.into_iter().flatten().collect();
+    (arena, arguments)
+}
+
+fn nothing_is_left(arena: &Arena, mark: &str) -> bool {
+    let files = names(&arena.path("w")) == [arena.path("w/sub")];
+    let parts = names(&arena.path("w/sub/.git")).iter().all(|path| !path.ends_with("commondir"));
+    files && parts && arena.registered().is_empty() && processes_with(mark).is_empty()
+}
+
+#[test]
+fn a_thousand_in_a_row_leave_nothing() {
+    let (arena, arguments) = arena();
+    let before = host(&arena);
+    thread::scope(|scope| {
+        for _ in 0..ROWS {
+            scope.spawn(|| {
+                for _ in 0..IN_A_ROW {
+                    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+                    let mut run = arena.run(&arguments, &["true"]);
+                    let output = run.env("MARK", "thousand").stdin(Stdio::null()).output().unwrap();
+                    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                }
+            });
+        }
+    });
+    assert_eq!(host(&arena), before);
+    assert!(nothing_is_left(&arena, "MARK=thousand"));
+}
+
+#[test]
+fn a_killed_supervisor_leaves_nothing() {
+    let (arena, arguments) = arena();
+    let before = host(&arena);
+    let mark = format!("MARK=killed-{}", std::process::id());
+    for round in 0..KILLS {
+        let mut given: Vec<_> = arguments.iter().map(String::as_str).collect();
+        given.extend(["--env", &mark]);
+        let mut run = arena.run(&given, &["sleep", "30"]);
+        let run = run
+            .env("MARK", &mark[5..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut run = run.spawn().unwrap();
+        // All moments of a start, spread by a step that has no common factor with the number of rounds.
+        thread::sleep(Duration::from_micros(round * 7919 % 60_000));
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    let until = Instant::now() + Duration::from_secs(10);
+    while !nothing_is_left(&arena, &mark) && Instant::now() < until {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(processes_with(&mark), Vec::<std::path::PathBuf>::new());
+    assert_eq!(arena.registered(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(host(&arena), before);
+}
