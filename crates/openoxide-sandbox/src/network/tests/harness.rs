@@ -64,8 +64,8 @@ pub(crate) struct Internet {
 struct Inside {
     network: Network,
     ask: bool,
-    notify: bool,
-    deaf: bool,
+    /// Whether there is a filter, and then whether somebody listens.
+    filter: Option<bool>,
     input: bool,
     argv: Vec<String>,
 }
@@ -127,8 +127,7 @@ impl World {
         let inside = Inside {
             network: self.network.clone(),
             ask: self.reviewer.is_some(),
-            notify: self.notify,
-            deaf: self.deaf,
+            filter: (self.notify || self.deaf).then_some(self.notify),
             input: self.input.is_some(),
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
         };
@@ -213,15 +212,12 @@ fn inside() {
     io::stdout().flush().unwrap();
     let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
         rustix::thread::set_no_new_privs(true).unwrap();
-        if inside.deaf {
-            let filter = seccomp::filter(seccomp::Wanted { listen: false });
-            assert!(sys::install(&filter, false).unwrap().is_none());
-        }
-        if inside.notify {
-            let filter = seccomp::filter(seccomp::Wanted { listen: true });
-            let listener = sys::install(&filter, true).unwrap().unwrap();
-            wire.send(&Message::Diagnostics, &[own]).unwrap();
-            wire.send(&Message::Restricted { landlock: false }, &[listener]).unwrap();
+        if let Some(listen) = inside.filter {
+            let filter = seccomp::filter(seccomp::Wanted { listen });
+            if let Some(listener) = sys::install(&filter, listen).unwrap() {
+                wire.send(&Message::Diagnostics, &[own]).unwrap();
+                wire.send(&Message::Restricted { landlock: false }, &[listener]).unwrap();
+            }
         }
         let (program, arguments) = inside.argv.split_first().unwrap();
         let mut command = Command::new(program);
