@@ -129,10 +129,7 @@ pub(crate) fn tell(report: &Report) {
 fn denied(denial: &Denial) -> String {
     match denial {
         Denial::Connect { host, port } => {
-            let host = visible(host, Lines::One);
-            format!(
-                "a connection to {host}:{port} (a rule `WebFetch(domain:{host})` would allow it)"
-            )
+            format!("a connection to {}:{port}", visible(host, Lines::One))
         }
         Denial::Write { path } => format!("changing `{}`", visible(path.as_str(), Lines::One)),
         Denial::Read { path } => format!("reading `{}`", visible(path.as_str(), Lines::One)),
