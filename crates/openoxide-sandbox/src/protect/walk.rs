@@ -66,7 +66,7 @@ impl Walk<'_> {
         below: &mut dyn FnMut(PathBuf),
         see: &mut impl FnMut(Listing<'_>),
     ) -> bool {
-        let Ok(entries) = fs::read_dir(path) else { return is_gone(path) };
+        let Ok(entries) = fs::read_dir(path) else { return has_nothing(path) };
         let mut names = Vec::new();
         for entry in entries.take(*left).filter_map(Result::ok) {
             *left -= 1;
@@ -86,7 +86,10 @@ impl Walk<'_> {
     }
 }
 
-/// Files come and go while one looks.
-fn is_gone(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+/// Files come and go while one looks, and a profile can name a file.
+fn has_nothing(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) => found.is_file(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
