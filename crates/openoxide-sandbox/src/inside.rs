@@ -75,7 +75,7 @@ fn network(launch: &Launch, wire: &Wire) -> io::Result<()> {
         return Ok(());
     }
     network::inside::name_server()?;
-    wire.send(&Message::Listeners, &listeners)
+    wire.send(&Message::Listeners { port: None }, &listeners)
 }
 
 /// Makes a terminal for the program, and gives its outer end away. Returns the name of the inner one.
@@ -91,5 +91,5 @@ fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
 fn listen(port: u16, wire: &Wire) {
     let listeners: Vec<OwnedFd> = network::inside::listen(port).unwrap_or_default();
     // Where the supervisor is gone, that is noticed next.
-    drop(wire.send(&Message::Listeners, &listeners));
+    drop(wire.send(&Message::Listeners { port: Some(port) }, &listeners));
 }

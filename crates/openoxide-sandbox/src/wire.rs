@@ -27,7 +27,10 @@ pub(crate) enum Message {
         error: i32,
     },
     /// From inside: the sockets at which connections arrive.
-    Listeners,
+    Listeners {
+        /// The port that was asked for; none with those that always stand.
+        port: Option<u16>,
+    },
     /// From inside: a way to the kernel's list of the sockets there.
     Diagnostics,
     /// From inside: the outer end of the program's terminal.

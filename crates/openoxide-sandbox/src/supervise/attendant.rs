@@ -52,7 +52,7 @@ pub(super) struct Attendant<'a> {
     questions: Option<Questions>,
     diagnostics: Option<OwnedFd>,
     broker: Option<Arc<Broker>>,
-    more: Option<mpsc::Sender<Vec<OwnedFd>>>,
+    more: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
     refused: Arc<Refused>,
     notified: bool,
     landlock: bool,
@@ -152,7 +152,8 @@ impl<'a> Attendant<'a> {
             }
             Message::Terminal => self.join(first).step(|| "joining the terminals".to_owned())?,
             Message::Diagnostics => self.diagnostics = first.last(),
-            Message::Listeners => {
+            Message::Listeners { port: Some(port) } => self.answer(port, first.collect()),
+            Message::Listeners { port: None } => {
                 self.take(first.collect()).step(|| "taking connections".to_owned())?;
             }
             Message::Restricted { landlock } => {
@@ -169,13 +170,13 @@ impl<'a> Attendant<'a> {
         Ok(())
     }
 
-    /// The first listeners are those that always stand; those that follow were asked for.
+    /// Hands on what was asked for. Whoever asked may have given up by now.
+    fn answer(&self, port: u16, listeners: Vec<OwnedFd>) {
+        drop(self.more.as_ref().map(|more| more.send((port, listeners))));
+    }
+
+    /// Takes the listeners that always stand.
     fn take(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
-        if let Some(more) = &self.more {
-            // Whoever asked has given up by now.
-            drop(more.send(listeners));
-            return Ok(());
-        }
         let reviewer = self.questions.as_ref().map(Questions::reviewer);
         let network = self.launch.profile.network.clone();
         self.broker = Some(Arc::new(Broker::start(listeners, network, reviewer)?));
@@ -205,9 +206,15 @@ impl<'a> Attendant<'a> {
         Capture::new(broker, move |port| {
             let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
             wire.send(&Message::Listen(port), &[])?;
-            match asked.recv_timeout(PATIENCE).map_err(io::Error::other)? {
-                none if none.is_empty() => Err(io::ErrorKind::AddrInUse.into()),
-                listeners => Ok(listeners),
+            // What was asked for earlier, and came too late, is passed over.
+            loop {
+                match asked.recv_timeout(PATIENCE).map_err(io::Error::other)? {
+                    (of, none) if of == port && none.is_empty() => {
+                        return Err(io::ErrorKind::AddrInUse.into());
+                    }
+                    (of, listeners) if of == port => return Ok(listeners),
+                    _ => {}
+                }
             }
         })
     }
