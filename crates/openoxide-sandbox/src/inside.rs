@@ -3,6 +3,7 @@
 mod devices;
 mod identity;
 mod init;
+mod kept;
 mod mounts;
 mod temporary;
 mod worker;
@@ -10,6 +11,7 @@ mod worker;
 use std::{ffi::CString, io, os::fd::OwnedFd};
 
 pub(crate) use identity::Owner;
+use kept::Kept;
 use openoxide_protocol::Network;
 
 use crate::{
@@ -60,9 +62,11 @@ fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
     let terminal = launch.terminal.then(|| give_terminal(wire)).transpose()?;
     identity::close_to_others().step(|| "closing itself to others".to_owned())?;
     let ended = init::ended_children().step(|| "waiting for processes".to_owned())?;
+    let unreadable = launch.profile.unreadable.iter().cloned().collect();
+    let kept = Kept::new(&guards.guards, unreadable).step(|| "watching mounts".to_owned())?;
     let child = sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?;
     match child {
-        Some(worker) => Ok(init::Init { worker, ended, wire }),
+        Some(worker) => Ok(init::Init { worker, ended, wire, kept }),
         None => worker::become_program(launch, terminal.as_deref(), wire),
     }
 }

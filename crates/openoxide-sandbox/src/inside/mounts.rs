@@ -49,10 +49,8 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     for pin in &guards.pins {
         keep(pin, Attributes::default()).step(|| format!("pinning `{}`", pin.display()))?;
     }
-    let read_only =
-        Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
     for path in &guards.guards {
-        keep(path, read_only).step(|| format!("guarding `{}`", path.display()))?;
+        guard(path).step(|| format!("guarding `{}`", path.display()))?;
     }
     for path in &launch.profile.unreadable {
         hide(path).step(|| format!("hiding `{path}`"))?;
@@ -96,6 +94,11 @@ fn processes() -> io::Result<()> {
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
+/// Mounts something read-only over itself.
+pub(super) fn guard(path: &Path) -> io::Result<()> {
+    keep(path, Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() })
+}
+
 /// Mounts something over itself. A link is not followed: it itself is mounted.
 fn keep(path: &Path, attributes: Attributes) -> io::Result<()> {
     let place = open(path)?;
@@ -105,7 +108,7 @@ fn keep(path: &Path, attributes: Attributes) -> io::Result<()> {
 }
 
 /// Covers what must not be read by something empty. What is not there need not be hidden.
-fn hide(path: &AbsPath) -> io::Result<()> {
+pub(super) fn hide(path: &AbsPath) -> io::Result<()> {
     let place = match open(path.as_str()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         place => place?,
