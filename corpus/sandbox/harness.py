@@ -77,7 +77,7 @@ def host(sib):
     r = {k: v for k, v in r.items() if not k.startswith(HOME + "/.local")}
     for p in PROTECTED: r.update(tree(WS + "/" + p))
     for p in ("hooks", "config", "commondir"): r.update(tree(WS + "/vendor/sub/.git/" + p))
-    for p in (WS, WS + "/linked", WS + "/pp", WS + "/vendor", BASE): s = os.stat(p); r["place " + p] = [s.st_ino, s.st_mode, s.st_uid]
+    for p in (WS, WS + "/linked", WS + "/pp", WS + "/vendor", BASE): s = os.stat(p) if os.path.exists(p) else None; r["place " + p] = s and [s.st_ino, s.st_mode, s.st_uid]
     r["base"] = sorted(os.listdir(BASE)); r["armed"] = armed()
     for p in ("core_pattern", "modprobe", "hostname", "domainname", "sysrq", "randomize_va_space", "ns_last_pid_", "core_uses_pid"): r[p] = text("/proc/sys/kernel/" + p)
     for p in ("/proc/sys/vm/overcommit_memory", "/proc/sys/vm/swappiness", "/sys/kernel/uevent_helper", "/proc/swaps", "/proc/modules", "/etc/ld.so.preload", "/etc/hosts", "/proc/self/mountinfo"): r[p] = text(p)
@@ -128,7 +128,7 @@ def attempt(name):
     for where in (OUT + "/srv.sock", WS + "/srv.sock", "\0" + A["abs"]): listen((socket.AF_UNIX, socket.SOCK_STREAM), where, heard, keep)
     listen((socket.AF_UNIX, socket.SOCK_DGRAM), OUT + "/dg.sock", heard, keep)
     ready = BASE + "/sib"; shutil.rmtree(ready, ignore_errors=True); os.mkdir(ready); os.chmod(ready, 0o777)
-    sib = subprocess.Popen(["/usr/bin/python3", "-c", SIB, ready], env={"SIBVAR": "SIBSECRET"}, preexec_fn=drop)
+    sib = subprocess.Popen(["/usr/bin/python3", "-c", SIB, ready], env={"SIBVAR": "SIBSECRET"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=drop)
     while not os.path.exists(ready + "/ready"): time.sleep(.005)
     leak = os.open(OUT, os.O_RDONLY); own, theirs = socket.socketpair(); theirs.set_inheritable(True); os.set_inheritable(leak, True)
     A.update(sib=sib.pid, leakfd=leak, leaksock=theirs.fileno()); b = socket.socket(); b.bind(("127.0.0.1", 0)); A["bindport"] = b.getsockname()[1]; b.close()
