@@ -67,7 +67,7 @@ mod syntax;
 
 pub use always::exactly;
 pub use combine::Combining;
-pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine};
+pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine, start_up_files};
 pub use cover::covers;
 pub use default_layer::default_layer;
 pub use details::ReadDetails;

@@ -53,7 +53,7 @@ pub(super) fn profile(
 }
 
 /// Where this program keeps its settings and its state.
-fn own() -> Vec<AbsPath> {
+pub(crate) fn own() -> Vec<AbsPath> {
     let Environment { config, state, cache, .. } = Environment::read();
     let ours = [config, state, cache].into_iter().flatten().map(|path| path.join("openoxide"));
     ours.filter_map(|path| AbsPath::new(path.to_str()?).ok()).collect()
