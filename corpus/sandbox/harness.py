@@ -3,11 +3,12 @@
 usage: harness.py OPENOXIDE BASE UID [PREFIX,...]     as root in a mount namespace of its own, or as the user UID itself
 One line of JSON for each attempt: {"id", "verdict", "host", "inside"}. verdict is `escaped` when anything on the host is not as it was or
 a secret was obtained (`host` says what), else `done` or `refused`, as the attempt itself saw it. The launcher `none` in place of
-OPENOXIDE runs it unconfined: the positive control of this file.
+OPENOXIDE runs it unconfined: the positive control of this file. `bwrap`, `codex:PROGRAM` and `srt:CLI` are other programs' sandboxes.
 Nothing below BASE/ws counts but what is protected there."""
 import ctypes, fcntl, glob, hashlib, json, os, pty, shutil, signal, socket, stat, struct, subprocess, sys, termios, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE); import peers
 OX, BASE, UID = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PICK = sys.argv[4].split(",") if len(sys.argv) > 4 else []
 WS, OUT, HOME = BASE + "/ws", BASE + "/outside", BASE + "/home"
@@ -114,6 +115,8 @@ def start(name, A):
     argv = ["/usr/bin/python3", "-B", BASE + "/battery.py", name, json.dumps(A)]
     if "_stdindir" in name: argv = ["sh", "-c", 'exec "$@" 9<&0 </dev/null', "sh", *argv]
     if OX == "none": return argv
+    peer = peers.COMMANDS.get(OX.split(":")[0])
+    if peer: return peer(OX.partition(":")[2], argv, WS, HOME, PROTECTED, BASE)
     protect = [x for p in PROTECTED for x in ("--protect", WS + "/" + p)]
     return [OX, "sandbox", "run", "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
 
