@@ -8,6 +8,8 @@ mod backend;
 #[cfg(target_os = "linux")]
 mod called;
 mod choose;
+#[cfg(target_os = "linux")]
+mod denial;
 mod error;
 mod git_config;
 #[cfg(target_os = "linux")]
@@ -39,6 +41,8 @@ mod support;
 #[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod tail;
+#[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
 mod wire;
@@ -57,7 +61,7 @@ pub use protect::{Guard, Guarded, Placeholder};
 pub use quarantine::{quarantine, restore};
 #[cfg(target_os = "linux")]
 pub use registry::{Placeholders, Registry};
-pub use report::{Denial, End, Found, Report};
+pub use report::{Denial, End, Found, Graded, Report};
 #[cfg(target_os = "linux")]
 pub use scan::{found, hard_links};
 #[cfg(target_os = "linux")]

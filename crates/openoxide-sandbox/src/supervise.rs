@@ -87,9 +87,10 @@ fn confine(
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
-    relayed.finish();
+    let end = end?;
+    let tail = relayed.finish(end);
     let found = aftermath.find();
-    Ok(Report { found, ..attendant.report(end?) })
+    Ok(Report { found, ..attendant.report(end, tail.as_ref()) })
 }
 
 fn reap(first: Pid) {

@@ -16,10 +16,12 @@ use rustix::{
 use super::questions::Questions;
 use crate::{
     Backend, End, Lack, Landlock, Launch, Plan, Report, Support,
+    denial::{self, Oracle, Said, touchable},
     error::{SandboxError, Step as _},
     network::{Broker, Refused},
     notify::{self, Capture, Context, OwnSockets},
     sys,
+    tail::Tail,
     terminal::{self, Relay},
     wire::{Message, Wire},
 };
@@ -220,10 +222,22 @@ impl<'a> Attendant<'a> {
     }
 
     /// Says how it went.
-    pub(super) fn report(&self, end: End) -> Report {
-        let denials =
+    pub(super) fn report(&self, end: End, errors: Option<&Tail>) -> Report {
+        let mut denials =
             self.broker.as_ref().map_or_else(|| self.refused.all(), |broker| broker.denials());
-        Report { plan: self.plan(), end, denials, found: Vec::new() }
+        let said = self.said(errors);
+        denials.extend(said.denials);
+        let (plan, suspected) = (self.plan(), said.suspected);
+        Report { plan, end, denials, suspected, found: Vec::new() }
+    }
+
+    /// What the program's own words say of files.
+    fn said(&self, errors: Option<&Tail>) -> Said {
+        let Some(tail) = errors.or_else(|| self.relay.as_ref().map(Relay::tail)) else {
+            return Said::default();
+        };
+        let Launch { profile, cwd, .. } = self.launch;
+        denial::said(&tail.text(), &Oracle { profile, cwd, host: &touchable })
     }
 
     /// What was really held.
