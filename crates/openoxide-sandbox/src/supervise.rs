@@ -87,6 +87,7 @@ fn confine(
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);
+    attendant.clear();
     let end = end?;
     let tail = relayed.finish(end);
     let found = aftermath.find();

@@ -2,6 +2,7 @@
 
 mod battery;
 mod leftovers;
+mod replaced;
 mod streams;
 mod weaker;
 

@@ -1,8 +1,9 @@
 //! What the supervisor does while the program runs.
 
 use std::{
-    io,
+    fs, io,
     os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
@@ -56,6 +57,7 @@ pub(super) struct Attendant<'a> {
     broker: Option<Arc<Broker>>,
     more: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
     refused: Arc<Refused>,
+    placed: Vec<PathBuf>,
     notified: bool,
     landlock: bool,
 }
@@ -79,6 +81,7 @@ impl<'a> Attendant<'a> {
             broker: None,
             more: None,
             refused: Arc::default(),
+            placed: Vec::new(),
             notified: false,
             landlock: false,
         }
@@ -162,6 +165,7 @@ impl<'a> Attendant<'a> {
                 self.landlock = landlock;
                 self.answer_calls(first.last()).step(|| "hearing of connections".to_owned())?;
             }
+            Message::Placed(path) => self.placed.push(path),
             Message::Listen(_) | Message::Signal(_) => {}
         }
         Ok(None)
@@ -219,6 +223,13 @@ impl<'a> Attendant<'a> {
                 }
             }
         })
+    }
+
+    /// Takes away what was put in the place of something that has gone, if it is still empty. Nobody is inside any more.
+    pub(super) fn clear(&self) {
+        for path in &self.placed {
+            drop(fs::remove_dir(path));
+        }
     }
 
     /// Says how it went.
