@@ -5,6 +5,7 @@ mod identity;
 mod init;
 mod kept;
 mod mounts;
+mod scratch;
 mod temporary;
 mod worker;
 

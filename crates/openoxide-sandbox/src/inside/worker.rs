@@ -54,7 +54,7 @@ fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), 
     sys::unblock_signals();
     drop_capabilities().step(|| "dropping capabilities".to_owned())?;
     set_no_new_privs(true).step(|| "giving up new privileges".to_owned())?;
-    let landlock = landlock::restrict(&launch.profile);
+    let landlock = landlock::restrict(&launch.profile, &launch.scratch);
     let landlock = landlock.step(|| "restricting files with Landlock".to_owned())?;
     let listener = filter().step(|| "installing the filter of system calls".to_owned())?;
     let listener: Vec<_> = listener.into_iter().collect();

@@ -17,7 +17,7 @@ use openoxide_tui::{Lines, visible};
 
 use crate::{args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report};
 pub(crate) use hosts::Hosts;
-pub(crate) use places::registry;
+pub(crate) use places::{caches, registry};
 
 /// The words by which this program is started again, to supervise.
 pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
@@ -80,6 +80,7 @@ impl Run<'_> {
             error: io::Error::other(error),
         })?;
         let launch = Launch {
+            scratch: caches(&self.profile),
             profile: self.profile,
             argv: self.argv,
             cwd: places::real(self.cwd),

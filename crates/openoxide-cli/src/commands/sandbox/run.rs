@@ -15,7 +15,7 @@ use openoxide_store::Environment;
 
 use crate::{
     args::SandboxRunArgs,
-    commands::run::confined::{own, registry, tell},
+    commands::run::confined::{caches, own, registry, tell},
     exit::Exit,
     report,
 };
@@ -30,8 +30,10 @@ pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
 
 fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
     let cwd = real(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let profile = profile(args, &cwd)?;
     Ok(Launch {
-        profile: profile(args, &cwd)?,
+        scratch: if args.read_only { Vec::new() } else { caches(&profile) },
+        profile,
         argv: args.command.clone(),
         environment: environment(&args.env),
         terminal: at_terminal(),

@@ -73,6 +73,7 @@ fn world() -> tempfile::TempDir {
 fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let launch = Launch {
         profile: profile(world),
+        scratch: Vec::new(),
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
         cwd: path(&world.join("w")),
         environment: Vec::new(),

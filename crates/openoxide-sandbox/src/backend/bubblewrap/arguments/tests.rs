@@ -11,6 +11,7 @@ const CHANNELS: Channels = Channels { filter: 3, status: 4 };
 
 fn launch(profile: Confined) -> Launch {
     Launch {
+        scratch: Vec::new(),
         profile,
         argv: vec!["true".into(), "a b".into()],
         cwd: path("/p"),
