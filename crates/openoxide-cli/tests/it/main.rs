@@ -43,6 +43,8 @@ mod replay;
 #[cfg(test)]
 mod required;
 #[cfg(test)]
+mod retry;
+#[cfg(test)]
 mod rules;
 #[cfg(all(test, target_os = "linux"))]
 mod sandbox;

@@ -31,16 +31,7 @@ pub(super) fn profile(
     decision: &Decision,
     explicit: RunSandbox,
 ) -> Result<Option<Confined>, String> {
-    let own = own();
-    let ground = Ground {
-        policy: &world.loaded.policy,
-        layers: &world.loaded.layers,
-        context: world.context(),
-        home: world.home.as_ref(),
-        own: &own,
-        seen: &[],
-    };
-    let derived = confine(&ground, decision);
+    let derived = confine(&ground(world, &own()), decision);
     let explicit = match explicit {
         RunSandbox::Off => return Ok(None),
         RunSandbox::Auto => SandboxProfile::DangerFullAccess,
@@ -50,6 +41,22 @@ pub(super) fn profile(
         }
     };
     derived.intersect(&explicit).confined().map(places::resolved).transpose()
+}
+
+/// Says whether a rule denies reading something.
+pub(super) fn denies_reading(world: &World) -> bool {
+    ground(world, &[]).denies_reading()
+}
+
+fn ground<'a>(world: &'a World, own: &'a [AbsPath]) -> Ground<'a> {
+    Ground {
+        policy: &world.loaded.policy,
+        layers: &world.loaded.layers,
+        context: world.context(),
+        home: world.home.as_ref(),
+        own,
+        seen: &[],
+    }
 }
 
 /// Where this program keeps its settings and its state.
