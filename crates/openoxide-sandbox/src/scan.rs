@@ -73,7 +73,7 @@ fn arm(directory: &Path, armed: &mut BTreeSet<PathBuf>) {
     }
     for name in ["config", "config.worktree"] {
         let settings = git_config::read(&directory.join(name));
-        if !settings.is_some_and(|all| all.iter().all(git_config::Setting::harmless)) {
+        if !settings.is_some_and(|all| all.iter().all(|one| one.harmless(directory))) {
             armed.insert(directory.join(name));
         }
     }

@@ -44,7 +44,8 @@ mod replay;
 mod required;
 #[cfg(test)]
 mod rules;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(test)]
 mod support;

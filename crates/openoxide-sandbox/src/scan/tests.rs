@@ -98,6 +98,18 @@ fn hooks_and_configuration_of_new_repositories_are_found() {
     assert_eq!(place.after(made), found);
 }
 
+/// `git checkout` writes in the worktree (git-config(1), "core.worktree").
+#[test]
+fn a_worktree_outside_of_the_checkout_is_found() {
+    let place = Place::new("mkdir ../home");
+    let made = "for name in a b c d e; do git init -q $name; mkdir $name/in; done; ln -s ../../home b/link; \
+                git -C a config core.worktree ../../../home; git -C b config core.worktree ../link; \
+                git -C c config core.worktree ../../e; git -C d config core.worktree ../in; \
+                git -C e config core.worktree ../later";
+    let found = ["a/.git/config", "b/.git/config", "c/.git/config", "e/.git/config"];
+    assert_eq!(place.after(made), found);
+}
+
 #[test]
 fn a_repository_that_is_made_of_old_files_is_found() {
     let place = Place::new(
