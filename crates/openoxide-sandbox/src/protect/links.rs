@@ -39,7 +39,7 @@ fn each_linked(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))) {
         take(place, see);
     }
     let directories = places.into_iter().filter(|place| place.is_dir());
-    let walk = Walk { asked: &|_| true, skipped: &super::holds_objects };
+    let walk = Walk { asked: &|_| true, skipped: &super::holds_objects, open: &|_| false };
     // What is too much to be searched is said of the roots anyhow.
     drop(walk.go(directories, |listing| {
         listing.names.iter().for_each(|name| take(&listing.path.join(name), see));

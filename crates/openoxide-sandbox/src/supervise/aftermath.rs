@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::mpsc, thread, time::Duration};
 
 use openoxide_protocol::Confined;
 
-use crate::{Found, Guarded, found, hard_links, quarantine};
+use crate::{Found, Guarded, found::named, found_and_put_aside, hard_links};
 
 /// How long the end waits for the look at hard links. It is a warning, and nothing that the sandbox hangs on.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -29,13 +29,10 @@ impl<'a> Aftermath<'a> {
 
     /// Looks, when everything has ended that could change files, and puts aside what must not be run yet.
     pub(super) fn find(self) -> Vec<Found> {
-        let mut after = found(self.guarded, self.profile);
-        for one in &mut after {
-            // What could not be put aside is said to be where it is.
-            drop(quarantine(one));
-        }
+        let after = found_and_put_aside(self.guarded, self.profile);
         let links = self.links.recv_timeout(PATIENCE).unwrap_or_default();
-        let all = self.guarded.unsearched.iter().cloned().chain(links).chain(after);
+        let before = named(self.guarded.unsearched.clone());
+        let all = before.into_iter().chain(named(links)).chain(after);
         all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
