@@ -9,7 +9,7 @@ use std::{
 
 use openoxide_permission::IN_ROOTS;
 use openoxide_protocol::{AbsPath, Confined, Temp};
-use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise};
+use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by};
 use openoxide_session::for_confined;
 
 use crate::{
@@ -21,7 +21,11 @@ use crate::{
 
 pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
     let launch = launch(args)?;
-    Ok(match supervise(&launch) {
+    let report = match args.backend {
+        None => supervise(&launch),
+        Some(by) => supervise_by(&launch, by.into()),
+    };
+    Ok(match report {
         Ok(report) => ended(&launch, &report),
         Err(error) => refused(&error),
     })
