@@ -1,6 +1,6 @@
 """Runs the attempts of battery.py and more.py, each in a sandbox of its own, and looks at the host afterwards.
 
-usage: harness.py OPENOXIDE BASE UID [PREFIX,...]     as root in a mount namespace of its own, or as the user UID itself
+usage: harness.py OPENOXIDE BASE UID [PREFIX,... [BACKEND]]     as root in a mount namespace of its own, or as the user UID itself
 One line of JSON for each attempt: {"id", "verdict", "host", "inside"}. verdict is `escaped` when anything on the host is not as it was or
 a secret was obtained (`host` says what), else `done` or `refused`, as the attempt itself saw it. The launcher `none` in place of
 OPENOXIDE runs it unconfined: the positive control of this file.
@@ -10,6 +10,7 @@ import ctypes, fcntl, glob, hashlib, json, os, pty, shutil, signal, socket, stat
 HERE = os.path.dirname(os.path.abspath(__file__))
 OX, BASE, UID = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PICK = sys.argv[4].split(",") if len(sys.argv) > 4 else []
+BY = ["--backend", sys.argv[5]] if len(sys.argv) > 5 else []
 WS, OUT, HOME = BASE + "/ws", BASE + "/outside", BASE + "/home"
 SECRETS = ("SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "escaped ")
 PROTECTED = (".git", ".codex", ".agents", ".claude", "pp/keep")
@@ -34,7 +35,7 @@ def build():
     for d in ("/lib", "/src2", "/.codex", "/vendor/sub", "/pp/keep", "/linked"): os.makedirs(WS + d)
     for d in (OUT + "/empty", HOME + "/.ssh"): os.makedirs(d)
     for f in (WS + "/src.txt", WS + "/lib/mod.txt", WS + "/.codex/config.toml", WS + "/pp/keep/secret.cfg", OUT + "/file", OUT + "/hl_target", HOME + "/.bashrc"): write(f, "orig\n")
-    write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
+    write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.mkdir(WS + "/.claude") if "bubblewrap" in BY else os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
     for d in (WS, WS + "/vendor/sub"): subprocess.run(["git", "init", "-q", d], check=True, env={"PATH": os.environ["PATH"], "HOME": HOME})
     for name in ("battery.py", "more.py"): shutil.copy(HERE + "/" + name, BASE + "/" + name)
     if os.getuid() == 0:
@@ -115,7 +116,7 @@ def start(name, A):
     if "_stdindir" in name: argv = ["sh", "-c", 'exec "$@" 9<&0 </dev/null', "sh", *argv]
     if OX == "none": return argv
     protect = [x for p in PROTECTED for x in ("--protect", WS + "/" + p)]
-    return [OX, "sandbox", "run", "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
+    return [OX, "sandbox", "run", *BY, "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
 
 def attempt(name):
     build()

@@ -16,14 +16,8 @@ use crate::{
 };
 
 /// Its own, those that keys make, and what the supervisor ends it with.
-pub(super) const HEARD: &[Signal] = &[
-    Signal::CHILD,
-    Signal::INT,
-    Signal::QUIT,
-    Signal::WINCH,
-    Signal::TERM,
-    Signal::HUP,
-];
+pub(super) const HEARD: &[Signal] =
+    &[Signal::CHILD, Signal::INT, Signal::QUIT, Signal::WINCH, Signal::TERM, Signal::HUP];
 
 /// What it works with.
 pub(super) struct Attending<'a> {

@@ -14,7 +14,7 @@ use std::{
 
 use rustix::{
     fs::{MemfdFlags, memfd_create},
-    io::{FdFlags, fcntl_setfd},
+    io::{Errno, FdFlags, fcntl_setfd},
 };
 
 use super::Theirs;
@@ -44,9 +44,13 @@ impl Call {
             begin: theirs.begin.as_raw_fd(),
         };
         let options = arguments(world.launch, world.guards, channels, Kind::of);
-        let options = options.map_err(io::Error::other).and_then(|words| separated(&words));
-        let options = options.and_then(|text| in_memory(&text));
-        Ok(Self { options: options.step(|| "telling bwrap what to hold".to_owned())?, filter, theirs })
+        let options = options.map_err(|path| SandboxError::Setup {
+            step: path.to_string(),
+            error: Errno::LOOP.into(),
+        })?;
+        let options = separated(&options).and_then(|text| in_memory(&text));
+        let options = options.step(|| "telling bwrap what to hold".to_owned())?;
+        Ok(Self { options, filter, theirs })
     }
 
     /// Becomes it; it never returns.
@@ -98,7 +102,8 @@ mod tests {
 
     #[test]
     fn no_word_can_hold_another_one() {
-        let words = |words: &[&str]| separated(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        let words =
+            |words: &[&str]| separated(&words.iter().map(OsString::from).collect::<Vec<_>>());
         assert_eq!(words(&["--setenv", "A", ""]).unwrap(), b"--setenv\0A\0\0");
         assert!(words(&["--setenv", "A", "b\0--bind\0/\0/"]).is_err());
     }

@@ -61,7 +61,10 @@ pub(super) fn message(bwrap: WaitStatus, said: &[u8], launch: &Launch) -> Messag
     }
     match look_for(launch) {
         Some(end) => Message::Ended(end),
-        None => Message::Failed { step: "confining it with bwrap, which says why".to_owned(), error: libc::EIO },
+        None => Message::Failed {
+            step: "confining it with bwrap, which says why".to_owned(),
+            error: libc::EIO,
+        },
     }
 }
 
@@ -72,7 +75,8 @@ fn look_for(launch: &Launch) -> Option<End> {
     if there.is_empty() {
         return Some(End::NotFound);
     }
-    let starts = |path: &&PathBuf| path.is_file() && access(path.as_path(), Access::EXEC_OK).is_ok();
+    let starts =
+        |path: &&PathBuf| path.is_file() && access(path.as_path(), Access::EXEC_OK).is_ok();
     there.iter().copied().find(starts).is_none().then_some(End::NotStarted(libc::EACCES))
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn with_other_names(profile: &Confined) -> Confined {
     let mut profile = profile.clone();
     let unreadable = profile.unreadable.iter().map(|path| PathBuf::from(path.as_str())).collect();
     let mut secrets = BTreeSet::new();
-    each_linked(unreadable, &mut |_, file| drop(secrets.insert(file)));
+    each_linked(unreadable, &mut |_, file| _ = secrets.insert(file));
     if !secrets.is_empty() {
         let mut names = Vec::new();
         each_linked(outermost(&profile.writable), &mut |path, file| {

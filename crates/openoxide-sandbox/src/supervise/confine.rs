@@ -41,9 +41,7 @@ impl Attempt<'_> {
     /// # Errors
     /// The outer one says that the sandbox never stood: then this process has one thread still, nothing was read of its input, and
     /// it can be tried otherwise.
-    pub(super) fn by_namespaces(
-        &mut self,
-    ) -> Result<Result<Report, SandboxError>, SandboxError> {
+    pub(super) fn by_namespaces(&mut self) -> Result<Result<Report, SandboxError>, SandboxError> {
         let network = !matches!(self.launch.profile.network, Network::On);
         let namespaces = sys::Namespaces::all(network);
         self.confine(First { namespaces, run: inside::run, end: Signal::KILL })

@@ -8,8 +8,8 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report, SandboxError, at_terminal,
-    run_confined,
+    self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report,
+    SandboxError, at_terminal, run_confined,
 };
 use openoxide_session::for_confined;
 use openoxide_store::{Environment, audit::Holding};
@@ -132,9 +132,8 @@ pub(crate) fn tell(report: &Report) {
 /// What is different under another backend than the best.
 fn by_another(plan: &Plan) -> String {
     let stricter = plan.clauses.iter().filter(|(_, held, _)| *held == sandbox::Held::Stricter);
-    let stricter = stricter.filter_map(|(clause, _, why)| {
-        Some(format!("; {}: {}", clause.as_str(), why.as_deref()?))
-    });
+    let stricter = stricter
+        .filter_map(|(clause, _, why)| Some(format!("; {}: {}", clause.as_str(), why.as_deref()?)));
     let name = plan.backend.as_str();
     stricter.fold(format!("it was confined by the backend `{name}`"), |text, one| text + &one)
 }

@@ -9,7 +9,9 @@ use std::{
 
 use openoxide_permission::IN_ROOTS;
 use openoxide_protocol::{AbsPath, Confined, Temp};
-use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by};
+use openoxide_sandbox::{
+    End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by,
+};
 use openoxide_session::for_confined;
 
 use crate::{
