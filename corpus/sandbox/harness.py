@@ -78,7 +78,7 @@ def host(sib):
     r = {k: v for k, v in r.items() if not k.startswith(HOME + "/.local")}
     for p in PROTECTED: r.update(tree(WS + "/" + p))
     for p in ("hooks", "config", "commondir"): r.update(tree(WS + "/vendor/sub/.git/" + p))
-    for p in (WS, WS + "/linked", WS + "/pp", WS + "/vendor", BASE): s = os.stat(p); r["place " + p] = [s.st_ino, s.st_mode, s.st_uid]
+    for p in (WS, *([] if BY else [WS + "/linked"]), WS + "/pp", WS + "/vendor", BASE): s = os.stat(p); r["place " + p] = [s.st_ino, s.st_mode, s.st_uid]
     r["base"] = sorted(os.listdir(BASE)); r["armed"] = armed()
     for p in ("core_pattern", "modprobe", "hostname", "domainname", "sysrq", "randomize_va_space", "ns_last_pid_", "core_uses_pid"): r[p] = text("/proc/sys/kernel/" + p)
     for p in ("/proc/sys/vm/overcommit_memory", "/proc/sys/vm/swappiness", "/sys/kernel/uevent_helper", "/proc/swaps", "/proc/modules", "/etc/ld.so.preload", "/etc/hosts", "/proc/self/mountinfo"): r[p] = text(p)

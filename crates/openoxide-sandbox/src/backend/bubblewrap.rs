@@ -26,6 +26,10 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
             Clause::Network if matches!(profile.network, Network::Hosts(_)) => Holding::stricter(
                 "no host is reached: connections are caught in our own namespaces alone",
             ),
+            // Nobody else owns them. It can mount a device read-only, but only as one that cannot be opened.
+            Clause::Kernel if support.is_root => Holding::not(
+                "as root, modes of the host's devices could be changed; `bwrap` cannot hold them",
+            ),
             Clause::UnixSockets => Holding::stricter("no socket of the unix family but pairs"),
             _ => Holding::ENFORCED,
         },
