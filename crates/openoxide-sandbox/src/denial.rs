@@ -89,7 +89,7 @@ impl Oracle<'_> {
         let below =
             |place: &&str| AbsPath::new(place).is_ok_and(|place| path.below(&place).is_some());
         let held = self.profile.writable.iter().any(|root| path.below(root).is_some());
-        OWN.iter().any(|place| below(place)) || !held && TEMPORARY.iter().any(|place| below(place))
+        OWN.iter().any(below) || !held && TEMPORARY.iter().any(below)
     }
 }
 

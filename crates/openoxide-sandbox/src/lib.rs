@@ -6,6 +6,8 @@
 
 mod backend;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod called;
 mod choose;
 #[cfg(target_os = "linux")]
@@ -49,7 +51,7 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod wire;
 
-pub use backend::{bubblewrap, seatbelt};
+pub use backend::seatbelt;
 #[cfg(target_os = "linux")]
 pub use called::{run_confined, supervise_as_called};
 pub use choose::{Refusal, choose};
@@ -69,7 +71,7 @@ pub use report::{Denial, End, Found, Graded, Report};
 #[cfg(target_os = "linux")]
 pub use scan::hard_links;
 #[cfg(target_os = "linux")]
-pub use supervise::supervise;
+pub use supervise::{supervise, supervise_by};
 pub use support::{Able, Lack, Landlock, Support, Version};
 #[cfg(target_os = "linux")]
 pub use terminal::at_terminal;

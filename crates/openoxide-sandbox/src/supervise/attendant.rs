@@ -52,7 +52,7 @@ pub(super) struct Attendant<'a> {
     signals: OwnedFd,
     limit: Option<Instant>,
     relay: Option<Relay>,
-    questions: Option<Questions>,
+    questions: &'a mut Option<Questions>,
     diagnostics: Option<OwnedFd>,
     broker: Option<Arc<Broker>>,
     more: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
@@ -60,6 +60,8 @@ pub(super) struct Attendant<'a> {
     placed: Vec<PathBuf>,
     notified: bool,
     landlock: bool,
+    stands: bool,
+    over: Option<End>,
 }
 
 impl<'a> Attendant<'a> {
@@ -67,7 +69,7 @@ impl<'a> Attendant<'a> {
         launch: &'a Launch,
         wire: Wire,
         signals: OwnedFd,
-        caller: Option<Wire>,
+        questions: &'a mut Option<Questions>,
     ) -> Self {
         let seconds = launch.limits.seconds;
         Self {
@@ -76,7 +78,7 @@ impl<'a> Attendant<'a> {
             signals,
             limit: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
             relay: None,
-            questions: caller.and_then(|caller| Questions::new(caller).ok()),
+            questions,
             diagnostics: None,
             broker: None,
             more: None,
@@ -84,32 +86,52 @@ impl<'a> Attendant<'a> {
             placed: Vec::new(),
             notified: false,
             landlock: false,
+            stands: false,
+            over: None,
         }
+    }
+
+    /// Waits until the first process has done what can be refused to it. Until then this process has no other thread.
+    ///
+    /// # Errors
+    /// It was refused, and nothing was run.
+    pub(super) fn stand(&mut self) -> Result<(), SandboxError> {
+        while !self.stands && self.over.is_none() {
+            self.over = self.turn()?;
+        }
+        Ok(())
     }
 
     /// Waits for the end.
     pub(super) fn watch(&mut self) -> Result<End, SandboxError> {
         loop {
-            if self.limit.is_some_and(|limit| limit <= Instant::now()) {
-                return Ok(End::TimedOut);
-            }
-            self.wait();
-            if let Some(relay) = &mut self.relay {
-                relay.pass();
-            }
-            while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
-                self.hand_on(signal);
-            }
-            if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
-                return Ok(End::Signalled(KILLED));
-            }
-            if let Some(end) = self.hear()? {
-                if let Some(relay) = &mut self.relay {
-                    relay.finish();
-                }
+            if let Some(end) = self.over.take() {
                 return Ok(end);
             }
+            self.over = self.turn()?;
         }
+    }
+
+    /// Waits for one thing or more, and does what is to be done about it. Returns the end.
+    fn turn(&mut self) -> Result<Option<End>, SandboxError> {
+        if self.limit.is_some_and(|limit| limit <= Instant::now()) {
+            return Ok(Some(End::TimedOut));
+        }
+        self.wait();
+        if let Some(relay) = &mut self.relay {
+            relay.pass();
+        }
+        while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
+            self.hand_on(signal);
+        }
+        if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
+            return Ok(Some(End::Signalled(KILLED)));
+        }
+        let end = self.hear()?;
+        if let (Some(_), Some(relay)) = (end, &mut self.relay) {
+            relay.finish();
+        }
+        Ok(end)
     }
 
     /// Waits until anything is there, or the time is over.
@@ -148,6 +170,7 @@ impl<'a> Attendant<'a> {
             // The first process never ends without a word, unless somebody killed it.
             return Ok(Some(End::Signalled(KILLED)));
         };
+        self.stands |= !matches!(message, Message::Failed { .. });
         let first = descriptors.into_iter();
         match message {
             Message::Ended(end) => return Ok(Some(end)),

@@ -9,7 +9,9 @@ use std::{
 
 use openoxide_permission::{IN_ROOTS, start_up_files};
 use openoxide_protocol::{AbsPath, Confined, Temp};
-use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise};
+use openoxide_sandbox::{
+    End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by,
+};
 use openoxide_session::for_confined;
 use openoxide_store::Environment;
 
@@ -22,7 +24,11 @@ use crate::{
 
 pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
     let launch = launch(args)?;
-    Ok(match supervise(&launch) {
+    let report = match args.backend {
+        None => supervise(&launch),
+        Some(by) => supervise_by(&launch, by.into()),
+    };
+    Ok(match report {
         Ok(report) => ended(&launch, &report),
         Err(error) => refused(&error),
     })
