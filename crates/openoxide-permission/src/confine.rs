@@ -24,7 +24,7 @@ use openoxide_protocol::{
     Temp, Touch,
 };
 
-pub use protected::{GIT_STEERING, IN_ROOTS};
+pub use protected::{GIT_STEERING, IN_ROOTS, start_up_files};
 
 use crate::{Context, Layer, PolicyStack, decide, rule::Space};
 

@@ -87,9 +87,9 @@ impl Oracle<'_> {
     /// Says whether a path is the confined process' own, whatever lies there on the host.
     fn own(&self, path: &AbsPath) -> bool {
         let below =
-            |place: &&str| AbsPath::new(place).is_ok_and(|place| path.below(place).is_some());
+            |place: &&str| AbsPath::new(place).is_ok_and(|place| path.below(&place).is_some());
         let held = self.profile.writable.iter().any(|root| path.below(root).is_some());
-        OWN.iter().any(|place| below(place)) || !held && TEMPORARY.iter().any(|place| below(place))
+        OWN.iter().any(below) || !held && TEMPORARY.iter().any(below)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The configuration of a git repository, read as `git` reads it (git-config(1), "Syntax"): what in it makes `git` run
 //! something, and where it sends `git` to look for more.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
 /// Nobody's configuration is longer. What is, was not understood.
 const LONGEST: u64 = 1 << 20;
@@ -237,17 +237,25 @@ impl Setting {
     }
 
     /// Says whether it is known to make `git` run nothing and to send it nowhere. What is not known is not harmless:
-    /// git learns new settings that run something with every year.
-    pub(crate) fn harmless(&self) -> bool {
+    /// git learns new settings that run something with every year. `directory` is the git directory that it is read in.
+    pub(crate) fn harmless(&self, directory: &Path) -> bool {
         match self.name().as_str() {
             "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
             "submodule.*.update" => !self.value.starts_with('!'),
             "core.fsmonitor" => matches!(self.value.as_str(), "" | "false" | "no" | "off" | "0"),
-            // Submodules have this; what leads further up or elsewhere makes `git checkout` write there.
-            "core.worktree" => !self.value.starts_with(['/', '~']),
+            "core.worktree" => stays_inside(directory, &self.value),
             name => HARMLESS.contains(&name),
         }
     }
+}
+
+/// Says whether a worktree lies where the repository does: `git checkout` writes there. The configuration of a submodule
+/// (`.git/modules/…`) leads to another directory of the same checkout. What is not there yet may lead anywhere tomorrow.
+fn stays_inside(directory: &Path, worktree: &str) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let own = directory.ancestors().find(|above| above.file_name() == Some(OsStr::new(".git")));
+    let checkout = own.and_then(Path::parent).unwrap_or(&directory);
+    directory.join(worktree).canonicalize().is_ok_and(|end| end.starts_with(checkout))
 }
 
 #[cfg(test)]

@@ -3,13 +3,16 @@
 mod devices;
 mod identity;
 mod init;
+mod kept;
 mod mounts;
+mod scratch;
 mod temporary;
-mod worker;
+pub(crate) mod worker;
 
 use std::{ffi::CString, io, os::fd::OwnedFd};
 
 pub(crate) use identity::Owner;
+use kept::Kept;
 use openoxide_protocol::Network;
 
 use crate::{
@@ -42,7 +45,7 @@ pub(crate) fn run(world: &World<'_>) -> i32 {
     }
 }
 
-fn failure(error: SandboxError) -> Message {
+pub(crate) fn failure(error: SandboxError) -> Message {
     let (step, error) = match error {
         SandboxError::Setup { step, error } => (step, error),
         other => (other.to_string(), io::ErrorKind::Other.into()),
@@ -60,9 +63,11 @@ fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
     let terminal = launch.terminal.then(|| give_terminal(wire)).transpose()?;
     identity::close_to_others().step(|| "closing itself to others".to_owned())?;
     let ended = init::ended_children().step(|| "waiting for processes".to_owned())?;
+    let unreadable = launch.profile.unreadable.iter().cloned().collect();
+    let kept = Kept::new(&guards.guards, unreadable).step(|| "watching mounts".to_owned())?;
     let child = sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?;
     match child {
-        Some(worker) => Ok(init::Init { worker, ended, wire }),
+        Some(worker) => Ok(init::Init { worker, ended, wire, kept }),
         None => worker::become_program(launch, terminal.as_deref(), wire),
     }
 }
@@ -75,11 +80,11 @@ fn network(launch: &Launch, wire: &Wire) -> io::Result<()> {
         return Ok(());
     }
     network::inside::name_server()?;
-    wire.send(&Message::Listeners, &listeners)
+    wire.send(&Message::Listeners { port: None }, &listeners)
 }
 
 /// Makes a terminal for the program, and gives its outer end away. Returns the name of the inner one.
-fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
+pub(crate) fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
     let made = terminal::pair().and_then(|(outer, name)| {
         wire.send(&Message::Terminal, &[outer])?;
         Ok(name)
@@ -91,5 +96,5 @@ fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
 fn listen(port: u16, wire: &Wire) {
     let listeners: Vec<OwnedFd> = network::inside::listen(port).unwrap_or_default();
     // Where the supervisor is gone, that is noticed next.
-    drop(wire.send(&Message::Listeners, &listeners));
+    drop(wire.send(&Message::Listeners { port: Some(port) }, &listeners));
 }

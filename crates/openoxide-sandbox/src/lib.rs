@@ -6,11 +6,15 @@
 
 mod backend;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod called;
 mod choose;
 #[cfg(target_os = "linux")]
 mod denial;
 mod error;
+#[cfg(target_os = "linux")]
+mod found;
 mod git_config;
 #[cfg(target_os = "linux")]
 mod inside;
@@ -47,25 +51,27 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod wire;
 
-pub use backend::{bubblewrap, seatbelt};
+pub use backend::seatbelt;
 #[cfg(target_os = "linux")]
 pub use called::{run_confined, supervise_as_called};
 pub use choose::{Refusal, choose};
 pub use error::SandboxError;
+#[cfg(target_os = "linux")]
+pub use found::found_and_put_aside;
 pub use launch::{Launch, Limits};
 #[cfg(target_os = "linux")]
 pub use network::{NetworkAnswer, NetworkReviewer};
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
 #[cfg(target_os = "linux")]
-pub use quarantine::{quarantine, restore};
+pub use quarantine::restore;
 #[cfg(target_os = "linux")]
 pub use registry::{Placeholders, Registry};
 pub use report::{Denial, End, Found, Graded, Report};
 #[cfg(target_os = "linux")]
-pub use scan::{found, hard_links};
+pub use scan::hard_links;
 #[cfg(target_os = "linux")]
-pub use supervise::supervise;
+pub use supervise::{supervise, supervise_by};
 pub use support::{Able, Lack, Landlock, Support, Version};
 #[cfg(target_os = "linux")]
 pub use terminal::at_terminal;

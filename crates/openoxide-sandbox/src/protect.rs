@@ -1,6 +1,7 @@
 //! What must stay as it is, found on the disk: which directories are pinned, and what is covered.
 
 mod links;
+mod opened;
 mod repository;
 mod sight;
 mod walk;
@@ -17,8 +18,9 @@ use std::{
 use openoxide_protocol::{AbsPath, Confined};
 
 pub(crate) use links::with_other_names;
+pub(crate) use opened::Opened;
 pub(crate) use repository::{common, holds_objects, leads_to};
-pub(crate) use sight::{Sight, Stamp};
+pub(crate) use sight::{Sight, Stamp, stamp_of};
 pub(crate) use walk::Walk;
 
 use crate::Found;
@@ -41,6 +43,8 @@ pub struct Guarded {
     pub unsearched: Vec<Found>,
     /// Settings of agents that were there, which are not guarded, and in which state they were.
     pub(crate) settings: BTreeMap<PathBuf, Stamp>,
+    /// What rebases had yet to do.
+    pub(crate) todo: BTreeMap<PathBuf, Stamp>,
 }
 
 /// How one path is covered.
@@ -116,6 +120,7 @@ struct Search {
     repositories: BTreeSet<PathBuf>,
     unsearched: Vec<Found>,
     settings: BTreeMap<PathBuf, Stamp>,
+    todo: BTreeMap<PathBuf, Stamp>,
 }
 
 impl Search {
@@ -128,6 +133,7 @@ impl Search {
             repositories: BTreeSet::new(),
             unsearched: Vec::new(),
             settings: BTreeMap::new(),
+            todo: BTreeMap::new(),
         }
     }
 
@@ -225,9 +231,9 @@ impl Search {
     }
 
     fn hold_repositories(&mut self) -> io::Result<()> {
-        let mut sight = Sight::of(&self.roots, &|path| self.guards.contains_key(path));
+        let mut sight = Sight::of(&self.roots, &|path| self.guards.contains_key(path), &|_| false);
         self.unsearched = sight.unsearched.iter().filter_map(|path| unsearched_at(path)).collect();
-        self.settings = sight.settings;
+        (self.settings, self.todo) = (sight.settings, sight.todo);
         for path in sight.named_git {
             self.hold_indirection(&path, &mut sight.repositories)?;
         }
@@ -286,7 +292,7 @@ impl Search {
 
     /// What lies in something guarded needs no guard and no pin of its own.
     fn guarded(self) -> Guarded {
-        let Self { guards, pins, all_roots, unsearched, settings, .. } = self;
+        let Self { guards, pins, all_roots, unsearched, settings, todo, .. } = self;
         let covered =
             |path: &Path| path.ancestors().skip(1).any(|above| guards.contains_key(above));
         let mounted = |path: &PathBuf| guards.contains_key(path) || all_roots.contains(path);
@@ -299,14 +305,19 @@ impl Search {
                 .collect(),
             unsearched,
             settings,
+            todo,
         }
     }
 }
 
 /// Returns a finding, if the path can be said.
 pub(crate) fn unsearched_at(path: &Path) -> Option<Found> {
-    let text = String::from_utf8_lossy(path.as_os_str().as_bytes());
-    AbsPath::new(&text).ok().map(|path| Found::Unsearched { path })
+    said(path).map(|path| Found::Unsearched { path })
+}
+
+/// The path as a person is shown it: bytes that are no letters are replaced.
+pub(crate) fn said(path: &Path) -> Option<AbsPath> {
+    AbsPath::new(&String::from_utf8_lossy(path.as_os_str().as_bytes())).ok()
 }
 
 /// In a git directory files are put where `git` wants to read files: texts that change nothing.

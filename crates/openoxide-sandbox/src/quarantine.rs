@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::{self, ErrorKind},
     os::fd::OwnedFd,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use openoxide_protocol::AbsPath;
@@ -13,33 +13,26 @@ use rustix::{
     io::Errno,
 };
 
-use crate::Found;
-
 /// How a name ends that was put aside.
 pub(crate) const SUFFIX: &str = ".held-by-openoxide";
 
 /// How many of one name can be put aside.
 const HELD: u32 = 100;
 
-/// Puts a hook or configuration aside, and says so in `found`: it gets a name beside its own that `git` does not know. No
-/// file is ever replaced. Other findings are left as they are.
+/// Puts a hook or configuration aside: it gets a name beside its own that `git` does not know, which is returned. No file is
+/// ever replaced.
 ///
 /// # Errors
 /// When it cannot be renamed; then it still has its name.
-pub fn quarantine(found: &mut Found) -> io::Result<()> {
-    let Found::RepositoryHook { path, held } = found else { return Ok(()) };
+pub(crate) fn put_aside(path: &Path) -> io::Result<PathBuf> {
     let (directory, name) = place(path)?;
     for number in 1..=HELD {
-        let ending = if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}.{number}") };
         let mut aside = OsString::from(name);
-        aside.push(&ending);
+        aside.push(if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}.{number}") });
         match renameat_with(&directory, name, &directory, &aside, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
-            Ok(()) => {
-                *held = Some(AbsPath::new(&format!("{path}{ending}")).map_err(io::Error::other)?);
-                return Ok(());
-            }
+            Ok(()) => return Ok(path.with_file_name(aside)),
         }
     }
     Err(ErrorKind::AlreadyExists.into())
@@ -50,13 +43,13 @@ pub fn quarantine(found: &mut Found) -> io::Result<()> {
 /// # Errors
 /// When it is not there any more, or there is something by its old name.
 pub fn restore(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
+    let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
     let ((directory, name), (same, aside)) = (place(path)?, place(held)?);
     Ok(renameat_with(same, aside, directory, name, RenameFlags::NOREPLACE)?)
 }
 
 /// The directory, reached by no symbolic link, and the name in it.
-fn place(path: &AbsPath) -> io::Result<(OwnedFd, &OsStr)> {
-    let path = Path::new(path.as_str());
+fn place(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(ErrorKind::NotFound.into());
     };

@@ -115,4 +115,9 @@ pub enum Found {
         /// The directory.
         path: AbsPath,
     },
+    /// More of the same kind as what is named. New hooks among them were put aside like the others.
+    More {
+        /// How many.
+        count: usize,
+    },
 }

@@ -1,49 +1,72 @@
 //! After a run: what lies in the writable directories now that a program of the host would run by itself.
 
+mod todo;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
+    io::ErrorKind,
     os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
-use openoxide_protocol::{AbsPath, Confined};
+use openoxide_protocol::Confined;
 
 use crate::{
     Found, Guarded, git_config,
-    protect::{Sight, Walk, common, holds_objects, leads_to, outermost, unsearched_at},
+    protect::{
+        Opened, Sight, Stamp, Walk, common, holds_objects, leads_to, outermost, said, stamp_of,
+    },
     quarantine::SUFFIX,
 };
 
-/// How many things are named. A person who is shown more reads none of them.
-const NAMED: usize = 100;
+/// How many hooks are put aside one by one; where there are more, their directory is.
+const HOOKS: usize = 100;
 
-/// How many files a directory of hooks may have.
-const HOOKS: usize = 1000;
+/// Files, and which state each was in.
+type Stamps = BTreeMap<PathBuf, Stamp>;
+
+/// What was found after a run, all of it.
+#[derive(Debug, Default)]
+pub(crate) struct Armed {
+    /// What `git` would run, or take commands from. It is put aside.
+    pub(crate) hooks: BTreeSet<PathBuf>,
+    /// Settings of agents that are new or were changed.
+    pub(crate) settings: BTreeSet<PathBuf>,
+    /// Directories that were not searched.
+    pub(crate) unsearched: Vec<PathBuf>,
+}
 
 /// Says what a person should look at after a run: hooks and configuration of repositories that were not there before,
-/// `.git` files that lead elsewhere, and settings of agents that are new or were changed. What was there before is
-/// guarded and so is as it was. Samples of hooks run nothing, nor does configuration that only says how `git` stores.
-#[must_use]
-pub fn found(guarded: &Guarded, profile: &Confined) -> Vec<Found> {
+/// `.git` files that lead elsewhere, commands that a rebase has yet to run, and settings of agents that are new or were
+/// changed. What was there before is guarded and so is as it was. Samples of hooks run nothing, nor does configuration that
+/// only says how `git` stores.
+pub(crate) fn armed(guarded: &Guarded, profile: &Confined, opened: &Opened) -> Armed {
     let roots = outermost(&profile.writable);
-    let sight = Sight::of(&roots, &|path| guarded.guards.contains_key(path));
-    let mut armed = BTreeSet::new();
+    let left_out = |path: &Path| guarded.guards.contains_key(path);
+    let mut sight = Sight::of(&roots, &left_out, &|path| opened.open(path));
+    let mut hooks = BTreeSet::new();
     let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
     for path in sight.named_git.iter().filter(|path| !guarded.holds(path)) {
-        follow(path, &roots, &mut open, &mut armed);
+        follow(path, &roots, &mut open, &mut hooks);
     }
-    open.iter().for_each(|directory| arm(directory, &mut armed));
-    armed.retain(|path| !guarded.holds(path));
-    let changed =
-        sight.settings.iter().filter(|(path, stamp)| guarded.settings.get(*path) != Some(stamp));
-    let hooks = armed
-        .iter()
-        .filter_map(|path| said(path, |path| Found::RepositoryHook { path, held: None }));
-    let settings = changed.filter_map(|(path, _)| said(path, |path| Found::AgentSettings { path }));
-    let unsearched = sight.unsearched.iter().filter_map(|path| unsearched_at(path));
-    hooks.chain(settings).chain(unsearched).take(NAMED).collect()
+    open.iter().for_each(|directory| arm(directory, &mut hooks));
+    // What was known before is looked at, even where there is too much now to get there.
+    sight.settings.extend(again(&guarded.settings));
+    sight.todo.extend(again(&guarded.todo));
+    hooks.extend(changed(sight.todo, &guarded.todo).filter(|path| todo::runs_something(path)));
+    hooks.retain(|path| !guarded.holds(path));
+    let settings = changed(sight.settings, &guarded.settings).collect();
+    Armed { hooks, settings, unsearched: sight.unsearched }
+}
+
+fn again(known: &Stamps) -> Stamps {
+    known.keys().filter_map(|path| Some((path.clone(), stamp_of(path)?))).collect()
+}
+
+fn changed(now: Stamps, before: &Stamps) -> impl Iterator<Item = PathBuf> {
+    now.into_iter().filter(|(path, stamp)| before.get(path) != Some(stamp)).map(|(path, _)| path)
 }
 
 /// A `.git` that is no directory leads to one: inside, that is looked at; outside, the leading itself is the matter. What
@@ -73,7 +96,7 @@ fn arm(directory: &Path, armed: &mut BTreeSet<PathBuf>) {
     }
     for name in ["config", "config.worktree"] {
         let settings = git_config::read(&directory.join(name));
-        if !settings.is_some_and(|all| all.iter().all(git_config::Setting::harmless)) {
+        if !settings.is_some_and(|all| all.iter().all(|one| one.harmless(directory))) {
             armed.insert(directory.join(name));
         }
     }
@@ -82,8 +105,17 @@ fn arm(directory: &Path, armed: &mut BTreeSet<PathBuf>) {
         armed.insert(hooks);
         return;
     }
-    let files = fs::read_dir(&hooks).into_iter().flatten().flatten();
-    armed.extend(files.filter(runs).map(|file| file.path()).take(HOOKS));
+    match fs::read_dir(&hooks) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        // `git` runs hooks in a directory that cannot be listed, too.
+        Err(_) => drop(armed.insert(hooks)),
+        Ok(files) => {
+            let running: Vec<_> = files.flatten().filter(runs).take(HOOKS + 1).collect();
+            let too_many = running.len() > HOOKS;
+            armed.extend(running.iter().filter(|_| !too_many).map(fs::DirEntry::path));
+            armed.extend(too_many.then_some(hooks));
+        }
+    }
 }
 
 /// Hooks and configuration are the main repository's only in the directory of a linked worktree.
@@ -107,14 +139,6 @@ fn runs(file: &fs::DirEntry) -> bool {
         && file.metadata().map_or(true, |found| found.is_symlink() || found.mode() & 0o111 != 0)
 }
 
-/// What cannot be said exactly is said to be unsearched.
-fn said(path: &Path, found: impl FnOnce(AbsPath) -> Found) -> Option<Found> {
-    match path.to_str().and_then(|path| AbsPath::new(path).ok()) {
-        Some(path) => Some(found(path)),
-        None => unsearched_at(path),
-    }
-}
-
 /// Returns files in the writable directories that have another name outside (a hard link), so that writing them writes
 /// the other, too. It looks at each file once: meant for a thread beside the program. Objects of repositories are left out;
 /// they are what `git clone` links, and nobody writes them twice.
@@ -124,6 +148,7 @@ pub fn hard_links(guarded: &Guarded, profile: &Confined) -> Vec<Found> {
     let walk = Walk {
         asked: &|_| true,
         skipped: &|path| guarded.guards.contains_key(path) || holds_objects(path),
+        open: &|_| false,
     };
     let _unsearched = walk.go(outermost(&profile.writable), |listing| {
         for path in listing.names.iter().map(|name| listing.path.join(name)) {
@@ -134,10 +159,7 @@ pub fn hard_links(guarded: &Guarded, profile: &Confined) -> Vec<Found> {
         }
     });
     let outside = linked.into_values().filter(|(others, _)| *others > 0);
-    outside
-        .filter_map(|(_, path)| said(&path, |path| Found::HardLink { path }))
-        .take(NAMED)
-        .collect()
+    outside.filter_map(|(_, path)| Some(Found::HardLink { path: said(&path)? })).collect()
 }
 
 #[cfg(test)]

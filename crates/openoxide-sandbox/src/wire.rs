@@ -6,6 +6,7 @@ use std::{
     io::{self, IoSlice, IoSliceMut},
     mem::MaybeUninit,
     os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
 };
 
 use rustix::net::{
@@ -27,7 +28,10 @@ pub(crate) enum Message {
         error: i32,
     },
     /// From inside: the sockets at which connections arrive.
-    Listeners,
+    Listeners {
+        /// The port that was asked for; none with those that always stand.
+        port: Option<u16>,
+    },
     /// From inside: a way to the kernel's list of the sockets there.
     Diagnostics,
     /// From inside: the outer end of the program's terminal.
@@ -37,6 +41,8 @@ pub(crate) enum Message {
         /// Whether Landlock holds it, too.
         landlock: bool,
     },
+    /// From inside: an empty directory was put where something guarded has gone.
+    Placed(PathBuf),
     /// From outside: connections to this port are wanted. The answer is `Listeners`.
     Listen(u16),
     /// From outside: send the program this signal.

@@ -19,19 +19,17 @@ pub(crate) fn check(facts: &mut Facts) {
     let mut moves = false;
     let last = facts.accesses.iter().rposition(|access| matches!(access, Access::Exec(_)));
     for (index, access) in facts.accesses.iter_mut().enumerate() {
-        match &*access {
-            Access::Exec(exec) => {
-                let name = exec.argv.known(0).map(|name| name.rsplit('/').next().unwrap_or(name));
-                moves = matches!(name, Some("mv" | "cp" | "rsync" | "gmv" | "gcp"));
-            }
-            Access::Read(path) if moves && last.is_some_and(|last| index < last) => {
-                if climbs(Path::new(path.path.as_str())) {
-                    let text =
-                        format!("links below {}, which lead elsewhere once moved", path.path);
-                    *access = Access::Opaque { text, span: path.span };
-                }
-            }
-            _ => {}
+        if let Access::Exec(exec) = &*access {
+            let name = exec.argv.known(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+            moves = matches!(name, Some("mv" | "cp" | "rsync" | "gmv" | "gcp"));
+        }
+        let followed = moves && last.is_some_and(|last| index < last);
+        if let Access::Read(path) = &*access
+            && followed
+            && climbs(Path::new(path.path.as_str()))
+        {
+            let text = format!("links below {}, which lead elsewhere once moved", path.path);
+            *access = Access::Opaque { text, span: path.span };
         }
     }
 }

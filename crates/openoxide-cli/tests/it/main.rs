@@ -46,7 +46,8 @@ mod required;
 mod retry;
 #[cfg(test)]
 mod rules;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(test)]
 mod support;

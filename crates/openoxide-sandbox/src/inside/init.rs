@@ -10,6 +10,7 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait},
 };
 
+use super::kept::Kept;
 use crate::{
     report::End,
     sys,
@@ -21,6 +22,7 @@ pub(super) struct Init<'a> {
     pub(super) worker: Pid,
     pub(super) ended: OwnedFd,
     pub(super) wire: &'a Wire,
+    pub(super) kept: Kept,
 }
 
 /// Returns a descriptor that says when children end.
@@ -30,23 +32,40 @@ pub(super) fn ended_children() -> io::Result<OwnedFd> {
 
 impl Init<'_> {
     /// Waits until the program has ended, or nobody is there any more for whom it runs. Returns the status of this process.
-    pub(super) fn attend(self) -> i32 {
+    pub(super) fn attend(mut self) -> i32 {
+        let status = self.wait();
+        if status != 0 {
+            self.kept.end();
+        }
+        status
+    }
+
+    fn wait(&mut self) -> i32 {
         loop {
             if let Some(end) = self.reap() {
                 return i32::from(self.wire.send(&Message::Ended(end), &[]).is_err());
             }
-            let mut both = [
+            let mut waits = [
                 PollFd::new(&self.ended, PollFlags::IN),
                 PollFd::new(self.wire.descriptor(), PollFlags::IN),
+                PollFd::new(self.kept.mounts(), PollFlags::PRI),
             ];
-            _ = poll(&mut both, None);
-            let [_, said] = &both;
-            let said = !said.revents().is_empty();
+            _ = poll(&mut waits, self.kept.patience());
+            let [_, said, mounts] = waits.map(|wait| !wait.revents().is_empty());
             while sys::take_signal(self.ended.as_fd()).is_some() {}
-            if said && !self.obey() {
+            let bare = mounts || self.kept.patience().is_some();
+            let gone = said && !self.obey();
+            // Where something cannot be covered again, everything ends.
+            if gone || bare && self.cover().is_err() {
                 return 1;
             }
         }
+    }
+
+    fn cover(&mut self) -> io::Result<()> {
+        let wire = self.wire;
+        // Where the supervisor is gone, that is noticed next.
+        self.kept.cover(|path| drop(wire.send(&Message::Placed(path.to_owned()), &[])))
     }
 
     /// Takes the ends of all children that have ended; returns that of the program.

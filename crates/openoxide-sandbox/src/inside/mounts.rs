@@ -17,7 +17,7 @@ use rustix::{
     path::Arg,
 };
 
-use super::{devices, temporary};
+use super::{devices, scratch, temporary};
 use crate::{
     Launch,
     error::{SandboxError, Step as _},
@@ -39,6 +39,7 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     set("/", everything).step(|| "making all files read-only".to_owned())?;
     if launch.profile.temp == Temp::Private {
         temporary::mount_all().step(|| "making directories for temporary files".to_owned())?;
+        scratch::mount_all(&launch.scratch).step(|| "making caches of its own".to_owned())?;
     }
     devices::mount(devices).step(|| "making devices".to_owned())?;
     processes().step(|| "mounting /proc".to_owned())?;
@@ -49,10 +50,8 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     for pin in &guards.pins {
         keep(pin, Attributes::default()).step(|| format!("pinning `{}`", pin.display()))?;
     }
-    let read_only =
-        Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() };
     for path in &guards.guards {
-        keep(path, read_only).step(|| format!("guarding `{}`", path.display()))?;
+        guard(path).step(|| format!("guarding `{}`", path.display()))?;
     }
     for path in &launch.profile.unreadable {
         hide(path).step(|| format!("hiding `{path}`"))?;
@@ -96,6 +95,11 @@ fn processes() -> io::Result<()> {
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
+/// Mounts something read-only over itself.
+pub(super) fn guard(path: &Path) -> io::Result<()> {
+    keep(path, Attributes { set: Attributes::READ_ONLY, recursive: true, ..Attributes::default() })
+}
+
 /// Mounts something over itself. A link is not followed: it itself is mounted.
 fn keep(path: &Path, attributes: Attributes) -> io::Result<()> {
     let place = open(path)?;
@@ -105,7 +109,7 @@ fn keep(path: &Path, attributes: Attributes) -> io::Result<()> {
 }
 
 /// Covers what must not be read by something empty. What is not there need not be hidden.
-fn hide(path: &AbsPath) -> io::Result<()> {
+pub(super) fn hide(path: &AbsPath) -> io::Result<()> {
     let place = match open(path.as_str()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         place => place?,

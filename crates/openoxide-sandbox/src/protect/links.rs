@@ -19,7 +19,9 @@ pub(crate) fn with_other_names(profile: &Confined) -> Confined {
     let mut profile = profile.clone();
     let unreadable = profile.unreadable.iter().map(|path| PathBuf::from(path.as_str())).collect();
     let mut secrets = BTreeSet::new();
-    each_linked(unreadable, &mut |_, file| drop(secrets.insert(file)));
+    each_linked(unreadable, &mut |_, file| {
+        secrets.insert(file);
+    });
     if !secrets.is_empty() {
         let mut names = Vec::new();
         each_linked(outermost(&profile.writable), &mut |path, file| {
@@ -37,7 +39,7 @@ fn each_linked(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))) {
         take(place, see);
     }
     let directories = places.into_iter().filter(|place| place.is_dir());
-    let walk = Walk { asked: &|_| true, skipped: &super::holds_objects };
+    let walk = Walk { asked: &|_| true, skipped: &super::holds_objects, open: &|_| false };
     // What is too much to be searched is said of the roots anyhow.
     drop(walk.go(directories, |listing| {
         listing.names.iter().for_each(|name| take(&listing.path.join(name), see));

@@ -34,6 +34,9 @@ const SETTINGS: &[&str] = &[
     "opencode.jsonc",
 ];
 
+/// What a rebase has yet to do, in its git directory.
+const TODO: &str = "rebase-merge/git-rebase-todo";
+
 /// How many files of a directory of such files are looked at.
 const PLUGINS: usize = 100;
 
@@ -50,16 +53,22 @@ pub(crate) struct Sight {
     pub(crate) named_git: Vec<PathBuf>,
     /// Settings of agents.
     pub(crate) settings: BTreeMap<PathBuf, Stamp>,
+    /// What rebases have yet to do.
+    pub(crate) todo: BTreeMap<PathBuf, Stamp>,
     /// Directories that were not searched.
     pub(crate) unsearched: Vec<PathBuf>,
 }
 
 impl Sight {
-    /// Looks at everything below these directories but for what is left out.
-    pub(crate) fn of(roots: &[PathBuf], left_out: &dyn Fn(&Path) -> bool) -> Self {
+    /// Looks at everything below these directories but for what is left out. `open` opens what is closed.
+    pub(crate) fn of(
+        roots: &[PathBuf],
+        left_out: &dyn Fn(&Path) -> bool,
+        open: &dyn Fn(&Path) -> bool,
+    ) -> Self {
         let mut sight = Self::default();
-        let walk =
-            Walk { asked: &is_asked, skipped: &|path| left_out(path) || holds_objects(path) };
+        let skipped = |path: &Path| left_out(path) || holds_objects(path);
+        let walk = Walk { asked: &is_asked, skipped: &skipped, open };
         let unsearched = walk.go(roots.iter().cloned(), |listing| sight.take(&listing));
         sight.settings.retain(|path, _| !left_out(path));
         Self { unsearched, ..sight }
@@ -68,6 +77,8 @@ impl Sight {
     fn take(&mut self, listing: &Listing<'_>) {
         if is_git_directory(listing) {
             self.repositories.push(listing.path.to_owned());
+            let todo = listing.path.join(TODO);
+            self.todo.extend(stamp_of(&todo).map(|stamp| (todo, stamp)));
         }
         if listing.has(".git") {
             self.named_git.push(listing.path.join(".git"));
@@ -100,6 +111,11 @@ fn is_asked(name: &OsStr) -> bool {
 
 fn first(path: &str) -> &str {
     path.split_once('/').map_or(path, |(first, _)| first)
+}
+
+/// Which state this is in, if it is there.
+pub(crate) fn stamp_of(path: &Path) -> Option<Stamp> {
+    path.symlink_metadata().ok().map(|found| stamp(&found))
 }
 
 fn stamp(found: &Metadata) -> Stamp {

@@ -11,9 +11,6 @@ use std::{
 const ENTRIES: usize = 50_000;
 const DEPTH: usize = 24;
 
-/// How many directories that cannot be looked into are named.
-const UNSEARCHED: usize = 20;
-
 /// What a directory holds: only the names that somebody asked for.
 pub(crate) struct Listing<'a> {
     pub(crate) path: &'a Path,
@@ -33,6 +30,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) asked: &'a dyn Fn(&OsStr) -> bool,
     /// Whether this directory is left out.
     pub(crate) skipped: &'a dyn Fn(&Path) -> bool,
+    /// Opens a directory that cannot be looked into; says whether that may help.
+    pub(crate) open: &'a dyn Fn(&Path) -> bool,
 }
 
 impl Walk<'_> {
@@ -50,7 +49,7 @@ impl Walk<'_> {
             if depth > DEPTH || !self.list(&path, &mut left, &mut below, &mut see) {
                 unsearched.push(path);
             }
-            if left == 0 || unsearched.len() >= UNSEARCHED {
+            if left == 0 {
                 unsearched.extend(open.pop_front().map(|(path, _)| path));
                 break;
             }
@@ -66,7 +65,8 @@ impl Walk<'_> {
         below: &mut dyn FnMut(PathBuf),
         see: &mut impl FnMut(Listing<'_>),
     ) -> bool {
-        let Ok(entries) = fs::read_dir(path) else { return has_nothing(path) };
+        let again = |error| if (self.open)(path) { fs::read_dir(path) } else { Err(error) };
+        let Ok(entries) = fs::read_dir(path).or_else(again) else { return is_gone(path) };
         let mut names = Vec::new();
         for entry in entries.take(*left).filter_map(Result::ok) {
             *left -= 1;
@@ -86,10 +86,7 @@ impl Walk<'_> {
     }
 }
 
-/// Files come and go while one looks, and a profile can name a file.
-fn has_nothing(path: &Path) -> bool {
-    match path.symlink_metadata() {
-        Ok(found) => found.is_file(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
+/// Files come and go while one looks.
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }

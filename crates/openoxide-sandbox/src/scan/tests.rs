@@ -1,10 +1,9 @@
-use std::{
-    os::unix::fs::{PermissionsExt as _, symlink},
-    process::Command,
-};
+use std::{os::unix::fs::PermissionsExt as _, process::Command};
+
+use openoxide_protocol::AbsPath;
 
 use super::*;
-use crate::{quarantine, restore};
+use crate::{found_and_put_aside, quarantine::put_aside, restore};
 
 struct Place {
     directory: tempfile::TempDir,
@@ -39,19 +38,24 @@ impl Place {
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    fn all(&self) -> Vec<Found> {
-        found(&self.before, &self.profile)
+    fn armed(&self) -> Armed {
+        armed(&self.before, &self.profile, &Opened::default())
     }
 
     /// What is found after this was run, by its names below `w`.
     fn after(&self, script: &str) -> Vec<String> {
         self.sh(script);
-        let name = |found: Found| match found {
-            Found::RepositoryHook { path, .. } => path.below(&self.path("w")).unwrap().to_owned(),
-            Found::AgentSettings { path } => format!("{} *", path.below(&self.path("w")).unwrap()),
-            other => panic!("{other:?}"),
+        let armed = self.armed();
+        assert_eq!(armed.unsearched, Vec::<PathBuf>::new());
+        let name = |path: &PathBuf| {
+            path.strip_prefix(self.path("w").as_str()).unwrap().display().to_string()
         };
-        self.all().into_iter().map(name).collect()
+        let settings = armed.settings.iter().map(|path| format!("{} *", name(path)));
+        armed.hooks.iter().map(name).chain(settings).collect()
+    }
+
+    fn put_aside(&self) -> Vec<Found> {
+        found_and_put_aside(&self.before, &self.profile)
     }
 }
 
@@ -98,6 +102,18 @@ fn hooks_and_configuration_of_new_repositories_are_found() {
     assert_eq!(place.after(made), found);
 }
 
+/// `git checkout` writes in the worktree (git-config(1), "core.worktree").
+#[test]
+fn a_worktree_outside_of_the_checkout_is_found() {
+    let place = Place::new("mkdir ../home");
+    let made = "for name in a b c d e; do git init -q $name; mkdir $name/in; done; ln -s ../../home b/link; \
+                git -C a config core.worktree ../../../home; git -C b config core.worktree ../link; \
+                git -C c config core.worktree ../../e; git -C d config core.worktree ../in; \
+                git -C e config core.worktree ../later";
+    let found = ["a/.git/config", "b/.git/config", "c/.git/config", "e/.git/config"];
+    assert_eq!(place.after(made), found);
+}
+
 #[test]
 fn a_repository_that_is_made_of_old_files_is_found() {
     let place = Place::new(
@@ -135,12 +151,11 @@ fn what_is_found_is_put_aside_and_git_does_not_run_it() {
     let place = Place::new("true");
     place.sh("git init -q a; printf '#!/bin/sh\ntouch ran\n' > a/.git/hooks/pre-commit; \
               chmod +x a/.git/hooks/pre-commit; echo > a/.git/hooks/pre-commit.held-by-openoxide");
-    let [mut found] = place.all().try_into().unwrap();
-    quarantine(&mut found).unwrap();
+    let [found] = place.put_aside().try_into().unwrap();
     let Found::RepositoryHook { path, held: Some(held) } = &found else { panic!("{found:?}") };
     assert_eq!(held, &place.path("w/a/.git/hooks/pre-commit.held-by-openoxide.2"));
     place.sh("git -C a commit -q --allow-empty -m a; test ! -e a/ran");
-    assert_eq!(place.all(), []);
+    assert_eq!(place.put_aside(), []);
     restore(path, held).unwrap();
     place.sh("git -C a commit -q --allow-empty -m b; test -e a/ran");
 }
@@ -149,17 +164,51 @@ fn what_is_found_is_put_aside_and_git_does_not_run_it() {
 fn nothing_is_put_aside_through_a_link() {
     let place = Place::new("true");
     place.sh("git init -q a; echo > a/.git/hooks/update; chmod +x a/.git/hooks/update; mkdir ../victim; echo > ../victim/update");
-    let [mut found] = place.all().try_into().unwrap();
+    let [found] = Vec::from_iter(place.armed().hooks).try_into().unwrap();
     place.sh("mv a/.git/hooks a/.git/h; ln -s ../../../victim a/.git/hooks");
-    assert!(quarantine(&mut found).is_err());
+    assert!(put_aside(&found).is_err());
     place.sh("test -e ../victim/update");
 }
 
 #[test]
-fn a_name_that_cannot_be_said_is_unsearched() {
+fn a_name_that_cannot_be_said_is_put_aside_all_the_same() {
     let place = Place::new("true");
-    place.sh("git init -q \"$(printf 'a\\377')\"; cd a*; echo > .git/hooks/update; chmod +x .git/hooks/update");
-    assert!(matches!(&place.all()[..], [Found::Unsearched { .. }]));
+    for name in ["a\\377", "b\\nc"] {
+        place.sh(&format!("n=$(printf '{name}'); git init -q \"$n\"; echo > \"$n/.git/hooks/update\"; chmod +x \"$n/.git/hooks/update\""));
+    }
+    let found = place.put_aside();
+    let aside = |one: &Found| matches!(one, Found::RepositoryHook { held: Some(_), .. });
+    assert!(found.len() == 2 && found.iter().all(aside), "{found:?}");
+    place.sh("for n in a* b*; do test ! -e \"$n/.git/hooks/update\"; done");
+}
+
+#[test]
+fn many_hooks_do_not_hide_the_one_that_matters() {
+    let place = Place::new("true");
+    place.sh("for r in $(seq 1 30); do mkdir -p $r/.git/objects $r/.git/refs $r/.git/hooks; echo ref: refs/heads/x > $r/.git/HEAD; \
+              for h in 1 2 3 4 5 6 7 8 9 10; do echo > $r/.git/hooks/h$h; done; chmod +x $r/.git/hooks/*; done; \
+              git init -q z; git init -q y; for h in z/.git/hooks/update y/.git/hooks/update; do echo > $h; chmod +x $h; done; \
+              for h in $(seq 1 2000); do echo > y/.git/hooks/$h; done; chmod +x y/.git/hooks/*");
+    let found = place.put_aside();
+    assert_eq!(found.last(), Some(&Found::More { count: 202 }));
+    assert_eq!(found.len(), 101);
+    place.sh("test ! -e z/.git/hooks/update; test ! -e y/.git/hooks/update; test -e y/.git/hooks.held-by-openoxide/update");
+    assert_eq!(place.put_aside(), []);
+}
+
+#[test]
+fn what_a_rebase_has_yet_to_run_is_found() {
+    let place = Place::new(
+        "git init -q old; mkdir old/.git/rebase-merge; echo 'exec mine' > old/.git/rebase-merge/git-rebase-todo",
+    );
+    let made = "for n in a b c; do git init -q $n; git -C $n commit -q --allow-empty -m a; git -C $n commit -q --allow-empty -m b; done; \
+                GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git -C a rebase -q -i -x evil HEAD~1; \
+                GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git -C b rebase -q -i HEAD~1; \
+                mkdir c/.git/rebase-merge; printf '# c\\n \\tx evil\\n' > c/.git/rebase-merge/git-rebase-todo";
+    let found = ["a", "c"].map(|name| format!("{name}/.git/rebase-merge/git-rebase-todo"));
+    assert_eq!(place.after(made), found);
+    let changed = "echo 'exec evil' > old/.git/rebase-merge/git-rebase-todo; rm -r a c";
+    assert_eq!(place.after(changed), ["old/.git/rebase-merge/git-rebase-todo"]);
 }
 
 #[test]
@@ -177,18 +226,17 @@ fn files_with_other_names_outside_are_found() {
     assert_eq!(names, ["both", "link"]);
 }
 
+/// Nothing is closed to root; the whole sandboxes' tests have another user, too.
 #[test]
-fn a_directory_that_cannot_be_searched_is_said() {
+fn what_was_closed_is_opened_for_the_look_and_closed_again() {
     let place = Place::new("true");
-    place.sh("mkdir closed");
-    let closed = place.path("w/closed");
-    fs::set_permissions(closed.as_str(), fs::Permissions::from_mode(0o0)).unwrap();
-    let expected: &[Found] = &[Found::Unsearched { path: closed.clone() }];
-    // Nothing is closed to root.
-    if fs::read_dir(closed.as_str()).is_err() {
-        assert_eq!(place.all(), expected);
+    place.sh("for n in $(seq 1 30); do mkdir -p $n/.closed; chmod 0 $n/.closed $n; done; git init -q z; \
+              echo > z/.git/hooks/update; chmod +x z/.git/hooks/update; chmod 0 z/.git; chmod 0444 z");
+    let found = place.put_aside();
+    assert!(matches!(&found[..], [Found::RepositoryHook { held: Some(_), .. }]), "{found:?}");
+    for (name, mode) in [("w/1", 0), ("w/z", 0o444)] {
+        let found = fs::metadata(place.path(name).as_str()).unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, mode, "{name}");
     }
-    fs::set_permissions(closed.as_str(), fs::Permissions::from_mode(0o700)).unwrap();
-    symlink("nowhere", place.path("w/link").as_str()).unwrap();
-    assert_eq!(place.all(), []);
+    place.sh("chmod -R u+rwX .; test ! -e z/.git/hooks/update");
 }

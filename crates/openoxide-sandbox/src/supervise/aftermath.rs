@@ -1,10 +1,15 @@
 //! What is looked for while the program runs and after it: what a person should see.
 
-use std::{collections::BTreeSet, sync::mpsc, thread, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 use openoxide_protocol::Confined;
 
-use crate::{Found, Guarded, found, hard_links, quarantine};
+use crate::{Found, Guarded, found::named, found_and_put_aside, hard_links};
 
 /// How long the end waits for the look at hard links. It is a warning, and nothing that the sandbox hangs on.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -14,6 +19,7 @@ pub(super) struct Aftermath<'a> {
     guarded: &'a Guarded,
     profile: &'a Confined,
     links: mpsc::Receiver<Vec<Found>>,
+    looking: Option<JoinHandle<()>>,
 }
 
 impl<'a> Aftermath<'a> {
@@ -23,19 +29,22 @@ impl<'a> Aftermath<'a> {
         let (held, writable) = (guarded.clone(), profile.clone());
         // Without a thread there is no warning. Where nobody waits any more, nobody is told.
         let look = move || drop(sender.send(hard_links(&held, &writable)));
-        drop(thread::Builder::new().spawn(look));
-        Self { guarded, profile, links }
+        let looking = thread::Builder::new().spawn(look).ok();
+        Self { guarded, profile, links, looking }
+    }
+
+    /// Waits until the thread is gone: nothing was run, and processes may be made again.
+    pub(super) fn forget(self) {
+        // A thread that failed is gone, too.
+        drop(self.looking.map(JoinHandle::join));
     }
 
     /// Looks, when everything has ended that could change files, and puts aside what must not be run yet.
     pub(super) fn find(self) -> Vec<Found> {
-        let mut after = found(self.guarded, self.profile);
-        for one in &mut after {
-            // What could not be put aside is said to be where it is.
-            drop(quarantine(one));
-        }
+        let after = found_and_put_aside(self.guarded, self.profile);
         let links = self.links.recv_timeout(PATIENCE).unwrap_or_default();
-        let all = self.guarded.unsearched.iter().cloned().chain(links).chain(after);
+        let before = named(self.guarded.unsearched.clone());
+        let all = before.into_iter().chain(named(links)).chain(after);
         all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }

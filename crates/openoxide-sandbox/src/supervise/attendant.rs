@@ -1,8 +1,9 @@
 //! What the supervisor does while the program runs.
 
 use std::{
-    io,
+    fs, io,
     os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
@@ -51,13 +52,16 @@ pub(super) struct Attendant<'a> {
     signals: OwnedFd,
     limit: Option<Instant>,
     relay: Option<Relay>,
-    questions: Option<Questions>,
+    questions: &'a mut Option<Questions>,
     diagnostics: Option<OwnedFd>,
     broker: Option<Arc<Broker>>,
-    more: Option<mpsc::Sender<Vec<OwnedFd>>>,
+    more: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
     refused: Arc<Refused>,
+    placed: Vec<PathBuf>,
     notified: bool,
     landlock: bool,
+    stands: bool,
+    over: Option<End>,
 }
 
 impl<'a> Attendant<'a> {
@@ -65,7 +69,7 @@ impl<'a> Attendant<'a> {
         launch: &'a Launch,
         wire: Wire,
         signals: OwnedFd,
-        caller: Option<Wire>,
+        questions: &'a mut Option<Questions>,
     ) -> Self {
         let seconds = launch.limits.seconds;
         Self {
@@ -74,39 +78,60 @@ impl<'a> Attendant<'a> {
             signals,
             limit: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
             relay: None,
-            questions: caller.and_then(|caller| Questions::new(caller).ok()),
+            questions,
             diagnostics: None,
             broker: None,
             more: None,
             refused: Arc::default(),
+            placed: Vec::new(),
             notified: false,
             landlock: false,
+            stands: false,
+            over: None,
         }
+    }
+
+    /// Waits until the first process has done what can be refused to it. Until then this process has no other thread.
+    ///
+    /// # Errors
+    /// It was refused, and nothing was run.
+    pub(super) fn stand(&mut self) -> Result<(), SandboxError> {
+        while !self.stands && self.over.is_none() {
+            self.over = self.turn()?;
+        }
+        Ok(())
     }
 
     /// Waits for the end.
     pub(super) fn watch(&mut self) -> Result<End, SandboxError> {
         loop {
-            if self.limit.is_some_and(|limit| limit <= Instant::now()) {
-                return Ok(End::TimedOut);
-            }
-            self.wait();
-            if let Some(relay) = &mut self.relay {
-                relay.pass();
-            }
-            while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
-                self.hand_on(signal);
-            }
-            if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
-                return Ok(End::Signalled(KILLED));
-            }
-            if let Some(end) = self.hear()? {
-                if let Some(relay) = &mut self.relay {
-                    relay.finish();
-                }
+            if let Some(end) = self.over.take() {
                 return Ok(end);
             }
+            self.over = self.turn()?;
         }
+    }
+
+    /// Waits for one thing or more, and does what is to be done about it. Returns the end.
+    fn turn(&mut self) -> Result<Option<End>, SandboxError> {
+        if self.limit.is_some_and(|limit| limit <= Instant::now()) {
+            return Ok(Some(End::TimedOut));
+        }
+        self.wait();
+        if let Some(relay) = &mut self.relay {
+            relay.pass();
+        }
+        while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
+            self.hand_on(signal);
+        }
+        if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
+            return Ok(Some(End::Signalled(KILLED)));
+        }
+        let end = self.hear()?;
+        if let (Some(_), Some(relay)) = (end, &mut self.relay) {
+            relay.finish();
+        }
+        Ok(end)
     }
 
     /// Waits until anything is there, or the time is over.
@@ -145,6 +170,7 @@ impl<'a> Attendant<'a> {
             // The first process never ends without a word, unless somebody killed it.
             return Ok(Some(End::Signalled(KILLED)));
         };
+        self.stands |= !matches!(message, Message::Failed { .. });
         let first = descriptors.into_iter();
         match message {
             Message::Ended(end) => return Ok(Some(end)),
@@ -154,13 +180,15 @@ impl<'a> Attendant<'a> {
             }
             Message::Terminal => self.join(first).step(|| "joining the terminals".to_owned())?,
             Message::Diagnostics => self.diagnostics = first.last(),
-            Message::Listeners => {
+            Message::Listeners { port: Some(port) } => self.answer(port, first.collect()),
+            Message::Listeners { port: None } => {
                 self.take(first.collect()).step(|| "taking connections".to_owned())?;
             }
             Message::Restricted { landlock } => {
                 self.landlock = landlock;
                 self.answer_calls(first.last()).step(|| "hearing of connections".to_owned())?;
             }
+            Message::Placed(path) => self.placed.push(path),
             Message::Listen(_) | Message::Signal(_) => {}
         }
         Ok(None)
@@ -171,13 +199,13 @@ impl<'a> Attendant<'a> {
         Ok(())
     }
 
-    /// The first listeners are those that always stand; those that follow were asked for.
+    /// Hands on what was asked for. Whoever asked may have given up by now.
+    fn answer(&self, port: u16, listeners: Vec<OwnedFd>) {
+        drop(self.more.as_ref().map(|more| more.send((port, listeners))));
+    }
+
+    /// Takes the listeners that always stand.
     fn take(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
-        if let Some(more) = &self.more {
-            // Whoever asked has given up by now.
-            drop(more.send(listeners));
-            return Ok(());
-        }
         let reviewer = self.questions.as_ref().map(Questions::reviewer);
         let network = self.launch.profile.network.clone();
         self.broker = Some(Arc::new(Broker::start(listeners, network, reviewer)?));
@@ -207,11 +235,24 @@ impl<'a> Attendant<'a> {
         Capture::new(broker, move |port| {
             let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
             wire.send(&Message::Listen(port), &[])?;
-            match asked.recv_timeout(PATIENCE).map_err(io::Error::other)? {
-                none if none.is_empty() => Err(io::ErrorKind::AddrInUse.into()),
-                listeners => Ok(listeners),
+            // What was asked for earlier, and came too late, is passed over.
+            loop {
+                match asked.recv_timeout(PATIENCE).map_err(io::Error::other)? {
+                    (of, none) if of == port && none.is_empty() => {
+                        return Err(io::ErrorKind::AddrInUse.into());
+                    }
+                    (of, listeners) if of == port => return Ok(listeners),
+                    _ => {}
+                }
             }
         })
+    }
+
+    /// Takes away what was put in the place of something that has gone, if it is still empty. Nobody is inside any more.
+    pub(super) fn clear(&self) {
+        for path in &self.placed {
+            drop(fs::remove_dir(path));
+        }
     }
 
     /// Says how it went.

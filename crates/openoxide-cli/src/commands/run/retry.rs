@@ -171,7 +171,7 @@ impl<'a> Retries<'a> {
         let operation = Operation { session: *session, ..operation };
         let review = Review::of(args, *global, operation.clone(), world.grants.clone());
         let way = Way::open(world.clone(), operation, review, enforced)?.again(title);
-        let passed = way.pass(audit).inspect_err(|error| report::failure(error)).ok()?;
+        let passed = way.pass(audit).inspect_err(report::failure).ok()?;
         match passed.asked {
             Asked::Granted(permit) => Some((permit, passed.number)),
             Asked::Refused(_) | Asked::Unanswerable(_) => {

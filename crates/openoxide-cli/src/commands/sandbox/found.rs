@@ -31,6 +31,7 @@ pub(crate) fn text(found: &Found) -> String {
                 shown(path)
             )
         }
+        Found::More { count } => format!("and {count} more"),
         Found::Unsearched { path } => {
             format!("not all below `{}` was searched for hooks of repositories", shown(path))
         }

@@ -167,7 +167,7 @@ fn started(inside: &Inside, wire: &Wire) -> std::process::Child {
 
 /// The half outside.
 fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
-    let (Message::Listeners, listeners) = wire.receive().ok()?? else { return None };
+    let (Message::Listeners { .. }, listeners) = wire.receive().ok()?? else { return None };
     if let Some(input) = world.input {
         wire.send(&Message::Terminal, &[input]).unwrap();
     }
@@ -202,7 +202,7 @@ fn inside() {
     let wire = Wire::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
     let sockets = prepare(&inside.network, inside.ask).unwrap();
     name_server().unwrap();
-    wire.send(&Message::Listeners, &sockets).unwrap();
+    wire.send(&Message::Listeners { port: None }, &sockets).unwrap();
     let own = notify::diagnostics().unwrap();
     let input = inside.input.then(|| {
         let given: Option<(Message, Vec<OwnedFd>)> = wire.receive().unwrap();
@@ -233,7 +233,8 @@ fn inside() {
 fn serve(wire: &Wire) {
     while let Ok(Some((message, _))) = wire.receive() {
         if let Message::Listen(port) = message {
-            wire.send(&Message::Listeners, &listen(port).unwrap_or_default()).unwrap();
+            wire.send(&Message::Listeners { port: Some(port) }, &listen(port).unwrap_or_default())
+                .unwrap();
         }
     }
 }

@@ -61,7 +61,7 @@ pub(in super::super) fn tar(
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option, .. } if matches!(option.name, "h" | "dereference") => {
-                follows = true
+                follows = true;
             }
             Item::Option { option, value } => tar.option(option.name, option.does, value),
             Item::Operand(arg, _) => tar.operands.push((tar.place.clone(), arg)),

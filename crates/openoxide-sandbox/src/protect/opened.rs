@@ -1,0 +1,60 @@
+//! Directories that a program has closed are ours to open, for as long as we look.
+
+use std::{
+    cell::RefCell,
+    os::fd::{AsRawFd as _, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, chmod, fstat, openat2},
+    io::Errno,
+};
+
+/// What the owner needs to list a directory and to rename what lies in it.
+const ALL: Mode = Mode::RWXU;
+
+/// Directories that were opened, and the modes that they had. They have them again when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Opened(RefCell<Vec<(PathBuf, Mode)>>);
+
+impl Opened {
+    /// Opens a directory, and the one that it lies in. Says whether anything has changed.
+    pub(crate) fn open(&self, path: &Path) -> bool {
+        let above = path.parent().is_some_and(|above| self.open_one(above).is_ok());
+        self.open_one(path).is_ok() || above
+    }
+
+    fn open_one(&self, path: &Path) -> Result<(), Errno> {
+        let directory = at(path)?;
+        let found = fstat(&directory)?;
+        let mode = Mode::from_raw_mode(found.st_mode & 0o7777);
+        let own = found.st_uid == rustix::process::geteuid().as_raw();
+        if !own || mode.contains(ALL) {
+            return Err(Errno::ACCESS);
+        }
+        set(&directory, mode | ALL)?;
+        self.0.borrow_mut().push((path.to_owned(), mode));
+        Ok(())
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        for (path, mode) in self.0.get_mut().drain(..).rev() {
+            // What has gone needs no mode.
+            _ = at(&path).and_then(|directory| set(&directory, mode));
+        }
+    }
+}
+
+/// The directory itself, reached by no symbolic link.
+fn at(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// A descriptor that was opened with `O_PATH` has no mode to set but by its name in `/proc`.
+fn set(directory: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+    chmod(format!("/proc/self/fd/{}", directory.as_raw_fd()), mode)
+}
