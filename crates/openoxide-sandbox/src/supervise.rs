@@ -4,6 +4,7 @@ mod aftermath;
 mod attendant;
 mod questions;
 mod streams;
+mod turn;
 
 use std::path::Path;
 
@@ -72,7 +73,8 @@ fn confine(
     let (wire, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
     let signals = sys::signal_descriptor(attendant::HEARD);
     let signals = signals.step(|| "hearing of signals".to_owned())?;
-    let streams = Streams::make().step(|| "looking at the standard streams".to_owned())?;
+    let streams =
+        Streams::make(launch.terminal).step(|| "looking at the standard streams".to_owned())?;
     let network = !matches!(launch.profile.network, Network::On);
     let first = sys::fork_into(sys::Namespaces::all(network));
     let Some(first) = first.step(|| "making namespaces".to_owned())? else {
@@ -83,7 +85,7 @@ fn confine(
     drop(inner);
     let relayed = streams.relay().step(|| "making a thread".to_owned())?;
     let aftermath = Aftermath::start(guarded, &launch.profile);
-    let mut attendant = Attendant::new(launch, wire, signals, caller);
+    let mut attendant = Attendant::new(launch, wire, signals, caller, relayed.turn());
     let end = attendant.watch();
     _ = kill_process(first, Signal::KILL);
     reap(first);

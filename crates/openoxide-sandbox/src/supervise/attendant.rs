@@ -13,7 +13,7 @@ use rustix::{
     process::Signal,
 };
 
-use super::questions::Questions;
+use super::{questions::Questions, turn::Turn};
 use crate::{
     Backend, End, Lack, Landlock, Launch, Plan, Report, Support,
     error::{SandboxError, Step as _},
@@ -64,6 +64,7 @@ impl<'a> Attendant<'a> {
         wire: Wire,
         signals: OwnedFd,
         caller: Option<Wire>,
+        turn: Turn,
     ) -> Self {
         let seconds = launch.limits.seconds;
         Self {
@@ -72,7 +73,7 @@ impl<'a> Attendant<'a> {
             signals,
             limit: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
             relay: None,
-            questions: caller.and_then(|caller| Questions::new(caller).ok()),
+            questions: caller.and_then(|caller| Questions::new(caller, turn).ok()),
             diagnostics: None,
             broker: None,
             more: None,

@@ -2,12 +2,12 @@
 //!
 //! Who holds an open file of the host can change its mode, its times and its attributes, whatever the mounts say: they belong
 //! to the way on which a file was opened. So the program holds none: what is a file is read or written by the supervisor, and
-//! the program has a pipe. A pipe, a socket or a terminal is handed on as it is.
+//! the program has a pipe. So it is with a person's terminal that is not joined to one of the program's own: who has it could open
+//! it to everybody, write into its input, or close it to the question. A pipe or a socket is handed on as it is.
 
 use std::{
-    fs::File,
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{BorrowedFd, OwnedFd},
     thread::{self, JoinHandle},
 };
 
@@ -17,6 +17,8 @@ use rustix::{
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout},
     termios::isatty,
 };
+
+use super::turn::{Copy, Turn};
 
 /// What `f_type` of a pipe is, and of a socket (linux/magic.h).
 const PIPES: u64 = 0x5049_5045;
@@ -40,12 +42,17 @@ struct Ends {
 
 /// The threads that write what the program prints.
 #[derive(Debug)]
-pub(super) struct Relayed(Vec<JoinHandle<()>>);
+pub(super) struct Relayed {
+    threads: Vec<JoinHandle<()>>,
+    turn: Turn,
+}
 
 impl Streams {
-    /// Looks at what this process has, and makes the pipes.
-    pub(super) fn make() -> io::Result<Self> {
-        let joined = is_file(stdout()) && same(stdout(), stderr());
+    /// Looks at what this process has, and makes the pipes. A program with a terminal of its own has that in the place of
+    /// each terminal.
+    pub(super) fn make(terminal: bool) -> io::Result<Self> {
+        let ends = |stream| if is_ours(stream, terminal) { ends().map(Some) } else { Ok(None) };
+        let joined = is_ours(stdout(), terminal) && same(stdout(), stderr());
         Ok(Self {
             input: ends(stdin())?,
             output: ends(stdout())?,
@@ -71,16 +78,17 @@ impl Streams {
         Ok(())
     }
 
-    /// Reads and writes the files, in threads.
+    /// Reads and writes the files and terminals, in threads. At a terminal nothing is read or written while a question stands.
     pub(super) fn relay(self) -> io::Result<Relayed> {
+        let mut relayed = Relayed { threads: Vec::new(), turn: Turn::default() };
         if let Some(Ends { write, .. }) = self.input {
             // It goes on when the program does not read to the end. Nobody waits for it.
-            drop(copy(stdin().try_clone_to_owned()?, write)?);
+            drop(relayed.copy(stdin().try_clone_to_owned()?, write)?);
         }
-        let mut relayed = Relayed(Vec::new());
         for (ends, to) in [(self.output, stdout()), (self.error, stderr())] {
             if let Some(Ends { read, .. }) = ends {
-                relayed.0.push(copy(read, to.try_clone_to_owned()?)?);
+                let thread = relayed.copy(read, to.try_clone_to_owned()?)?;
+                relayed.threads.push(thread);
             }
         }
         Ok(relayed)
@@ -88,37 +96,41 @@ impl Streams {
 }
 
 impl Relayed {
+    /// Whose turn it is at the terminal.
+    pub(super) fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
     /// Waits until all is written that was printed. Nobody may be left who could print.
     pub(super) fn finish(self) {
-        for thread in self.0 {
+        self.turn.give_back();
+        for thread in self.threads {
             // A thread that failed has said so to nobody, as a program whose output is not read any more.
             drop(thread.join());
         }
     }
-}
 
-fn copy(from: OwnedFd, to: OwnedFd) -> io::Result<JoinHandle<()>> {
-    let (mut from, mut to) = (File::from(from), File::from(to));
-    thread::Builder::new().spawn(move || drop(io::copy(&mut from, &mut to)))
-}
-
-fn ends(stream: BorrowedFd<'_>) -> io::Result<Option<Ends>> {
-    if !is_file(stream) {
-        return Ok(None);
+    fn copy(&self, from: OwnedFd, to: OwnedFd) -> io::Result<JoinHandle<()>> {
+        let copy = Copy { turn: self.turn(), typed: isatty(&from), shown: isatty(&to), from, to };
+        thread::Builder::new().spawn(move || copy.go())
     }
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    Ok(Some(Ends { read, write }))
 }
 
-/// A stream that is closed is none.
-fn is_file(stream: BorrowedFd<'_>) -> bool {
+fn ends() -> io::Result<Ends> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok(Ends { read, write })
+}
+
+/// Says whether the program gets a pipe in the place of this. A stream that is closed is none.
+fn is_ours(stream: BorrowedFd<'_>, terminal: bool) -> bool {
     let Ok(system) = fstatfs(stream) else { return false };
     let passes = u64::try_from(system.f_type).is_ok_and(|kind| kind == PIPES || kind == SOCKETS);
-    !passes && !isatty(stream)
+    !passes && !(terminal && isatty(stream))
 }
 
-fn same(one: impl AsFd, other: impl AsFd) -> bool {
+fn same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let terminal = isatty(one);
     let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return false };
     let regular = FileType::from_raw_mode(one.st_mode) == FileType::RegularFile;
-    regular && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+    (regular || terminal) && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
