@@ -6,6 +6,7 @@ mod confine;
 mod otherwise;
 mod questions;
 mod streams;
+mod turn;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ use crate::{
 };
 use confine::Attempt;
 use questions::Questions;
+use turn::Turn;
 
 /// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program. Where own
 /// namespaces are refused, another backend is used that holds the whole profile; the report says which.
@@ -68,8 +70,9 @@ fn hold(
 ) -> Result<Report, SandboxError> {
     let placeholders = registry.hold(guarded).step(|| "making placeholders".to_owned())?;
     let guards = guarded.without(placeholders.passed_over());
-    let questions = caller.and_then(|caller| Questions::new(caller).ok());
-    let mut attempt = Attempt { launch, guarded, guards: &guards, questions };
+    let turn = Turn::default();
+    let questions = caller.and_then(|caller| Questions::new(caller, turn.clone()).ok());
+    let mut attempt = Attempt { launch, guarded, guards: &guards, questions, turn };
     let report = match wanted {
         Some(plan) if plan.backend == Backend::Bubblewrap => attempt.by_bubblewrap(plan),
         Some(_) => attempt.by_namespaces().flatten(),

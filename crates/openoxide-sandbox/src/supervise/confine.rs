@@ -8,6 +8,7 @@ use super::{
     attendant::{self, Attendant},
     questions::Questions,
     streams::Streams,
+    turn::Turn,
 };
 use crate::{
     Guarded, Launch, Plan, Report, beside,
@@ -24,6 +25,8 @@ pub(super) struct Attempt<'a> {
     pub(super) guarded: &'a Guarded,
     pub(super) guards: &'a Mounted,
     pub(super) questions: Option<Questions>,
+    /// Whose turn it is at the terminal.
+    pub(super) turn: Turn,
 }
 
 /// The process that is started first.
@@ -63,7 +66,8 @@ impl Attempt<'_> {
         let (wire, inner) = Wire::pair().step(|| "making a socket".to_owned())?;
         let signals = sys::signal_descriptor(attendant::HEARD);
         let signals = signals.step(|| "hearing of signals".to_owned())?;
-        let streams = Streams::make().step(|| "looking at the standard streams".to_owned())?;
+        let streams = Streams::make(self.launch.terminal)
+            .step(|| "looking at the standard streams".to_owned())?;
         let owner = Owner::current();
         let first = sys::fork_into(by.namespaces);
         let Some(first) = first.step(|| "making namespaces".to_owned())? else {
@@ -73,10 +77,12 @@ impl Attempt<'_> {
             sys::end(streams.enter().map_or(1, |()| (by.run)(&world)));
         };
         drop(inner);
+        let turn = self.turn.clone();
         let aftermath = Aftermath::start(self.guarded, &self.launch.profile);
         let mut attendant = Attendant::new(self.launch, wire, signals, &mut self.questions);
-        let relayed =
-            attendant.stand().and_then(|()| streams.relay().step(|| "making a thread".to_owned()));
+        let relayed = attendant
+            .stand()
+            .and_then(|()| streams.relay(&turn).step(|| "making a thread".to_owned()));
         let ran = relayed.map(|relayed| (attendant.watch(), relayed));
         _ = kill_process(first, by.end);
         reap(first);

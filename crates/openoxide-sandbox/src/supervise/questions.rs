@@ -11,6 +11,7 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags};
 
+use super::turn::Turn;
 use crate::{
     NetworkAnswer, NetworkReviewer,
     called::{FromCaller, ToCaller},
@@ -28,6 +29,7 @@ struct Question {
 /// The questions that stand.
 pub(super) struct Questions {
     caller: Wire,
+    turn: Turn,
     asked: mpsc::Receiver<Question>,
     ask: mpsc::Sender<Question>,
     woken: PipeReader,
@@ -37,11 +39,11 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    pub(super) fn new(caller: Wire) -> io::Result<Self> {
+    pub(super) fn new(caller: Wire, turn: Turn) -> io::Result<Self> {
         let (ask, asked) = mpsc::channel();
         let (woken, wake) = io::pipe()?;
         let waiting = VecDeque::new();
-        Ok(Self { caller, asked, ask, woken, wake, waiting, put: None })
+        Ok(Self { caller, turn, asked, ask, woken, wake, waiting, put: None })
     }
 
     /// What to wait for.
@@ -72,6 +74,7 @@ impl Questions {
             && let Some(next) = self.waiting.pop_front()
         {
             relay.iter_mut().for_each(Relay::pause);
+            self.turn.take();
             let asked = ToCaller::Ask { host: next.host.clone(), port: next.port };
             drop(self.caller.send(&asked, &[]));
             self.put = Some(next);
@@ -84,6 +87,7 @@ impl Questions {
             Ok(Some((FromCaller::Answer(answer), _))) => {
                 if let Some(question) = self.put.take() {
                     relay.iter_mut().for_each(Relay::resume);
+                    self.turn.give_back();
                     // Whoever waited has given up by now.
                     _ = question.answer.send(answer);
                 }

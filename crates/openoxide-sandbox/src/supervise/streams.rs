@@ -2,27 +2,27 @@
 //!
 //! Who holds an open file of the host can change its mode, its times and its attributes, whatever the mounts say: they belong
 //! to the way on which a file was opened. So the program holds none: what is a file is read or written by the supervisor, and
-//! the program has a pipe. A pipe, a socket or a terminal is handed on as it is.
+//! the program has a pipe. So it is with a person's terminal that is not joined to one of the program's own: who has it could open
+//! it to everybody, write into its input, or close it to the question. A pipe or a socket is handed on as it is.
 //!
-//! Errors go through the supervisor, which keeps the end of them, unless a terminal shows them, or they lead where output leads: who
-//! reads both sees them in their order.
+//! Errors go through the supervisor, which keeps the end of them, unless they lead where output leads: who reads both sees them in
+//! their order.
 
 use std::{
-    fs::File,
-    io::{self, Read as _, Write as _},
+    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
     fs::{FileType, fstat, fstatfs},
     pipe::{PipeFlags, pipe_with},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout},
     termios::isatty,
 };
 
+use super::turn::{Copy, Turn};
 use crate::{End, tail::Tail};
 
 /// How long is waited for who reads what a program has printed that was killed.
@@ -56,16 +56,19 @@ pub(super) struct Relayed {
     output: Option<JoinHandle<Tail>>,
     error: Option<JoinHandle<Tail>>,
     joined: bool,
+    turn: Turn,
 }
 
 impl Streams {
-    /// Looks at what this process has, and makes the pipes.
-    pub(super) fn make() -> io::Result<Self> {
-        let joined = is_file(stdout()) && same(stdout(), stderr());
+    /// Looks at what this process has, and makes the pipes. A program with a terminal of its own has that in the place of
+    /// each terminal.
+    pub(super) fn make(terminal: bool) -> io::Result<Self> {
+        let ends = |stream| if is_ours(stream, terminal) { ends().map(Some) } else { Ok(None) };
+        let joined = is_ours(stdout(), terminal) && same(stdout(), stderr());
         Ok(Self {
             input: ends(stdin())?,
             output: ends(stdout())?,
-            error: if joined { None } else { error_ends()? },
+            error: if joined { None } else { error_ends(terminal)? },
             joined,
         })
     }
@@ -87,17 +90,17 @@ impl Streams {
         Ok(())
     }
 
-    /// Reads and writes the files, in threads.
-    pub(super) fn relay(self) -> io::Result<Relayed> {
+    /// Reads and writes the files and terminals, in threads. At a terminal nothing is read or written while a question stands.
+    pub(super) fn relay(self, turn: &Turn) -> io::Result<Relayed> {
         if let Some(Ends { write, .. }) = self.input {
             // It goes on when the program does not read to the end. Nobody waits for it.
-            drop(copy(stdin().try_clone_to_owned()?, write)?);
+            drop(copy(turn, stdin().try_clone_to_owned()?, write)?);
         }
         let relay = |ends: Option<Ends>, to: BorrowedFd<'_>| {
-            ends.map(|Ends { read, .. }| copy(read, to.try_clone_to_owned()?)).transpose()
+            ends.map(|Ends { read, .. }| copy(turn, read, to.try_clone_to_owned()?)).transpose()
         };
         let (output, error) = (relay(self.output, stdout())?, relay(self.error, stderr())?);
-        Ok(Relayed { output, error, joined: self.joined })
+        Ok(Relayed { output, error, joined: self.joined, turn: turn.clone() })
     }
 }
 
@@ -105,6 +108,7 @@ impl Relayed {
     /// Waits until all is written that was printed. Nobody may be left who could print. Returns the end of the errors, where they
     /// went through here.
     pub(super) fn finish(self, end: End) -> Option<Tail> {
+        self.turn.give_back();
         let patient = matches!(end, End::Exited(_));
         let output = self.output.and_then(|thread| wait(thread, patient));
         let error = self.error.and_then(|thread| wait(thread, patient));
@@ -121,49 +125,16 @@ fn wait(thread: JoinHandle<Tail>, patient: bool) -> Option<Tail> {
     (patient || thread.is_finished()).then(|| thread.join().ok()).flatten()
 }
 
-/// Copies at once what comes, in a thread.
-fn copy(from: OwnedFd, to: OwnedFd) -> io::Result<JoinHandle<Tail>> {
-    let (mut from, mut to) = (File::from(from), To(File::from(to)));
-    thread::Builder::new().spawn(move || {
-        let (mut tail, mut bytes) = (Tail::default(), vec![0; 8192]);
-        loop {
-            let read = match from.read(&mut bytes) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Ok(0) | Err(_) => return tail,
-                Ok(length) => bytes.get(..length).unwrap_or_default(),
-            };
-            tail.add(read);
-            if to.write_all(read).is_err() {
-                return tail;
-            }
-        }
-    })
+fn copy(turn: &Turn, from: OwnedFd, to: OwnedFd) -> io::Result<JoinHandle<Tail>> {
+    let (typed, shown) = (isatty(&from), isatty(&to));
+    let copy = Copy { turn: turn.clone(), typed, shown, from, to };
+    thread::Builder::new().spawn(move || copy.go())
 }
 
-/// A file that is waited for, also where its other users do not want to wait (`O_NONBLOCK` is theirs and ours alike).
-struct To(File);
-
-impl io::Write for To {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.0.write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None)?;
-                }
-                written => return written,
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-fn error_ends() -> io::Result<Option<Ends>> {
+fn error_ends(terminal: bool) -> io::Result<Option<Ends>> {
     let pipe = fstatfs(stderr()).is_ok_and(|system| u64::try_from(system.f_type) == Ok(PIPES));
     let through = pipe && !leads_to(stdout(), stderr());
-    if through { pipe_ends().map(Some) } else { ends(stderr()) }
+    (through || is_ours(stderr(), terminal)).then(ends).transpose()
 }
 
 /// Says whether both lead to the same place. What cannot be told, as of a closed stream, is taken for yes.
@@ -172,27 +143,21 @@ fn leads_to(one: impl AsFd, other: impl AsFd) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
-fn ends(stream: BorrowedFd<'_>) -> io::Result<Option<Ends>> {
-    if !is_file(stream) {
-        return Ok(None);
-    }
-    pipe_ends().map(Some)
-}
-
-fn pipe_ends() -> io::Result<Ends> {
+fn ends() -> io::Result<Ends> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok(Ends { read, write })
 }
 
-/// A stream that is closed is none.
-fn is_file(stream: BorrowedFd<'_>) -> bool {
+/// Says whether the program gets a pipe in the place of this. A stream that is closed is none.
+fn is_ours(stream: BorrowedFd<'_>, terminal: bool) -> bool {
     let Ok(system) = fstatfs(stream) else { return false };
     let passes = u64::try_from(system.f_type).is_ok_and(|kind| kind == PIPES || kind == SOCKETS);
-    !passes && !isatty(stream)
+    !(passes || terminal && isatty(stream))
 }
 
-fn same(one: impl AsFd, other: impl AsFd) -> bool {
+fn same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let terminal = isatty(one);
     let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return false };
     let regular = FileType::from_raw_mode(one.st_mode) == FileType::RegularFile;
-    regular && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+    (regular || terminal) && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::{Value, json};
+
 use super::Arena;
+use crate::support::workspace;
 
 fn sh(arena: &Arena, script: &str) -> Command {
     arena.run(&[], &["sh", "-c", script])
@@ -126,4 +129,48 @@ fn signals_reach_the_program_and_everything_ends() {
         assert_eq!(ended.code().or(ended.signal().map(|signal| 128 + signal)), Some(status));
         assert!(program().is_empty());
     }
+}
+
+/// Runs a script whose streams of these names are a terminal at which this is typed.
+fn with_terminal(arena: &Arena, streams: &str, typed: &str, script: &str) -> Value {
+    let harness = workspace().join("crates/openoxide-cli/tests/it/sandbox/terminal.py");
+    let program = sh(arena, script);
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(harness).args([streams, typed]).arg(program.get_program());
+    command.args(program.get_args()).current_dir(arena.path("w"));
+    command.env("HOME", arena.path("home"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Whoever has it open can change its mode (tty(4)) or keep others from opening it (`TIOCEXCL`, ioctl_tty(2)).
+#[test]
+fn a_terminal_that_is_one_of_the_streams_is_not_in_the_programs_hands() {
+    let arena = Arena::new();
+    let seize = "python3 -c 'import os\nfor fd in (0, 1, 2):\n  try: os.fchmod(fd, 0o666)\n  except OSError: pass'; ";
+    let seize = seize.replace("\\n", "\n");
+    for streams in ["i", "o", "e", "ie", "oe"] {
+        let script =
+            format!("{seize}for fd in 0 1 2; do test ! -t $fd || echo has $fd; done; exit 3");
+        let got = with_terminal(&arena, streams, "", &script);
+        assert_eq!((&got["mode"], &got["status"]), (&json!(0o620), &json!(3)), "{streams}: {got}");
+        assert!(!format!("{got}").contains("has "), "{streams}: {got}");
+    }
+}
+
+#[test]
+fn what_is_typed_and_shown_passes_where_one_stream_is_a_terminal() {
+    let arena = Arena::new();
+    let got = with_terminal(&arena, "i", "one\ntwo\n", "cat; echo end");
+    assert_eq!(got["o"], "one\ntwo\nend\n", "{got}");
+    let got = with_terminal(&arena, "o", "", "echo out; echo err >&2");
+    assert_eq!((&got["shown"], &got["e"]), (&json!("out\r\n"), &json!("err\n")), "{got}");
+    let got = with_terminal(&arena, "oe", "", "for i in 1 2 3; do echo $i; echo e$i >&2; done");
+    assert_eq!(got["shown"], "1\r\ne1\r\n2\r\ne2\r\n3\r\ne3\r\n", "{got}");
+    let got = with_terminal(&arena, "o", "", "seq 100000");
+    let all: String = (1..=100_000).map(|number| format!("{number}\r\n")).collect();
+    assert!(got["shown"] == all.as_str());
+    // A program that does not read what is typed ends all the same.
+    assert_eq!(with_terminal(&arena, "i", "one\n", "exit 4")["status"], 4);
 }
