@@ -61,8 +61,8 @@ def start_ups(which, base, rounds):
             if code == 0: times[name].append((time.perf_counter() - t) * 1e3)
     median = {name: sorted(all)[len(all) // 2] for name, all in times.items() if all}
     floor = median["/bin/true"]; own = median["OpenOxide"] - floor
-    print("| start of `/bin/true` | median, ms | over a plain start, in ours |\n| --- | --- | --- |")
-    for name, of in median.items(): print("| %s | %.1f | %s |" % (name, of, "" if name == "/bin/true" else "%.2f" % ((of - floor) / own)))
+    print("| start of `/bin/true` | median, ms (what it adds, in ours) |\n| --- | --- |")
+    for name, of in median.items(): print("| %s | %.1f%s |" % (name, of, "" if name == "/bin/true" else " (%.2f)" % ((of - floor) / own)))
 
 def main():
     openoxide, base, uid, tools, *pick = sys.argv[1:]
