@@ -122,7 +122,7 @@ mod tests {
         let base = path(there.path().to_str().unwrap());
         fs::write(base.join("file").as_str(), "").unwrap();
         assert_eq!(writing(base.join("file").as_str()), Remedy::Path(base.join("file")));
-        assert_eq!(writing(base.join("new").as_str()), Remedy::Path(base.clone()));
+        assert_eq!(writing(base.join("new").as_str()), Remedy::Path(base));
     }
 
     #[test]
@@ -134,6 +134,7 @@ mod tests {
             "/srv/other/.git/config",
             "/home/me/.bashrc",
             "/srv/x/.env",
+            "/new-at-the-top",
             "/srv",
         ] {
             assert_eq!(writing(held).remedied(), Remedied::Held, "{held}");
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_no_profile_says_is_beyond() {
-        for beyond in ["/etc/new-there", "/new-at-the-top", "/home/me/new"] {
+        for beyond in ["/etc/new-there", "/home/me/new"] {
             assert_eq!(writing(beyond).remedied(), Remedied::Beyond, "{beyond}");
         }
         let connect = |host: &str| remedy(&Denial::Connect { host: host.to_owned(), port: 443 });
