@@ -125,7 +125,7 @@ fn ends() -> io::Result<Ends> {
 fn is_ours(stream: BorrowedFd<'_>, terminal: bool) -> bool {
     let Ok(system) = fstatfs(stream) else { return false };
     let passes = u64::try_from(system.f_type).is_ok_and(|kind| kind == PIPES || kind == SOCKETS);
-    !passes && !(terminal && isatty(stream))
+    !(passes || terminal && isatty(stream))
 }
 
 fn same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
