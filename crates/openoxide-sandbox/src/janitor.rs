@@ -1,30 +1,43 @@
-//! Who takes placeholders away when the supervisor is killed.
+//! Who takes placeholders away, and puts new hooks aside, when the supervisor is killed.
 
-use std::{io, os::fd::OwnedFd};
+use std::{io, os::fd::OwnedFd, thread, time::Duration};
 
+use openoxide_protocol::Confined;
 use rustix::{
     pipe::{PipeFlags, pipe_with},
     process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid},
 };
 
-use crate::{Guarded, Registry, sys};
+use crate::{Guarded, Registry, found_and_put_aside, sys};
 
-/// A process that waits until the supervisor and all that it has made are gone, and then sweeps. Where no placeholder is
-/// needed there is none.
+/// The first process inside closes its files before the kernel ends the others.
+const LAST_BREATH: Duration = Duration::from_millis(100);
+
+/// A process that waits until the supervisor and all that it has made are gone, and then sweeps and looks for
+/// hooks: nobody else would know any more which are new. Where nothing is written and no placeholder is needed there is none.
 #[derive(Debug)]
 pub(crate) struct Janitor(Option<(Pid, OwnedFd)>);
 
 impl Janitor {
     /// Makes it. This process must have one thread.
-    pub(crate) fn start(registry: &Registry, guarded: &Guarded) -> io::Result<Self> {
-        if !registry.is_needed(guarded) {
+    pub(crate) fn start(
+        registry: &Registry,
+        guarded: &Guarded,
+        profile: &Confined,
+    ) -> io::Result<Self> {
+        if profile.writable.is_empty() && !registry.is_needed(guarded) {
             return Ok(Self(None));
         }
         // The end for writing is held by this process and the first one inside, which both keep it to themselves.
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let Some(pid) = sys::fork_into(sys::Namespaces::NONE)? else {
             drop(write);
-            sys::end(wait(registry, &read));
+            wait(&read);
+            let swept = registry.sweep();
+            thread::sleep(LAST_BREATH);
+            // Nobody is there to be told. Their new names say what they are.
+            drop(found_and_put_aside(guarded, profile));
+            sys::end(i32::from(swept.is_err()));
         };
         Ok(Self(Some((pid, write))))
     }
@@ -38,9 +51,8 @@ impl Janitor {
     }
 }
 
-fn wait(registry: &Registry, supervisor: &OwnedFd) -> i32 {
+fn wait(supervisor: &OwnedFd) {
     // Whoever kills the supervisor's process group does not mean this.
     _ = setsid();
     _ = rustix::io::retry_on_intr(|| rustix::io::read(supervisor, &mut [0; 1]));
-    i32::from(registry.sweep().is_err())
 }

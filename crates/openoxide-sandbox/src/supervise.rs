@@ -55,7 +55,8 @@ pub(crate) fn run(
     let registry = registry.step(|| "opening the registry".to_owned())?;
     registry.sweep().step(|| "clearing up after killed runs".to_owned())?;
     // Before the first placeholder there is somebody who would take it away.
-    let janitor = Janitor::start(&registry, &guarded).step(|| "making a process".to_owned())?;
+    let janitor = Janitor::start(&registry, &guarded, &launch.profile);
+    let janitor = janitor.step(|| "making a process".to_owned())?;
     let report = hold(launch, &guarded, &registry, wanted.as_ref(), caller);
     janitor.dismiss();
     report

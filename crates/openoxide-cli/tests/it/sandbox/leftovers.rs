@@ -67,7 +67,7 @@ fn a_killed_supervisor_leaves_nothing() {
         given.extend(["--env", &mark]);
         let mut run = arena.run(&given, &["sleep", "30"]);
         let run = run
-            .env("MARK", &mark[5..])
+            .env("MARK", mark.trim_start_matches("MARK="))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -84,4 +84,26 @@ fn a_killed_supervisor_leaves_nothing() {
     assert_eq!(processes_with(&mark), Vec::<std::path::PathBuf>::new());
     assert_eq!(arena.registered(), Vec::<std::path::PathBuf>::new());
     assert_eq!(host(&arena), before);
+}
+
+/// The next run would take what this one has planted for what was always there.
+#[test]
+fn what_a_killed_run_has_planted_is_put_aside() {
+    let (arena, _) = arena();
+    let plant = "git init -q new; echo > new/.git/hooks/update; chmod +x new/.git/hooks/update; touch planted; sleep 30";
+    let mut run = arena.run(&[], &["sh", "-c", plant]);
+    let mut run =
+        run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    let (planted, hook) = (arena.path("w/planted"), arena.path("w/new/.git/hooks/update"));
+    while !planted.exists() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert!(hook.exists());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    while hook.exists() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!hook.exists() && hook.with_extension("held-by-openoxide").exists());
 }
