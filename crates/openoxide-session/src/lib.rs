@@ -28,7 +28,7 @@ pub use approvable::{Approvable, Tool};
 pub use context::ToolContext;
 pub use digest::{digest, digest_of_call};
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
-pub use environment::{for_confined, without_steering};
+pub use environment::{for_confined, named, steers, without_steering};
 pub use facts::{Place, facts, facts_of, facts_of_question};
 pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};

@@ -46,6 +46,7 @@ mod required;
 mod rules;
 #[cfg(all(test, target_os = "linux"))]
 mod sandbox;
+mod sandbox_policy;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

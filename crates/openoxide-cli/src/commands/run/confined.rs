@@ -2,6 +2,7 @@
 
 mod hosts;
 mod places;
+mod settings;
 
 use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
 
@@ -11,13 +12,15 @@ use openoxide_sandbox::{
     self as sandbox, Denial, End, Launch, Limits, NetworkAnswer, Report, SandboxError, at_terminal,
     run_confined,
 };
-use openoxide_session::for_confined;
-use openoxide_store::{Environment, audit::Holding};
+use openoxide_session::seen;
+use openoxide_store::{Environment, NetworkSetting, audit::Holding};
 use openoxide_tui::{Lines, visible};
 
 use crate::{args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report};
 pub(crate) use hosts::Hosts;
 pub(crate) use places::registry;
+pub(crate) use settings::in_words;
+pub(super) use settings::{environment, limits};
 
 /// The words by which this program is started again, to supervise.
 pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
@@ -31,7 +34,11 @@ pub(super) fn profile(
     decision: &Decision,
     explicit: RunSandbox,
 ) -> Result<Option<Confined>, String> {
-    let own = own();
+    if explicit == RunSandbox::Off {
+        return Ok(None);
+    }
+    let (own, said) = (own(), &world.loaded.sandbox);
+    let writable: Vec<AbsPath> = said.writable.iter().cloned().collect();
     let ground = Ground {
         policy: &world.loaded.policy,
         layers: &world.loaded.layers,
@@ -39,11 +46,18 @@ pub(super) fn profile(
         home: world.home.as_ref(),
         own: &own,
         seen: &[],
+        kept: &[],
+        writable: &writable,
+        all_hosts: said.network == Some(NetworkSetting::On),
     };
-    let derived = confine(&ground, decision);
+    let seen = seen(&ground);
+    if seen.more {
+        report::note(&settings::NOT_ALL_SEEN);
+    }
+    let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };
+    let derived = confine(&ground, decision).intersect(&settings::profile(said));
     let explicit = match explicit {
-        RunSandbox::Off => return Ok(None),
-        RunSandbox::Auto => SandboxProfile::DangerFullAccess,
+        RunSandbox::Auto | RunSandbox::Off => SandboxProfile::DangerFullAccess,
         RunSandbox::ReadOnly => {
             let network = derived.confined().map(|held| held.network.clone()).unwrap_or_default();
             SandboxProfile::Confined(Confined { network, ..Confined::default() })
@@ -64,6 +78,8 @@ pub(super) struct Run<'a> {
     pub(super) argv: Vec<OsString>,
     pub(super) cwd: &'a AbsPath,
     pub(super) profile: Confined,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) limits: Limits,
 }
 
 impl Run<'_> {
@@ -83,10 +99,10 @@ impl Run<'_> {
             profile: self.profile,
             argv: self.argv,
             cwd: places::real(self.cwd),
-            environment: for_confined().collect(),
+            environment: self.environment,
             terminal: at_terminal(),
             ask: true,
-            limits: Limits::default(),
+            limits: self.limits,
             registry,
         };
         run_confined(&launch, &SUPERVISE, ask)
