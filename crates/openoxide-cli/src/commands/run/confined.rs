@@ -55,7 +55,9 @@ pub(super) fn profile(
         report::note(&settings::NOT_ALL_SEEN);
     }
     let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };
-    let derived = confine(&ground, decision).intersect(&settings::profile(said));
+    let derived = confine(&ground, decision);
+    let open = derived.confined().map(|held| held.writable.clone()).unwrap_or_default();
+    let derived = derived.intersect(&settings::profile(said, &open));
     let explicit = match explicit {
         RunSandbox::Auto | RunSandbox::Off => SandboxProfile::DangerFullAccess,
         RunSandbox::ReadOnly => {

@@ -13,15 +13,17 @@ use crate::commands::sandbox;
 pub(super) const NOT_ALL_SEEN: &str = "the project has more files than are looked at: what a rule holds back by a pattern is held in \
 the sandbox as far as was looked; what a rule or `[sandbox]` names is held wherever it lies";
 
-/// Returns what it holds back, to be intersected with what was derived.
-pub(super) fn profile(said: &SandboxSettings) -> SandboxProfile {
+/// Returns what it holds back, to be intersected with what was derived. What is not `open` stays as it is anyway: nothing need be
+/// put there.
+pub(super) fn profile(said: &SandboxSettings, open: &BTreeSet<AbsPath>) -> SandboxProfile {
+    let is_open = |path: &&AbsPath| open.iter().any(|base| path.below(base).is_some());
     let network = match said.network {
         Some(NetworkSetting::Off) => Network::Off,
         Some(NetworkSetting::Hosts | NetworkSetting::On) | None => Network::On,
     };
     SandboxProfile::Confined(Confined {
         writable: [AbsPath::root()].into(),
-        protected: said.protected.clone(),
+        protected: said.protected.iter().filter(is_open).cloned().collect(),
         unreadable: said.unreadable.clone(),
         network,
         temp: Temp::Private,
