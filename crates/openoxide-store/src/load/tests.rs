@@ -472,5 +472,5 @@ fn where_the_administrators_rules_alone_count_nobody_else_opens_the_sandbox() {
     let said = load_fresh(&[managed, user], &Environment::default(), &[]).sandbox;
     assert_eq!((said.network, said.writable.len(), said.unreadable.len()), (None, 0, 1));
     assert_eq!(said.environment.iter().collect::<Vec<_>>(), ["B"]);
-    assert!(said.require.unwrap().place.ends_with("m.toml:4"));
+    assert!(said.require.unwrap().place.ends_with("m.toml:5"));
 }
