@@ -44,8 +44,11 @@ mod replay;
 mod required;
 #[cfg(test)]
 mod rules;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod sandbox_policy;
 #[cfg(test)]
 mod support;
