@@ -336,6 +336,9 @@ pub(crate) struct RunArgs {
     /// What the kernel holds while it runs.
     #[arg(long, value_name = "WHAT", default_value = "auto")]
     pub(crate) sandbox: RunSandbox,
+    /// A variable of the environment that it is given in the sandbox, too: NAME, or NAME=VALUE; repeatable.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
     /// A shell script, run by bash.
     #[arg(short = 'c', value_name = "SCRIPT", conflicts_with = "command")]
     pub(crate) script: Option<String>,

@@ -98,6 +98,18 @@ impl World {
         project
     }
 
+    /// Says why nothing may run unconfined, if that is so. What an administrator says counts beside files that a person named, too;
+    /// and where a file cannot be relied on, it may have said so.
+    pub(crate) fn confinement_required(&self) -> Option<String> {
+        let own = requirement(&self.loaded);
+        own.or_else(|| {
+            let environment = Environment::read();
+            let mut managed = sources(&environment, &self.project);
+            managed.retain(|source| source.kind == LayerKind::Managed && self.hermetic);
+            requirement(&load_fresh(&managed, &environment, &[]))
+        })
+    }
+
     /// Returns the additional directories that the files of the policy name, whether they count or not.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Directory> {
         self.loaded.directories.iter().map(|one| &one.directory)
@@ -155,6 +167,14 @@ impl World {
         }
         if self.is_sound() { Ok(()) } else { Err(Exit::Usage) }
     }
+}
+
+fn requirement(loaded: &Loaded) -> Option<String> {
+    let said = loaded.sandbox.require.as_ref();
+    let said =
+        said.map(|said| format!("{} says `require = \"{}\"`", said.place, said.how.as_str()));
+    let doubt = loaded.closed.as_ref().or(loaded.doubt.as_ref());
+    said.or_else(|| doubt.map(|doubt| format!("the policy may require it: {doubt}")))
 }
 
 /// Returns the mode that counts: a person's choice, or the policy's, unless an administrator has taken it away.

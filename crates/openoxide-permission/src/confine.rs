@@ -12,7 +12,7 @@
 //!
 //! `bypass_permissions` takes questions away, and not the last line of defence: denies and circuit breakers hold in it
 //! (DECISIONS 6), commands are confined by default (DECISIONS 13), and Codex, too, lets go of both only by a switch that names both.
-//! So `DangerFullAccess` and `Network::On` are never derived: they are settings of their own.
+//! So `DangerFullAccess` and `Network::On` are never derived from rules: they are settings of their own ([`Ground::all_hosts`]).
 
 mod files;
 mod git;
@@ -26,7 +26,7 @@ use openoxide_protocol::{
 
 pub use protected::{GIT_STEERING, IN_ROOTS, start_up_files};
 
-use crate::{Context, Layer, PolicyStack, decide, rule::Space};
+use crate::{Context, Layer, LayerKind, PolicyStack, decide, layer::Ruling, rule::Space};
 
 /// What a profile is derived from, beside the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,12 @@ pub struct Ground<'a> {
     /// What a look at the disk has turned up that may be held back ([`Ground::holds_back`]). Rules by pattern and secrets by name
     /// are held for these: a profile has no patterns.
     pub seen: &'a [AbsPath],
+    /// What that look has turned up that a rule keeps from being changed, and not from being read.
+    pub kept: &'a [AbsPath],
+    /// The directories that a setting makes writable besides the roots.
+    pub writable: &'a [AbsPath],
+    /// Whether a setting opens the whole network. It does not where a rule about hosts asks or denies: a profile has no "all but".
+    pub all_hosts: bool,
 }
 
 /// Returns the profile of an operation that may run: each of its accesses was allowed by the policy or by a person.
@@ -63,11 +69,31 @@ pub fn confine(ground: &Ground<'_>, decision: &Decision) -> SandboxProfile {
 }
 
 impl Ground<'_> {
-    /// Says whether the policy would hold a program back from reading or changing a file inside the roots: who looks through a
-    /// directory adds what this is said of to [`Ground::seen`].
+    /// Says whether a rule that somebody wrote keeps a program from reading a file: who looks through a directory adds what this is said
+    /// of to [`Ground::seen`].
     #[must_use]
-    pub fn holds_back(&self, path: &AbsPath) -> bool {
-        !self.lets(Access::Read, path) || !self.lets(Access::Edit, path)
+    pub fn rules_out_reading(&self, path: &AbsPath) -> bool {
+        // Under a rule about every path, which is about tools, no program could start.
+        self.ruled_out(Access::Read, path).is_some_and(|ruling| !ruling.bare)
+    }
+
+    /// Says the same of changing it, or of changing all in it if it is a directory: for [`Ground::kept`].
+    #[must_use]
+    pub fn rules_out_changing(&self, path: &AbsPath, is_directory: bool) -> bool {
+        self.rules_out(Access::Edit, path) || is_directory && self.rules_out_edits(path)
+    }
+
+    /// Says whether some rule that somebody wrote holds back by a pattern what is read or changed: a profile cannot say it, so somebody
+    /// has to look.
+    #[must_use]
+    pub fn has_patterns(&self) -> bool {
+        let mut policies = std::iter::once(self.policy).chain(self.policy.before());
+        policies.any(files::has_patterns)
+    }
+
+    /// The directories that are the project's or that a setting makes writable.
+    fn open(&self) -> impl Iterator<Item = &AbsPath> {
+        self.context.roots.iter().chain(self.writable)
     }
 
     /// Says whether a rule denies reading something, here or in the last good version: where nothing is held, it could be read.
@@ -89,11 +115,20 @@ impl Ground<'_> {
 
     /// Says whether a rule speaks against changing a file of a directory that no rule names.
     fn rules_out_edits(&self, directory: &AbsPath) -> bool {
-        let file = PathAccess::new(directory.join("nobody-named-this"));
-        let access = Access::Edit(PathAccess { touch: Touch::Program, ..file });
+        self.rules_out(Access::Edit, &directory.join("nobody-named-this"))
+    }
+
+    fn rules_out(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> bool {
+        self.ruled_out(access, path).is_some()
+    }
+
+    /// Returns what a rule says that is not built in, if it asks or denies when a program touches a file.
+    fn ruled_out(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> Option<Ruling> {
+        let access = access(PathAccess { touch: Touch::Program, ..PathAccess::new(path.clone()) });
         let outcome = decide(self.policy, &self.context, &access);
-        let by_rule = outcome.ruling.is_some_and(|ruling| ruling.effect != Effect::Allow);
-        outcome.effect != Effect::Allow && by_rule
+        let holds =
+            |ruling: &Ruling| ruling.effect != Effect::Allow && ruling.layer != LayerKind::Default;
+        outcome.ruling.filter(holds).filter(|_| outcome.effect != Effect::Allow)
     }
 
     fn changes_nothing(&self) -> bool {

@@ -1,6 +1,9 @@
 //! The environment of programs that are started: nothing in it makes bash run something else first.
 
-use std::ffi::{OsStr, OsString};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+};
 
 /// Returns the variables of this process, without those that steer bash.
 pub fn without_steering() -> impl Iterator<Item = (OsString, OsString)> {
@@ -14,6 +17,13 @@ pub fn for_confined() -> impl Iterator<Item = (OsString, OsString)> {
     let passes = |(name, _): &(OsString, OsString)| name.to_str().is_some_and(passes);
     let temporary = (OsString::from("TMPDIR"), OsString::from("/tmp"));
     without_steering().filter(passes).chain([temporary])
+}
+
+/// Returns the variables of this process that have one of these names, but for what steers bash.
+pub fn named(names: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
+    let named =
+        |(name, _): &(OsString, OsString)| name.to_str().is_some_and(|name| names.contains(name));
+    without_steering().filter(named)
 }
 
 fn passes(name: &str) -> bool {
@@ -85,7 +95,9 @@ const PASSING: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-fn steers(name: &OsStr, value: &OsStr) -> bool {
+/// Says whether a variable makes bash run something else than it was told.
+#[must_use]
+pub fn steers(name: &OsStr, value: &OsStr) -> bool {
     steers_bash(name.as_encoded_bytes()) || runs_in_arithmetic(value.as_encoded_bytes())
 }
 

@@ -31,7 +31,7 @@ pub use approvable::{Approvable, Tool};
 pub use context::ToolContext;
 pub use digest::{digest, digest_of_call};
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
-pub use environment::{for_confined, without_steering};
+pub use environment::{for_confined, named, steers, without_steering};
 pub use escalation::{
     Attempted, MOST_RETRIES, Next, Remedied, WITHOUT_SANDBOX, asks_without_sandbox,
 };

@@ -1,5 +1,5 @@
-//! A look at the disk before a command is confined: a profile has no patterns, so what rules hold back by a pattern, and secrets by
-//! their names, are looked for.
+//! A look at the disk before a command is confined: a profile has no patterns, so what rules hold back by a pattern is
+//! looked for.
 
 use std::{collections::VecDeque, fs};
 
@@ -12,20 +12,26 @@ const MOST: usize = 4096;
 /// What a look has turned up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// For [`Ground::seen`].
-    pub paths: Vec<AbsPath>,
+    /// What rules keep from being read: for [`Ground::seen`].
+    pub unreadable: Vec<AbsPath>,
+    /// What they keep from being changed: for [`Ground::kept`].
+    pub kept: Vec<AbsPath>,
     /// Whether there was more than was looked at: what lies there is held by rules that name it, and by no others.
     pub more: bool,
 }
 
-/// Looks through the roots for what the policy would hold a program back from. No link is followed; of a directory that is held
-/// back nothing more is looked at, nor of one that cannot be read.
+/// Looks through the roots for what rules hold a program back from. No link is followed; of a directory that cannot be read, for
+/// whatever reason, nothing more is looked at. Where no rule has a pattern about files, the disk is left alone.
 #[must_use]
 pub fn seen(ground: &Ground<'_>) -> Seen {
     let mut seen = Seen::default();
-    let mut open: VecDeque<AbsPath> = ground.context.roots.iter().cloned().collect();
+    if !ground.has_patterns() {
+        return seen;
+    }
+    let roots = ground.context.roots.iter().chain(ground.writable);
+    let mut open: VecDeque<(AbsPath, bool)> = roots.map(|root| (root.clone(), false)).collect();
     let mut left = MOST;
-    while let Some(directory) = open.pop_front() {
+    while let Some((directory, kept)) = open.pop_front() {
         let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
         for entry in entries.flatten() {
             if left == 0 {
@@ -36,14 +42,32 @@ pub fn seen(ground: &Ground<'_>) -> Seen {
             let Some(path) = entry.file_name().to_str().map(|name| directory.join(name)) else {
                 continue;
             };
-            if ground.holds_back(&path) {
-                seen.paths.push(path);
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                open.push_back(path);
-            }
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            open.extend(seen.look(ground, path, is_directory, kept));
         }
     }
     seen
+}
+
+impl Seen {
+    /// Judges one file; returns it if it is a directory in which more may be found. What lies in a directory that is `kept` is kept.
+    fn look(
+        &mut self,
+        ground: &Ground<'_>,
+        path: AbsPath,
+        is_directory: bool,
+        kept: bool,
+    ) -> Option<(AbsPath, bool)> {
+        if ground.rules_out_reading(&path) {
+            self.unreadable.push(path);
+            return None;
+        }
+        let keep = !kept && ground.rules_out_changing(&path, is_directory);
+        if keep {
+            self.kept.push(path.clone());
+        }
+        is_directory.then_some((path, kept || keep))
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +85,8 @@ mod tests {
     fn confined(root: &Path, check: impl Fn(&Seen, &Confined)) {
         let root = AbsPath::new(root.to_str().unwrap()).unwrap();
         let anchors = Anchors { home: None, base: &root };
-        let rules = vec![parse("Edit(*.lock)", Effect::Deny, anchors).unwrap()];
+        let rules = ["Edit(*.lock)", "Read(**/*.pem)", "Read(/env)", "Edit(**/migrations/**)"];
+        let rules = rules.map(|rule| parse(rule, Effect::Deny, anchors).unwrap()).into();
         let layer = Layer {
             kind: LayerKind::User,
             file: None,
@@ -74,10 +99,20 @@ mod tests {
         let context =
             Context { mode: PermissionMode::Default, cwd: &root, roots: &roots, doubt: None };
         let decision = evaluate(&policy, &context, &Facts::default());
-        let ground =
-            Ground { policy: &policy, layers: &[], context, home: None, own: &[], seen: &[] };
+        let ground = Ground {
+            policy: &policy,
+            layers: &[],
+            context,
+            home: None,
+            own: &[],
+            seen: &[],
+            kept: &[],
+            writable: &[],
+            all_hosts: false,
+        };
         let seen = seen(&ground);
-        let profile = confine(&Ground { seen: &seen.paths, ..ground }, &decision);
+        let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };
+        let profile = confine(&ground, &decision);
         check(&seen, profile.confined().unwrap());
     }
 
@@ -92,27 +127,27 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_what_a_pattern_denies_are_found_and_held() {
+    fn what_a_pattern_denies_is_found_and_held_and_what_merely_asks_is_not() {
         let world = world(&[
             "a/b/.env",
             "a/server.pem",
             "x/Cargo.lock",
             "x/main.rs",
-            ".env.example",
-            "s/.ssh/id",
+            "db/migrations/1.sql",
+            "db/migrations/old/ca.pem",
         ]);
         let root = world.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
         confined(&root, |seen, profile| {
             let at = |name: &str| AbsPath::new(root.join(name).to_str().unwrap()).unwrap();
-            for hidden in ["a/b/.env", "a/server.pem", "s/.ssh/id"] {
+            for hidden in ["a/server.pem", "db/migrations/old/ca.pem"] {
                 assert!(!profile.may_read(&at(hidden)), "{hidden}");
             }
-            assert!(
-                !profile.may_write(&at("x/Cargo.lock")) && profile.may_read(&at("x/Cargo.lock"))
-            );
-            assert!(profile.may_write(&at("x/main.rs")) && profile.may_read(&at(".env.example")));
-            assert_eq!((seen.paths.len(), seen.more), (4, false));
+            for kept in ["x/Cargo.lock", "db/migrations/1.sql", "db/migrations/new.sql"] {
+                assert!(!profile.may_write(&at(kept)) && profile.may_read(&at(kept)), "{kept}");
+            }
+            assert!(profile.may_write(&at("x/main.rs")) && profile.may_read(&at("a/b/.env")));
+            assert_eq!((seen.unreadable.len(), seen.kept.len(), seen.more), (2, 2, false));
         });
     }
 
@@ -120,11 +155,11 @@ mod tests {
     fn a_look_ends_and_says_that_there_was_more() {
         let names: Vec<_> = (0..=MOST).map(|number| format!("deep/{number}")).collect();
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();
-        names.push(".env");
+        names.push("top.pem");
         let world = world(&names);
         confined(&world.path().canonicalize().unwrap(), |seen, profile| {
             assert!(seen.more);
-            let top = world.path().canonicalize().unwrap().join(".env");
+            let top = world.path().canonicalize().unwrap().join("top.pem");
             assert!(
                 !profile.may_read(&AbsPath::new(top.to_str().unwrap()).unwrap()),
                 "the top comes first"

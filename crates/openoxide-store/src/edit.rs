@@ -169,13 +169,20 @@ pub fn same_meaning(before: &str, after: &str, anchors: Anchors<'_>) -> bool {
         let kind = openoxide_permission::LayerKind::User;
         let mut file = crate::read_policy(text, kind, "policy.toml", anchors);
         file.layer.rules.iter_mut().for_each(|rule| rule.line = 0);
-        file.directories.iter_mut().for_each(|one| one.line = 0);
+        let directories = file.directories.iter_mut().chain(&mut file.writable);
+        directories.for_each(|one| one.line = 0);
+        file.sandbox.require.iter_mut().for_each(|one| one.place.clear());
         file
     };
     let (before, after) = (read(before), read(after));
     let sound = before.problems.is_empty() && after.problems.is_empty();
     let directories = before.directories == after.directories;
-    sound && directories && before.layer == after.layer && before.managed == after.managed
+    let sandbox = before.sandbox == after.sandbox && before.writable == after.writable;
+    sound
+        && directories
+        && sandbox
+        && before.layer == after.layer
+        && before.managed == after.managed
 }
 
 /// Puts a new text in the place of a file, at once or not at all; it is made, with its directory, if it is not there.

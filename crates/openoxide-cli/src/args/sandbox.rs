@@ -86,6 +86,9 @@ pub(crate) struct SandboxRunArgs {
     /// Let none of its processes have more memory than so many MiB.
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
+    /// Let this user have no more than so many processes while it runs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) processes: Option<u64>,
     /// Where it runs, if not here.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

@@ -8,7 +8,7 @@ use openoxide_tui::{Lines, visible};
 use crate::{
     args::{CallArgs, Global},
     color,
-    commands::{call, check},
+    commands::{call, check, run::confined},
     exact::Exact,
     exit::Exit,
     hooks,
@@ -55,6 +55,10 @@ fn in_words(decision: &Decision, args: &CallArgs, world: &World, global: Global)
     lines.extend(
         check::audited(decision, &world.loaded.audit)
             .map(|line| format!("\n{}", line.trim_start())),
+    );
+    lines.extend(
+        confined::in_words(&world.loaded.sandbox)
+            .map(|line| format!("\n{}", visible(&line, Lines::One))),
     );
     let script = args.script.as_deref().unwrap_or_default();
     let colored = color::wanted(global.color, &std::io::stdout());

@@ -9,6 +9,7 @@ mod fmt;
 mod lint;
 mod list;
 mod native;
+mod sandbox;
 mod test;
 
 use crate::{

@@ -5,6 +5,7 @@ mod retry;
 mod way;
 
 use std::{
+    ffi::OsString,
     io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
@@ -60,6 +61,13 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         report::failure(&format!("`{}` is no directory", world.cwd));
         return Ok(Exit::Usage);
     }
+    if let Some(why) = world.confinement_required().filter(|_| args.sandbox == RunSandbox::Off) {
+        let why = format!("`--sandbox off` is refused: {why}");
+        audit.note(&task.operation(&world), record::closed(&why), None);
+        report::say(&format!("openoxide: {}; nothing was run", visible(&why, Lines::One)));
+        return Ok(Exit::Refused);
+    }
+    let environment = confined::environment(&world.loaded.sandbox, &args.env)?;
     let mut operation = task.operation(&world);
     operation.session = args.session.unwrap_or(operation.session);
     let review = Review::of(args, global, operation.clone(), world.grants.clone());
@@ -80,7 +88,7 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
             let held = confined::profile(&way.world, permit.decision(), args.sandbox)?;
             let hosts =
                 Hosts { world: way.world, args, global, audit: &audit, session: operation.session };
-            let start = Start { operation: &operation, held, hosts, number };
+            let start = Start { operation: &operation, held, environment, hosts, number };
             task.run(permit, &start)
         }
         Asked::Refused(refusal) => refused(&refusal),
@@ -177,7 +185,13 @@ impl Task {
     /// Runs it under the sandbox, and tells a person what was refused.
     fn confined(&self, held: Confined, start: &Start<'_>) -> Result<Report, Exit> {
         let argv = self.argv().into_iter().map(Into::into).collect();
-        let run = confined::Run { argv, cwd: &start.operation.cwd, profile: held };
+        let run = confined::Run {
+            argv,
+            cwd: &start.operation.cwd,
+            profile: held,
+            environment: start.environment.clone(),
+            limits: confined::limits(&start.hosts.world.loaded.sandbox),
+        };
         match run.go(&mut |host, port| start.hosts.answer(host, port)) {
             Ok(report) => {
                 confined::tell(&report);
@@ -185,9 +199,13 @@ impl Task {
             }
             Err(error) => {
                 report::failure(&format!("nothing was run: {error}"));
-                report::note(
-                    &"`openoxide sandbox status` says what this machine can hold; `--sandbox off` runs it with all your rights",
-                );
+                let off = match start.hosts.world.confinement_required() {
+                    Some(why) => format!("nothing runs unconfined: {why}"),
+                    None => "`--sandbox off` runs it with all your rights".to_owned(),
+                };
+                report::note(&format!(
+                    "`openoxide sandbox status` says what this machine can hold; {off}"
+                ));
                 Err(Exit::RunFailed)
             }
         }
@@ -218,6 +236,8 @@ struct Start<'a> {
     operation: &'a Operation,
     /// What is held; nothing where the person wants that.
     held: Option<Confined>,
+    /// What it is given of the environment when it is held.
+    environment: Vec<(OsString, OsString)>,
     hosts: Hosts<'a>,
     /// The number of its record.
     number: Option<u64>,
@@ -294,6 +314,10 @@ fn words(args: &RunArgs) -> Vec<String> {
     }
     if let Some(cwd) = &args.policy.cwd {
         option("--cwd", cwd.display().to_string());
+    }
+    // A value may be a secret.
+    for one in args.env.iter().filter(|one| !one.contains('=')) {
+        option("--env", one.clone());
     }
     match &args.script {
         Some(script) => option("-c", script.clone()),

@@ -4,6 +4,8 @@ pub(crate) mod found;
 mod run;
 mod status;
 
+pub(crate) use run::with;
+
 use openoxide_sandbox::supervise_as_called;
 
 use crate::{

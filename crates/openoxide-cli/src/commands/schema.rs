@@ -51,6 +51,7 @@ fn policy() -> Value {
             },
             "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
             "hooks": hooks(),
+            "sandbox": sandbox(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
             "test": tests(),
             "permissions": {
@@ -79,6 +80,28 @@ fn policy() -> Value {
                         },
                     },
                 },
+            },
+        },
+    })
+}
+
+fn sandbox() -> Value {
+    let list = |examples: &[&str]| json!({ "type": "array", "maxItems": 64, "items": { "type": "string", "minLength": 1, "examples": examples } });
+    let limit = |what: &str| json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": what });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs unconfined. Once one file says so, no other takes it away." },
+            "network": { "enum": ["off", "hosts", "on"], "description": "Of all files, the strictest counts." },
+            "writable": list(&["~/.cache/pip"]),
+            "unreadable": list(&["~/company"]),
+            "protected": list(&["deploy/"]),
+            "environment": list(&["DATABASE_URL"]),
+            "limits": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": { "seconds": limit("By the clock."), "memory": limit("MiB for each process."), "processes": limit("Of this user.") },
             },
         },
     })

@@ -50,6 +50,9 @@ mod rules;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod sandbox_policy;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod task;

@@ -6,6 +6,7 @@ use openoxide_protocol::{AbsPath, Access, Decision, PathAccess, Touch};
 
 use super::{Ground, IN_ROOTS, git, granted};
 use crate::{
+    LayerKind, PolicyStack,
     directory::refused,
     glob::{self, Step},
     rule::Space,
@@ -14,13 +15,14 @@ use crate::{
 
 type Paths = BTreeSet<AbsPath>;
 
-/// The roots in which no rule holds back every edit, and what was granted by name outside of them: exactly that. What would open more than anybody means (the whole disk,
+/// The roots, and what a setting adds, in which no rule holds back every edit, and what was granted by name outside of them: exactly that. What would open more than anybody means (the whole disk,
 /// home, secrets, the system's own) stays closed, and is asked about when it happens.
 pub(super) fn writable(ground: &Ground<'_>, decision: &Decision) -> Paths {
     if ground.changes_nothing() {
         return Paths::new();
     }
-    let roots = ground.context.roots.iter();
+    let added = ground.writable.iter().filter(|path| refused(path, ground.home).is_none());
+    let roots = ground.context.roots.iter().chain(added);
     let roots = roots.filter(|root| root.parent().is_some() && !ground.rules_out_edits(root));
     let mut writable: Paths = roots.cloned().collect();
     let named = granted(decision).filter_map(edit).filter(|path| !path.pattern).map(place);
@@ -34,11 +36,11 @@ pub(super) fn writable(ground: &Ground<'_>, decision: &Decision) -> Paths {
 /// What steers tools in each root; start-up files where a root is home; what rules hold back; what a look at the disk has shown.
 /// What a person said yes to by its name is not protected from that.
 pub(super) fn protected(ground: &Ground<'_>, decision: &Decision, writable: &Paths) -> Paths {
-    let mut candidates: Paths = ground.seen.iter().cloned().collect();
+    let mut candidates: Paths = ground.seen.iter().chain(ground.kept).cloned().collect();
     candidates.extend(literals(ground, Space::Edit, Space::EditHere));
     candidates.extend(ground.home.map(safety_floor::steering).unwrap_or_default());
-    candidates.retain(|path| !ground.lets(Access::Edit, path));
-    let names = ground.context.roots.iter().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
+    candidates.retain(|path| !ground.lets(Access::Edit, path) || ground.kept.contains(path));
+    let names = ground.open().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
     candidates.extend(names.chain(ground.own.iter().cloned()));
     candidates.retain(|path| is_below(writable, path));
     for path in granted(decision).filter_map(edit).filter(|path| !path.pattern) {
@@ -92,6 +94,21 @@ fn literals(ground: &Ground<'_>, rooted: Space, here: Space) -> Paths {
     }
     paths.remove(&AbsPath::root());
     paths
+}
+
+/// Says whether a rule that is not built in, and that asks or denies, names paths by a wildcard.
+pub(super) fn has_patterns(policy: &PolicyStack) -> bool {
+    [Space::Read, Space::ReadHere, Space::Edit, Space::EditHere].into_iter().any(|space| {
+        let rules = policy.index().holding_back(space);
+        let written = |number: &usize| policy.kind_of(rules.layer(*number)) != LayerKind::Default;
+        (0..rules.count).filter(written).any(|number| is_wild(rules.get(number).0))
+    })
+}
+
+/// Says whether a pattern names some paths by a wildcard, and not just every path there is: such a rule is about tools.
+fn is_wild(code: &[u8]) -> bool {
+    let every = |step| matches!(step, Step::Any | Step::Some | Step::AnyParts);
+    literal(code).is_none() && !glob::steps(code).all(every)
 }
 
 /// Returns the one path that a pattern names, with all below it; nothing for a pattern with a wildcard.

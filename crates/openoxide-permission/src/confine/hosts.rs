@@ -14,9 +14,12 @@ use crate::{
 /// The hosts that rules allow or the decision reaches. One that is not among them is asked about when a program wants it, unless
 /// every host that nobody has named is denied anyway.
 ///
-/// The whole network is never derived, not from a rule that allows every host either: it would open the host's own loopback, and
-/// protocols that no rule speaks of.
+/// The whole network is never derived from rules, not from one that allows every host either: it would open the host's own loopback, and
+/// protocols that no rule speaks of. It is a setting.
 pub(super) fn network(ground: &Ground<'_>, decision: &Decision) -> Network {
+    if ground.all_hosts && holds_back_none(ground) {
+        return Network::On;
+    }
     let mut hosts: BTreeSet<_> = granted(decision).filter_map(reached).collect();
     hosts.extend(allowed(ground));
     if hosts.is_empty() && answer(ground, "nobody-named-this.invalid") == Effect::Deny {
@@ -24,6 +27,13 @@ pub(super) fn network(ground: &Ground<'_>, decision: &Decision) -> Network {
     } else {
         Network::Hosts(hosts)
     }
+}
+
+/// Says whether no rule holds back any host, as far as that is known.
+fn holds_back_none(ground: &Ground<'_>) -> bool {
+    let mut policies = std::iter::once(ground.policy).chain(ground.policy.before());
+    ground.context.doubt.is_none()
+        && policies.all(|policy| policy.index().holding_back(Space::Fetch).count == 0)
 }
 
 /// What the rules say of a host that a program reaches by itself.

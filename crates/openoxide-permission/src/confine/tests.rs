@@ -20,6 +20,8 @@ struct World {
     home: AbsPath,
     own: Vec<AbsPath>,
     seen: Vec<AbsPath>,
+    writable: Vec<AbsPath>,
+    all_hosts: bool,
     mode: PermissionMode,
 }
 
@@ -49,6 +51,8 @@ impl World {
             home,
             own: Vec::new(),
             seen: Vec::new(),
+            writable: Vec::new(),
+            all_hosts: false,
             mode: PermissionMode::Default,
         }
     }
@@ -72,6 +76,9 @@ impl World {
             home: Some(&self.home),
             own: &self.own,
             seen: &self.seen,
+            kept: &[],
+            writable: &self.writable,
+            all_hosts: self.all_hosts,
         };
         confine(&ground, &decision).confined().unwrap().clone()
     }
@@ -191,6 +198,9 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
         home: None,
         own: &[],
         seen: &[],
+        kept: &[],
+        writable: &[],
+        all_hosts: true,
     };
     let SandboxProfile::Confined(found) = confine(&ground, &decision) else { panic!() };
     assert_eq!(found.network, Network::Hosts([].into()));
@@ -291,4 +301,63 @@ fn where_home_is_a_root_start_up_files_are_protected() {
     assert!(found.may_write(&path("/h/notes/x")));
     let elsewhere = World::new(&[]).confined(&[exec("make")]);
     assert!(elsewhere.protected.iter().all(|kept| kept.below(&path("/h/p")).is_some()));
+}
+
+/// A setting opens a directory as a root is open: rules, what steers tools, and the mode still count in it.
+#[test]
+fn a_directory_that_a_setting_opens_is_held_as_a_root() {
+    let open = |rules: &[(Effect, &str)], mode| {
+        let writable = vec![path("/h/.cache/pip"), path("/h/.ssh"), path("/")];
+        World { writable, ..World::new(rules).mode(mode) }.confined(&[exec("make")])
+    };
+    let found = open(&[(Deny, "Edit(~/.cache/pip/kept/**)")], PermissionMode::Default);
+    assert_eq!(texts(&found.writable), ["/h/.cache/pip", "/h/p"], "and nothing that may never be");
+    assert!(found.may_write(&path("/h/.cache/pip/x")));
+    assert!(!found.may_write(&path("/h/.cache/pip/kept/x")));
+    assert!(!found.may_write(&path("/h/.cache/pip/.git/config")));
+    let denied = open(&[(Deny, "Edit(~/.cache/**)")], PermissionMode::Default);
+    assert_eq!(texts(&denied.writable), ["/h/p"]);
+    assert_eq!(texts(&open(&[], PermissionMode::Plan).writable), Vec::<&str>::new());
+}
+
+#[test]
+fn a_setting_opens_the_network_where_no_rule_holds_back_a_host() {
+    let open = |rules: &[(Effect, &str)]| {
+        World { all_hosts: true, ..World::new(rules) }.confined(&[exec("make")]).network
+    };
+    assert_eq!(open(&[(Allow, "WebFetch(domain:x.io)")]), Network::On);
+    for effect in [Ask, Deny] {
+        assert_ne!(open(&[(effect, "WebFetch(domain:x.io)")]), Network::On, "{effect:?}");
+    }
+}
+
+#[test]
+fn only_a_pattern_that_somebody_wrote_wants_a_look() {
+    let wants = |rules: &[(Effect, &str)]| {
+        let world = World::new(rules);
+        let context =
+            Context { mode: world.mode, cwd: &world.cwd, roots: &world.roots, doubt: None };
+        let (policy, layers) = (&world.policy, world.layers.as_slice());
+        let none = Ground {
+            policy,
+            layers,
+            context,
+            home: None,
+            own: &[],
+            seen: &[],
+            kept: &[],
+            writable: &[],
+            all_hosts: false,
+        };
+        none.has_patterns()
+    };
+    for rule in ["Read(**/*.pem)", "Edit(**/migrations/**)", "Read(*.key)", "Edit(./x/*.sql)"] {
+        assert!(
+            wants(&[(Deny, rule)]) && wants(&[(Ask, rule)]) && !wants(&[(Allow, rule)]),
+            "{rule}"
+        );
+    }
+    for rule in ["Read(/a/**)", "Edit(~/x)", "Read", "Bash(rm *)", "WebFetch(domain:*.io)"] {
+        assert!(!wants(&[(Deny, rule)]), "{rule}");
+    }
 }

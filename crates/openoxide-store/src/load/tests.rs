@@ -433,3 +433,44 @@ fn that_the_audit_is_required_is_kept_and_any_file_can_say_it() {
     assert_eq!(load_fresh(&[project], &disk.environment, &[]).audit.len(), 1);
     assert!(!now(&[off]).policy.wants_audit());
 }
+
+const SANDBOX: &str = "[sandbox]\nrequire = \"refuse_tools\"\nnetwork = \"on\"\nwritable = [\"there\"]\nunreadable = [\"x\"]\nenvironment = [\"A\"]\n";
+
+#[test]
+fn what_opens_the_sandbox_counts_once_somebody_vouched_for_it() {
+    let disk = Disk::new();
+    fs::create_dir(disk.dir.path().join("there")).unwrap();
+    let state = Some(disk.dir.path().join("state"));
+    let environment = Environment { state, ..Environment::default() };
+    let source = Source { may_loosen: false, ..disk.write("p.toml", SANDBOX) };
+    let load = || load_fresh(std::slice::from_ref(&source), &environment, &[]);
+    let before = load();
+    let said = &before.sandbox;
+    assert_eq!((said.network, said.writable.len(), said.environment.len()), (None, 0, 0));
+    assert_eq!((said.unreadable.len(), said.require.is_some()), (1, true));
+    let [untrusted] = before.untrusted.as_slice() else { panic!("{before:?}") };
+    let real = disk.dir.path().canonicalize().unwrap().join("there");
+    let expected = [
+        format!("p.toml: sandbox writable there ({})", real.display()),
+        "p.toml: sandbox network on".to_owned(),
+        "p.toml: sandbox environment A".to_owned(),
+    ];
+    assert_eq!(untrusted.settings, expected);
+    Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
+    let said = load().sandbox;
+    assert_eq!((said.writable.len(), said.environment.len()), (1, 1));
+    assert_eq!(said.network, Some(crate::NetworkSetting::On));
+}
+
+#[test]
+fn where_the_administrators_rules_alone_count_nobody_else_opens_the_sandbox() {
+    let disk = Disk::new();
+    fs::create_dir(disk.dir.path().join("there")).unwrap();
+    let only = "[managed]\nallow_managed_rules_only = true\n[sandbox]\nenvironment = [\"B\"]\nrequire = \"fail_fast\"\n";
+    let managed = Source { kind: LayerKind::Managed, ..disk.write("m.toml", only) };
+    let user = Source { kind: LayerKind::User, ..disk.write("u.toml", SANDBOX) };
+    let said = load_fresh(&[managed, user], &Environment::default(), &[]).sandbox;
+    assert_eq!((said.network, said.writable.len(), said.unreadable.len()), (None, 0, 1));
+    assert_eq!(said.environment.iter().collect::<Vec<_>>(), ["B"]);
+    assert!(said.require.unwrap().place.ends_with("m.toml:5"));
+}

@@ -9,7 +9,7 @@ use openoxide_adapters::{
 };
 use openoxide_permission::{Combining, LayerKind};
 use openoxide_protocol::{Effect, SCHEMA};
-use openoxide_store::{PolicyFile, edit, read_policy};
+use openoxide_store::{PolicyFile, SandboxSettings, edit, read_policy};
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
@@ -132,6 +132,9 @@ fn written(
     say(file, &export, json);
     if let Some(line) = file.read.audit {
         report::note(&format!("{}:{line}: that the audit is required cannot be said", file.shown));
+    }
+    if file.read.sandbox != SandboxSettings::default() || !file.read.writable.is_empty() {
+        report::note(&format!("{}: what `[sandbox]` says cannot be said there", file.shown));
     }
     if (export.is_looser() || file.read.audit.is_some()) && !partial {
         let what = "what holds back here would be lost there; nothing is printed (see --partial)";

@@ -33,6 +33,7 @@ pub(super) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, String> {
         found.extend(rules(old, new));
     }
     found.extend(directories(&old, &new));
+    found.extend(sandbox(&old, &new));
     if let Some(file) = &args.commands {
         found.extend(decisions(&files::text(file)?, &old, &new)?);
     }
@@ -123,6 +124,17 @@ fn directories(old: &World, new: &World) -> Vec<Found> {
     };
     let removed = missing(old, new).into_iter().map(|one| found("removed", '-', &one));
     removed.chain(missing(new, old).iter().map(|one| found("added", '+', one))).collect()
+}
+
+fn sandbox(old: &World, new: &World) -> Vec<Found> {
+    let found = |kind: &str, mark: char, line: &str| Found {
+        words: format!("{mark} sandbox {}", visible(line, Lines::One)),
+        json: json!({ "schema": SCHEMA, "kind": kind, "sandbox": line }),
+    };
+    let removed = super::sandbox::missing(old, new).into_iter();
+    let added = super::sandbox::missing(new, old).into_iter();
+    let removed = removed.map(|line| found("removed", '-', &line));
+    removed.chain(added.map(|line| found("added", '+', &line))).collect()
 }
 
 fn one(kind: &str, mark: char, rule: &Rule) -> Found {

@@ -49,7 +49,7 @@ pub(super) fn lints(file: &PolicyText, json: bool) -> Vec<(Level, String)> {
         let lint = (level, one.directory.line, one.directory.text.as_str(), why.as_str());
         Some((level, if json { lint_in_json(file, lint) } else { lint_in_words(file, lint) }))
     };
-    file.read.directories.iter().map(look).filter_map(found).collect()
+    file.read.directories.iter().chain(&file.read.writable).map(look).filter_map(found).collect()
 }
 
 fn wrong(one: &Additional) -> Option<(Level, String)> {

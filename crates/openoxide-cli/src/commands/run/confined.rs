@@ -2,6 +2,7 @@
 
 mod hosts;
 mod places;
+mod settings;
 
 use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
 
@@ -11,13 +12,15 @@ use openoxide_sandbox::{
     self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report,
     SandboxError, at_terminal, run_confined,
 };
-use openoxide_session::for_confined;
-use openoxide_store::{Environment, audit::Holding};
+use openoxide_session::seen;
+use openoxide_store::{Environment, NetworkSetting, audit::Holding};
 use openoxide_tui::{Lines, visible};
 
 use crate::{args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report};
 pub(crate) use hosts::Hosts;
 pub(crate) use places::{caches, registry};
+pub(crate) use settings::in_words;
+pub(super) use settings::{environment, limits};
 
 /// The words by which this program is started again, to supervise.
 pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
@@ -31,10 +34,22 @@ pub(super) fn profile(
     decision: &Decision,
     explicit: RunSandbox,
 ) -> Result<Option<Confined>, String> {
-    let derived = confine(&ground(world, &own()), decision);
+    if explicit == RunSandbox::Off {
+        return Ok(None);
+    }
+    let (own, said) = (own(), &world.loaded.sandbox);
+    let writable: Vec<AbsPath> = said.writable.iter().cloned().collect();
+    let ground = ground(world, &own, &writable);
+    let seen = seen(&ground);
+    if seen.more {
+        report::note(&settings::NOT_ALL_SEEN);
+    }
+    let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };
+    let derived = confine(&ground, decision);
+    let open = derived.confined().map(|held| held.writable.clone()).unwrap_or_default();
+    let derived = derived.intersect(&settings::profile(said, &open));
     let explicit = match explicit {
-        RunSandbox::Off => return Ok(None),
-        RunSandbox::Auto => SandboxProfile::DangerFullAccess,
+        RunSandbox::Auto | RunSandbox::Off => SandboxProfile::DangerFullAccess,
         RunSandbox::ReadOnly => {
             let network = derived.confined().map(|held| held.network.clone()).unwrap_or_default();
             SandboxProfile::Confined(Confined { network, ..Confined::default() })
@@ -45,10 +60,10 @@ pub(super) fn profile(
 
 /// Says whether a rule denies reading something.
 pub(super) fn denies_reading(world: &World) -> bool {
-    ground(world, &[]).denies_reading()
+    ground(world, &[], &[]).denies_reading()
 }
 
-fn ground<'a>(world: &'a World, own: &'a [AbsPath]) -> Ground<'a> {
+fn ground<'a>(world: &'a World, own: &'a [AbsPath], writable: &'a [AbsPath]) -> Ground<'a> {
     Ground {
         policy: &world.loaded.policy,
         layers: &world.loaded.layers,
@@ -56,6 +71,9 @@ fn ground<'a>(world: &'a World, own: &'a [AbsPath]) -> Ground<'a> {
         home: world.home.as_ref(),
         own,
         seen: &[],
+        kept: &[],
+        writable,
+        all_hosts: world.loaded.sandbox.network == Some(NetworkSetting::On),
     }
 }
 
@@ -71,6 +89,8 @@ pub(super) struct Run<'a> {
     pub(super) argv: Vec<OsString>,
     pub(super) cwd: &'a AbsPath,
     pub(super) profile: Confined,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) limits: Limits,
 }
 
 impl Run<'_> {
@@ -91,10 +111,10 @@ impl Run<'_> {
             profile: self.profile,
             argv: self.argv,
             cwd: places::real(self.cwd),
-            environment: for_confined().collect(),
+            environment: self.environment,
             terminal: at_terminal(),
             ask: true,
-            limits: Limits::default(),
+            limits: self.limits,
             registry,
         };
         run_confined(&launch, &SUPERVISE, ask)

@@ -41,13 +41,13 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
         scratch: if args.read_only { Vec::new() } else { caches(&profile) },
         profile,
         argv: args.command.clone(),
-        environment: environment(&args.env),
+        environment: with(for_confined().collect(), &args.env),
         terminal: at_terminal(),
         ask: false,
         limits: Limits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
-            processes: None,
+            processes: args.processes,
         },
         registry: registry()?,
         cwd,
@@ -125,8 +125,10 @@ fn absolute(path: &Path) -> Result<AbsPath, String> {
 }
 
 /// What passes of the environment, and what the person adds.
-fn environment(added: &[String]) -> Vec<(OsString, OsString)> {
-    let mut environment: Vec<_> = for_confined().collect();
+pub(crate) fn with(
+    mut environment: Vec<(OsString, OsString)>,
+    added: &[String],
+) -> Vec<(OsString, OsString)> {
     for one in added {
         let (name, value) = match one.split_once('=') {
             Some((name, value)) => (name, Some(OsString::from(value))),

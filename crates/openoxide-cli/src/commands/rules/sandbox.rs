@@ -1,0 +1,36 @@
+//! What two policies say of the sandbox, for `rules diff`.
+
+use std::collections::BTreeSet;
+
+use openoxide_store::{SandboxLimits, SandboxSettings};
+
+use crate::policy::World;
+
+/// Returns what one policy says and the other does not, in words.
+pub(super) fn missing(from: &World, of: &World) -> Vec<String> {
+    let there = lines(of);
+    lines(from).into_iter().filter(|line| !there.contains(line)).collect()
+}
+
+/// Returns all that a policy says of the sandbox, a line each.
+fn lines(world: &World) -> BTreeSet<String> {
+    let SandboxSettings { require, network, unreadable, protected, environment, limits, .. } =
+        &world.loaded.sandbox;
+    let writable = world.loaded.writable.iter().map(|one| one.directory.path.to_string());
+    let paths = [("unreadable", unreadable), ("protected", protected)];
+    let paths = paths
+        .into_iter()
+        .flat_map(|(key, paths)| paths.iter().map(move |path| format!("{key} {path}")));
+    let environment = environment.iter().map(|name| format!("environment {name}"));
+    let require = require.iter().map(|one| format!("require {}", one.how.as_str()));
+    let network = network.iter().map(|one| format!("network {}", one.as_str()));
+    let writable = writable.map(|path| format!("writable {path}"));
+    let limits = numbers(*limits).map(|(key, number)| format!("limits.{key} {number}"));
+    require.chain(network).chain(writable).chain(paths).chain(environment).chain(limits).collect()
+}
+
+fn numbers(limits: SandboxLimits) -> impl Iterator<Item = (&'static str, u32)> {
+    let SandboxLimits { seconds, memory, processes } = limits;
+    let all = [("seconds", seconds), ("memory", memory), ("processes", processes)];
+    all.into_iter().filter_map(|(key, number)| Some((key, number?)))
+}

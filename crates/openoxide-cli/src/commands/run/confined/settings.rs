@@ -1,0 +1,90 @@
+//! What the policy's table `[sandbox]` says, as the sandbox takes it.
+
+use std::{collections::BTreeSet, ffi::OsString};
+
+use openoxide_protocol::{AbsPath, Confined, Network, SandboxProfile, Temp};
+use openoxide_sandbox::Limits;
+use openoxide_session::{for_confined, named, steers};
+use openoxide_store::{NetworkSetting, SandboxSettings};
+
+use crate::commands::sandbox;
+
+/// What is told where the look at the disk has hit its bound.
+pub(super) const NOT_ALL_SEEN: &str = "the project has more files than are looked at: what a rule holds back by a pattern is held in \
+the sandbox as far as was looked; what a rule or `[sandbox]` names is held wherever it lies";
+
+/// Returns what it holds back, to be intersected with what was derived. What is not `open` stays as it is anyway: nothing need be
+/// put there.
+pub(super) fn profile(said: &SandboxSettings, open: &BTreeSet<AbsPath>) -> SandboxProfile {
+    let is_open = |path: &&AbsPath| open.iter().any(|base| path.below(base).is_some());
+    let network = match said.network {
+        Some(NetworkSetting::Off) => Network::Off,
+        Some(NetworkSetting::Hosts | NetworkSetting::On) | None => Network::On,
+    };
+    SandboxProfile::Confined(Confined {
+        writable: [AbsPath::root()].into(),
+        protected: said.protected.iter().filter(is_open).cloned().collect(),
+        unreadable: said.unreadable.clone(),
+        network,
+        temp: Temp::Private,
+    })
+}
+
+/// Returns the variables that a command is given: the usual ones, those that the policy names, and those that the person adds.
+///
+/// # Errors
+/// When the person adds what would make bash run something else than was judged.
+pub(in crate::commands::run) fn environment(
+    said: &SandboxSettings,
+    added: &[String],
+) -> Result<Vec<(OsString, OsString)>, String> {
+    let mut usual: Vec<_> = named(&said.environment).collect();
+    usual.extend(
+        for_confined().filter(|(name, _)| !said.environment.contains(&*name.to_string_lossy())),
+    );
+    let all = sandbox::with(usual, added);
+    match all.iter().find(|(name, value)| steers(name, value)) {
+        Some((name, _)) => {
+            Err(format!("`--env {}` would make bash run something else", name.to_string_lossy()))
+        }
+        None => Ok(all),
+    }
+}
+
+/// Returns how much a command may use.
+pub(in crate::commands::run) fn limits(said: &SandboxSettings) -> Limits {
+    Limits {
+        seconds: said.limits.seconds.map(u64::from),
+        memory: said.limits.memory.map(|mebibytes| u64::from(mebibytes) << 20),
+        processes: said.limits.processes.map(u64::from),
+    }
+}
+
+/// Says in one line what `run` would hold, or let pass, because of it; nothing where it says nothing.
+pub(crate) fn in_words(said: &SandboxSettings) -> Option<String> {
+    let network = said.network.map(|network| format!("network {}", network.as_str()));
+    let paths =
+        |what: &str, paths: &BTreeSet<AbsPath>| list(what, paths.iter().map(AbsPath::as_str));
+    let limits = [
+        ("seconds", said.limits.seconds),
+        ("MiB of memory", said.limits.memory),
+        ("processes", said.limits.processes),
+    ];
+    let limits =
+        limits.into_iter().filter_map(|(what, most)| Some(format!("at most {} {what}", most?)));
+    let parts = network
+        .into_iter()
+        .chain(paths("writable", &said.writable))
+        .chain(paths("unreadable", &said.unreadable))
+        .chain(paths("protected", &said.protected))
+        .chain(list("variables", said.environment.iter().map(String::as_str)))
+        .chain(limits)
+        .chain(said.require.iter().map(|one| format!("never unconfined ({})", one.place)));
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then(|| format!("the policy's sandbox: {}", parts.join("; ")))
+}
+
+fn list<'a>(what: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {
+    let all: Vec<_> = all.collect();
+    (!all.is_empty()).then(|| format!("{what} {}", all.join(", ")))
+}
