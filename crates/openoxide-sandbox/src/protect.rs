@@ -1,5 +1,6 @@
 //! What must stay as it is, found on the disk: which directories are pinned, and what is covered.
 
+mod aliases;
 mod links;
 mod opened;
 mod repository;

@@ -46,7 +46,8 @@ pub(crate) fn run(
     by: Option<Backend>,
     caller: Option<Wire>,
 ) -> Result<Report, SandboxError> {
-    let profile = with_other_names(&launch.profile);
+    let profile =
+        with_other_names(&launch.profile).step(|| "looking for unreadable files".to_owned())?;
     let launch = &Launch { profile, ..launch.clone() };
     let wanted = by.map(|backend| otherwise::wanted(backend, &launch.profile)).transpose()?;
     let guarded =

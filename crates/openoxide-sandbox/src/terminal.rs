@@ -143,8 +143,12 @@ impl Relay {
 }
 
 /// CAN and ST end any sequence (ECMA-48 §5, §8.3.143); then plain letters (SGR 0), the usual character set, a visible cursor,
-/// and the whole screen to scroll, with the cursor where it was.
-const PLAIN: &[u8] = b"\x18\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";
+/// and the whole screen to scroll, with the cursor where it was. Before that: letters replace what is there (IRM) and wrap
+/// (DECAWM), nothing waits to be drawn (2026), no mouse types, and colours are the terminal's own (xterm's OSC 104, 110, 111):
+/// black on black hides a question, under which another one may be painted.
+const PLAIN: &[u8] =
+    b"\x18\x1b\\\x1b[4l\x1b[?7h\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\
+\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";
 
 impl Drop for Relay {
     fn drop(&mut self) {

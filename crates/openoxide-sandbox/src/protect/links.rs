@@ -3,19 +3,24 @@
 use std::{
     collections::BTreeSet,
     fs::Metadata,
+    io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use openoxide_protocol::{AbsPath, Confined};
 
-use super::{outermost, walk::Walk};
+use super::{aliases, outermost, walk::Walk};
 
-/// Returns the profile with the other names that files which must not be read have in writable directories. Those
-/// directories are searched only if there is such a file that has another name somewhere.
+/// Returns the profile with the other places where what must not be read is mounted, and with the other names that such
+/// files have in writable directories. Those directories are searched only if there is a file that has another name
+/// somewhere.
 ///
 /// Names elsewhere are not looked for: that would be the whole disk.
-pub(crate) fn with_other_names(profile: &Confined) -> Confined {
+///
+/// # Errors
+/// Where else something is mounted cannot be told.
+pub(crate) fn with_other_names(profile: &Confined) -> io::Result<Confined> {
     let mut profile = profile.clone();
     let unreadable = profile.unreadable.iter().map(|path| PathBuf::from(path.as_str())).collect();
     let mut secrets = BTreeSet::new();
@@ -30,7 +35,8 @@ pub(crate) fn with_other_names(profile: &Confined) -> Confined {
         let said = names.iter().filter_map(|name| AbsPath::new(name.to_str()?).ok());
         profile.unreadable.extend(said);
     }
-    profile
+    aliases::add(&mut profile.unreadable)?;
+    Ok(profile)
 }
 
 /// Goes through all files at and below these places that have more than one name.

@@ -37,8 +37,15 @@ pub(super) const MODES: &[(i64, u32)] = &[
     (libc::SYS_openat, 3),
 ];
 
-/// Requests of ioctl(2) that write into a terminal's input, or into the console's.
-pub(super) const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c, 0x541d]; // TIOCSTI, TIOCLINUX, TIOCCONS
+/// Requests of ioctl(2) that write into a terminal's input, or into the console's; that let nobody else open it any more; and
+/// that have the kernel load another discipline for it.
+pub(super) const TERMINAL_INPUT: &[u32] = &[
+    0x5412, // TIOCSTI
+    0x541c, // TIOCLINUX
+    0x541d, // TIOCCONS
+    0x540c, // TIOCEXCL
+    0x5423, // TIOCSETD
+];
 
 /// Calls whose arguments lie in memory, where no filter can look: libraries know what to do without them. And io_uring,
 /// whose work is done where no filter looks.

@@ -127,7 +127,8 @@ impl<'a> Retries<'a> {
             asks_without: asks_without_sandbox(self.around.world.mode),
             remedy: remedy.remedied(),
             reads_denied: confined::denies_reading(&self.around.world),
-            required: self.around.args.sandbox == RunSandbox::ReadOnly,
+            required: self.around.args.sandbox == RunSandbox::ReadOnly
+                || self.around.world.loaded.sandbox.require.is_some(),
             retries: self.count,
         }
         .next()
