@@ -120,15 +120,17 @@ impl<'a> Retries<'a> {
     }
 
     fn next(&self, remedy: &Remedy) -> Next {
+        let world = &self.around.world;
+        let settings = &world.loaded.sandbox;
         Attempted {
             confined: true,
             confirmed: true,
             escalates: true,
-            asks_without: asks_without_sandbox(self.around.world.mode),
+            asks_without: asks_without_sandbox(world.mode),
             remedy: remedy.remedied(),
-            reads_denied: confined::denies_reading(&self.around.world),
+            reads_denied: confined::denies_reading(world) || !settings.unreadable.is_empty(),
             required: self.around.args.sandbox == RunSandbox::ReadOnly
-                || self.around.world.loaded.sandbox.require.is_some(),
+                || settings.require.is_some(),
             retries: self.count,
         }
         .next()
