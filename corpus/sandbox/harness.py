@@ -1,15 +1,17 @@
 """Runs the attempts of battery.py and more.py, each in a sandbox of its own, and looks at the host afterwards.
 
-usage: harness.py OPENOXIDE BASE UID [PREFIX,...]     as root in a mount namespace of its own, or as the user UID itself
+usage: harness.py OPENOXIDE BASE UID [PREFIX,... [BACKEND]]     as root in a mount namespace of its own, or as the user UID itself
 One line of JSON for each attempt: {"id", "verdict", "host", "inside"}. verdict is `escaped` when anything on the host is not as it was or
 a secret was obtained (`host` says what), else `done` or `refused`, as the attempt itself saw it. The launcher `none` in place of
-OPENOXIDE runs it unconfined: the positive control of this file.
+OPENOXIDE runs it unconfined: the positive control of this file. `bwrap`, `codex:PROGRAM` and `srt:CLI` are other programs' sandboxes.
 Nothing below BASE/ws counts but what is protected there."""
 import ctypes, fcntl, glob, hashlib, json, os, pty, shutil, signal, socket, stat, struct, subprocess, sys, termios, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE); import peers
 OX, BASE, UID = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PICK = sys.argv[4].split(",") if len(sys.argv) > 4 else []
+BY = ["--backend", sys.argv[5]] if len(sys.argv) > 5 else []
 WS, OUT, HOME = BASE + "/ws", BASE + "/outside", BASE + "/home"
 SECRETS = ("SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "escaped ")
 PROTECTED = (".git", ".codex", ".agents", ".claude", "pp/keep")
@@ -34,7 +36,7 @@ def build():
     for d in ("/lib", "/src2", "/.codex", "/vendor/sub", "/pp/keep", "/linked"): os.makedirs(WS + d)
     for d in (OUT + "/empty", HOME + "/.ssh"): os.makedirs(d)
     for f in (WS + "/src.txt", WS + "/lib/mod.txt", WS + "/.codex/config.toml", WS + "/pp/keep/secret.cfg", OUT + "/file", OUT + "/hl_target", HOME + "/.bashrc"): write(f, "orig\n")
-    write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
+    write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.mkdir(WS + "/.claude") if "bubblewrap" in BY else os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
     for d in (WS, WS + "/vendor/sub"): subprocess.run(["git", "init", "-q", d], check=True, env={"PATH": os.environ["PATH"], "HOME": HOME})
     for name in ("battery.py", "more.py"): shutil.copy(HERE + "/" + name, BASE + "/" + name)
     if os.getuid() == 0:
@@ -77,7 +79,7 @@ def host(sib):
     r = {k: v for k, v in r.items() if not k.startswith(HOME + "/.local")}
     for p in PROTECTED: r.update(tree(WS + "/" + p))
     for p in ("hooks", "config", "commondir"): r.update(tree(WS + "/vendor/sub/.git/" + p))
-    for p in (WS, WS + "/linked", WS + "/pp", WS + "/vendor", BASE): s = os.stat(p) if os.path.exists(p) else None; r["place " + p] = s and [s.st_ino, s.st_mode, s.st_uid]
+    for p in (WS, *([] if BY else [WS + "/linked"]), WS + "/pp", WS + "/vendor", BASE): s = os.stat(p) if os.path.exists(p) else None; r["place " + p] = s and [s.st_ino, s.st_mode, s.st_uid]
     r["base"] = sorted(os.listdir(BASE)); r["armed"] = armed()
     for p in ("core_pattern", "modprobe", "hostname", "domainname", "sysrq", "randomize_va_space", "ns_last_pid_", "core_uses_pid"): r[p] = text("/proc/sys/kernel/" + p)
     for p in ("/proc/sys/vm/overcommit_memory", "/proc/sys/vm/swappiness", "/sys/kernel/uevent_helper", "/proc/swaps", "/proc/modules", "/etc/ld.so.preload", "/etc/hosts", "/proc/self/mountinfo"): r[p] = text(p)
@@ -114,8 +116,10 @@ def start(name, A):
     argv = ["/usr/bin/python3", "-B", BASE + "/battery.py", name, json.dumps(A)]
     if "_stdindir" in name: argv = ["sh", "-c", 'exec "$@" 9<&0 </dev/null', "sh", *argv]
     if OX == "none": return argv
+    peer = peers.COMMANDS.get(OX.split(":")[0])
+    if peer: return peer(OX.partition(":")[2], argv, WS, HOME, PROTECTED, BASE)
     protect = [x for p in PROTECTED for x in ("--protect", WS + "/" + p)]
-    return [OX, "sandbox", "run", "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
+    return [OX, "sandbox", "run", *BY, "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
 
 def attempt(name):
     build()

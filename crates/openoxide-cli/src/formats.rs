@@ -10,7 +10,7 @@ use openoxide_adapters::{
 };
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule};
 use openoxide_protocol::{AbsPath, Effect};
-use openoxide_store::{Format, Managed, PolicyFile, Problem};
+use openoxide_store::{Format, Managed, PolicyFile, Problem, SandboxSettings};
 
 /// A program whose policies are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -89,7 +89,9 @@ fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> P
     }
     let managed = Managed { allow_managed_hooks_only: managed_hooks_only, ..Managed::default() };
     let problems = problems(faults);
-    PolicyFile { layer, hooks, directories, managed, audit: None, problems, notes }
+    let (sandbox, writable) = (SandboxSettings::default(), Vec::new());
+    let audit = None;
+    PolicyFile { layer, hooks, directories, sandbox, writable, managed, audit, problems, notes }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

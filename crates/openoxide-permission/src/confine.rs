@@ -24,9 +24,9 @@ use openoxide_protocol::{
     Temp, Touch,
 };
 
-pub use protected::{GIT_STEERING, IN_ROOTS};
+pub use protected::{GIT_STEERING, IN_ROOTS, start_up_files};
 
-use crate::{Context, Layer, PolicyStack, decide};
+use crate::{Context, Layer, PolicyStack, decide, rule::Space};
 
 /// What a profile is derived from, beside the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,17 @@ impl Ground<'_> {
     #[must_use]
     pub fn holds_back(&self, path: &AbsPath) -> bool {
         !self.lets(Access::Read, path) || !self.lets(Access::Edit, path)
+    }
+
+    /// Says whether a rule denies reading something, here or in the last good version: where nothing is held, it could be read.
+    #[must_use]
+    pub fn denies_reading(&self) -> bool {
+        let policies = std::iter::once(self.policy).chain(self.policy.before());
+        let spaces = policies.flat_map(|policy| [(policy, Space::Read), (policy, Space::ReadHere)]);
+        spaces.into_iter().any(|(policy, space)| {
+            let rules = policy.index().holding_back(space);
+            (0..rules.count).any(|number| rules.get(number).1 == Effect::Deny)
+        })
     }
 
     /// Says whether nobody need be asked when a program touches a file.

@@ -46,6 +46,32 @@ const SYSTEM: &[&str] = &["/proc", "/sys", "/dev"];
 /// # Errors
 /// Says why the text is no directory, or why it may not be one of these. Lower case, no full stop.
 pub fn directory(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
+    let path = path(text, anchors)?;
+    match refused(&path, anchors.home) {
+        Some(why) => Err(format!("`{text}` cannot be an additional directory: {why}")),
+        None if text.contains(['*', '?', '[']) => {
+            Err(format!("`{text}` names a directory by a pattern, and here each has its name"))
+        }
+        None => Ok(path),
+    }
+}
+
+/// Reads a file or a directory that is to be held back, written as a [`directory`]. It may be anything but the whole disk.
+///
+/// # Errors
+/// Says why the text is no such place. Lower case, no full stop.
+pub fn place(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
+    let path = path(text, anchors)?;
+    if path.parent().is_none() {
+        return Err(format!("`{text}` is the whole disk"));
+    }
+    match text.contains(['*', '?', '[']) {
+        true => Err(format!("`{text}` is a pattern, and here each has its name")),
+        false => Ok(path),
+    }
+}
+
+fn path(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
     let path = match text.strip_prefix('~') {
         _ if text.is_empty() || text.contains('\0') || text.len() > LONGEST => None,
         None => Some(anchors.base.join(text)),
@@ -55,14 +81,7 @@ pub fn directory(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
         }
         Some(_) => None,
     };
-    let path = path.ok_or_else(|| format!("`{text}` is no path"))?;
-    match refused(&path, anchors.home) {
-        Some(why) => Err(format!("`{text}` cannot be an additional directory: {why}")),
-        None if text.contains(['*', '?', '[']) => {
-            Err(format!("`{text}` names a directory by a pattern, and here each has its name"))
-        }
-        None => Ok(path),
-    }
+    path.ok_or_else(|| format!("`{text}` is no path"))
 }
 
 /// Says why a directory never counts as the project's, whoever wants it: it would open more than anybody means.

@@ -67,11 +67,11 @@ mod syntax;
 
 pub use always::exactly;
 pub use combine::Combining;
-pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine};
+pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine, start_up_files};
 pub use cover::covers;
 pub use default_layer::default_layer;
 pub use details::ReadDetails;
-pub use directory::{Directory, directory, refused};
+pub use directory::{Directory, directory, place, refused};
 pub use evaluate::{Context, decide, effect, evaluate};
 pub use example::try_example;
 pub use explain::explain;

@@ -316,13 +316,15 @@ const LOOKS: &[&str] = &[
     "man",
     "pending",
     "run",
-    "sandbox",
     "schema",
 ];
 /// The same of `rules`.
 const RULES_LOOKS: &[&str] = &["convert", "diff", "export", "lint", "list", "test"];
-/// With these it judges by a policy of the caller's own.
-const LOOSENS: &[&str] = &["--policy", "--mode", "--allow", "--add-dir"];
+/// The same of `sandbox`: its other verbs start a program that nobody has judged.
+const SANDBOX_LOOKS: &[&str] = &["status"];
+/// With these `run` judges by a policy of the caller's own, or holds less than the policy wants.
+const LOOSENS: &[&str] =
+    &["--policy", "--mode", "--allow", "--add-dir", "--sandbox", "--env", "--session"];
 
 /// Says whether a command could answer in a person's place: it starts this very program for more than to look.
 #[must_use]
@@ -334,11 +336,13 @@ pub fn answers_for_a_person(argv: &Words) -> bool {
     let words = || argv.iter().skip(1);
     let is_option = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-'));
     let verb = words().find(|word| !is_option(word));
+    let second = |known: &[&str]| {
+        let mut named = words().filter(|word| !is_option(word)).skip(1);
+        matches!(named.next(), Some(Word::Known(verb)) if known.contains(&verb))
+    };
     let looks = match verb {
-        Some(Word::Known("rules")) => {
-            let mut named = words().filter(|word| !is_option(word)).skip(1);
-            matches!(named.next(), Some(Word::Known(verb)) if RULES_LOOKS.contains(&verb))
-        }
+        Some(Word::Known("rules")) => second(RULES_LOOKS),
+        Some(Word::Known("sandbox")) => second(SANDBOX_LOOKS),
         Some(Word::Known(verb)) => LOOKS.contains(&verb),
         Some(_) => false,
         None => true,
@@ -369,6 +373,13 @@ mod tests {
             "openoxide rules fmt",
             "openoxide run --mode bypass_permissions -c x",
             "openoxide run --allow=Bash -c x",
+            "openoxide run --sandbox off -- make",
+            "openoxide run --sandbox=off -c x",
+            "openoxide run --env TOKEN -- make",
+            "openoxide sandbox",
+            "openoxide sandbox run -- make",
+            "openoxide sandbox run --root / --net on -- status",
+            "openoxide --no-input sandbox supervise 3 4",
         ] {
             assert!(answers_for_a_person(&words(own)), "{own}");
         }
@@ -379,6 +390,7 @@ mod tests {
             "openoxide rules list",
             "openoxide rules lint --json x.toml",
             "openoxide run -c x",
+            "openoxide sandbox status --json",
             "git trust",
         ] {
             assert!(!answers_for_a_person(&words(other)), "{other}");

@@ -1,6 +1,6 @@
 //! The ways to confine, and what each can hold.
 
-pub mod bubblewrap;
+pub(crate) mod bubblewrap;
 mod landlock;
 mod namespaces;
 pub mod seatbelt;

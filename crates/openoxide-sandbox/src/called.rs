@@ -15,7 +15,7 @@ use rustix::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Launch, NetworkAnswer, Report,
+    Launch, NetworkAnswer, Refusal, Report,
     error::{SandboxError, Step as _},
     supervise, sys,
     wire::Wire,
@@ -40,7 +40,12 @@ pub(crate) enum ToCaller {
         /// The number of the error.
         error: i32,
     },
+    /// Nothing here holds the profile; what there is lies in the descriptor.
+    Unavailable,
 }
+
+/// What was tried first, and why nothing else was left.
+type Unavailable = (Option<(String, i32)>, Refusal);
 
 /// What is said to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
@@ -98,11 +103,26 @@ fn listen(
                 let report = descriptors.into_iter().next().ok_or_else(gone).and_then(unsealed);
                 return report.step(|| "reading the report".to_owned());
             }
-            ToCaller::Failed { step, error } => {
-                let error = io::Error::from_raw_os_error(error);
-                return Err(SandboxError::Setup { step, error });
+            ToCaller::Failed { step, error } => return Err(failed(step, error)),
+            ToCaller::Unavailable => {
+                let found = descriptors.into_iter().next().ok_or_else(gone).and_then(unsealed);
+                let (first, refusal): Unavailable =
+                    found.step(|| "reading what there is".to_owned())?;
+                let first = first.map(|(step, error)| Box::new(failed(step, error)));
+                return Err(SandboxError::Unavailable { first, refusal });
             }
         }
+    }
+}
+
+fn failed(step: String, error: i32) -> SandboxError {
+    SandboxError::Setup { step, error: io::Error::from_raw_os_error(error) }
+}
+
+fn parts(error: SandboxError) -> (String, i32) {
+    match error {
+        SandboxError::Setup { step, error } => (step, error.raw_os_error().unwrap_or(libc::EIO)),
+        other @ SandboxError::Unavailable { .. } => (other.to_string(), libc::EIO),
     }
 }
 
@@ -116,17 +136,19 @@ pub fn supervise_as_called(told: &str, wire: &str) -> Result<(), SandboxError> {
     let launch: Launch = descriptor(told).and_then(unsealed).step(wrong)?;
     let caller = descriptor(wire).step(wrong)?;
     let answer = Wire::from(caller.try_clone().step(wrong)?);
-    match supervise::run(&launch, Some(Wire::from(caller))) {
+    match supervise::run(&launch, None, Some(Wire::from(caller))) {
         Ok(report) => {
             let report = sealed(&report).step(|| "writing the report".to_owned())?;
             answer.send(&ToCaller::Over, &[report])
         }
-        Err(SandboxError::Setup { step, error }) => {
-            let error = error.raw_os_error().unwrap_or(libc::EIO);
-            answer.send(&ToCaller::Failed { step, error }, &[])
+        Err(SandboxError::Unavailable { first, refusal }) => {
+            let found: Unavailable = (first.map(|first| parts(*first)), refusal);
+            let found = sealed(&found).step(|| "writing what there is".to_owned())?;
+            answer.send(&ToCaller::Unavailable, &[found])
         }
-        Err(other) => {
-            answer.send(&ToCaller::Failed { step: other.to_string(), error: libc::EIO }, &[])
+        Err(error) => {
+            let (step, error) = parts(error);
+            answer.send(&ToCaller::Failed { step, error }, &[])
         }
     }
     .step(|| "telling who called".to_owned())

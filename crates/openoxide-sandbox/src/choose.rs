@@ -3,14 +3,30 @@
 use std::fmt;
 
 use openoxide_protocol::Confined;
+use serde::{Deserialize, Serialize};
 
 use crate::{Backend, Plan, Support};
 
 /// Why nothing on this machine holds a profile: what each backend could have held.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// A plan for each backend of this system, none of which holds.
     pub plans: Vec<Plan>,
+    /// What can be done about it, each once.
+    pub help: Vec<String>,
+}
+
+impl Refusal {
+    pub(crate) fn of(plans: Vec<Plan>, support: &Support) -> Self {
+        let lacks = support.points().filter_map(|(_, able)| able.err()?.help.clone());
+        let mut help: Vec<String> = Vec::new();
+        for one in lacks {
+            if !help.contains(&one) {
+                help.push(one);
+            }
+        }
+        Self { plans, help }
+    }
 }
 
 /// Returns the first backend that holds every clause of a profile, with what it holds. There is no other way: a profile is
@@ -27,7 +43,7 @@ pub fn choose(profile: &Confined, support: &Support) -> Result<Plan, Refusal> {
         }
         plans.push(plan);
     }
-    Err(Refusal { plans })
+    Err(Refusal::of(plans, support))
 }
 
 impl fmt::Display for Refusal {
@@ -37,7 +53,7 @@ impl fmt::Display for Refusal {
             let Some((clause, why)) = plan.gap() else { continue };
             write!(out, "\n  {}: {}: {why}", plan.backend.as_str(), clause.as_str())?;
         }
-        Ok(())
+        self.help.iter().try_for_each(|help| write!(out, "\n  to do: {help}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Plan;
+use crate::Refusal;
 
 /// Why a program was not run confined. It was not run at all then.
 #[derive(Debug, thiserror::Error)]
@@ -16,11 +16,17 @@ pub enum SandboxError {
         error: io::Error,
     },
     /// This machine cannot hold the profile with any backend.
-    #[error("no backend can hold this profile here")]
+    #[error("{refusal}{}", tried(first.as_deref()))]
     Unavailable {
+        /// What was tried first and failed, if anything was.
+        first: Option<Box<Self>>,
         /// What each backend could have held.
-        plans: Vec<Plan>,
+        refusal: Refusal,
     },
+}
+
+fn tried(first: Option<&SandboxError>) -> String {
+    first.map_or_else(String::new, |first| format!("\n  tried: {first}"))
 }
 
 /// Says what was tried when something failed.

@@ -5,8 +5,9 @@ mod identity;
 mod init;
 mod kept;
 mod mounts;
+mod scratch;
 mod temporary;
-mod worker;
+pub(crate) mod worker;
 
 use std::{ffi::CString, io, os::fd::OwnedFd};
 
@@ -44,7 +45,7 @@ pub(crate) fn run(world: &World<'_>) -> i32 {
     }
 }
 
-fn failure(error: SandboxError) -> Message {
+pub(crate) fn failure(error: SandboxError) -> Message {
     let (step, error) = match error {
         SandboxError::Setup { step, error } => (step, error),
         other => (other.to_string(), io::ErrorKind::Other.into()),
@@ -83,7 +84,7 @@ fn network(launch: &Launch, wire: &Wire) -> io::Result<()> {
 }
 
 /// Makes a terminal for the program, and gives its outer end away. Returns the name of the inner one.
-fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
+pub(crate) fn give_terminal(wire: &Wire) -> Result<CString, SandboxError> {
     let made = terminal::pair().and_then(|(outer, name)| {
         wire.send(&Message::Terminal, &[outer])?;
         Ok(name)

@@ -10,13 +10,13 @@ use landlock::{
     ABI, Access as _, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
-use openoxide_protocol::{Confined, Temp};
+use openoxide_protocol::{AbsPath, Confined, Temp};
 
 /// The newest version whose rights are asked for; of older kernels, what they have.
 const NEWEST: ABI = ABI::V6;
 
 /// Restricts this thread and all that it starts, for good. Says whether the kernel has any Landlock at all.
-pub(crate) fn restrict(profile: &Confined) -> io::Result<bool> {
+pub(crate) fn restrict(profile: &Confined, scratch: &[AbsPath]) -> io::Result<bool> {
     let all = AccessFs::from_all(NEWEST);
     let mut rules = Ruleset::default()
         .handle_access(all)
@@ -24,7 +24,7 @@ pub(crate) fn restrict(profile: &Confined) -> io::Result<bool> {
         .and_then(Ruleset::create)
         .map_err(io::Error::other)?;
     rules = allow(rules, "/", AccessFs::from_read(NEWEST))?;
-    for path in &profile.writable {
+    for path in profile.writable.iter().chain(scratch) {
         rules = allow(rules, path.as_str(), all)?;
     }
     rules = allow(rules, "/dev", all)?;

@@ -16,6 +16,8 @@ pub struct Launch {
     pub cwd: AbsPath,
     /// All of its environment: nothing else passes.
     pub environment: Vec<(OsString, OsString)>,
+    /// Directories that it reads as they are and writes for itself alone: caches. They are resolved.
+    pub scratch: Vec<AbsPath>,
     /// Whether it has a terminal of its own, joined to the one where the person sits.
     pub terminal: bool,
     /// Whether somebody can be asked about hosts that the profile does not name.

@@ -6,8 +6,12 @@
 
 mod backend;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod called;
 mod choose;
+#[cfg(target_os = "linux")]
+mod denial;
 mod error;
 #[cfg(target_os = "linux")]
 mod found;
@@ -41,11 +45,13 @@ mod support;
 #[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod tail;
+#[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
 mod wire;
 
-pub use backend::{bubblewrap, seatbelt};
+pub use backend::seatbelt;
 #[cfg(target_os = "linux")]
 pub use called::{run_confined, supervise_as_called};
 pub use choose::{Refusal, choose};
@@ -61,11 +67,11 @@ pub use protect::{Guard, Guarded, Placeholder};
 pub use quarantine::restore;
 #[cfg(target_os = "linux")]
 pub use registry::{Placeholders, Registry};
-pub use report::{Denial, End, Found, Report};
+pub use report::{Denial, End, Found, Graded, Report};
 #[cfg(target_os = "linux")]
 pub use scan::hard_links;
 #[cfg(target_os = "linux")]
-pub use supervise::supervise;
+pub use supervise::{supervise, supervise_by};
 pub use support::{Able, Lack, Landlock, Support, Version};
 #[cfg(target_os = "linux")]
 pub use terminal::at_terminal;

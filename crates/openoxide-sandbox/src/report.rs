@@ -14,8 +14,34 @@ pub struct Report {
     pub end: End,
     /// What the sandbox is known to have refused, in order, each once.
     pub denials: Vec<Denial>,
+    /// Words of a refusal were printed that nothing held confirms.
+    pub suspected: bool,
     /// What is to be looked at by a person.
     pub found: Vec<Found>,
+}
+
+/// What is known of why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Graded {
+    /// The sandbox refused this.
+    Confirmed(Denial),
+    /// The words of a refusal were printed, and nothing held agrees with them.
+    Suspected,
+    /// Nothing speaks for the sandbox.
+    None,
+}
+
+impl Report {
+    /// Returns what is known of why the command failed: nothing, if it did not.
+    #[must_use]
+    pub fn graded(&self) -> Graded {
+        match (self.end, self.denials.first()) {
+            (End::Exited(0), _) => Graded::None,
+            (_, Some(denial)) => Graded::Confirmed(denial.clone()),
+            (_, None) if self.suspected => Graded::Suspected,
+            (_, None) => Graded::None,
+        }
+    }
 }
 
 /// How a command ended.

@@ -16,6 +16,8 @@ use rustix::{
     termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize},
 };
 
+use crate::tail::Tail;
+
 /// Says whether a person sits at a terminal, for input and output both.
 #[must_use]
 pub fn at_terminal() -> bool {
@@ -40,13 +42,15 @@ pub(crate) struct Relay {
     paused: bool,
     typed: bool,   // Whether there may be more input.
     printed: bool, // Whether there may be more output.
+    tail: Tail,
 }
 
 impl Relay {
     /// Joins them.
     pub(crate) fn begin(outer: OwnedFd) -> io::Result<Self> {
         let before = tcgetattr(stdin())?;
-        let relay = Self { outer, before, paused: false, typed: true, printed: true };
+        let tail = Tail::default();
+        let relay = Self { outer, before, paused: false, typed: true, printed: true, tail };
         relay.resize();
         relay.raw()?;
         Ok(relay)
@@ -113,19 +117,28 @@ impl Relay {
             return;
         }
         if self.typed && ready(stdin()) {
-            self.typed = copy(stdin(), self.outer.as_fd());
+            self.typed = copy(stdin(), self.outer.as_fd(), None);
         }
         if self.printed && ready(self.outer.as_fd()) {
-            self.printed = copy(self.outer.as_fd(), stdout());
+            self.hand_out();
         }
+    }
+
+    fn hand_out(&mut self) {
+        self.printed = copy(self.outer.as_fd(), stdout(), Some(&mut self.tail));
     }
 
     /// Hands out what was printed last.
     pub(crate) fn finish(&mut self) {
         while self.printed && ready(self.outer.as_fd()) {
-            self.printed = copy(self.outer.as_fd(), stdout());
+            self.hand_out();
         }
         self.take_back();
+    }
+
+    /// Returns the end of what was printed.
+    pub(crate) const fn tail(&self) -> &Tail {
+        &self.tail
     }
 }
 
@@ -147,10 +160,13 @@ pub(crate) fn ready(from: BorrowedFd<'_>) -> bool {
 }
 
 /// Copies what is there. False: nothing will come any more.
-fn copy(from: impl AsFd, to: impl AsFd) -> bool {
+fn copy(from: impl AsFd, to: impl AsFd, tail: Option<&mut Tail>) -> bool {
     let mut bytes = [0; 8192];
     let Ok(length) = rustix::io::retry_on_intr(|| read(&from, &mut bytes)) else { return false };
     let mut left = bytes.get(..length).unwrap_or_default();
+    if let Some(tail) = tail {
+        tail.add(left);
+    }
     while !left.is_empty() {
         match rustix::io::retry_on_intr(|| write(&to, left)) {
             Ok(written) => left = left.get(written..).unwrap_or_default(),

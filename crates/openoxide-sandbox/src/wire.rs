@@ -6,6 +6,7 @@ use std::{
     io::{self, IoSlice, IoSliceMut},
     mem::MaybeUninit,
     os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
 };
 
 use rustix::net::{
@@ -40,6 +41,8 @@ pub(crate) enum Message {
         /// Whether Landlock holds it, too.
         landlock: bool,
     },
+    /// From inside: an empty directory was put where something guarded has gone.
+    Placed(PathBuf),
     /// From outside: connections to this port are wanted. The answer is `Listeners`.
     Listen(u16),
     /// From outside: send the program this signal.

@@ -11,14 +11,17 @@ mod context;
 mod digest;
 mod dispatcher;
 mod environment;
+mod escalation;
 mod facts;
 mod hooks;
 mod ids;
 mod moved;
 mod not_permitted;
+mod orchestrator;
 mod patterns;
 mod present;
 mod printed;
+mod remedy;
 mod repository;
 mod resolve;
 mod seen;
@@ -29,11 +32,18 @@ pub use context::ToolContext;
 pub use digest::{digest, digest_of_call};
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
 pub use environment::{for_confined, without_steering};
+pub use escalation::{
+    Attempted, MOST_RETRIES, Next, Remedied, WITHOUT_SANDBOX, asks_without_sandbox,
+};
 pub use facts::{Place, facts, facts_of, facts_of_question};
 pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};
 pub use not_permitted::{
     CancelledError, CorrectedError, DeniedError, NotPermitted, RejectedError, UnanswerableError,
 };
+pub use orchestrator::{
+    Attempt, Holding, Orchestrated, Orchestrator, Preference, Sandboxable, ToolRuntime, with_path,
+};
 pub use present::{present, title, title_of};
+pub use remedy::{Remedy, Surroundings};
 pub use seen::{Seen, seen};

@@ -24,6 +24,7 @@ use crate::{
     file::open_regular,
     load::{Untrusted, resolved},
     locations::{Environment, Source},
+    policy_file::SandboxSettings,
     signature::Signature,
 };
 
@@ -43,6 +44,8 @@ pub(crate) struct Beside {
     pub(crate) untrusted: Vec<Untrusted>,
     /// The additional directories that count, in each spelling.
     pub(crate) roots: Vec<AbsPath>,
+    /// What holds of the sandbox.
+    pub(crate) sandbox: SandboxSettings,
     /// Each directory that a file names, and where it led.
     pub(crate) led: Vec<(AbsPath, Option<AbsPath>)>,
 }

@@ -31,7 +31,10 @@ pub use key::KeyError;
 pub use load::{Additional, Bounded, Broken, DirectoryState, Loaded, Untrusted, load, load_fresh};
 pub use locations::{Environment, Source, project_root, sources};
 pub use lock::{Lock, LockError};
-pub use policy_file::{Case, Managed, PolicyFile, Problem, read as read_policy, read_cases};
+pub use policy_file::{
+    Case, Managed, NetworkSetting, PolicyFile, Problem, Require, Required, SandboxLimits,
+    SandboxSettings, read as read_policy, read_cases,
+};
 pub use repeats::RepeatFile;
 pub use requests::{
     Answering, Asking, Ended, Ending, Named, Process, RequestError, Requests, SqliteRequests,

@@ -14,14 +14,16 @@ use crate::{
     grants::{self, Entry, GrantFile},
     hook_trust,
     locations::{Environment, Source},
-    policy_file::{Managed, Problem},
+    policy_file::{Managed, Problem, SandboxSettings},
     trust::{Trust, name_in},
 };
 
 mod directories;
+mod sandbox;
 
 pub(crate) use directories::resolved;
 pub use directories::{Additional, DirectoryState};
+use sandbox::Said;
 
 /// No policy file is longer.
 const LONGEST: u64 = 64 << 20;
@@ -41,6 +43,10 @@ pub struct Loaded {
     pub roots: Vec<AbsPath>,
     /// Each directory that a file names, in the order of the layers; none when the policy came from the cache.
     pub directories: Vec<Additional>,
+    /// What holds of the sandbox.
+    pub sandbox: SandboxSettings,
+    /// Each directory that a file wants to be writable in it, in the order of the layers; none when the policy came from the cache.
+    pub writable: Vec<Additional>,
     /// Why nothing may be allowed: rules that ask or deny may be missing.
     pub doubt: Option<String>,
     /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
@@ -98,8 +104,9 @@ pub struct Broken {
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let cache = Cache::of(sources, environment);
     if let Some((policy, beside)) = cache.as_ref().and_then(Cache::fetch) {
-        let Beside { notes, untrusted, roots, .. } = beside;
-        return Loaded { policy, notes, untrusted, roots, lasting: true, ..Loaded::default() };
+        let Beside { notes, untrusted, roots, sandbox, .. } = beside;
+        let loaded = Loaded { policy, notes, untrusted, roots, sandbox, ..Loaded::default() };
+        return Loaded { lasting: true, ..loaded };
     }
     let loaded = read(sources, environment, &[]);
     if let (Some(cache), true) = (&cache, loaded.is_good()) {
@@ -126,8 +133,10 @@ impl Loaded {
     /// Returns what is kept beside the compiled policy.
     fn beside(&self) -> Beside {
         let (notes, untrusted) = (self.notes.clone(), self.untrusted.clone());
-        let led = self.directories.iter().map(|one| (one.directory.path.clone(), one.real.clone()));
-        Beside { notes, untrusted, roots: self.roots.clone(), led: led.collect() }
+        let (roots, sandbox) = (self.roots.clone(), self.sandbox.clone());
+        let led = self.directories.iter().chain(&self.writable);
+        let led = led.map(|one| (one.directory.path.clone(), one.real.clone())).collect();
+        Beside { notes, untrusted, roots, sandbox, led }
     }
 
     /// Says whether both decide the same and tell a person the same.
@@ -137,6 +146,7 @@ impl Loaded {
         self.policy == other.policy
             && self.hooks == other.hooks
             && self.roots == other.roots
+            && self.sandbox == other.sandbox
             && bounded(self) == bounded(other)
             && grounds(self) == grounds(other)
     }
@@ -185,6 +195,10 @@ struct Reading {
     unheeded: Vec<Hook>,
     /// Each with the directory under which a person has to vouch for it, if somebody has to.
     directories: Vec<(Option<AbsPath>, Additional)>,
+    /// The same of those that shall be writable in the sandbox.
+    writable: Vec<(Option<AbsPath>, Additional)>,
+    /// What each file says of the sandbox, with its project, if it lies in one.
+    sandbox: Vec<(Option<AbsPath>, Said)>,
     /// Linked worktrees, each with its main checkout.
     worktrees: Vec<(AbsPath, AbsPath)>,
     broken: Vec<Broken>,
@@ -279,19 +293,18 @@ impl Reading {
         }
         self.audit.extend(file.audit.map(|line| format!("{name}:{line}")));
         self.worktrees.extend(source.main.clone().map(|main| (source.base.clone(), main)));
-        self.directories(file.directories, source, environment);
+        self.directories.extend(looked_at(file.directories, source, environment));
+        self.writable.extend(looked_at(file.writable, source, environment));
+        for (_, one) in self.directories.iter().chain(&self.writable) {
+            self.notes.extend(one.note().filter(|note| !self.notes.contains(note)));
+        }
         let project = (!source.may_loosen).then(|| source.base.clone());
+        let said = Said { kind: source.kind, file: name.to_string(), settings: file.sandbox };
+        self.sandbox.push((project.clone(), said));
         let (vouched, own) = (source.vouched_as(), project.as_ref().or(source.hooks_of.as_ref()));
         let hooks = file.hooks.into_iter().map(|hook| Hook { project: own.cloned(), ..hook });
         self.hooks.extend(hooks.map(|hook| (vouched.clone(), hook)));
         self.layers.push((project, file.layer));
-    }
-
-    fn directories(&mut self, found: Vec<Directory>, source: &Source, environment: &Environment) {
-        for one in found.into_iter().map(|one| Additional::of(one, environment)) {
-            self.notes.extend(one.note());
-            self.directories.push((one.to_be_trusted(source, environment), one));
-        }
     }
 
     /// Leaves out what would loosen in each project that nobody has vouched for, and says so.
@@ -299,7 +312,8 @@ impl Reading {
         let mut projects: Vec<AbsPath> = Vec::new();
         let of_layers = self.layers.iter().filter_map(|(of, _)| of.as_ref());
         let of_hooks = self.hooks.iter().filter_map(|(of, _)| of.as_ref());
-        let of_directories = self.directories.iter().filter_map(|(of, _)| of.as_ref());
+        let of_directories = self.directories.iter().chain(&self.writable);
+        let of_directories = of_directories.filter_map(|(of, _)| of.as_ref());
         for project in of_layers.chain(of_hooks).chain(of_directories) {
             if !projects.contains(project) {
                 projects.push(project.clone());
@@ -329,14 +343,20 @@ impl Reading {
         let checkouts: Vec<&AbsPath> =
             std::iter::once(project).chain(self.main_of(project)).collect();
         let layers = of(&self.layers, project).flat_map(|layer| loosening(layer, &checkouts));
-        let directories = of(&self.directories, project).filter_map(|one| one.setting(&checkouts));
+        let directories = of(&self.directories, project)
+            .filter_map(|one| one.setting("directory", &checkouts))
+            .chain(
+                of(&self.writable, project)
+                    .filter_map(|one| one.setting("sandbox writable", &checkouts)),
+            );
+        let sandbox = of(&self.sandbox, project).flat_map(|said| said.loosening(&checkouts));
         let hooks = of(&self.hooks, project);
         let hooks = hooks.map(|hook| {
             let base = hook.project.as_ref().unwrap_or(project);
             let places = [&[base], checkouts.as_slice()].concat();
             hook_trust::setting(hook, base, &places)
         });
-        layers.chain(directories).chain(hooks).collect()
+        layers.chain(directories).chain(sandbox).chain(hooks).collect()
     }
 
     fn main_of(&self, project: &AbsPath) -> Option<&AbsPath> {
@@ -361,9 +381,9 @@ impl Reading {
     fn tighten(&mut self, project: &AbsPath, before: bool) {
         let own = |of: &Option<AbsPath>| of.as_ref() == Some(project);
         self.layers.iter_mut().filter(|(of, _)| own(of)).for_each(|(_, layer)| tighten(layer));
-        for (_, one) in self.directories.iter_mut().filter(|(of, _)| own(of)) {
-            one.distrust();
-        }
+        let directories = self.directories.iter_mut().chain(&mut self.writable);
+        directories.filter(|(of, _)| own(of)).for_each(|(_, one)| one.distrust());
+        self.sandbox.iter_mut().filter(|(of, _)| own(of)).for_each(|(_, said)| said.tighten());
         self.leave_out_hooks(project, before);
     }
 
@@ -398,9 +418,14 @@ impl Reading {
             let others =
                 self.layers.iter_mut().filter(|(_, layer)| layer.kind != LayerKind::Managed);
             others.for_each(|(_, layer)| layer.rules.clear());
-            self.directories.iter_mut().for_each(|(_, one)| one.leave_to_the_administrator());
+            let directories = self.directories.iter_mut().chain(&mut self.writable);
+            directories.for_each(|(_, one)| one.leave_to_the_administrator());
+            let others = self.sandbox.iter_mut().map(|(_, said)| said);
+            others.filter(|said| said.kind != LayerKind::Managed).for_each(Said::tighten);
         }
         let directories: Vec<_> = self.directories.drain(..).map(|(_, one)| one).collect();
+        let writable: Vec<_> = self.writable.drain(..).map(|(_, one)| one).collect();
+        let sandbox = sandbox::together(self.sandbox.drain(..).map(|(_, said)| said), &writable);
         let roots = directories.iter().flat_map(Additional::roots).collect();
         let hooks = self.counting_hooks();
         let mut layers: Vec<Layer> = self.layers.into_iter().map(|(_, layer)| layer).collect();
@@ -426,6 +451,8 @@ impl Reading {
             unheeded,
             roots,
             directories,
+            sandbox,
+            writable,
             doubt,
             closed,
             broken,
@@ -463,6 +490,16 @@ impl Reading {
             if source.kind == LayerKind::Managed { &mut self.closed } else { &mut self.doubt };
         place.get_or_insert_with(|| why.to_owned());
     }
+}
+
+/// Looks at the directories of a file, each with the directory under which a person has to vouch for it, if somebody has to.
+fn looked_at(
+    found: Vec<Directory>,
+    source: &Source,
+    environment: &Environment,
+) -> impl Iterator<Item = (Option<AbsPath>, Additional)> {
+    let look = |one| Additional::of(one, environment);
+    found.into_iter().map(look).map(|one| (one.to_be_trusted(source, environment), one))
 }
 
 /// Returns what a project's layer would loosen, a line each. Where the order of rules decides, each rule could.

@@ -3,6 +3,7 @@
 mod audit;
 mod directories;
 mod hooks;
+mod sandbox;
 
 use std::ops::Range;
 
@@ -19,8 +20,9 @@ use toml::{
 mod cases;
 
 pub use cases::{Case, read_cases};
+pub use sandbox::{NetworkSetting, Require, Required, SandboxLimits, SandboxSettings};
 
-const KEYS: &[&str] = &["mode", "permissions", "directories", "audit", "hooks", "test"];
+const KEYS: &[&str] = &["mode", "permissions", "directories", "audit", "sandbox", "hooks", "test"];
 
 const MANAGED: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
@@ -47,6 +49,10 @@ pub struct PolicyFile {
     pub hooks: Vec<Hook>,
     /// The directories that shall count as the project's. If there is any problem, there are none.
     pub directories: Vec<Directory>,
+    /// What it says of the sandbox. If there is any problem, only what tightens.
+    pub sandbox: SandboxSettings,
+    /// The directories that confined commands may change besides the project's. If there is any problem, there are none.
+    pub writable: Vec<Directory>,
     /// What only the managed file can say.
     pub managed: Managed,
     /// Where it says that an allow counts only if it is written down (`[audit] required = true`): the line, from 1.
@@ -92,9 +98,13 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
     };
     let mut hooks = reader.hooks;
     hooks.iter_mut().for_each(|hook| hook.may_allow &= !broken);
-    let directories = if broken { Vec::new() } else { reader.directories };
+    let (directories, writable, sandbox) = match broken {
+        true => (Vec::new(), Vec::new(), reader.sandbox.tightened()),
+        false => (reader.directories, reader.writable, reader.sandbox),
+    };
     let (managed, audit, problems) = (settings.managed, settings.audit, reader.problems);
-    PolicyFile { layer, hooks, directories, managed, audit, problems, notes: Vec::new() }
+    let notes = Vec::new();
+    PolicyFile { layer, hooks, directories, sandbox, writable, managed, audit, problems, notes }
 }
 
 #[derive(Default)]
@@ -115,6 +125,8 @@ struct Reader<'a> {
     rules: Vec<(usize, Rule)>,
     hooks: Vec<Hook>,
     directories: Vec<Directory>,
+    sandbox: SandboxSettings,
+    writable: Vec<Directory>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -122,8 +134,9 @@ type Value<'a> = Spanned<DeValue<'a>>;
 impl<'a> Reader<'a> {
     fn new(text: &'a str, kind: LayerKind, name: &'a str, anchors: Anchors<'a>) -> Self {
         let (problems, rules) = (Vec::new(), Vec::new());
-        let (hooks, directories) = (Vec::new(), Vec::new());
-        Self { text, anchors, kind, name, problems, rules, hooks, directories }
+        let (hooks, directories, writable) = (Vec::new(), Vec::new(), Vec::new());
+        let sandbox = SandboxSettings::default();
+        Self { text, anchors, kind, name, problems, rules, hooks, directories, sandbox, writable }
     }
 }
 
@@ -157,6 +170,7 @@ impl Reader<'_> {
                 }
                 "audit" => settings.audit = self.audit(value),
                 "hooks" => self.hooks(value),
+                "sandbox" => self.sandbox(value),
                 "directories" => self.directories(value),
                 "test" => {
                     let (_, problems) = cases::of(self.text, value);

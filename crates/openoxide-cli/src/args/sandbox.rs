@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::{HostPort, Network};
+use openoxide_sandbox::Backend;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxVerb {
@@ -35,6 +36,24 @@ pub(crate) enum RunSandbox {
     ReadOnly,
     /// Nothing: it has all your rights.
     Off,
+}
+
+/// The backends that a program can be run by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// Our own namespaces.
+    Namespaces,
+    /// The system's `bwrap`: no host is reached, and there is no control of jobs.
+    Bubblewrap,
+}
+
+impl From<By> for Backend {
+    fn from(by: By) -> Self {
+        match by {
+            By::Namespaces => Self::Namespaces,
+            By::Bubblewrap => Self::Bubblewrap,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -70,6 +89,10 @@ pub(crate) struct SandboxRunArgs {
     /// Where it runs, if not here.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// By which backend it is held; nothing is run if that does not hold everything here. What is chosen if nothing is said:
+    /// `sandbox status`.
+    #[arg(long, value_name = "BACKEND")]
+    pub(crate) backend: Option<By>,
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     pub(crate) command: Vec<std::ffi::OsString>,

@@ -1,6 +1,7 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
 pub(crate) mod confined;
+mod retry;
 mod way;
 
 use std::{
@@ -12,7 +13,7 @@ use std::{
 
 use openoxide_adapters::quote;
 use openoxide_permission::{Permit, Refusal};
-use openoxide_protocol::{Action, ApprovalRequest, Confined, Effect, Operation};
+use openoxide_protocol::{Action, ApprovalRequest, Confined, Decision, Effect, Operation};
 use openoxide_sandbox::Report;
 use openoxide_session::{Asked, digest, without_steering};
 use openoxide_store::{Environment, audit::Enforced};
@@ -30,6 +31,7 @@ use crate::{
     review::Review,
 };
 use confined::Hosts;
+use retry::{Retries, Try};
 use way::{Passed, Way};
 
 /// Judges a command, asks about it if need be, and runs it.
@@ -117,6 +119,7 @@ impl Task {
             Effect::Allow => visible(&permit.decision().reason, Lines::One),
             Effect::Ask | Effect::Deny => "you said yes".to_owned(),
         };
+        let decision = permit.decision().clone();
         if !permit.redeem(digest(start.operation)) {
             report::failure(&"the permit is for another operation");
             return Exit::RunFailed;
@@ -126,16 +129,33 @@ impl Task {
             None => "it runs not confined, with all your rights",
         };
         report::say(&format!("openoxide: {why}; {how}"));
-        let began = Instant::now();
-        let (status, held) = match &start.held {
-            Some(held) => match self.confined(held.clone(), start) {
-                Ok(report) => (confined::status(report.end), Some(confined::held(&report))),
-                Err(exit) => return exit,
-            },
-            None => (self.command(start.operation).status(), None),
-        };
-        start.hosts.audit.ended(start.number, &status, began.elapsed(), held);
-        self.ended(status)
+        self.attempts(start, decision).map_or_else(|exit| exit, |status| self.ended(status))
+    }
+
+    /// Runs it, and again as long as a person says yes to what it lacks. Each attempt is written down.
+    fn attempts(
+        &self,
+        start: &Start<'_>,
+        decision: Decision,
+    ) -> Result<io::Result<ExitStatus>, Exit> {
+        let mut retries = Retries::new(&start.hosts, start.operation, decision);
+        let mut next = Try { held: start.held.clone(), number: start.number };
+        loop {
+            let began = Instant::now();
+            let audit = start.hosts.audit;
+            let Try { held: Some(held), number } = next else {
+                let status = self.command(start.operation).status();
+                audit.ended(next.number, &status, began.elapsed(), None);
+                return Ok(status);
+            };
+            let report = self.confined(held.clone(), start)?;
+            let status = confined::status(report.end);
+            audit.ended(number, &status, began.elapsed(), Some(confined::held(&report)));
+            match retries.after(&report, &held) {
+                Some(again) => next = again,
+                None => return Ok(status),
+            }
+        }
     }
 
     fn ended(&self, status: io::Result<ExitStatus>) -> Exit {

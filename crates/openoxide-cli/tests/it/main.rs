@@ -43,6 +43,8 @@ mod replay;
 #[cfg(test)]
 mod required;
 #[cfg(test)]
+mod retry;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 #[cfg(target_os = "linux")]

@@ -1,7 +1,9 @@
 //! Whole sandboxes: what is done inside, and what the host looks like afterwards.
 
 mod battery;
+mod bubblewrap;
 mod leftovers;
+mod replaced;
 mod streams;
 mod weaker;
 

@@ -82,6 +82,9 @@ fn where_nothing_holds_everything_the_refusal_says_what_each_lacks() {
          bubblewrap: writes-outside: it is not there\n  landlock: writes-outside: modes, times and attributes of files \
          outside can be changed"
     );
+    let root = Support { is_root: true, namespaces: lack(), ..whole() };
+    let refusal = choose(&workspace(), &root).unwrap_err();
+    assert_eq!(refusal.plans[1].gap().unwrap().0, Clause::Kernel);
     let no_filter = Support { seccomp: lack(), ..whole() };
     let gaps: Vec<_> = choose(&workspace(), &no_filter)
         .unwrap_err()

@@ -34,7 +34,9 @@ impl Init<'_> {
     /// Waits until the program has ended, or nobody is there any more for whom it runs. Returns the status of this process.
     pub(super) fn attend(mut self) -> i32 {
         let status = self.wait();
-        self.kept.end();
+        if status != 0 {
+            self.kept.end();
+        }
         status
     }
 
@@ -54,10 +56,16 @@ impl Init<'_> {
             let bare = mounts || self.kept.patience().is_some();
             let gone = said && !self.obey();
             // Where something cannot be covered again, everything ends.
-            if gone || bare && self.kept.cover().is_err() {
+            if gone || bare && self.cover().is_err() {
                 return 1;
             }
         }
+    }
+
+    fn cover(&mut self) -> io::Result<()> {
+        let wire = self.wire;
+        // Where the supervisor is gone, that is noticed next.
+        self.kept.cover(|path| drop(wire.send(&Message::Placed(path.to_owned()), &[])))
     }
 
     /// Takes the ends of all children that have ended; returns that of the program.

@@ -56,11 +56,11 @@ impl Kept {
         if self.looks > 0 { Some(&LOOK) } else { None }
     }
 
-    /// Covers again what lies bare.
+    /// Covers again what lies bare; says where it had to put something.
     ///
     /// # Errors
     /// Where that cannot be done: then nothing may go on.
-    pub(super) fn cover(&mut self) -> io::Result<()> {
+    pub(super) fn cover(&mut self, placed: impl Fn(&Path)) -> io::Result<()> {
         let mut passing = false;
         for path in self.unreadable.iter().filter(|path| is_bare(Path::new(path.as_str()))) {
             passing |= !settled(mounts::hide(path))?;
@@ -73,7 +73,10 @@ impl Kept {
         }
         self.looks = if missing.is_empty() && !passing { 0 } else { self.looks + 1 };
         if self.looks > LOOKS {
-            missing.iter().try_for_each(|path| self.place(path))?;
+            for path in &missing {
+                self.place(path)?;
+                placed(path);
+            }
             self.looks = 0;
         }
         Ok(())
@@ -90,7 +93,7 @@ impl Kept {
         mounts::guard(path)
     }
 
-    /// Takes away at the end what was put.
+    /// Takes away what was put, where the supervisor is gone and cannot.
     pub(super) fn end(&self) {
         for path in &self.placed {
             _ = unmount(path, UnmountFlags::DETACH);

@@ -17,7 +17,7 @@ use rustix::{
     path::Arg,
 };
 
-use super::{devices, temporary};
+use super::{devices, scratch, temporary};
 use crate::{
     Launch,
     error::{SandboxError, Step as _},
@@ -39,6 +39,7 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     set("/", everything).step(|| "making all files read-only".to_owned())?;
     if launch.profile.temp == Temp::Private {
         temporary::mount_all().step(|| "making directories for temporary files".to_owned())?;
+        scratch::mount_all(&launch.scratch).step(|| "making caches of its own".to_owned())?;
     }
     devices::mount(devices).step(|| "making devices".to_owned())?;
     processes().step(|| "mounting /proc".to_owned())?;

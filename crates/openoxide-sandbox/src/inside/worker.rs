@@ -54,7 +54,7 @@ fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), 
     sys::unblock_signals();
     drop_capabilities().step(|| "dropping capabilities".to_owned())?;
     set_no_new_privs(true).step(|| "giving up new privileges".to_owned())?;
-    let landlock = landlock::restrict(&launch.profile);
+    let landlock = landlock::restrict(&launch.profile, &launch.scratch);
     let landlock = landlock.step(|| "restricting files with Landlock".to_owned())?;
     let listener = filter().step(|| "installing the filter of system calls".to_owned())?;
     let listener: Vec<_> = listener.into_iter().collect();
@@ -63,7 +63,7 @@ fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), 
 }
 
 /// What the program is given as its input and output stays what it was outside.
-fn check_streams(launch: &Launch) -> io::Result<()> {
+pub(crate) fn check_streams(launch: &Launch) -> io::Result<()> {
     let network = &launch.profile.network;
     let fine = is_stream(io::stdin(), network)
         && is_stream(io::stdout(), network)
@@ -83,7 +83,7 @@ fn filter() -> io::Result<Option<OwnedFd>> {
 }
 
 /// Makes the terminal that of this session, and its three standard streams.
-fn sit_at(terminal: &CStr) -> io::Result<()> {
+pub(crate) fn sit_at(terminal: &CStr) -> io::Result<()> {
     let inner = open(terminal, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     ioctl_tiocsctty(&inner)?;
     dup2_stdin(&inner)?;
@@ -116,7 +116,7 @@ fn drop_capabilities() -> io::Result<()> {
 }
 
 /// No core file is written: the host's handler would be given the memory of a confined process.
-fn limit(limits: Limits) -> io::Result<()> {
+pub(crate) fn limit(limits: Limits) -> io::Result<()> {
     let set = |resource, to: Option<u64>| match to {
         Some(to) => setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }),
         None => Ok(()),

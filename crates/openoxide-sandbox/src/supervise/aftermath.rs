@@ -1,6 +1,11 @@
 //! What is looked for while the program runs and after it: what a person should see.
 
-use std::{collections::BTreeSet, sync::mpsc, thread, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 use openoxide_protocol::Confined;
 
@@ -14,6 +19,7 @@ pub(super) struct Aftermath<'a> {
     guarded: &'a Guarded,
     profile: &'a Confined,
     links: mpsc::Receiver<Vec<Found>>,
+    looking: Option<JoinHandle<()>>,
 }
 
 impl<'a> Aftermath<'a> {
@@ -23,8 +29,14 @@ impl<'a> Aftermath<'a> {
         let (held, writable) = (guarded.clone(), profile.clone());
         // Without a thread there is no warning. Where nobody waits any more, nobody is told.
         let look = move || drop(sender.send(hard_links(&held, &writable)));
-        drop(thread::Builder::new().spawn(look));
-        Self { guarded, profile, links }
+        let looking = thread::Builder::new().spawn(look).ok();
+        Self { guarded, profile, links, looking }
+    }
+
+    /// Waits until the thread is gone: nothing was run, and processes may be made again.
+    pub(super) fn forget(self) {
+        // A thread that failed is gone, too.
+        drop(self.looking.map(JoinHandle::join));
     }
 
     /// Looks, when everything has ended that could change files, and puts aside what must not be run yet.

@@ -1,8 +1,9 @@
 //! What the supervisor does while the program runs.
 
 use std::{
-    io,
+    fs, io,
     os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
@@ -13,13 +14,15 @@ use rustix::{
     process::Signal,
 };
 
-use super::{questions::Questions, turn::Turn};
+use super::questions::Questions;
 use crate::{
     Backend, End, Lack, Landlock, Launch, Plan, Report, Support,
+    denial::{self, Oracle, Said, touchable},
     error::{SandboxError, Step as _},
     network::{Broker, Refused},
     notify::{self, Capture, Context, OwnSockets},
     sys,
+    tail::Tail,
     terminal::{self, Relay},
     wire::{Message, Wire},
 };
@@ -49,13 +52,16 @@ pub(super) struct Attendant<'a> {
     signals: OwnedFd,
     limit: Option<Instant>,
     relay: Option<Relay>,
-    questions: Option<Questions>,
+    questions: &'a mut Option<Questions>,
     diagnostics: Option<OwnedFd>,
     broker: Option<Arc<Broker>>,
     more: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
     refused: Arc<Refused>,
+    placed: Vec<PathBuf>,
     notified: bool,
     landlock: bool,
+    stands: bool,
+    over: Option<End>,
 }
 
 impl<'a> Attendant<'a> {
@@ -63,8 +69,7 @@ impl<'a> Attendant<'a> {
         launch: &'a Launch,
         wire: Wire,
         signals: OwnedFd,
-        caller: Option<Wire>,
-        turn: Turn,
+        questions: &'a mut Option<Questions>,
     ) -> Self {
         let seconds = launch.limits.seconds;
         Self {
@@ -73,39 +78,60 @@ impl<'a> Attendant<'a> {
             signals,
             limit: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
             relay: None,
-            questions: caller.and_then(|caller| Questions::new(caller, turn).ok()),
+            questions,
             diagnostics: None,
             broker: None,
             more: None,
             refused: Arc::default(),
+            placed: Vec::new(),
             notified: false,
             landlock: false,
+            stands: false,
+            over: None,
         }
+    }
+
+    /// Waits until the first process has done what can be refused to it. Until then this process has no other thread.
+    ///
+    /// # Errors
+    /// It was refused, and nothing was run.
+    pub(super) fn stand(&mut self) -> Result<(), SandboxError> {
+        while !self.stands && self.over.is_none() {
+            self.over = self.turn()?;
+        }
+        Ok(())
     }
 
     /// Waits for the end.
     pub(super) fn watch(&mut self) -> Result<End, SandboxError> {
         loop {
-            if self.limit.is_some_and(|limit| limit <= Instant::now()) {
-                return Ok(End::TimedOut);
-            }
-            self.wait();
-            if let Some(relay) = &mut self.relay {
-                relay.pass();
-            }
-            while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
-                self.hand_on(signal);
-            }
-            if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
-                return Ok(End::Signalled(KILLED));
-            }
-            if let Some(end) = self.hear()? {
-                if let Some(relay) = &mut self.relay {
-                    relay.finish();
-                }
+            if let Some(end) = self.over.take() {
                 return Ok(end);
             }
+            self.over = self.turn()?;
         }
+    }
+
+    /// Waits for one thing or more, and does what is to be done about it. Returns the end.
+    fn turn(&mut self) -> Result<Option<End>, SandboxError> {
+        if self.limit.is_some_and(|limit| limit <= Instant::now()) {
+            return Ok(Some(End::TimedOut));
+        }
+        self.wait();
+        if let Some(relay) = &mut self.relay {
+            relay.pass();
+        }
+        while let Some(signal) = sys::take_signal(self.signals.as_fd()) {
+            self.hand_on(signal);
+        }
+        if self.questions.as_mut().is_some_and(|questions| !questions.attend(&mut self.relay)) {
+            return Ok(Some(End::Signalled(KILLED)));
+        }
+        let end = self.hear()?;
+        if let (Some(_), Some(relay)) = (end, &mut self.relay) {
+            relay.finish();
+        }
+        Ok(end)
     }
 
     /// Waits until anything is there, or the time is over.
@@ -144,6 +170,7 @@ impl<'a> Attendant<'a> {
             // The first process never ends without a word, unless somebody killed it.
             return Ok(Some(End::Signalled(KILLED)));
         };
+        self.stands |= !matches!(message, Message::Failed { .. });
         let first = descriptors.into_iter();
         match message {
             Message::Ended(end) => return Ok(Some(end)),
@@ -161,6 +188,7 @@ impl<'a> Attendant<'a> {
                 self.landlock = landlock;
                 self.answer_calls(first.last()).step(|| "hearing of connections".to_owned())?;
             }
+            Message::Placed(path) => self.placed.push(path),
             Message::Listen(_) | Message::Signal(_) => {}
         }
         Ok(None)
@@ -220,11 +248,30 @@ impl<'a> Attendant<'a> {
         })
     }
 
+    /// Takes away what was put in the place of something that has gone, if it is still empty. Nobody is inside any more.
+    pub(super) fn clear(&self) {
+        for path in &self.placed {
+            drop(fs::remove_dir(path));
+        }
+    }
+
     /// Says how it went.
-    pub(super) fn report(&self, end: End) -> Report {
-        let denials =
+    pub(super) fn report(&self, end: End, errors: Option<&Tail>) -> Report {
+        let mut denials =
             self.broker.as_ref().map_or_else(|| self.refused.all(), |broker| broker.denials());
-        Report { plan: self.plan(), end, denials, found: Vec::new() }
+        let said = self.said(errors);
+        denials.extend(said.denials);
+        let (plan, suspected) = (self.plan(), said.suspected);
+        Report { plan, end, denials, suspected, found: Vec::new() }
+    }
+
+    /// What the program's own words say of files.
+    fn said(&self, errors: Option<&Tail>) -> Said {
+        let Some(tail) = errors.or_else(|| self.relay.as_ref().map(Relay::tail)) else {
+            return Said::default();
+        };
+        let Launch { profile, cwd, .. } = self.launch;
+        denial::said(&tail.text(), &Oracle { profile, cwd, host: &touchable })
     }
 
     /// What was really held.

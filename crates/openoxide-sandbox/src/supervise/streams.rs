@@ -4,11 +4,15 @@
 //! to the way on which a file was opened. So the program holds none: what is a file is read or written by the supervisor, and
 //! the program has a pipe. So it is with a person's terminal that is not joined to one of the program's own: who has it could open
 //! it to everybody, write into its input, or close it to the question. A pipe or a socket is handed on as it is.
+//!
+//! Errors go through the supervisor, which keeps the end of them, unless they lead where output leads: who reads both sees them in
+//! their order.
 
 use std::{
     io,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -19,6 +23,12 @@ use rustix::{
 };
 
 use super::turn::{Copy, Turn};
+use crate::{End, tail::Tail};
+
+/// How long is waited for who reads what a program has printed that was killed.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// So often is looked whether that is over.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What `f_type` of a pipe is, and of a socket (linux/magic.h).
 const PIPES: u64 = 0x5049_5045;
@@ -43,7 +53,9 @@ struct Ends {
 /// The threads that write what the program prints.
 #[derive(Debug)]
 pub(super) struct Relayed {
-    threads: Vec<JoinHandle<()>>,
+    output: Option<JoinHandle<Tail>>,
+    error: Option<JoinHandle<Tail>>,
+    joined: bool,
     turn: Turn,
 }
 
@@ -56,7 +68,7 @@ impl Streams {
         Ok(Self {
             input: ends(stdin())?,
             output: ends(stdout())?,
-            error: if joined { None } else { ends(stderr())? },
+            error: if joined { None } else { error_ends(terminal)? },
             joined,
         })
     }
@@ -79,41 +91,56 @@ impl Streams {
     }
 
     /// Reads and writes the files and terminals, in threads. At a terminal nothing is read or written while a question stands.
-    pub(super) fn relay(self) -> io::Result<Relayed> {
-        let mut relayed = Relayed { threads: Vec::new(), turn: Turn::default() };
+    pub(super) fn relay(self, turn: &Turn) -> io::Result<Relayed> {
         if let Some(Ends { write, .. }) = self.input {
             // It goes on when the program does not read to the end. Nobody waits for it.
-            drop(relayed.copy(stdin().try_clone_to_owned()?, write)?);
+            drop(copy(turn, stdin().try_clone_to_owned()?, write)?);
         }
-        for (ends, to) in [(self.output, stdout()), (self.error, stderr())] {
-            if let Some(Ends { read, .. }) = ends {
-                let thread = relayed.copy(read, to.try_clone_to_owned()?)?;
-                relayed.threads.push(thread);
-            }
-        }
-        Ok(relayed)
+        let relay = |ends: Option<Ends>, to: BorrowedFd<'_>| {
+            ends.map(|Ends { read, .. }| copy(turn, read, to.try_clone_to_owned()?)).transpose()
+        };
+        let (output, error) = (relay(self.output, stdout())?, relay(self.error, stderr())?);
+        Ok(Relayed { output, error, joined: self.joined, turn: turn.clone() })
     }
 }
 
 impl Relayed {
-    /// Whose turn it is at the terminal.
-    pub(super) fn turn(&self) -> Turn {
-        self.turn.clone()
-    }
-
-    /// Waits until all is written that was printed. Nobody may be left who could print.
-    pub(super) fn finish(self) {
+    /// Waits until all is written that was printed. Nobody may be left who could print. Returns the end of the errors, where they
+    /// went through here.
+    pub(super) fn finish(self, end: End) -> Option<Tail> {
         self.turn.give_back();
-        for thread in self.threads {
-            // A thread that failed has said so to nobody, as a program whose output is not read any more.
-            drop(thread.join());
-        }
+        let patient = matches!(end, End::Exited(_));
+        let output = self.output.and_then(|thread| wait(thread, patient));
+        let error = self.error.and_then(|thread| wait(thread, patient));
+        if self.joined { output } else { error }
     }
+}
 
-    fn copy(&self, from: OwnedFd, to: OwnedFd) -> io::Result<JoinHandle<()>> {
-        let copy = Copy { turn: self.turn(), typed: isatty(&from), shown: isatty(&to), from, to };
-        thread::Builder::new().spawn(move || copy.go())
+/// A thread that failed has said so to nobody, as a program whose output is not read any more.
+fn wait(thread: JoinHandle<Tail>, patient: bool) -> Option<Tail> {
+    let until = Instant::now() + PATIENCE;
+    while !patient && !thread.is_finished() && Instant::now() < until {
+        thread::sleep(LOOK);
     }
+    (patient || thread.is_finished()).then(|| thread.join().ok()).flatten()
+}
+
+fn copy(turn: &Turn, from: OwnedFd, to: OwnedFd) -> io::Result<JoinHandle<Tail>> {
+    let (typed, shown) = (isatty(&from), isatty(&to));
+    let copy = Copy { turn: turn.clone(), typed, shown, from, to };
+    thread::Builder::new().spawn(move || copy.go())
+}
+
+fn error_ends(terminal: bool) -> io::Result<Option<Ends>> {
+    let pipe = fstatfs(stderr()).is_ok_and(|system| u64::try_from(system.f_type) == Ok(PIPES));
+    let through = pipe && !leads_to(stdout(), stderr());
+    (through || is_ours(stderr(), terminal)).then(ends).transpose()
+}
+
+/// Says whether both lead to the same place. What cannot be told, as of a closed stream, is taken for yes.
+fn leads_to(one: impl AsFd, other: impl AsFd) -> bool {
+    let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return true };
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
 fn ends() -> io::Result<Ends> {

@@ -16,7 +16,7 @@ use rustix::{
     termios::tcgetpgrp,
 };
 
-use crate::terminal::ready;
+use crate::{tail::Tail, terminal::ready};
 
 /// How long to wait before the terminal is looked at again that is somebody else's.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -58,27 +58,27 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// Copies until the end of the one, or until nobody reads the other.
-    pub(super) fn go(self) {
-        // Nobody is told of what went wrong, as with a program whose output is not read any more.
-        drop(if self.typed || self.shown { self.at_terminal() } else { self.plain() });
+    /// Copies at once what comes, until the end of the one, or until nobody reads the other. Returns the end of it. Nobody is told of what
+    /// went wrong, as with a program whose output is not read any more.
+    pub(super) fn go(self) -> Tail {
+        let mut tail = Tail::default();
+        drop(self.copy(&mut tail));
+        tail
     }
 
-    fn plain(self) -> io::Result<()> {
-        io::copy(&mut File::from(self.from), &mut File::from(self.to)).map(drop)
-    }
-
-    fn at_terminal(self) -> io::Result<()> {
-        let mut bytes = [0; 8192];
-        let mut to = File::from(self.to.try_clone()?);
+    fn copy(&self, tail: &mut Tail) -> io::Result<()> {
+        let mut bytes = vec![0; 8192];
+        let mut to = To(File::from(self.to.try_clone()?));
         loop {
             let length = if self.typed {
                 self.take_typed(&mut bytes)?
             } else {
-                retry_on_intr(|| read(&self.from, &mut bytes))?
+                retry_on_intr(|| read(&self.from, bytes.as_mut_slice()))?
             };
+            let read = bytes.get(..length).unwrap_or_default();
+            tail.add(read);
             let free = self.shown.then(|| self.turn.wait());
-            to.write_all(bytes.get(..length).unwrap_or_default())?;
+            to.write_all(read)?;
             drop(free);
             if length == 0 {
                 return Ok(());
@@ -103,5 +103,25 @@ impl Copy {
     /// Who reads in the background is stopped. A terminal that is not this session's has no such thing.
     fn in_foreground(&self) -> bool {
         tcgetpgrp(&self.from).map_or(true, |group| group == getpgrp())
+    }
+}
+
+/// A file that is waited for, also where its other users do not want to wait (`O_NONBLOCK` is theirs and ours alike).
+struct To(File);
+
+impl io::Write for To {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], None)?;
+                }
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }

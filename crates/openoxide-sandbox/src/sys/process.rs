@@ -33,6 +33,11 @@ impl Namespaces {
 ///
 /// The caller has one thread: the child of a process with more could find locks held by threads that it does not have.
 pub(crate) fn fork_into(namespaces: Namespaces) -> io::Result<Option<Pid>> {
+    if namespaces.0 == 0 {
+        // There are containers without clone3(2), in which `bwrap` still works.
+        // SAFETY: there is one thread, so all that the child finds is whole.
+        return child(unsafe { libc::fork() }.into());
+    }
     // SAFETY: all of `clone_args` are numbers, for which zero means "none".
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
     arguments.flags = namespaces.0;
@@ -42,6 +47,11 @@ pub(crate) fn fork_into(namespaces: Namespaces) -> io::Result<Option<Pid>> {
     let result = unsafe {
         libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>())
     };
+    child(result)
+}
+
+/// What a call says that makes a process.
+fn child(result: libc::c_long) -> io::Result<Option<Pid>> {
     match i32::try_from(result) {
         Ok(0) => Ok(None),
         Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),

@@ -95,11 +95,11 @@ impl Additional {
         places.into_iter().flatten().any(|place| from(place).as_ref() == real)
     }
 
-    /// Returns what a person vouches for: the directory, and the place that it leads to.
-    pub(super) fn setting(&self, checkouts: &[&AbsPath]) -> Option<String> {
+    /// Returns what a person vouches for: the directory, `what` it is for, and the place that it leads to.
+    pub(super) fn setting(&self, what: &str, checkouts: &[&AbsPath]) -> Option<String> {
         let real = self.real.as_ref().filter(|_| self.state == DirectoryState::Counts)?;
         let file = name_in(&self.directory.file, checkouts);
-        Some(format!("{file}: directory {} ({real})", self.directory.text))
+        Some(format!("{file}: {what} {} ({real})", self.directory.text))
     }
 
     /// Nobody vouched for it.
@@ -114,6 +114,11 @@ impl Additional {
         if self.directory.layer != LayerKind::Managed {
             self.state = DirectoryState::Ignored;
         }
+    }
+
+    /// Returns the place that it leads to, if it counts.
+    pub(super) fn counting(&self) -> Option<&AbsPath> {
+        self.real.as_ref().filter(|_| self.state == DirectoryState::Counts)
     }
 
     /// Returns what counts as the project's: both spellings, as with the project itself.

@@ -8,8 +8,8 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    self as sandbox, Denial, End, Launch, Limits, NetworkAnswer, Report, SandboxError, at_terminal,
-    run_confined,
+    self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report,
+    SandboxError, at_terminal, run_confined,
 };
 use openoxide_session::for_confined;
 use openoxide_store::{Environment, audit::Holding};
@@ -17,7 +17,7 @@ use openoxide_tui::{Lines, visible};
 
 use crate::{args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report};
 pub(crate) use hosts::Hosts;
-pub(crate) use places::registry;
+pub(crate) use places::{caches, registry};
 
 /// The words by which this program is started again, to supervise.
 pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
@@ -31,16 +31,7 @@ pub(super) fn profile(
     decision: &Decision,
     explicit: RunSandbox,
 ) -> Result<Option<Confined>, String> {
-    let own = own();
-    let ground = Ground {
-        policy: &world.loaded.policy,
-        layers: &world.loaded.layers,
-        context: world.context(),
-        home: world.home.as_ref(),
-        own: &own,
-        seen: &[],
-    };
-    let derived = confine(&ground, decision);
+    let derived = confine(&ground(world, &own()), decision);
     let explicit = match explicit {
         RunSandbox::Off => return Ok(None),
         RunSandbox::Auto => SandboxProfile::DangerFullAccess,
@@ -52,8 +43,24 @@ pub(super) fn profile(
     derived.intersect(&explicit).confined().map(places::resolved).transpose()
 }
 
+/// Says whether a rule denies reading something.
+pub(super) fn denies_reading(world: &World) -> bool {
+    ground(world, &[]).denies_reading()
+}
+
+fn ground<'a>(world: &'a World, own: &'a [AbsPath]) -> Ground<'a> {
+    Ground {
+        policy: &world.loaded.policy,
+        layers: &world.loaded.layers,
+        context: world.context(),
+        home: world.home.as_ref(),
+        own,
+        seen: &[],
+    }
+}
+
 /// Where this program keeps its settings and its state.
-fn own() -> Vec<AbsPath> {
+pub(crate) fn own() -> Vec<AbsPath> {
     let Environment { config, state, cache, .. } = Environment::read();
     let ours = [config, state, cache].into_iter().flatten().map(|path| path.join("openoxide"));
     ours.filter_map(|path| AbsPath::new(path.to_str()?).ok()).collect()
@@ -80,6 +87,7 @@ impl Run<'_> {
             error: io::Error::other(error),
         })?;
         let launch = Launch {
+            scratch: caches(&self.profile),
             profile: self.profile,
             argv: self.argv,
             cwd: places::real(self.cwd),
@@ -116,14 +124,26 @@ pub(super) fn held(report: &Report) -> Held {
     }
 }
 
-/// Tells a person what was refused, and what they should look at.
+/// Tells a person by what it was held where that is not the best, what was refused, and what they should look at.
 pub(crate) fn tell(report: &Report) {
+    if Backend::HERE.first() != Some(&report.plan.backend) {
+        report::note(&by_another(&report.plan));
+    }
     for denial in &report.denials {
         report::say(&format!("openoxide: refused: {}{}", denied(denial), remedy(denial)));
     }
     for one in &report.found {
         report::note(&found::text(one));
     }
+}
+
+/// What is different under another backend than the best.
+fn by_another(plan: &Plan) -> String {
+    let stricter = plan.clauses.iter().filter(|(_, held, _)| *held == sandbox::Held::Stricter);
+    let stricter = stricter
+        .filter_map(|(clause, _, why)| Some(format!("; {}: {}", clause.as_str(), why.as_deref()?)));
+    let name = plan.backend.as_str();
+    stricter.fold(format!("it was confined by the backend `{name}`"), |text, one| text + &one)
 }
 
 fn denied(denial: &Denial) -> String {

@@ -30,6 +30,8 @@ pub(super) struct Way<'a> {
     /// Where a person is asked, if one can be.
     review: Option<Review<'a>>,
     enforced: Enforced,
+    /// What is asked in place of what the operation says, for nothing but a person's yes to it.
+    again: Option<String>,
 }
 
 /// How it came out.
@@ -53,7 +55,12 @@ impl<'a> Way<'a> {
         let (context, grants) = (world.context(), world.grants.as_ref());
         let policy = bounded::policy(&world.loaded, &context, &facts, grants, true);
         let policy = Arc::new(policy.clone());
-        Some(Self { world, operation, facts, hooks, policy, review, enforced })
+        Some(Self { world, operation, facts, hooks, policy, review, enforced, again: None })
+    }
+
+    /// Asks this, after something has failed. Nothing but a person's yes to it counts.
+    pub(super) fn again(self, title: String) -> Self {
+        Self { again: Some(title), ..self }
     }
 
     /// Decides, and writes it down. What has to be written down and cannot be is decided again as if the policy were in doubt: nothing
@@ -122,9 +129,9 @@ impl<'a> Way<'a> {
             digest: digest(&operation),
             id: new_approval_id(),
             presentation: present(&operation),
-            title: title(&operation),
+            title: self.again.clone().unwrap_or_else(|| title(&operation)),
             group: None,
-            explicit_yes_required,
+            explicit_yes_required: explicit_yes_required || self.again.is_some(),
             hooks: self.hooks.clone(),
             covers: Default::default(),
             operation,

@@ -7,21 +7,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_permission::IN_ROOTS;
+use openoxide_permission::{IN_ROOTS, start_up_files};
 use openoxide_protocol::{AbsPath, Confined, Temp};
-use openoxide_sandbox::{End, Launch, Limits, Report, SandboxError, at_terminal, supervise};
+use openoxide_sandbox::{
+    End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by,
+};
 use openoxide_session::for_confined;
+use openoxide_store::Environment;
 
 use crate::{
     args::SandboxRunArgs,
-    commands::run::confined::{registry, tell},
+    commands::run::confined::{caches, own, registry, tell},
     exit::Exit,
     report,
 };
 
 pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
     let launch = launch(args)?;
-    Ok(match supervise(&launch) {
+    let report = match args.backend {
+        None => supervise(&launch),
+        Some(by) => supervise_by(&launch, by.into()),
+    };
+    Ok(match report {
         Ok(report) => ended(&launch, &report),
         Err(error) => refused(&error),
     })
@@ -29,8 +36,10 @@ pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
 
 fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
     let cwd = real(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let profile = profile(args, &cwd)?;
     Ok(Launch {
-        profile: profile(args, &cwd)?,
+        scratch: if args.read_only { Vec::new() } else { caches(&profile) },
+        profile,
         argv: args.command.clone(),
         environment: environment(&args.env),
         terminal: at_terminal(),
@@ -54,14 +63,36 @@ fn profile(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<Confined, String> {
     if writable.contains(&AbsPath::root()) {
         return Err("`/` cannot be writable: that would hold nothing".to_owned());
     }
-    let mut protected: BTreeSet<_> =
-        writable.iter().flat_map(|root| IN_ROOTS.map(|name| root.join(name))).collect();
+    let protected = protected(args, &writable)?;
+    let unreadable =
+        args.deny_read.iter().map(|path| places(path)).collect::<Result<Vec<_>, _>>()?;
+    let unreadable = unreadable.into_iter().flatten().collect();
+    let network = args.net.clone();
+    Ok(Confined { writable, protected, unreadable, network, temp: Temp::Private })
+}
+
+/// What stays as it is in writable directories, whoever says nothing; and what was said.
+fn protected(
+    args: &SandboxRunArgs,
+    writable: &BTreeSet<AbsPath>,
+) -> Result<BTreeSet<AbsPath>, String> {
+    let home = Environment::read().home;
+    let homes =
+        home.iter().flat_map(|home| [Some(home.clone()), real(Path::new(home.as_str())).ok()]);
+    let start_up = homes.flatten().flat_map(|home| start_up_files(&home));
+    let names = writable.iter().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
+    let below = |path: &AbsPath| writable.iter().any(|root| path.below(root).is_some());
+    let mut protected: BTreeSet<_> = names.chain(start_up).chain(own()).filter(below).collect();
     for path in &args.protect {
         protected.insert(place(path)?);
     }
-    let unreadable = args.deny_read.iter().map(|path| place(path)).collect::<Result<_, _>>()?;
-    let network = args.net.clone();
-    Ok(Confined { writable, protected, unreadable, network, temp: Temp::Private })
+    Ok(protected)
+}
+
+/// The places of something that is not to be read: itself, and where it leads.
+fn places(path: &Path) -> Result<Vec<AbsPath>, String> {
+    let end = fs::canonicalize(path).ok().map(|end| absolute(&end)).transpose()?;
+    Ok(end.into_iter().chain([place(path)?]).collect())
 }
 
 /// Where a directory really is. The kernel is told places, not links that somebody could turn.

@@ -13,6 +13,11 @@ const IN_OWN_MOUNTS: &str =
 
 /// Runs attempts as this user. The names of none are all of them.
 fn attempts(launcher: &str, user: &str, names: &str) -> Vec<Value> {
+    attempts_by(launcher, user, &[names])
+}
+
+/// The same, with the names and perhaps a backend.
+fn attempts_by(launcher: &str, user: &str, more: &[&str]) -> Vec<Value> {
     let harness = workspace().join("corpus/sandbox/harness.py");
     let mut command = if is_root() {
         let mut command = Command::new("unshare");
@@ -26,7 +31,7 @@ fn attempts(launcher: &str, user: &str, names: &str) -> Vec<Value> {
         command.arg("-B").arg(harness).arg(launcher).arg(base).arg(user);
         command
     };
-    command.args((!names.is_empty()).then_some(names));
+    command.args(more);
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -67,6 +72,18 @@ fn no_other_user_gets_out() {
         assert_eq!(faults(&rows), Vec::<String>::new());
         assert!(rows.len() > 200, "{}", rows.len());
     }
+}
+
+/// As an ordinary user: root is refused there. `bwrap` lets no socket of the unix family be made but pairs: it cannot tell whose
+/// socket one would call.
+#[test]
+fn nobody_gets_out_of_bwrap() {
+    let user = if is_root() { "1234".to_owned() } else { user() };
+    let rows = attempts_by("/mnt/openoxide", &user, &["", "bubblewrap"]);
+    let mut faults = faults(&rows);
+    faults.retain(|row| !row.contains("\"ok_unix_server_in_ws\""));
+    assert_eq!(faults, Vec::<String>::new());
+    assert!(rows.len() > 200, "{}", rows.len());
 }
 
 /// The same harness sees what the same attempts do when nothing holds them.

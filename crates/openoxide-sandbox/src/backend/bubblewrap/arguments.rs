@@ -1,4 +1,4 @@
-//! The words that `bwrap` is called with (bwrap(1)). They are done in order: what comes later lies on top.
+//! The options that `bwrap` is called with (bwrap(1)). They are done in order: what comes later lies on top.
 
 use std::{
     ffi::OsString,
@@ -8,12 +8,11 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 
-use super::BWRAP;
-use crate::{Guarded, Launch};
+use crate::{Launch, protect::Mounted};
 
 /// What lies at a path of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Nothing.
     Missing,
     /// A directory.
@@ -27,7 +26,7 @@ pub enum Kind {
 impl Kind {
     /// Looks at a path. What cannot be looked at counts as a link: it is refused.
     #[must_use]
-    pub fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         match std::fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() => Self::Directory,
             Ok(found) if !found.is_symlink() => Self::File,
@@ -39,17 +38,19 @@ impl Kind {
 
 /// Descriptors that `bwrap` inherits. It closes them before the program.
 #[derive(Clone, Copy, Debug)]
-pub struct Channels {
+pub(crate) struct Channels {
     /// Where it reads the filter of system calls: [`super::filter`].
-    pub filter: i32,
+    pub(crate) filter: i32,
     /// Where it writes how it went, as JSON: an `exit-code` stands there only if the program was reached. Its own failures
     /// are told from the program's by that, never by words.
-    pub status: i32,
+    pub(crate) status: i32,
+    /// It waits until something is to be read here: limits are set by then.
+    pub(crate) begin: i32,
 }
 
 /// A path that `bwrap` cannot hold: it is a symbolic link, or cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotCallable(pub PathBuf);
+pub(crate) struct NotCallable(pub(crate) PathBuf);
 
 impl fmt::Display for NotCallable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,40 +61,31 @@ impl fmt::Display for NotCallable {
 
 impl std::error::Error for NotCallable {}
 
-/// Returns the whole command: `bwrap`, its options, and the program. It is to be started with the environment of the launch and no
-/// other, and with no other descriptors than the standard ones and `channels`. What is missing in `guarded` has its placeholders by
-/// then, but for the places that were passed over ([`crate::Placeholders::passed_over`]).
+/// Returns the options of `bwrap`, for its `--args`: what stands on its command line is for everybody to read, and the
+/// environment stands here. It itself is to be started with an empty one, whose variables would be obeyed outside of the sandbox.
+/// What is missing of `guards` has its placeholders by then.
 ///
 /// # Errors
 /// One of the paths is a symbolic link, which `bwrap` would follow.
-pub fn arguments(
+pub(crate) fn arguments(
     launch: &Launch,
-    guarded: (&Guarded, &[PathBuf]),
+    guards: &Mounted,
     channels: Channels,
     kind: impl Fn(&Path) -> Kind,
 ) -> Result<Vec<OsString>, NotCallable> {
-    let profile = &launch.profile;
     let mut words = Words::default();
-    words.all(&[
-        BWRAP,
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-    ]);
-    if profile.network != Network::On {
-        words.all(&["--unshare-net"]);
-    }
-    words.all(&["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"]);
-    system(profile, &mut words);
+    namespaces(&launch.profile, &mut words);
+    system(&launch.profile, &mut words);
     writable(launch, &mut words);
-    protected(guarded, &kind, &mut words)?;
-    unreadable(profile, &kind, &mut words)?;
+    protected(guards, &kind, &mut words)?;
+    unreadable(&launch.profile, &kind, &mut words)?;
     words.all(&["--chdir", launch.cwd.as_str()]);
+    for (name, value) in &launch.environment {
+        words.0.extend(["--setenv".into(), name.clone(), value.clone()]);
+    }
     words.all(&["--seccomp", &channels.filter.to_string()]);
-    words.all(&["--json-status-fd", &channels.status.to_string(), "--"]);
-    words.0.extend(launch.argv.iter().cloned());
+    words.all(&["--json-status-fd", &channels.status.to_string()]);
+    words.all(&["--block-fd", &channels.begin.to_string()]);
     Ok(words.0)
 }
 
@@ -131,6 +123,22 @@ const SETTINGS: &[&str] = &[
 
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
+/// Makes everything its own, and all files read-only.
+fn namespaces(profile: &Confined, words: &mut Words) {
+    const OWN: &[&str] = &[
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ];
+    words.all(OWN);
+    if profile.network != Network::On {
+        words.all(&["--unshare-net"]);
+    }
+    words.all(&["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"]);
+}
+
 /// Makes /dev, /proc and the directories for temporary files.
 fn system(profile: &Confined, words: &mut Words) {
     words.all(&["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
@@ -163,11 +171,10 @@ fn is_below(path: &AbsPath, place: &str) -> bool {
 
 /// Makes directories mount points that lead to something guarded, and covers what is guarded with itself, read-only.
 fn protected(
-    (guarded, passed_over): (&Guarded, &[PathBuf]),
+    mounted: &Mounted,
     kind: &impl Fn(&Path) -> Kind,
     words: &mut Words,
 ) -> Result<(), NotCallable> {
-    let mounted = guarded.without(passed_over);
     let pins = mounted.pins.iter().map(|path| ("--bind", path));
     for (option, path) in pins.chain(mounted.guards.iter().map(|path| ("--ro-bind", path))) {
         match kind(path) {

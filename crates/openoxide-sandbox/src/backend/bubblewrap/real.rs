@@ -73,6 +73,7 @@ fn world() -> tempfile::TempDir {
 fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let launch = Launch {
         profile: profile(world),
+        scratch: Vec::new(),
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
         cwd: path(&world.join("w")),
         environment: Vec::new(),
@@ -84,10 +85,12 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let guarded = Guarded::find(&launch.profile).unwrap();
     let registry = Registry::open(&world.join("registry")).unwrap();
     let placeholders = registry.hold(&guarded).unwrap();
-    let held = (&guarded, placeholders.passed_over());
-    let words = arguments(&launch, held, Channels { filter: 3, status: 4 }, Kind::of).unwrap();
+    let guards = guarded.without(placeholders.passed_over());
+    let channels = Channels { filter: 3, status: 4, begin: 5 };
+    let words = arguments(&launch, &guards, channels, Kind::of).unwrap();
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", r#"exec "$@" 3<../filter 4>../status"#, "sh"]).args(words);
+    let call = r#"exec /usr/bin/bwrap "$@" 3<../filter 4>../status 5</dev/zero"#;
+    command.args(["-c", call, "sh"]).args(words).arg("--").args(&launch.argv);
     command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(world.join("w"));
     let status = command.status().unwrap();
     placeholders.release().unwrap();

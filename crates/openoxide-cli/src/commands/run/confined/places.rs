@@ -60,3 +60,54 @@ fn owner() -> Result<u32, String> {
     let own = fs::metadata("/proc/self").map_err(|error| format!("`/proc/self`: {error}"))?;
     Ok(own.uid())
 }
+
+/// Caches and stores of tools, below home.
+const CACHES: &[&str] = &[
+    ".cache",
+    ".npm",
+    ".cargo",
+    ".rustup",
+    "go/pkg",
+    ".gradle",
+    ".m2",
+    ".pnpm-store",
+    ".local/share/pnpm",
+    ".bun",
+    ".deno",
+    ".yarn",
+    ".nuget",
+    ".ivy2",
+    ".sbt",
+    ".pub-cache",
+    ".composer/cache",
+    ".bundle/cache",
+    ".gem",
+    ".cpan",
+    ".julia",
+    ".conda/pkgs",
+];
+/// Variables that name such a directory elsewhere.
+const NAMED: &[&str] = &[
+    "XDG_CACHE_HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOCACHE",
+    "GOMODCACHE",
+    "UV_CACHE_DIR",
+    "PIP_CACHE_DIR",
+];
+
+/// Returns the caches that are there. A confined program reads them as they are, and what it writes there it writes for itself.
+pub(crate) fn caches(profile: &Confined) -> Vec<AbsPath> {
+    let home = Environment::read().home;
+    let below = home.iter().flat_map(|home| CACHES.iter().map(|name| home.join(name)));
+    let named = NAMED.iter().filter_map(|name| AbsPath::new(&std::env::var(name).ok()?).ok());
+    let within =
+        |path: &AbsPath, of: &BTreeSet<AbsPath>| of.iter().any(|one| path.below(one).is_some());
+    let all: BTreeSet<_> = below.chain(named).filter_map(|path| end(&path)).collect();
+    let open =
+        |path: &AbsPath| !within(path, &profile.writable) && !within(path, &profile.unreadable);
+    let holds =
+        |path: &AbsPath| all.iter().any(|other| other != path && path.below(other).is_some());
+    all.iter().filter(|path| open(path) && !holds(path)).cloned().collect()
+}

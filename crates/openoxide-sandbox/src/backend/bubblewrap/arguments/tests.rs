@@ -1,20 +1,21 @@
 use openoxide_protocol::HostPort;
 
 use super::*;
-use crate::{Guard, Limits};
+use crate::{Guard, Guarded, Limits};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
-const CHANNELS: Channels = Channels { filter: 3, status: 4 };
+const CHANNELS: Channels = Channels { filter: 3, status: 4, begin: 5 };
 
 fn launch(profile: Confined) -> Launch {
     Launch {
+        scratch: Vec::new(),
         profile,
         argv: vec!["true".into(), "a b".into()],
         cwd: path("/p"),
-        environment: Vec::new(),
+        environment: vec![("A".into(), "b=c".into())],
         limits: Limits::default(),
         terminal: false,
         ask: false,
@@ -24,7 +25,8 @@ fn launch(profile: Confined) -> Launch {
 
 /// Returns the words that are special to a profile: those between what is always there.
 fn special(profile: Confined, guarded: &Guarded) -> Result<String, NotCallable> {
-    let words = arguments(&launch(profile), (guarded, &["/p/passed".into()]), CHANNELS, kinds)?;
+    let mounted = guarded.without(&["/p/passed".into()]);
+    let words = arguments(&launch(profile), &mounted, CHANNELS, kinds)?;
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
     let from = words.iter().rposition(|word| word == "/proc/scsi").unwrap();
     let to = words.iter().position(|word| word == "--chdir").unwrap();
@@ -32,9 +34,12 @@ fn special(profile: Confined, guarded: &Guarded) -> Result<String, NotCallable> 
 }
 
 fn whole(profile: Confined) -> Vec<String> {
-    let nothing = (&Guarded::default(), &[][..]);
-    let words = arguments(&launch(profile), nothing, CHANNELS, kinds).unwrap();
+    let words = arguments(&launch(profile), &nothing(), CHANNELS, kinds).unwrap();
     words.iter().map(|word| word.to_str().unwrap().to_owned()).collect()
+}
+
+fn nothing() -> Mounted {
+    Guarded::default().without(&[])
 }
 
 fn guarded(pins: &[&str], guards: &[&str]) -> Guarded {
@@ -65,14 +70,12 @@ fn workspace(unreadable: &[&str]) -> Confined {
 fn a_read_only_profile_is_this_command() {
     let profile = Confined { temp: Temp::ReadOnly, ..Confined::default() };
     let words = whole(profile);
-    let expected = "/usr/bin/bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net \
+    let expected = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net \
         --new-session --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --remount-ro /dev --proc /proc \
         --ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger --ro-bind-try /proc/irq /proc/irq \
         --ro-bind-try /proc/bus /proc/bus --ro-bind-try /proc/fs /proc/fs --ro-bind-try /proc/acpi /proc/acpi \
-        --ro-bind-try /proc/scsi /proc/scsi --chdir /p --seccomp 3 --json-status-fd 4 -- true";
-    let (last, before) = words.split_last().unwrap();
-    assert_eq!(before, expected.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(*last, "a b");
+        --ro-bind-try /proc/scsi /proc/scsi --chdir /p --setenv A b=c --seccomp 3 --json-status-fd 4 --block-fd 5";
+    assert_eq!(words, expected.split_whitespace().collect::<Vec<_>>());
 }
 
 /// (pins, guards, unreadable, what is done about it)
@@ -134,7 +137,7 @@ fn named_hosts_are_no_reason_for_the_hosts_network() {
 fn private_directories_do_not_hide_where_it_runs() {
     let profile = Confined { temp: Temp::Private, ..Confined::default() };
     let launch = Launch { cwd: path("/tmp/x"), ..launch(profile) };
-    let words = arguments(&launch, (&Guarded::default(), &[]), CHANNELS, kinds).unwrap();
+    let words = arguments(&launch, &nothing(), CHANNELS, kinds).unwrap();
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
     assert!(words.join(" ").contains(
         "--perms 1777 --tmpfs /tmp --perms 1777 --tmpfs /var/tmp --perms 1777 --tmpfs /dev/shm --ro-bind /tmp/x /tmp/x --chdir"

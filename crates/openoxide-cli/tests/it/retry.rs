@@ -1,0 +1,149 @@
+//! A command that the sandbox has stopped: what is offered, to whom, and what comes of the answer.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+
+use crate::{
+    prompt::Terminal,
+    support::{World, code, stderr},
+};
+
+/// A project with a script that writes somewhere, and a directory outside; that must not be among the directories for temporary files,
+/// of which a confined process has its own.
+struct Outside {
+    world: World,
+    outside: tempfile::TempDir,
+}
+
+impl Outside {
+    fn new(script: &str) -> Self {
+        let world = World::new().policy("[permissions]\nallow = [\"Bash(./write)\"]\n");
+        let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let here = outside.path().canonicalize().unwrap();
+        let script = script.replace("OUT", here.to_str().unwrap());
+        let file = world.file("write", &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        Self { world, outside }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.outside.path().canonicalize().unwrap().join(name)
+    }
+
+    fn terminal(&self) -> Terminal {
+        Terminal::run(&self.world, &["run", "-c", "./write"])
+    }
+}
+
+/// As one line, wherever the terminal has broken it.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn a_yes_to_the_directory_of_a_new_file_lets_it_be_written() {
+    let outside = Outside::new("echo done > OUT/new");
+    let mut terminal = outside.terminal();
+    terminal.wait_for("writable?");
+    assert!(!outside.path("new").exists());
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(fs::read_to_string(outside.path("new")).unwrap(), "done\n");
+    let directory = outside.path("").display().to_string();
+    let asked =
+        format!("command failed; retry with `{}` writable?", directory.trim_end_matches('/'));
+    assert!(joined(&text).contains(&joined(&asked)), "{text}");
+}
+
+#[test]
+fn a_file_that_is_there_is_opened_and_nothing_beside_it() {
+    let outside = Outside::new("echo more >> OUT/there || exit 1; echo no > OUT/beside; exit 0");
+    fs::write(outside.path("there"), "").unwrap();
+    let mut terminal = outside.terminal();
+    terminal.wait_for("there` writable?");
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(fs::read_to_string(outside.path("there")).unwrap(), "more\n");
+    assert!(!outside.path("beside").exists());
+}
+
+#[test]
+fn a_no_leaves_the_status_of_the_command_and_both_are_written_down() {
+    let outside = Outside::new("echo done > OUT/new || exit 42");
+    let mut terminal = outside.terminal();
+    terminal.wait_for("writable?");
+    terminal.press("n");
+    let (code, text) = terminal.end();
+    assert_eq!((code, outside.path("new").exists()), (42, false), "{text}");
+    let log = outside.world.run(&["audit", "log", "--json"], b"");
+    let log = String::from_utf8(log.stdout).unwrap();
+    let edit = log.lines().find(|line| line.contains(r#""tool":"Edit""#)).expect(&log);
+    assert!(edit.contains(r#""choice":"abort""#), "{edit}");
+    let outcome = log.lines().find(|line| line.contains(r#""record":"outcome""#)).expect(&log);
+    assert!(outcome.contains("changing") && outcome.contains(r#""status":42"#), "{outcome}");
+}
+
+#[test]
+fn what_is_protected_is_explained_and_not_offered() {
+    let outside = Outside::new("echo x > .git/config || exit 3");
+    let (code, text) = outside.terminal().end();
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("it is not tried again: it is protected"), "{text}");
+    assert!(!text.contains("writable?") && !text.contains("without sandbox"), "{text}");
+}
+
+#[test]
+fn a_rule_that_denies_is_asked_nobody_about() {
+    let outside = Outside::new("echo x > OUT/new || exit 3");
+    let directory = outside.path("").display().to_string();
+    let rule = format!("Edit(/{}/**)", directory.trim_end_matches('/'));
+    let outside = Outside {
+        world: outside
+            .world
+            .policy(&format!("[permissions]\nallow = [\"Bash(./write)\"]\ndeny = [\"{rule}\"]\n")),
+        ..outside
+    };
+    let (code, text) = outside.terminal().end();
+    assert_eq!((code, outside.path("new").exists()), (3, false), "{text}");
+    assert!(!text.contains("writable?"), "{text}");
+}
+
+#[test]
+fn without_a_terminal_nobody_is_asked_and_what_to_do_is_said() {
+    let outside = Outside::new("echo done > OUT/new || exit 42");
+    let output = outside.world.run(&["run", "-c", "./write"], b"y\n");
+    let said = stderr(&output);
+    assert_eq!((code(&output), outside.path("new").exists()), (42, false), "{said}");
+    let directory = outside.path("").display().to_string();
+    let directory = directory.trim_end_matches('/');
+    assert!(said.contains("new: Read-only file system"), "it sees what was printed: {said}");
+    assert!(said.contains(&format!("--add-dir {directory}")), "{said}");
+    let with = ["run", "--add-dir", directory, "-c", "./write"];
+    let output = outside.world.run(&with, b"");
+    assert_eq!((code(&output), outside.path("new").exists()), (0, true), "{}", stderr(&output));
+}
+
+#[test]
+fn what_only_looks_like_a_refusal_is_none() {
+    let outside = Outside::new("echo \"cat: $PWD/sandbox/x: Permission denied\" >&2; exit 5");
+    let (code, text) = outside.terminal().end();
+    assert_eq!(code, 5, "{text}");
+    assert!(!text.contains("refused") && !text.contains("tried again"), "{text}");
+}
+
+#[test]
+fn without_the_sandbox_comes_last_and_never_while_a_rule_denies_reading() {
+    let outside = Outside::new("touch /etc/openoxide-test-new || exit 6");
+    let mut terminal = outside.terminal();
+    terminal.wait_for("retry without sandbox?");
+    terminal.press("n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 6, "{text}");
+    let world = outside
+        .world
+        .policy("[permissions]\nallow = [\"Bash(./write)\"]\ndeny = [\"Read(//srv/never/**)\"]\n");
+    let (code, text) = Terminal::run(&world, &["run", "-c", "./write"]).end();
+    assert_eq!(code, 6, "{text}");
+    assert!(!text.contains("without sandbox"), "{text}");
+}

@@ -1,0 +1,59 @@
+//! Files that somebody outside replaces while a program runs, as editors do when they save.
+
+use std::{fs, path::Path, process::Stdio, thread, time::Duration};
+
+use super::Arena;
+
+/// Writes a file as an editor does: anew, and then over the old one.
+fn save(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    fs::write(&new, text).unwrap();
+    fs::rename(&new, path).unwrap();
+}
+
+fn wait_for(path: &Path) {
+    while !path.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The kernel takes a mount away, in every namespace, when the file that it lies on is renamed over from another one.
+#[test]
+fn what_is_covered_stays_covered_when_somebody_outside_replaces_it() {
+    let arena = Arena::new();
+    let (settings, secret) = (arena.path("w/.mcp.json"), arena.path("w/secret"));
+    save(&settings, "{}");
+    save(&secret, "old");
+    let script = "touch begun; while ! test -e go; do sleep 0.05; done\n\
+        echo evil >> .mcp.json; cat secret; rm -f .mcp.json; mv .mcp.json away; echo evil > .codex/config.toml";
+    let mut run = arena.run(&["--deny-read", "secret"], &["sh", "-c", script]);
+    let run = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = run.spawn().unwrap();
+    wait_for(&arena.path("w/begun"));
+    save(&settings, "{\"ours\": 1}");
+    save(&secret, "new");
+    thread::sleep(Duration::from_millis(200));
+    fs::write(arena.path("w/go"), "").unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"ours\": 1}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the secret was read");
+    assert!(!arena.path("w/away").exists());
+    assert!(!arena.path("w/.codex").exists(), "a placeholder is left");
+}
+
+/// Where something guarded goes for good, nobody inside makes it anew.
+#[test]
+fn what_somebody_outside_removes_is_not_made_anew() {
+    let arena = Arena::new();
+    let settings = arena.path("w/.mcp.json");
+    save(&settings, "{}");
+    let script = "touch begun; while ! test -e go; do sleep 0.05; done; echo evil > .mcp.json";
+    let run = arena.run(&[], &["sh", "-c", script]).stdin(Stdio::null()).spawn().unwrap();
+    wait_for(&arena.path("w/begun"));
+    fs::remove_file(&settings).unwrap();
+    thread::sleep(Duration::from_secs(2));
+    fs::write(arena.path("w/go"), "").unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    assert!(!settings.exists(), "something is left in its place");
+}

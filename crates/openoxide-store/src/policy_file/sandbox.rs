@@ -1,0 +1,299 @@
+//! The table `sandbox` of a policy file.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use openoxide_permission::{Directory, directory, place};
+use openoxide_protocol::AbsPath;
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+
+use super::{Reader, Value};
+
+const KEYS: &[&str] =
+    &["require", "network", "writable", "unreadable", "protected", "environment", "limits"];
+
+/// A list holds so many: each is a mount, or is looked at for each run.
+const MOST: usize = 64;
+
+/// What a policy says of the sandbox: one file, or all together ([`Self::with`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SandboxSettings {
+    /// Who says that nothing runs unconfined, and how.
+    pub require: Option<Required>,
+    /// What of the network is reached.
+    pub network: Option<NetworkSetting>,
+    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::writable`].
+    pub writable: BTreeSet<AbsPath>,
+    /// What no confined command can read.
+    pub unreadable: BTreeSet<AbsPath>,
+    /// What stays as it is.
+    pub protected: BTreeSet<AbsPath>,
+    /// The variables that pass besides the usual ones.
+    pub environment: BTreeSet<String>,
+    /// How much a command may use.
+    pub limits: SandboxLimits,
+}
+
+/// That nothing runs unconfined, and where it is said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Required {
+    /// What happens where nothing confines.
+    pub how: Require,
+    /// The file and the line, from 1.
+    pub place: String,
+}
+
+/// What happens where nothing confines (seed 001, `require_os_sandbox`), the stricter last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Require {
+    /// Tools that have to be confined are refused; others go on.
+    RefuseTools,
+    /// Nothing starts.
+    FailFast,
+}
+
+impl Require {
+    /// Returns its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RefuseTools => "refuse_tools",
+            Self::FailFast => "fail_fast",
+        }
+    }
+}
+
+/// What of the network is reached, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkSetting {
+    /// Nothing.
+    Off,
+    /// The hosts that rules allow or a person does.
+    Hosts,
+    /// All of it, unless a rule about hosts asks or denies.
+    On,
+}
+
+impl NetworkSetting {
+    /// Returns its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Hosts => "hosts",
+            Self::On => "on",
+        }
+    }
+}
+
+/// How much a command may use. What is not given is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SandboxLimits {
+    /// Seconds by the clock.
+    pub seconds: Option<u32>,
+    /// MiB of address space for each process.
+    pub memory: Option<u32>,
+    /// Processes of this user.
+    pub processes: Option<u32>,
+}
+
+impl SandboxSettings {
+    /// Returns what both say together: of what tightens the strictest, of what loosens all. Of two that require the same, `self`
+    /// speaks.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let require = match (self.require, other.require) {
+            (Some(a), Some(b)) => Some(if b.how > a.how { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        Self {
+            require,
+            network: least(self.network, other.network),
+            writable: &self.writable | &other.writable,
+            unreadable: &self.unreadable | &other.unreadable,
+            protected: &self.protected | &other.protected,
+            environment: &self.environment | &other.environment,
+            limits: SandboxLimits {
+                seconds: least(self.limits.seconds, other.limits.seconds),
+                memory: least(self.limits.memory, other.limits.memory),
+                processes: least(self.limits.processes, other.limits.processes),
+            },
+        }
+    }
+
+    /// Returns what of it only tightens.
+    #[must_use]
+    pub fn tightened(self) -> Self {
+        let network = self.network.filter(|network| *network != NetworkSetting::On);
+        Self { network, writable: BTreeSet::new(), environment: BTreeSet::new(), ..self }
+    }
+
+    /// Returns what of it loosens, each in words; directories aside.
+    pub(crate) fn loosening(&self) -> impl Iterator<Item = String> {
+        let on = self.network.filter(|network| *network == NetworkSetting::On);
+        let network = on.map(|network| format!("sandbox network {}", network.as_str()));
+        let variable = |name: &String| format!("sandbox environment {name}");
+        network.into_iter().chain(self.environment.iter().map(variable))
+    }
+}
+
+/// The lesser of what is said.
+fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    a.into_iter().chain(b).min()
+}
+
+impl Reader<'_> {
+    /// Reads the table. What is written wrongly may have held something back, unless its key only loosens.
+    pub(super) fn sandbox(&mut self, value: &Value<'_>) {
+        let Some(table) = value.get_ref().as_table() else {
+            return self.problem("`sandbox` must be a table", value.span(), None, true);
+        };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "require" => self.require(value, &key.span()),
+                "network" => self.sandbox.network = self.network(value),
+                "writable" => self.writable(value),
+                "unreadable" => self.sandbox.unreadable = self.places(value, "unreadable"),
+                "protected" => self.sandbox.protected = self.places(value, "protected"),
+                "environment" => self.environment(value),
+                "limits" => match value.get_ref() {
+                    DeValue::Table(table) => self.limits(table),
+                    _ => self.problem("`limits` must be a table", value.span(), None, true),
+                },
+                other => self.unknown_key(other, key.span(), KEYS),
+            }
+        }
+    }
+
+    fn require(&mut self, value: &Value<'_>, at: &Range<usize>) {
+        let all = [Require::FailFast, Require::RefuseTools];
+        let parse = |word: &str| all.into_iter().find(|one| one.as_str() == word);
+        if let Some(how) = self.word(value, "require", parse, "fail_fast`, `refuse_tools") {
+            let place = format!("{}:{}", self.name, self.line(at.start));
+            self.sandbox.require = Some(Required { how, place });
+        }
+    }
+
+    fn network(&mut self, value: &Value<'_>) -> Option<NetworkSetting> {
+        let all = [NetworkSetting::Off, NetworkSetting::Hosts, NetworkSetting::On];
+        let parse = |word: &str| all.into_iter().find(|one| one.as_str() == word);
+        self.word(value, "network", parse, "off`, `hosts`, `on")
+    }
+
+    /// Returns the texts of a list, each with where it stands.
+    fn texts(
+        &mut self,
+        value: &Value<'_>,
+        key: &str,
+        restrains: bool,
+    ) -> Vec<(String, Range<usize>)> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = Some(format!("write `{key} = [\"…\"]`"));
+            self.problem(format!("`{key}` is a list"), value.span(), help, restrains);
+            return Vec::new();
+        };
+        if items.len() > MOST {
+            let message = format!("these are more than {MOST} in `{key}`");
+            self.problem(message, value.span(), None, restrains);
+        }
+        let mut texts = Vec::new();
+        for item in items.iter().take(MOST) {
+            match item.get_ref().as_str() {
+                Some(text) => texts.push((text.to_owned(), item.span())),
+                None => {
+                    let message = format!("what stands in `{key}` is a text");
+                    self.problem(message, item.span(), None, restrains);
+                }
+            }
+        }
+        texts
+    }
+
+    fn writable(&mut self, value: &Value<'_>) {
+        for (text, span) in self.texts(value, "writable", false) {
+            match directory(&text, self.anchors) {
+                Ok(path) => {
+                    let (layer, file, line) =
+                        (self.kind, self.name.to_owned(), self.line(span.start));
+                    self.writable.push(Directory { layer, file, line, text, path });
+                }
+                Err(message) => {
+                    let help = "name a directory: `~/.cache/pip` or `/srv/data`".to_owned();
+                    self.problem(message, span, Some(help), false);
+                }
+            }
+        }
+    }
+
+    fn places(&mut self, value: &Value<'_>, key: &str) -> BTreeSet<AbsPath> {
+        let mut places = BTreeSet::new();
+        for (text, span) in self.texts(value, key, true) {
+            match place(&text, self.anchors) {
+                Ok(path) => {
+                    places.insert(path);
+                }
+                Err(message) => {
+                    let help = "name a file or a directory; for a pattern write a rule under `deny`: `Read(**/*.pem)`, `Edit(**/x/**)`";
+                    self.problem(message, span, Some(help.to_owned()), true);
+                }
+            }
+        }
+        places
+    }
+
+    fn environment(&mut self, value: &Value<'_>) {
+        for (text, span) in self.texts(value, "environment", false) {
+            if is_variable(&text) {
+                self.sandbox.environment.insert(text);
+            } else {
+                let help = Some("write the name alone: `DATABASE_URL`".to_owned());
+                self.problem(format!("`{text}` is no name of a variable"), span, help, false);
+            }
+        }
+    }
+
+    fn limits(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let number = match key.get_ref().as_ref() {
+                "seconds" | "memory" | "processes" => self.number(value, key.get_ref()),
+                other => {
+                    self.unknown_key(other, key.span(), &["seconds", "memory", "processes"]);
+                    continue;
+                }
+            };
+            let limits = &mut self.sandbox.limits;
+            match key.get_ref().as_ref() {
+                "seconds" => limits.seconds = number,
+                "memory" => limits.memory = number,
+                _ => limits.processes = number,
+            }
+        }
+    }
+
+    fn number(&mut self, value: &Value<'_>, key: &str) -> Option<u32> {
+        let number = value.get_ref().as_integer();
+        let number =
+            number.and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok());
+        let number = number.filter(|number| *number > 0);
+        if number.is_none() {
+            let message = format!("`{key}` is a number from 1 to {}", u32::MAX);
+            self.problem(message, value.span(), None, true);
+        }
+        number
+    }
+}
+
+/// Says whether a text can name a variable of the environment, as POSIX has them.
+fn is_variable(text: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let digit = text.bytes().next().is_none_or(|first| first.is_ascii_digit());
+    !digit && text.len() <= 256 && text.bytes().all(letter)
+}
+
+#[cfg(test)]
+mod tests;

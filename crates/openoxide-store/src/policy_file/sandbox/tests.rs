@@ -1,0 +1,107 @@
+use openoxide_permission::{Anchors, LayerKind};
+
+use super::*;
+use crate::policy_file::{PolicyFile, read};
+
+fn read_text(text: &str) -> PolicyFile {
+    let [home, base] = ["/home/ann", "/w/project"].map(|path| AbsPath::new(path).unwrap());
+    let anchors = Anchors { home: Some(&home), base: &base };
+    read(text, LayerKind::Project, "policy.toml", anchors)
+}
+
+fn names(paths: &BTreeSet<AbsPath>) -> Vec<&str> {
+    paths.iter().map(AbsPath::as_str).collect()
+}
+
+const ALL: &str = r#"[sandbox]
+require = "fail_fast"
+network = "on"
+writable = ["~/.cache/pip"]
+unreadable = ["~/company", "keys"]
+protected = ["deploy/"]
+environment = ["DATABASE_URL"]
+[sandbox.limits]
+seconds = 60
+memory = 2048
+processes = 100
+"#;
+
+#[test]
+fn everything_is_read() {
+    let file = read_text(ALL);
+    assert_eq!(file.problems, []);
+    let said = &file.sandbox;
+    let required = said.require.as_ref().unwrap();
+    assert_eq!((required.how, required.place.as_str()), (Require::FailFast, "policy.toml:2"));
+    assert_eq!(said.network, Some(NetworkSetting::On));
+    assert_eq!(names(&said.unreadable), ["/home/ann/company", "/w/project/keys"]);
+    assert_eq!(names(&said.protected), ["/w/project/deploy"]);
+    assert_eq!(said.environment, BTreeSet::from(["DATABASE_URL".to_owned()]));
+    let limits = SandboxLimits { seconds: Some(60), memory: Some(2048), processes: Some(100) };
+    assert_eq!(said.limits, limits);
+    let [writable] = file.writable.as_slice() else { panic!("{:?}", file.writable) };
+    assert_eq!((writable.path.as_str(), writable.line), ("/home/ann/.cache/pip", 4));
+}
+
+#[test]
+fn what_is_wrong_is_found_at_its_place() {
+    for (text, at, restrains) in [
+        ("sandbox = 7", "7", true),
+        ("sandbox.x = 7", "x", true),
+        ("sandbox.require = \"perhaps\"", "\"perhaps\"", true),
+        ("sandbox.require = true", "true", true),
+        ("sandbox.network = \"some\"", "\"some\"", true),
+        ("sandbox.writable = \"~/x\"", "\"~/x\"", false),
+        ("sandbox.writable = [\"/\"]", "\"/\"", false),
+        ("sandbox.writable = [\"~\"]", "\"~\"", false),
+        ("sandbox.writable = [\"~/.ssh\"]", "\"~/.ssh\"", false),
+        ("sandbox.writable = [\"~/x*\"]", "\"~/x*\"", false),
+        ("sandbox.unreadable = [7]", "7", true),
+        ("sandbox.unreadable = [\"/\"]", "\"/\"", true),
+        ("sandbox.unreadable = [\"**/*.pem\"]", "\"**/*.pem\"", true),
+        ("sandbox.protected = [\"\"]", "\"\"", true),
+        ("sandbox.protected = [\"~bob/x\"]", "\"~bob/x\"", true),
+        ("sandbox.environment = [\"A=b\"]", "\"A=b\"", false),
+        ("sandbox.environment = [\"\"]", "\"\"", false),
+        ("sandbox.environment = [\"1A\"]", "\"1A\"", false),
+        ("sandbox.limits = 7", "7", true),
+        ("sandbox.limits.seconds = 0", "0", true),
+        ("sandbox.limits.memory = \"1G\"", "\"1G\"", true),
+        ("sandbox.limits.files = 1", "files", true),
+    ] {
+        let file = read_text(text);
+        let [problem] = file.problems.as_slice() else { panic!("{text}: {:?}", file.problems) };
+        assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
+        assert_eq!(problem.loses_restraint, restrains, "{text}");
+    }
+    let many = "\"x\",".repeat(MOST + 1);
+    assert_eq!(read_text(&format!("sandbox.protected = [{many}]")).problems.len(), 1);
+}
+
+#[test]
+fn a_file_with_a_mistake_only_tightens() {
+    let file = read_text(&format!("{ALL}[permissions]\nallow = [7]\n"));
+    assert_eq!((file.sandbox.network, file.sandbox.environment.len()), (None, 0));
+    assert_eq!(file.writable, []);
+    assert!(file.sandbox.require.is_some() && file.sandbox.unreadable.len() == 2);
+    assert_eq!(file.sandbox.limits.seconds, Some(60));
+}
+
+#[test]
+fn of_what_tightens_the_strictest_counts_and_of_what_loosens_all() {
+    let said = |text: &str| read_text(text).sandbox;
+    let a = said(
+        "sandbox.require = \"refuse_tools\"\nsandbox.network = \"on\"\nsandbox.environment = [\"A\"]\nsandbox.limits.seconds = 9\n",
+    );
+    let b = said(
+        "sandbox.network = \"hosts\"\nsandbox.environment = [\"B\"]\nsandbox.limits.seconds = 5\nsandbox.protected = [\"x\"]\n\nsandbox.require = \"fail_fast\"\n",
+    );
+    for both in [a.clone().with(b.clone()), b.with(a)] {
+        assert_eq!(both.require.unwrap().place, "policy.toml:6");
+        assert_eq!(both.network, Some(NetworkSetting::Hosts));
+        assert_eq!((both.environment.len(), both.protected.len()), (2, 1));
+        assert_eq!(both.limits.seconds, Some(5));
+    }
+    let off = said("sandbox.network = \"off\"").with(said("sandbox.network = \"on\""));
+    assert_eq!(off.network, Some(NetworkSetting::Off));
+}
