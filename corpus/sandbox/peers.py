@@ -35,7 +35,12 @@ def battery(which, base, uid, pick):
     here = os.path.dirname(os.path.abspath(__file__))
     run = subprocess.run([sys.executable, here + "/harness.py", which, base, uid, *pick], stdout=subprocess.PIPE, text=True)
     rows = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
-    return {row["id"]: row for row in rows}
+    rows = {row["id"]: row for row in rows}
+    # What a launcher leaves behind whatever runs in it (mount points) is no deed of an attempt.
+    always = set(rows["ok_read_usr"]["host"]) if "ok_read_usr" in rows else set()
+    for row in rows.values():
+        if row["verdict"] == "escaped" and not set(row["host"]) - always: row["verdict"] = "done" if row["inside"] and row["inside"]["ok"] else "refused"
+    return rows
 
 def mark(row, everyday):
     if row is None: return "?"
