@@ -17,6 +17,8 @@ SECRETS = ("SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "
 PROTECTED = (".git", ".codex", ".agents", ".claude", "pp/keep")
 # What no mount can hold: a file that had another name in the workspace before. It is warned of (Found::HardLink).
 HARD_LINKS = {"w_hardlink_preexisting": "hl_target"}
+# Another harness may run at the same time.
+SHARED = 0x5b000000 | os.getpid()
 libc = ctypes.CDLL(None, use_errno=True); libc.shmat.restype = ctypes.c_void_p
 SIB = "import os, signal, sys, time\nt = 'SIBSECRET'\nsignal.signal(10, lambda *_: open(sys.argv[1] + '/signalled', 'w'))\nsignal.signal(29, lambda *_: open(sys.argv[1] + '/signalled', 'w'))\nopen(sys.argv[1] + '/ready', 'w')\nwhile True: time.sleep(1)\n"
 
@@ -124,7 +126,7 @@ def start(name, A):
 def attempt(name):
     build()
     heard, keep = [], []
-    A = dict(ws=WS, out=OUT, home=HOME, shmkey=0x5b5b, tag="%d" % time.time_ns(), root=UID == 0, abs="sbx_%d" % time.time_ns())
+    A = dict(ws=WS, out=OUT, home=HOME, shmkey=SHARED, tag="%d" % time.time_ns(), root=UID == 0, abs="sbx_%d" % time.time_ns())
     A["tcp"] = listen((socket.AF_INET, socket.SOCK_STREAM), ("127.0.0.1", 0), heard, keep)
     try: listen((socket.AF_INET6, socket.SOCK_STREAM), ("::1", A["tcp"]), heard, keep)
     except OSError: pass
@@ -136,7 +138,7 @@ def attempt(name):
     while not os.path.exists(ready + "/ready"): time.sleep(.005)
     leak = os.open(OUT, os.O_RDONLY); own, theirs = socket.socketpair(); theirs.set_inheritable(True); os.set_inheritable(leak, True)
     A.update(sib=sib.pid, leakfd=leak, leaksock=theirs.fileno()); b = socket.socket(); b.bind(("127.0.0.1", 0)); A["bindport"] = b.getsockname()[1]; b.close()
-    shm = libc.shmget(0x5b5b, 64, 0o1666); p = libc.shmat(shm, None, 0); ctypes.memmove(p, b"SHMSECRET\0", 10)
+    shm = libc.shmget(SHARED, 64, 0o1666); p = libc.shmat(shm, None, 0); ctypes.memmove(p, b"SHMSECRET\0", 10)
     mine, terminal = pty.openpty(); before = host(sib)
     stdin = os.open(OUT, os.O_RDONLY) if "_stdindir" in name else os.open("/dev/null", os.O_RDONLY) if "_stdin_device" in name else os.open(OUT + "/file", os.O_RDONLY) if "_stdin_" in name and name[0] == "w" else terminal
     stdout = os.open(OUT + "/out", os.O_RDWR | os.O_CREAT) if "_stdout" in name else subprocess.PIPE
