@@ -97,7 +97,8 @@ fn a_no_is_kept_and_told() {
         "-c",
         "curl -sS http://a.example/; curl -sS http://a.example/; curl -sS https://a.example/",
     ]);
-    assert!(outcome.errors.contains("reset") && outcome.status != Some(0), "{outcome:?}");
+    // Whether it saw a connection that ends or none at all hangs on the moment.
+    assert!(outcome.output.is_empty() && outcome.status != Some(0), "{outcome:?}");
     assert_eq!(
         outcome.denials,
         [refused("a.example", 80), refused("a.example", 443)],
