@@ -99,6 +99,7 @@ fn a_no_is_kept_and_told() {
     ]);
     // Whether it saw a connection that ends or none at all hangs on the moment.
     assert!(outcome.output.is_empty() && outcome.status != Some(0), "{outcome:?}");
+    assert_eq!(outcome.errors.matches("curl: (").count(), 3, "{outcome:?}");
     assert_eq!(
         outcome.denials,
         [refused("a.example", 80), refused("a.example", 443)],
