@@ -41,7 +41,7 @@ pub struct Ground<'a> {
     pub home: Option<&'a AbsPath>,
     /// Where this program keeps its settings and its state: no command changes them, and none reads what no rule lets it read.
     pub own: &'a [AbsPath],
-    /// What a look at the disk has turned up that may be held back ([`Ground::holds_back`]). Rules by pattern and secrets by name
+    /// What a look at the disk has turned up that may be held back ([`Ground::rules_out_reading`]). Rules by pattern and secrets by name
     /// are held for these: a profile has no patterns.
     pub seen: &'a [AbsPath],
     /// What that look has turned up that a rule keeps from being changed, and not from being read.

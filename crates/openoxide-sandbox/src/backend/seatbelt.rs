@@ -2,7 +2,7 @@
 //!
 //! No machine of ours runs macOS: the text is compared with what was worked out by hand, and nothing ever ran under it.
 //! Its last word is also that it cannot end what a command leaves behind, so that no profile is held by it wholly, and
-//! [`crate::choose`] refuses there.
+//! [`crate::choose()`] refuses there.
 
 use std::fmt::Write as _;
 
