@@ -147,3 +147,14 @@ fn without_the_sandbox_comes_last_and_never_while_a_rule_denies_reading() {
     assert_eq!(code, 6, "{text}");
     assert!(!text.contains("without sandbox"), "{text}");
 }
+
+/// A file that was granted by name is mounted, also where a directory of the sandbox's own hides its place.
+#[test]
+fn a_file_granted_below_a_directory_for_temporary_files_is_written() {
+    let world = World::new();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let script = format!("echo new > {}", file.path().display());
+    let output = world.run(&["run", "--mode", "bypass_permissions", "-c", &script], b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "new\n");
+}

@@ -44,7 +44,7 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     devices::mount(devices).step(|| "making devices".to_owned())?;
     processes().step(|| "mounting /proc".to_owned())?;
     for (path, tree) in &writable {
-        temporary::make_place(path).step(|| format!("making `{path}`"))?;
+        temporary::make_place(path, tree).step(|| format!("making `{path}`"))?;
         put(tree, path).step(|| format!("mounting `{path}`"))?;
     }
     for pin in &guards.pins {

@@ -37,9 +37,18 @@ pub(super) fn holds(path: &AbsPath) -> bool {
         .any(|place| path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/')))
 }
 
-/// Makes the directory again that one of these hides.
-pub(super) fn make_place(path: &AbsPath) -> io::Result<()> {
-    if holds(path) { fs::create_dir_all(path.as_str()) } else { Ok(()) }
+/// Makes the place again that one of these hides, of the kind that this is which is mounted there.
+pub(super) fn make_place(path: &AbsPath, tree: impl AsFd) -> io::Result<()> {
+    if !holds(path) {
+        return Ok(());
+    }
+    if FileType::from_raw_mode(fstat(tree)?.st_mode) == FileType::Directory {
+        return fs::create_dir_all(path.as_str());
+    }
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory.as_str())?;
+    }
+    fs::OpenOptions::new().append(true).create(true).open(path.as_str()).map(drop)
 }
 
 /// Returns something empty that nobody may read, of the kind that can be mounted over this place.

@@ -42,7 +42,9 @@ impl Walk<'_> {
         roots: impl IntoIterator<Item = PathBuf>,
         mut see: impl FnMut(Listing<'_>),
     ) -> Vec<PathBuf> {
-        let mut open: VecDeque<_> = roots.into_iter().map(|root| (root, 0)).collect();
+        // A root can be one file that was granted by name: nothing lies below that.
+        let roots = roots.into_iter().filter(|root| !root.is_file());
+        let mut open: VecDeque<_> = roots.map(|root| (root, 0)).collect();
         let (mut left, mut unsearched) = (ENTRIES, Vec::new());
         while let Some((path, depth)) = open.pop_front() {
             let mut below = |path| open.push_back((path, depth + 1));
