@@ -1,22 +1,100 @@
 //! Files of a project that make harmless programs run something, or send what is in the environment.
 //!
 //! A `.npmrc` names the git that npm runs, and its addresses may hold variables (`https://x/${TOKEN}`): `npm view` sends them.
-//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too. Where such a file lies, the program is not
-//! harmless, whatever its words are.
+//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too.
+//! `rust-toolchain.toml` and `global.json` (.NET 10) name directories with another compiler, `.tool-versions` any program by `path:`,
+//! and below the `path` of `.bundle/config` lies the bundler that `bundle --version` starts. Where such a file lies, the program is
+//! not harmless, whatever its words are.
 
-use std::path::Path;
+use std::{fs, io::Read as _, path::Path};
 
 use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Word};
 
-/// Programs, and the files that they look for in the working directory and those above it.
-const SETTINGS: &[(&[&str], &[&str])] = &[
-    (&["npm"], &[".npmrc"]),
-    (&["pnpm"], &[".pnpmfile.cjs", ".pnpmfile.mjs", ".npmrc", "pnpm-workspace.yaml"]),
-    (&["bun"], &[".npmrc", "bunfig.toml"]),
-    (&["cargo"], &[".cargo/config.toml", ".cargo/config"]),
-    (&["mvn", "mvnd"], &[".mvn"]),
-    (&["poetry"], &[".poetry"]),
-    (&["mlr"], &[".mlrrc"]),
+/// What is looked for in a file at most; a longer one could say anything.
+const MOST: usize = 64 * 1024;
+
+/// Files that programs look for in the working directory and those above it.
+struct Setting {
+    programs: &'static [&'static str],
+    files: &'static [&'static str],
+    /// The program is steered only where the file says one of these; none: where it lies.
+    says: &'static [&'static str],
+}
+
+const fn steers(programs: &'static [&'static str], files: &'static [&'static str]) -> Setting {
+    Setting { programs, files, says: &[] }
+}
+
+const SETTINGS: &[Setting] = &[
+    steers(&["npm"], &[".npmrc"]),
+    steers(&["pnpm"], &[".pnpmfile.cjs", ".pnpmfile.mjs", ".npmrc", "pnpm-workspace.yaml"]),
+    steers(&["bun"], &[".npmrc", "bunfig.toml"]),
+    steers(&["cargo"], &[".cargo/config.toml", ".cargo/config"]),
+    steers(&["mvn", "mvnd"], &[".mvn"]),
+    steers(&["poetry"], &[".poetry"]),
+    steers(&["mlr"], &[".mlrrc"]),
+    steers(&["bundle", "bundler"], &[".bundle"]),
+    // They hand over to the one that the project has installed.
+    steers(&["xo"], &["node_modules/xo"]),
+    steers(&["stylelint"], &["node_modules/stylelint"]),
+    steers(&["ts-node"], &["node_modules/typescript"]),
+    Setting {
+        programs: &[
+            "cargo",
+            "cargo-clippy",
+            "cargo-fmt",
+            "clippy-driver",
+            "rust-analyzer",
+            "rustc",
+            "rustdoc",
+            "rustfmt",
+            "rustup",
+        ],
+        files: &["rust-toolchain.toml", "rust-toolchain"],
+        // A letter of a key may be written as a number.
+        says: &["path", "\\"],
+    },
+    Setting { programs: &["dotnet"], files: &["global.json"], says: &["paths", "\\"] },
+    // The programs that asdf and mise put others in the place of.
+    Setting {
+        programs: &[
+            "bundle",
+            "bun",
+            "cargo",
+            "corepack",
+            "dart",
+            "deno",
+            "elixir",
+            "erl",
+            "flutter",
+            "gem",
+            "go",
+            "gofmt",
+            "gradle",
+            "java",
+            "javac",
+            "julia",
+            "lua",
+            "mvn",
+            "node",
+            "npm",
+            "npx",
+            "perl",
+            "php",
+            "pip",
+            "pip3",
+            "poetry",
+            "python",
+            "python3",
+            "ruby",
+            "rustc",
+            "terraform",
+            "uv",
+            "zig",
+        ],
+        files: &[".tool-versions", "mise.toml", ".mise.toml"],
+        says: &["path:", "\\"],
+    },
 ];
 
 /// Takes from such programs that they are harmless, where one of their files lies.
@@ -36,17 +114,33 @@ fn is_steered(exec: &Exec, cwd: &AbsPath, home: Option<&AbsPath>) -> bool {
         Word::Known(text) => text.rsplit('/').next(),
         Word::Begins(_) | Word::Many => None,
     });
-    let files = programs.flat_map(|program| {
-        let known = SETTINGS.iter().filter(move |(names, _)| names.contains(&program));
-        known.flat_map(|(_, files)| files.iter())
-    });
+    let settings = programs
+        .flat_map(|program| SETTINGS.iter().filter(move |known| known.programs.contains(&program)));
     // The root stands for a place that is not known: any of these files could lie there.
     if exec.place.as_ref() == Some(&AbsPath::root()) {
-        return files.count() > 0;
+        return settings.count() > 0;
     }
     // What lies in the home directory is the user's own.
-    let mut places = files.flat_map(|file| place.ancestors().map(move |above| (above, file)));
-    places.any(|(above, file)| home != Some(above) && above.join(file).exists())
+    let steered_from = |above: &Path, setting: &Setting| {
+        home != Some(above) && setting.files.iter().any(|file| setting.holds(&above.join(file)))
+    };
+    let mut settings = settings;
+    settings.any(|setting| place.ancestors().any(|above| steered_from(above, setting)))
+}
+
+impl Setting {
+    /// Says whether this file is there and steers. What cannot be read, or not to its end, could say anything.
+    fn holds(&self, file: &Path) -> bool {
+        if self.says.is_empty() || !file.exists() {
+            return file.exists();
+        }
+        let mut text = Vec::new();
+        let read = fs::File::open(file)
+            .and_then(|open| open.take(MOST as u64 + 1).read_to_end(&mut text))
+            .is_ok_and(|length| length <= MOST);
+        let text = String::from_utf8_lossy(&text);
+        !read || self.says.iter().any(|said| text.contains(said))
+    }
 }
 
 #[cfg(test)]
@@ -96,5 +190,48 @@ mod tests {
             assert!(!is_harmless(script, &project, &home), "{script}");
         }
         assert!(is_harmless("wc --version", &project, &home));
+    }
+
+    #[test]
+    fn a_file_steers_by_what_it_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p");
+        fs::create_dir_all(&project).unwrap();
+        for (script, file, plain, steering) in [
+            (
+                "cargo --version",
+                "rust-toolchain.toml",
+                "[toolchain]\nchannel = \"1.90\"\n",
+                "[toolchain]\npath = \"tc\"\n",
+            ),
+            (
+                "rustc --version",
+                "rust-toolchain",
+                "stable\n",
+                "[toolchain]\n\"p\\u0061th\" = \"tc\"\n",
+            ),
+            (
+                "dotnet --version",
+                "global.json",
+                "{\"sdk\": {\"version\": \"10.0.100\"}}",
+                "{\"sdk\": {\"paths\": [\".dotnet\"]}}",
+            ),
+            (
+                "cd sub && node --version",
+                ".tool-versions",
+                "nodejs 22.1.0\n",
+                "nodejs path:/tmp/x\n",
+            ),
+        ] {
+            fs::create_dir_all(project.join("sub")).unwrap();
+            fs::write(project.join(file), plain).unwrap();
+            assert!(is_harmless(script, &project, &home), "{script}");
+            fs::write(project.join(file), steering).unwrap();
+            assert!(!is_harmless(script, &project, &home), "{script}");
+            fs::write(project.join(file), " ".repeat(MOST + 1)).unwrap();
+            assert!(!is_harmless(script, &project, &home), "{script}: too long");
+            fs::remove_file(project.join(file)).unwrap();
+        }
     }
 }
