@@ -208,20 +208,34 @@ fn with_the_network_on_hosts_are_reached_and_services_are_not() {
     let program = format!(
         "import socket as s, urllib.request as u\n\
          print(u.urlopen('http://{server}/', timeout=20).read().decode())\n\
-         for to in ({at:?}, chr(0) + 'a name'):\n\
+         for to in ({at:?}, chr(0) + 'a name', {at:?} + '.not', '/run/systemd/userdb/x'):\n\
          \x20   try: s.socket(s.AF_UNIX).connect(to)\n\
          \x20   except OSError as e: print(e.strerror)",
     );
     let world = World { network: Network::On, ..World::of("") }.notified();
     let outcome = world.python(&program);
     assert_eq!(
-        outcome.output, "the page\nPermission denied\nOperation not permitted\n",
+        outcome.output,
+        "the page\nPermission denied\nOperation not permitted\nNo such file or directory\nNo such file or directory\n",
         "{outcome:?}"
     );
     let told =
         [at.display().to_string(), "@a name".to_owned()].map(|path| Denial::UnixSocket { path });
     assert_eq!(outcome.denials, told);
     assert_eq!(visits.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn name_services_are_no_refusals_to_speak_of() {
+    for (path, is) in [
+        ("/var/run/nscd/socket", true),
+        ("/run/nscd/socket", true),
+        ("/run/systemd/userdb/io.systemd.DynamicUser", true),
+        ("/run/docker.sock", false),
+        ("/home/x/run/nscd/socket", false),
+    ] {
+        assert_eq!(super::is_name_service(path.as_bytes()), is, "{path}");
+    }
 }
 
 /// A socket that came from outside would connect outside.
