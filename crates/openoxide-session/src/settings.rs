@@ -145,7 +145,6 @@ impl Setting {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use openoxide_protocol::{Action, Facts};
 
