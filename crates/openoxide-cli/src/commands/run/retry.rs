@@ -147,8 +147,7 @@ impl<'a> Retries<'a> {
         let input = json!({ "file_path": path });
         let action = Action::Edit { paths };
         let operation = call::of("Edit".to_owned(), action, input, &self.operation.cwd);
-        let (permit, number) =
-            self.ask(operation.clone(), with_path(path), enforced(self.around.args))?;
+        let (permit, number) = self.ask(&operation, with_path(path), enforced(self.around.args))?;
         let parts = permit.decision().parts.clone();
         if !permit.redeem(digest(&Operation { session: self.around.session, ..operation })) {
             return None;
@@ -160,17 +159,17 @@ impl<'a> Retries<'a> {
 
     fn without(&self) -> Option<Try> {
         let (permit, number) =
-            self.ask(self.operation.clone(), WITHOUT_SANDBOX.to_owned(), Enforced::NotConfined)?;
+            self.ask(self.operation, WITHOUT_SANDBOX.to_owned(), Enforced::NotConfined)?;
         permit.redeem(digest(self.operation)).then_some(Try { held: None, number })
     }
 
     fn ask(
         &self,
-        operation: Operation,
+        operation: &Operation,
         title: String,
         enforced: Enforced,
     ) -> Option<(Permit, Option<u64>)> {
-        let asked = again::ask(self.around, &operation, title, enforced);
+        let asked = again::ask(self.around, operation, title, enforced);
         if asked.is_none() {
             report::say("openoxide: it is not tried again");
         }
