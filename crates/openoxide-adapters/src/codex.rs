@@ -4,6 +4,7 @@
 //! what is not a plain call of the three functions is an error, and never guessed at. Facts: Codex 0.169.
 
 mod calls;
+pub mod hook;
 mod layer;
 mod lexer;
 mod rules;

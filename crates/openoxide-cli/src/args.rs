@@ -61,8 +61,12 @@ pub(crate) enum Verb {
     Explain(CallArgs),
     /// Answer one tool call of an agent: its payload on standard input, its answer on standard output.
     Hook {
-        /// The agent: `claude`.
+        /// The agent: `claude` or `codex`.
         agent: String,
+        /// For `codex`, whose approval policy is `untrusted`: it asks a person about all that its own rules do not allow, so what has to
+        /// be asked is left to it. Otherwise that is blocked.
+        #[arg(long)]
+        untrusted: bool,
     },
     /// Vouch for what this project's own settings would allow, or take it back.
     Trust(TrustArgs),

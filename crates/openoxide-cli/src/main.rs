@@ -31,16 +31,17 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     if let (Some(verb), Some(agent), None) = (words.next(), words.next(), words.next())
         && verb == "hook"
-        && agent == "claude"
+        && let Some(agent) = agent.to_str()
+        && let Ok(exit) = commands::hook::of(agent, false)
     {
-        return commands::hook::claude().into();
+        return exit.into();
     }
     let args = Args::parse();
     match args.verb {
         Verb::Run(run) => commands::run::run(&run, args.global),
         Verb::Check(check) => commands::check::check(&check, args.global),
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
-        Verb::Hook { agent } => commands::hook::of(&agent),
+        Verb::Hook { agent, untrusted } => commands::hook::of(&agent, untrusted),
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
         Verb::Pending { json } => commands::pending::pending(json, args.global),
         Verb::Approve(approve) => commands::answer::approve(&approve, args.global),

@@ -2,7 +2,7 @@
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
-use openoxide_adapters::claude_code::Call;
+use openoxide_adapters::hook::Call;
 use openoxide_permission::Refusal;
 use openoxide_protocol::{
     Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
