@@ -9,6 +9,7 @@ mod layer;
 mod lexer;
 mod rules;
 mod text;
+pub mod wire;
 mod write;
 
 pub use layer::translate;
