@@ -1,5 +1,6 @@
 //! The command line.
 
+mod codex;
 mod rules;
 mod sandbox;
 
@@ -10,6 +11,7 @@ use openoxide_protocol::{Effect, GrantScope, PermissionMode, SessionId};
 use openoxide_store::audit::{DAY, Moment};
 
 use crate::{commands::tools::ToolsVerb, formats::Program};
+pub(crate) use codex::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb};
 pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
     RulesVerb, TestArgs, Where,
@@ -100,6 +102,9 @@ pub(crate) enum Verb {
     /// Confinement alone: run a program in the sandbox.
     #[command(subcommand)]
     Sandbox(SandboxVerb),
+    /// What Codex itself would answer, to the letter.
+    #[command(subcommand)]
+    Codex(CodexVerb),
     /// Print the JSON Schema of a shape.
     Schema {
         /// Which shape.
