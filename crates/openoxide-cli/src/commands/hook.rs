@@ -39,7 +39,7 @@ fn answered(client: Client) -> Exit {
     let environment = Environment::read();
     let answer = read().map_or_else(
         |error| {
-            drop(record::hook(&environment, record::undecided(&error)));
+            drop(record::hook(&environment, client.name(), record::undecided(&error)));
             Some(client.undecided(&error))
         },
         |call| decide(client, &call, &Environment { task: call.task(), ..environment.clone() }),
@@ -66,7 +66,11 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
     let loaded = load(&sources(environment, &project), environment);
     let action = tool::action(&call.tool, &call.input);
     if let Some(closed) = &loaded.closed {
-        drop(record::hook(environment, record::call(call, &action, record::closed(closed))));
+        drop(record::hook(
+            environment,
+            client.name(),
+            record::call(call, &action, record::closed(closed)),
+        ));
         return Some(client.closed(call.event, closed));
     }
     // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
@@ -97,7 +101,7 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
     let policy = bounded::policy(&loaded, &context, &facts, Some(&grants), true);
     let decision = after_hooks(policy, &context, &facts, &answers);
     let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, mode) };
-    let written = record::hook(environment, record::call(call, &action, decided));
+    let written = record::hook(environment, client.name(), record::call(call, &action, decided));
     // What has to be written down, and is not, is decided again as if the policy were in doubt.
     let unheld = record::unheld(&decision, &written);
     let decision = unheld.map_or(decision, |why| {

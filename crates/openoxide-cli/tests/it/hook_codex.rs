@@ -57,6 +57,10 @@ fn before_a_tool_codex_goes_on_with_what_is_allowed_and_with_nothing_else() {
             }
         }
     }
+    let log = world.run(&["audit", "log", "--json"], b"");
+    let log = stdout(&log);
+    assert!(log.lines().all(|line| line.contains(r#""agent":"codex""#)), "{log}");
+    assert!(log.contains("npm publish"), "{log}");
     let said = before(&world, &["hook", "codex"], &here, "npm publish").unwrap();
     let why = said["permissionDecisionReason"].as_str().unwrap();
     assert!(why.contains("`Bash(npm publish *)` allows it"), "{why}");

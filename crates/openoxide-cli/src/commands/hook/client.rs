@@ -33,6 +33,13 @@ impl Client {
         }
     }
 
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex(_) => "codex",
+        }
+    }
+
     pub(super) fn answer(self, call: &Call, decision: &Decision) -> Option<String> {
         match self {
             Self::Claude => claude_code::answer(call.event, decision),
