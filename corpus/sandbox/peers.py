@@ -39,7 +39,8 @@ def battery(which, base, uid, pick):
     # What a launcher leaves behind whatever runs in it (mount points) is no deed of an attempt.
     always = set(rows["ok_read_usr"]["host"]) if "ok_read_usr" in rows else set()
     for row in rows.values():
-        if row["verdict"] == "escaped" and not set(row["host"]) - always: row["verdict"] = "done" if row["inside"] and row["inside"]["ok"] else "refused"
+        row["host"] = [one for one in row["host"] if one not in always]
+        if row["verdict"] == "escaped" and not row["host"]: row["verdict"] = "done" if row["inside"] and row["inside"]["ok"] else "refused"
     return rows
 
 def mark(row, everyday):
