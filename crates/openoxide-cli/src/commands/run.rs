@@ -179,7 +179,7 @@ impl Task {
             let (report, stage) = self.confined(held.clone(), start)?;
             let status = confined::status(report.end);
             audit.ended(number, &status, began.elapsed(), Some(confined::held(&report)));
-            put_back::offer(&start.hosts, start.operation, &report);
+            put_back::offer(&start.hosts, &start.operation.cwd, &report.found);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
                 None => return Ok((status, stage)),

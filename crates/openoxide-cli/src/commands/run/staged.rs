@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     confined::Hosts,
-    enforced, interrupted, refused, unanswerable, unanswered,
+    enforced, interrupted, put_back, refused, unanswerable, unanswered,
     way::{Passed, Way},
 };
 use crate::{
@@ -107,6 +107,7 @@ fn commit(
         Err(error) => return Some(failed(&error)),
     };
     tell(&committed);
+    put_back::offer(around, &around.world.cwd, &committed.found);
     let whole = committed.left_out.is_empty();
     let status = ExitStatus::from_raw(if whole { 0 } else { 1 << 8 });
     let found = committed.found.iter().map(found::text).collect();
