@@ -345,6 +345,9 @@ pub(crate) struct RunArgs {
     /// What the kernel holds while it runs.
     #[arg(long, value_name = "WHAT", default_value = "auto")]
     pub(crate) sandbox: RunSandbox,
+    /// Keep what it changes in the writable directories aside, show the differences when it has ended, and ask whether they are to be made.
+    #[arg(long)]
+    pub(crate) stage: bool,
     /// A variable of the environment that it is given in the sandbox, too: NAME, or NAME=VALUE; repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,

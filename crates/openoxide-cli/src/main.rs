@@ -16,6 +16,7 @@ mod repetition;
 mod replay;
 mod report;
 mod review;
+mod staged;
 mod task;
 mod watched;
 

@@ -6,6 +6,7 @@ mod init;
 mod kept;
 mod mounts;
 mod scratch;
+mod staged;
 mod temporary;
 pub(crate) mod worker;
 

@@ -18,6 +18,8 @@ pub struct Launch {
     pub environment: Vec<(OsString, OsString)>,
     /// Directories that it reads as they are and writes for itself alone: caches. They are resolved.
     pub scratch: Vec<AbsPath>,
+    /// Where what it changes in the writable directories is kept instead: the place of a `Stage`. None: it changes them.
+    pub staged: Option<AbsPath>,
     /// Whether it has a terminal of its own, joined to the one where the person sits.
     pub terminal: bool,
     /// Whether somebody can be asked about hosts that the profile does not name.

@@ -39,6 +39,8 @@ mod scan;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
+mod stage;
+#[cfg(target_os = "linux")]
 mod supervise;
 mod support;
 #[cfg(target_os = "linux")]
@@ -70,6 +72,8 @@ pub use registry::{Placeholders, Registry};
 pub use report::{Denial, End, Found, Graded, Report};
 #[cfg(target_os = "linux")]
 pub use scan::hard_links;
+#[cfg(target_os = "linux")]
+pub use stage::{Change, Changes, Committed, Kind, LeftOut, Stage, Thing};
 #[cfg(target_os = "linux")]
 pub use supervise::{supervise, supervise_by};
 pub use support::{Able, Lack, Landlock, Support, Version};

@@ -75,13 +75,25 @@ pub(crate) struct Mounted {
     pub(crate) pins: Vec<PathBuf>,
     /// Read-only.
     pub(crate) guards: Vec<PathBuf>,
+    /// What is put inside alone, where nothing is, before it is covered.
+    pub(crate) placeholders: Vec<(PathBuf, Placeholder)>,
 }
 
 impl Guarded {
     /// Says what is mounted when these places are left out, because nothing is there and nobody can put anything there.
     pub(crate) fn without(&self, missing: &[PathBuf]) -> Mounted {
         let guards = self.guards.keys().filter(|path| !missing.contains(path)).cloned().collect();
-        Mounted { pins: self.pins.iter().cloned().collect(), guards }
+        Mounted { pins: self.pins.iter().cloned().collect(), guards, placeholders: Vec::new() }
+    }
+
+    /// Says what is mounted in a staged run: nothing is put on the host.
+    pub(crate) fn staged(&self) -> Mounted {
+        let missing = |(path, guard): (&PathBuf, &Guard)| match guard {
+            Guard::Missing(placeholder) => Some((path.clone(), *placeholder)),
+            Guard::Present | Guard::Link => None,
+        };
+        let placeholders = self.guards.iter().filter_map(missing).collect();
+        Mounted { placeholders, ..self.without(&[]) }
     }
 
     /// Looks at the disk: where the protected and the unreadable paths of a profile lie, and which repositories there are

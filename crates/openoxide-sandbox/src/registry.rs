@@ -11,8 +11,9 @@ use std::{
 };
 
 use entry::Placed;
+pub(crate) use entry::looks_like_one;
 
-use crate::{Guard, Guarded, Placeholder};
+use crate::{Guard, Guarded, Placeholder, stage};
 
 /// The directory in which each run writes down what it is about to put on the host, before it does. It is the user's own.
 ///
@@ -62,6 +63,7 @@ impl Registry {
     /// # Errors
     /// When the registry cannot be read.
     pub fn sweep(&self) -> io::Result<()> {
+        stage::sweep(&self.path)?;
         if self.entries()?.is_empty() {
             return Ok(());
         }
@@ -207,7 +209,8 @@ impl Placeholders {
     }
 }
 
-fn make(path: &Path, placeholder: Placeholder) -> io::Result<()> {
+/// Makes a placeholder.
+pub(crate) fn make(path: &Path, placeholder: Placeholder) -> io::Result<()> {
     match placeholder {
         Placeholder::Directory => DirBuilder::new().mode(entry::DIRECTORY).create(path),
         Placeholder::File(text) => {

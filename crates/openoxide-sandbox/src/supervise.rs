@@ -70,8 +70,14 @@ fn hold(
     wanted: Option<&Plan>,
     caller: Option<Wire>,
 ) -> Result<Report, SandboxError> {
-    let placeholders = registry.hold(guarded).step(|| "making placeholders".to_owned())?;
-    let guards = guarded.without(placeholders.passed_over());
+    // In a staged run nothing is put on the host.
+    let nothing = Guarded::default();
+    let placed = if launch.staged.is_some() { &nothing } else { guarded };
+    let placeholders = registry.hold(placed).step(|| "making placeholders".to_owned())?;
+    let guards = match launch.staged {
+        Some(_) => guarded.staged(),
+        None => guarded.without(placeholders.passed_over()),
+    };
     let turn = Turn::default();
     let questions = caller.and_then(|caller| Questions::new(caller, turn.clone()).ok());
     let mut attempt = Attempt { launch, guarded, guards: &guards, questions, turn };

@@ -68,6 +68,9 @@ pub(crate) struct SandboxRunArgs {
     /// A directory below which files may be changed.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
+    /// Keep what it changes aside, show the differences when it has ended, and ask whether they are to be made.
+    #[arg(long, conflicts_with = "read_only")]
+    pub(crate) stage: bool,
     /// What it cannot read.
     #[arg(long, value_name = "PATH")]
     pub(crate) deny_read: Vec<PathBuf>,

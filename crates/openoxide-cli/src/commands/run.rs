@@ -4,6 +4,7 @@ mod again;
 pub(crate) mod confined;
 mod put_back;
 mod retry;
+mod staged;
 mod way;
 
 use std::{
@@ -17,7 +18,7 @@ use std::{
 use openoxide_adapters::quote;
 use openoxide_permission::{Permit, Refusal};
 use openoxide_protocol::{Action, ApprovalRequest, Confined, Decision, Effect, Operation};
-use openoxide_sandbox::Report;
+use openoxide_sandbox::{Report, Stage};
 use openoxide_session::{Asked, digest, without_steering};
 use openoxide_store::{Environment, audit::Enforced};
 use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
@@ -63,6 +64,10 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         report::failure(&format!("`{}` is no directory", world.cwd));
         return Ok(Exit::Usage);
     }
+    if args.stage && args.sandbox != RunSandbox::Auto {
+        report::failure(&"`--stage` needs the sandbox as it is: nothing else could be committed");
+        return Ok(Exit::Usage);
+    }
     if let Some(why) = world.confinement_required().filter(|_| args.sandbox == RunSandbox::Off) {
         let why = format!("`--sandbox off` is refused: {why}");
         audit.note(&task.operation(&world), record::closed(&why), None);
@@ -79,10 +84,12 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
             record::undecided("it was interrupted while hooks were asked"),
             None,
         );
-        return Ok(interrupted());
+        return Ok(interrupted(NOTHING_RUN));
     };
     let Passed { asked, reviewed, number } = way.pass(&audit)?;
-    if let Some(exit) = reviewed.as_ref().and_then(|reviewed| unanswered(reviewed, args)) {
+    if let Some(exit) =
+        reviewed.as_ref().and_then(|reviewed| unanswered(reviewed, args, NOTHING_RUN))
+    {
         return Ok(exit);
     }
     Ok(match asked {
@@ -93,10 +100,16 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
             let start = Start { operation: &operation, held, environment, hosts, number };
             task.run(permit, &start)
         }
-        Asked::Refused(refusal) => refused(&refusal),
-        Asked::Unanswerable(request) => unanswerable(&request, args),
+        Asked::Refused(refusal) => refused(&refusal, NOTHING_RUN),
+        Asked::Unanswerable(request) => unanswerable(&request, args, NOTHING_RUN),
     })
 }
+
+/// Nobody reads more rules in one line.
+const MOST_RULES: usize = 20;
+
+/// What a no means.
+const NOTHING_RUN: &str = "nothing was run";
 
 /// What is to be run.
 enum Task {
@@ -139,7 +152,12 @@ impl Task {
             None => "it runs not confined, with all your rights",
         };
         report::say(&format!("openoxide: {why}; {how}"));
-        self.attempts(start, decision).map_or_else(|exit| exit, |status| self.ended(status))
+        let (status, stage) = match self.attempts(start, decision) {
+            Ok(ended) => ended,
+            Err(exit) => return exit,
+        };
+        let ended = self.ended(status);
+        stage.and_then(|stage| staged::settle(&stage, &start.hosts)).unwrap_or(ended)
     }
 
     /// Runs it, and again as long as a person says yes to what it lacks. Each attempt is written down.
@@ -147,7 +165,7 @@ impl Task {
         &self,
         start: &Start<'_>,
         decision: Decision,
-    ) -> Result<io::Result<ExitStatus>, Exit> {
+    ) -> Result<(io::Result<ExitStatus>, Option<Stage>), Exit> {
         let mut retries = Retries::new(&start.hosts, start.operation, decision);
         let mut next = Try { held: start.held.clone(), number: start.number };
         loop {
@@ -156,15 +174,15 @@ impl Task {
             let Try { held: Some(held), number } = next else {
                 let status = self.command(start.operation).status();
                 audit.ended(next.number, &status, began.elapsed(), None);
-                return Ok(status);
+                return Ok((status, None));
             };
-            let report = self.confined(held.clone(), start)?;
+            let (report, stage) = self.confined(held.clone(), start)?;
             let status = confined::status(report.end);
             audit.ended(number, &status, began.elapsed(), Some(confined::held(&report)));
-            put_back::offer(&start.hosts, start.operation, &report);
+            put_back::offer(&start.hosts, &start.operation.cwd, &report.found);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
-                None => return Ok(status),
+                None => return Ok((status, stage)),
             }
         }
     }
@@ -186,19 +204,20 @@ impl Task {
     }
 
     /// Runs it under the sandbox, and tells a person what was refused.
-    fn confined(&self, held: Confined, start: &Start<'_>) -> Result<Report, Exit> {
+    fn confined(&self, held: Confined, start: &Start<'_>) -> Result<(Report, Option<Stage>), Exit> {
         let argv = self.argv().into_iter().map(Into::into).collect();
         let run = confined::Run {
             argv,
             cwd: &start.operation.cwd,
             profile: held,
+            stage: start.hosts.args.stage,
             environment: start.environment.clone(),
             limits: confined::limits(&start.hosts.world.loaded.sandbox),
         };
         match run.go(&mut |host, port| start.hosts.answer(host, port)) {
-            Ok(report) => {
+            Ok((report, stage)) => {
                 confined::tell(&report);
-                Ok(report)
+                Ok((report, stage))
             }
             Err(error) => {
                 report::failure(&format!("nothing was run: {error}"));
@@ -270,7 +289,7 @@ pub(crate) fn options(global: Global) -> AskOptions {
     }
 }
 
-fn refused(refusal: &Refusal) -> Exit {
+fn refused(refusal: &Refusal, nothing: &str) -> Exit {
     let why = match refusal {
         Refusal::Denied(decision) => {
             let place = decision.rule.as_ref().map(check::place).unwrap_or_default();
@@ -280,28 +299,28 @@ fn refused(refusal: &Refusal) -> Exit {
         Refusal::Corrected { message } => format!("rejected: {}", visible(message, Lines::Many)),
         Refusal::Cancelled => "cancelled".to_owned(),
     };
-    report::say(&format!("openoxide: {why}; nothing was run"));
+    report::say(&format!("openoxide: {why}; {nothing}"));
     Exit::Refused
 }
 
 /// Says why a question has no answer, if it has none.
-fn unanswered(reviewed: &Reviewed, args: &RunArgs) -> Option<Exit> {
+fn unanswered(reviewed: &Reviewed, args: &RunArgs, nothing: &str) -> Option<Exit> {
     let (why, exit) = match &reviewed.end {
         End::Said { .. } => return None,
-        End::Denied(decision) => return Some(refused(&Refusal::Denied(decision.clone()))),
+        End::Denied(decision) => return Some(refused(&Refusal::Denied(decision.clone()), nothing)),
         End::Expired => ("nobody answered in time", Exit::Expired),
-        End::Interrupted => return Some(interrupted()),
+        End::Interrupted => return Some(interrupted(nothing)),
         End::Lost(why) => {
             report::failure(why);
-            return Some(unanswerable(&reviewed.request, args));
+            return Some(unanswerable(&reviewed.request, args, nothing));
         }
     };
-    report::say(&format!("openoxide: {why}; nothing was run"));
+    report::say(&format!("openoxide: {why}; {nothing}"));
     Some(exit)
 }
 
-fn interrupted() -> Exit {
-    report::say("openoxide: interrupted; nothing was run");
+fn interrupted(nothing: &str) -> Exit {
+    report::say(&format!("openoxide: interrupted; {nothing}"));
     Exit::Interrupted
 }
 
@@ -322,6 +341,10 @@ fn words(args: &RunArgs) -> Vec<String> {
     for one in args.env.iter().filter(|one| !one.contains('=')) {
         option("--env", one.clone());
     }
+    if args.stage {
+        words.push("--stage".to_owned());
+    }
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     match &args.script {
         Some(script) => option("-c", script.clone()),
         None => {
@@ -333,17 +356,17 @@ fn words(args: &RunArgs) -> Vec<String> {
 }
 
 /// Says what to do where nobody can be asked.
-fn unanswerable(request: &ApprovalRequest, args: &RunArgs) -> Exit {
+fn unanswerable(request: &ApprovalRequest, args: &RunArgs, nothing: &str) -> Exit {
     let words = words(args);
     report::say(&format!(
         "openoxide: a person is needed, and none can be asked here: {}",
         visible(&request.decision.reason, Lines::One)
     ));
     report::say(&format!(
-        "openoxide: nothing was run; in a terminal, answer with: {}",
+        "openoxide: {nothing}; in a terminal, answer with: {}",
         visible(&quote(&words), Lines::One)
     ));
-    if !request.decision.always.is_empty() {
+    if (1..=MOST_RULES).contains(&request.decision.always.len()) {
         let rules = visible(&request.decision.always.join(", "), Lines::One);
         report::say(&format!("openoxide: or allow it for good in a policy: {rules}"));
     }

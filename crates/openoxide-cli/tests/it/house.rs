@@ -52,6 +52,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("hmac", &["store"]),
     ("rusqlite", &["store"]),
     ("signal-hook", &["cli"]),
+    ("similar", &["cli"]),
     ("rable", &["shell"]),
     ("tree-sitter", &["adapters"]),
     ("tree-sitter-bash", &["adapters"]),
@@ -202,7 +203,9 @@ fn no_document_was_left_unfinished() {
     let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
     let unfinished = |name: &&str| {
         let text = fs::read_to_string(workspace().join(name)).unwrap();
-        text.contains("@@") || text.contains("TODO")
+        // A place of a difference is none of ours.
+        let ours = |line: &str| line.contains("@@") && !line.starts_with("  | @@ -");
+        text.lines().any(|line| line.contains("TODO") || ours(line))
     };
     assert!(listed.lines().count() > 5);
     assert_eq!(listed.lines().filter(unfinished).collect::<Vec<_>>(), Vec::<&str>::new());

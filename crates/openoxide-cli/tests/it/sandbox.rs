@@ -4,6 +4,7 @@ mod battery;
 mod bubblewrap;
 mod leftovers;
 mod replaced;
+mod staged;
 mod streams;
 mod weaker;
 

@@ -17,7 +17,7 @@ use rustix::{
     path::Arg,
 };
 
-use super::{devices, scratch, temporary};
+use super::{devices, scratch, staged, temporary};
 use crate::{
     Launch,
     error::{SandboxError, Step as _},
@@ -47,13 +47,14 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
         temporary::make_place(path, tree).step(|| format!("making `{path}`"))?;
         put(tree, path).step(|| format!("mounting `{path}`"))?;
     }
+    staged::put_placeholders(&guards.placeholders)?;
     for pin in &guards.pins {
         keep(pin, Attributes::default()).step(|| format!("pinning `{}`", pin.display()))?;
     }
     for path in &guards.guards {
         guard(path).step(|| format!("guarding `{}`", path.display()))?;
     }
-    for path in &launch.profile.unreadable {
+    for path in launch.profile.unreadable.iter().chain(&launch.staged) {
         hide(path).step(|| format!("hiding `{path}`"))?;
     }
     Ok(())
@@ -62,16 +63,17 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
 /// Takes the trees that stay writable, before everything becomes read-only; and, read-only, what would be hidden by the
 /// private temporary directories although it is needed.
 fn take_all(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
-    let mut taken = Vec::new();
-    for path in &launch.profile.writable {
-        let tree = take(path.as_str()).step(|| format!("opening `{path}`"))?;
+    let mut taken = match &launch.staged {
+        Some(place) => staged::take_all(place, &launch.profile)?,
+        None => take_writable(launch)?,
+    };
+    for (path, tree) in &taken {
         let plain = Attributes {
             set: Attributes::NO_SETUID | Attributes::NO_DEVICES,
             recursive: true,
             ..Attributes::default()
         };
         set_attributes(tree.as_fd(), c"", plain).step(|| format!("opening `{path}`"))?;
-        taken.push((path.clone(), tree));
     }
     let inside = |path: &AbsPath| taken.iter().any(|(root, _)| path.below(root).is_some());
     if temporary::holds(&launch.cwd) && !inside(&launch.cwd) {
@@ -86,6 +88,14 @@ fn take_all(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
         taken.insert(0, (path.clone(), tree));
     }
     Ok(taken)
+}
+
+fn take_writable(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let one = |path: &AbsPath| {
+        let tree = take(path.as_str()).step(|| format!("opening `{path}`"))?;
+        Ok((path.clone(), tree))
+    };
+    launch.profile.writable.iter().map(one).collect()
 }
 
 /// A fresh /proc, of the new processes alone, read-only: settings of the kernel lie there, too. Where a container covers

@@ -136,7 +136,8 @@ impl Placed {
     }
 }
 
-fn looks_like_one(found: &Stat) -> bool {
+/// Says whether this could be a placeholder by its looks.
+pub(crate) fn looks_like_one(found: &Stat) -> bool {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::Directory => has_mode(found.st_mode, DIRECTORY),
         FileType::RegularFile => {

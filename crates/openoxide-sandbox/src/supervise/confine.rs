@@ -1,5 +1,7 @@
 //! One attempt to confine a program, by one backend.
 
+use std::io;
+
 use openoxide_protocol::Network;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -11,7 +13,7 @@ use super::{
     turn::Turn,
 };
 use crate::{
-    Guarded, Launch, Plan, Report, beside,
+    Found, Guarded, Launch, Plan, Report, beside,
     error::{SandboxError, Step as _},
     inside::{self, Owner},
     protect::Mounted,
@@ -55,6 +57,10 @@ impl Attempt<'_> {
     /// # Errors
     /// Where the confinement could not be set up; nothing was run then.
     pub(super) fn by_bubblewrap(&mut self, plan: &Plan) -> Result<Report, SandboxError> {
+        if self.launch.staged.is_some() {
+            let why = || "the backend `bubblewrap` cannot stage changes".to_owned();
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).step(why);
+        }
         let namespaces = sys::Namespaces::NONE;
         // It sees to it that all the others end before it does.
         let first = First { namespaces, run: beside::run, end: Signal::TERM };
@@ -78,6 +84,7 @@ impl Attempt<'_> {
         };
         drop(inner);
         let turn = self.turn.clone();
+        let staged = self.launch.staged.is_some();
         let aftermath = Aftermath::start(self.guarded, &self.launch.profile);
         let mut attendant = Attendant::new(self.launch, wire, signals, &mut self.questions);
         let relayed = attendant
@@ -96,7 +103,9 @@ impl Attempt<'_> {
         attendant.clear();
         Ok(end.map(|end| {
             let tail = relayed.finish(end);
-            let found = aftermath.find();
+            let mut found = aftermath.find();
+            // A staged run writes no file under its other names.
+            found.retain(|one| !(staged && matches!(one, Found::HardLink { .. })));
             Report { found, ..attendant.report(end, tail.as_ref()) }
         }))
     }

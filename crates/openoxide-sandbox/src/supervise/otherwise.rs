@@ -12,6 +12,8 @@ use crate::{Backend, Plan, Refusal, Report, SandboxError, Support, choose};
 pub(super) fn by_any(attempt: &mut Attempt<'_>) -> Result<Report, SandboxError> {
     match attempt.by_namespaces() {
         Ok(ran) => ran,
+        // Nothing else stages.
+        Err(first) if attempt.launch.staged.is_some() => Err(first),
         Err(first) => {
             let plan = instead(first, &attempt.launch.profile)?;
             attempt.by_bubblewrap(&plan)

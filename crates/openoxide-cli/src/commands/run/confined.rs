@@ -10,7 +10,7 @@ use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
     self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report,
-    SandboxError, at_terminal, run_confined,
+    SandboxError, Stage, at_terminal, run_confined,
 };
 use openoxide_session::seen;
 use openoxide_store::{Environment, NetworkSetting, audit::Holding};
@@ -89,24 +89,28 @@ pub(super) struct Run<'a> {
     pub(super) argv: Vec<OsString>,
     pub(super) cwd: &'a AbsPath,
     pub(super) profile: Confined,
+    /// Whether what it changes is kept aside.
+    pub(super) stage: bool,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,
 }
 
 impl Run<'_> {
-    /// Runs it. Hosts that the profile does not name are asked about.
+    /// Runs it, and returns what it has staged, if it was to. Hosts that the profile does not name are asked about.
     ///
     /// # Errors
     /// Where the confinement could not be set up; nothing was run then.
     pub(super) fn go(
         self,
         ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
-    ) -> Result<Report, SandboxError> {
+    ) -> Result<(Report, Option<Stage>), SandboxError> {
         let registry = registry().map_err(|error| SandboxError::Setup {
             step: "finding a place for the registry".to_owned(),
             error: io::Error::other(error),
         })?;
+        let stage = self.stage.then(|| Stage::prepare(&registry, &self.profile)).transpose()?;
         let launch = Launch {
+            staged: stage.as_ref().map(Stage::place).transpose()?,
             scratch: caches(&self.profile),
             profile: self.profile,
             argv: self.argv,
@@ -117,7 +121,7 @@ impl Run<'_> {
             limits: self.limits,
             registry,
         };
-        run_confined(&launch, &SUPERVISE, ask)
+        Ok((run_confined(&launch, &SUPERVISE, ask)?, stage))
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, Action, Operation};
-use openoxide_sandbox::{Found, Report, restore};
+use openoxide_sandbox::{Found, restore};
 use openoxide_session::digest;
 use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::{Map, json};
@@ -20,8 +20,8 @@ const BEGINNING: u64 = 2048;
 
 /// Asks whether what was put aside goes back to where git runs it: one question about all of it, as about an edit of these
 /// files. Without a yes it stays aside.
-pub(super) fn offer(around: &Hosts<'_>, of: &Operation, after: &Report) {
-    let held: Vec<_> = after.found.iter().filter_map(held).collect();
+pub(super) fn offer(around: &Hosts<'_>, cwd: &AbsPath, found: &[Found]) {
+    let held: Vec<_> = found.iter().filter_map(held).collect();
     if held.is_empty() || around.global.no_input || !can_ask() {
         return;
     }
@@ -30,7 +30,7 @@ pub(super) fn offer(around: &Hosts<'_>, of: &Operation, after: &Report) {
     let input: Map<_, _> =
         shown.map(|(path, aside)| (path.to_string(), json!(beginning(aside)))).collect();
     let action = Action::Edit { paths: paths().collect() };
-    let operation = call::of("Edit".to_owned(), action, input.into(), &of.cwd);
+    let operation = call::of("Edit".to_owned(), action, input.into(), cwd);
     let asked = again::ask(around, &operation, title(held.len()), enforced(around.args));
     let granted = asked.is_some_and(|(permit, _)| {
         permit.redeem(digest(&Operation { session: around.session, ..operation }))

@@ -130,6 +130,7 @@ impl<'a> Retries<'a> {
             remedy: remedy.remedied(),
             reads_denied: confined::denies_reading(world) || !settings.unreadable.is_empty(),
             required: self.around.args.sandbox == RunSandbox::ReadOnly
+                || self.around.args.stage
                 || settings.require.is_some(),
             retries: self.count,
         }

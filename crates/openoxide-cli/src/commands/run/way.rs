@@ -18,6 +18,7 @@ use crate::{
     policy::World,
     record::{self, Audit, Reviewed},
     review::Review,
+    staged::Shown,
 };
 
 /// One command, what it means, and what the hooks said of it.
@@ -32,6 +33,8 @@ pub(super) struct Way<'a> {
     enforced: Enforced,
     /// What is asked in place of what the operation says, for nothing but a person's yes to it.
     again: Option<String>,
+    /// What a person is shown in place of what the operation says.
+    shown: Option<Shown>,
 }
 
 /// How it came out.
@@ -55,12 +58,27 @@ impl<'a> Way<'a> {
         let (context, grants) = (world.context(), world.grants.as_ref());
         let policy = bounded::policy(&world.loaded, &context, &facts, grants, true);
         let policy = Arc::new(policy.clone());
-        Some(Self { world, operation, facts, hooks, policy, review, enforced, again: None })
+        Some(Self {
+            world,
+            operation,
+            facts,
+            hooks,
+            policy,
+            review,
+            enforced,
+            again: None,
+            shown: None,
+        })
     }
 
     /// Asks this, after something has failed. Nothing but a person's yes to it counts.
     pub(super) fn again(self, title: String) -> Self {
         Self { again: Some(title), ..self }
+    }
+
+    /// Has a person shown this.
+    pub(super) fn showing(self, shown: Shown) -> Self {
+        Self { shown: Some(shown), ..self }
     }
 
     /// Decides, and writes it down. What has to be written down and cannot be is decided again as if the policy were in doubt: nothing
@@ -124,12 +142,16 @@ impl<'a> Way<'a> {
 
     fn question(&self, explicit_yes_required: bool) -> Question {
         let operation = self.operation.clone();
+        let (title, presentation) = match &self.shown {
+            Some(shown) => (shown.title.clone(), shown.presentation.clone()),
+            None => (title(&operation), present(&operation)),
+        };
         Question {
             facts: self.facts.clone(),
             digest: digest(&operation),
             id: new_approval_id(),
-            presentation: present(&operation),
-            title: self.again.clone().unwrap_or_else(|| title(&operation)),
+            presentation,
+            title: self.again.clone().unwrap_or(title),
             group: None,
             explicit_yes_required: explicit_yes_required || self.again.is_some(),
             hooks: self.hooks.clone(),

@@ -10,28 +10,43 @@ use std::{
 use openoxide_permission::{IN_ROOTS, start_up_files};
 use openoxide_protocol::{AbsPath, Confined, Temp};
 use openoxide_sandbox::{
-    End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by,
+    End, Launch, Limits, Report, SandboxError, Stage, at_terminal, supervise, supervise_by,
 };
 use openoxide_session::for_confined;
 use openoxide_store::Environment;
 
+use super::staged;
 use crate::{
-    args::SandboxRunArgs,
+    args::{Global, SandboxRunArgs},
     commands::run::confined::{caches, own, registry, tell},
     exit::Exit,
     report,
 };
 
-pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
-    let launch = launch(args)?;
+pub(crate) fn run(args: &SandboxRunArgs, global: Global) -> Result<Exit, String> {
+    let mut launch = launch(args)?;
+    let stage = match args.stage.then(|| prepare(&mut launch)).transpose() {
+        Ok(stage) => stage,
+        Err(error) => return Ok(refused(&error)),
+    };
     let report = match args.backend {
         None => supervise(&launch),
         Some(by) => supervise_by(&launch, by.into()),
     };
     Ok(match report {
-        Ok(report) => ended(&launch, &report),
+        Ok(report) => {
+            let ended = ended(&launch, &report);
+            stage.and_then(|stage| staged::settle(&stage, &launch.cwd, global)).unwrap_or(ended)
+        }
         Err(error) => refused(&error),
     })
+}
+
+/// Has what it changes kept aside.
+fn prepare(launch: &mut Launch) -> Result<Stage, SandboxError> {
+    let stage = Stage::prepare(&launch.registry, &launch.profile)?;
+    launch.staged = Some(stage.place()?);
+    Ok(stage)
 }
 
 fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
@@ -40,6 +55,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
     Ok(Launch {
         scratch: if args.read_only { Vec::new() } else { caches(&profile) },
         profile,
+        staged: None,
         argv: args.command.clone(),
         environment: with(for_confined().collect(), &args.env),
         terminal: at_terminal(),

@@ -74,6 +74,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let launch = Launch {
         profile: profile(world),
         scratch: Vec::new(),
+        staged: None,
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
         cwd: path(&world.join("w")),
         environment: Vec::new(),

@@ -1,0 +1,122 @@
+//! What becomes of what was staged: one question of the gate about all files that would change.
+
+use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
+
+use openoxide_protocol::{Action, Operation};
+use openoxide_sandbox::{Change, Changes, Stage};
+use openoxide_session::{Asked, digest, digest_of_call};
+use serde_json::{Value, json};
+
+use super::{
+    confined::Hosts,
+    enforced, interrupted, put_back, refused, unanswerable, unanswered,
+    way::{Passed, Way},
+};
+use crate::{
+    commands::{call, sandbox::found},
+    exit::Exit,
+    record::Held,
+    report,
+    review::Review,
+    staged::{NOTHING_CHANGED, shown, tell, tell_left_out, worth_naming},
+};
+
+/// How often is asked again because somebody changed files meanwhile.
+const TIMES: usize = 5;
+
+/// Has somebody or a rule decide, and does it. Returns how `run` ends, where that is not how the command has ended.
+pub(super) fn settle(stage: &Stage, around: &Hosts<'_>) -> Option<Exit> {
+    for _ in 0..TIMES {
+        let changes = match stage.changes() {
+            Ok(changes) => changes,
+            Err(error) => return Some(failed(&error)),
+        };
+        if changes.changes.is_empty() {
+            report::say("openoxide: no file would change");
+            tell_left_out(&changes.left_out);
+            return None;
+        }
+        let number = match ask(stage, &changes, around) {
+            Ok(number) => number,
+            Err(exit) => return Some(exit),
+        };
+        // What was shown is what is done.
+        if stage.changes().is_ok_and(|now| now == changes) {
+            return commit(stage, &changes, around, number);
+        }
+        report::say("openoxide: somebody has changed files meanwhile: it is asked again");
+    }
+    Some(failed(&io::Error::other("files change all the time")))
+}
+
+/// Returns the number of the record by which it may be done.
+fn ask(stage: &Stage, changes: &Changes, around: &Hosts<'_>) -> Result<Option<u64>, Exit> {
+    let Hosts { world, args, global, audit, session } = around;
+    let operation = Operation { session: *session, ..operation(changes, around) };
+    let review = Review::of(args, *global, operation.clone(), world.grants.clone());
+    let way = Way::open(world.clone(), operation.clone(), review, enforced(args));
+    let way = way.ok_or_else(|| interrupted(NOTHING_CHANGED))?;
+    let shown = shown(stage, changes, &world.cwd);
+    let way = way.showing(shown.clone());
+    let Passed { asked, reviewed, number } =
+        way.pass(audit).map_err(|error| failed(&io::Error::other(error)))?;
+    if let Some(exit) = reviewed.as_ref().and_then(|one| unanswered(one, args, NOTHING_CHANGED)) {
+        return Err(exit);
+    }
+    match asked {
+        Asked::Granted(permit) => match permit.redeem(digest(&operation)) {
+            true => Ok(number),
+            false => Err(failed(&io::Error::other("the permit is for another operation"))),
+        },
+        Asked::Refused(refusal) => Err(refused(&refusal, NOTHING_CHANGED)),
+        Asked::Unanswerable(request) => {
+            report::say(shown.list.trim_end());
+            Err(unanswerable(&request, args, NOTHING_CHANGED))
+        }
+    }
+}
+
+/// An edit of all paths: rules about each of them speak.
+fn operation(changes: &Changes, around: &Hosts<'_>) -> Operation {
+    let paths = worth_naming(changes).map(|change| change.path.to_string()).collect();
+    let changed: Vec<_> = worth_naming(changes).map(one).collect();
+    // The yes is bound to what was staged, to the byte: nobody else writes there.
+    let states = Value::from(format!("{:?}", changes.changes));
+    let input = json!({ "changes": changed, "state": digest_of_call("", &states) });
+    call::of("Edit".to_owned(), Action::Edit { paths }, input, &around.world.cwd)
+}
+
+fn one(change: &Change) -> Value {
+    let what = match (&change.before, &change.after) {
+        (None, _) => "new",
+        (_, None) => "removed",
+        _ => "changed",
+    };
+    json!({ "file_path": change.path, "change": what })
+}
+
+fn commit(
+    stage: &Stage,
+    changes: &Changes,
+    around: &Hosts<'_>,
+    number: Option<u64>,
+) -> Option<Exit> {
+    let began = Instant::now();
+    let committed = match stage.commit(changes) {
+        Ok(committed) => committed,
+        Err(error) => return Some(failed(&error)),
+    };
+    tell(&committed);
+    put_back::offer(around, &around.world.cwd, &committed.found);
+    let whole = committed.left_out.is_empty();
+    let status = ExitStatus::from_raw(if whole { 0 } else { 1 << 8 });
+    let found = committed.found.iter().map(found::text).collect();
+    let held = Held { found, ..Held::default() };
+    around.audit.ended(number, &Ok(status), began.elapsed(), Some(held));
+    (!whole).then_some(Exit::RunFailed)
+}
+
+fn failed(error: &io::Error) -> Exit {
+    report::failure(&format!("{NOTHING_CHANGED}: {error}"));
+    Exit::RunFailed
+}

@@ -1,0 +1,330 @@
+//! Staged runs: what is committed is what a run would have done that is not staged, and what is not leaves no trace.
+
+mod operations;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    prompt::Terminal,
+    support::{OPENOXIDE, World, code, stderr},
+};
+
+use super::{is_root, names};
+use operations::{OPERATIONS, SEED};
+
+/// Edits need no question, so that a run commits what it has staged.
+const ACCEPTS: &str = "mode = \"accept_edits\"\n[permissions]\nallow = [\"Bash(./do.sh)\"]\n";
+/// They do.
+const ASKS: &str = "[permissions]\nallow = [\"Bash(./do.sh)\"]\n";
+
+/// A home, a workspace, and the program, where this user may go.
+struct Place {
+    directory: tempfile::TempDir,
+    user: Option<u32>,
+}
+
+impl Place {
+    fn new(policy: &str, user: Option<u32>) -> Self {
+        let directory = match user {
+            // Directories of the build may be closed to others.
+            Some(_) => tempfile::tempdir_in("/var/tmp"),
+            None => tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")),
+        };
+        let place = Self { directory: directory.unwrap(), user };
+        fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::copy(OPENOXIDE, place.path("openoxide")).unwrap();
+        for name in ["w", "home/.config/openoxide"] {
+            fs::create_dir_all(place.path(name)).unwrap();
+        }
+        fs::write(place.path("home/.config/openoxide/policy.toml"), policy).unwrap();
+        for name in ["w", "home", "home/.config", "home/.config/openoxide"] {
+            chown(place.path(name), user, user).unwrap();
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(name)
+    }
+
+    fn command(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.path("w")).env_clear();
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.path("home"));
+        command.stdin(Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    /// What lies there before a run.
+    fn seed(&self) {
+        let output = self.command(Path::new("/bin/bash"), &["-c", SEED]).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+
+    fn run(&self, options: &[&str], script: &str) -> Output {
+        fs::write(self.path("w/do.sh"), format!("#!/bin/bash\n{script}\n")).unwrap();
+        fs::set_permissions(self.path("w/do.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        let args = [&["run"], options, &["--", "./do.sh"]].concat();
+        self.command(&self.path("openoxide"), &args).output().unwrap()
+    }
+
+    /// What is staged of any run.
+    fn staged(&self) -> Vec<PathBuf> {
+        names(&self.path("home/.local/state/openoxide/sandbox-staged"))
+    }
+}
+
+/// Everything below a directory: what it is, its mode, what it says. With `times`, when it was changed, too.
+fn tree(directory: &Path, times: bool) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(path) = open.pop() {
+        let meta = path.symlink_metadata().unwrap();
+        let content = if meta.is_dir() {
+            open.extend(names(&path));
+            "directory".to_owned()
+        } else if meta.is_symlink() {
+            format!("{:?}", fs::read_link(&path).unwrap())
+        } else {
+            fs::read(&path).unwrap_or_default().escape_ascii().to_string()
+        };
+        let time = if times { meta.mtime_nsec() } else { 0 };
+        let rest = path.strip_prefix(directory).unwrap().to_owned();
+        found.insert(rest, format!("{:o} {time} {content}", meta.mode() & 0o7777));
+    }
+    found
+}
+
+/// Runs each operation staged and not staged, and compares what is there afterwards.
+fn what_differs(user: Option<u32>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for operation in OPERATIONS {
+        let (staged, plain) = (Place::new(ACCEPTS, user), Place::new(ACCEPTS, user));
+        let run = |place: &Place, options: &[&str]| {
+            place.seed();
+            let output = place.run(options, operation);
+            (code(&output), stderr(&output), tree(&place.path("w"), false))
+        };
+        let ((code, said, is), (_, _, should)) = (run(&staged, &["--stage"]), run(&plain, &[]));
+        if code != 0 || is != should || !staged.staged().is_empty() {
+            let differs: Vec<_> =
+                is.iter().filter(|one| should.get(one.0) != Some(one.1)).collect();
+            let lacks: Vec<_> = should.keys().filter(|path| !is.contains_key(*path)).collect();
+            wrong.push(format!("{operation}\n  {code} {said}\n  {differs:?}\n  lacks {lacks:?}"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn what_is_committed_is_what_a_run_does() {
+    let wrong = what_differs(None);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_another_user_commits_is_what_a_run_does() {
+    if is_root() {
+        let wrong = what_differs(Some(1234));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn what_nobody_says_yes_to_leaves_no_trace() {
+    for operation in OPERATIONS {
+        let place = Place::new(ASKS, None);
+        place.seed();
+        fs::write(place.path("w/do.sh"), format!("#!/bin/bash\n{operation}\n")).unwrap();
+        fs::set_permissions(place.path("w/do.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        let before = tree(&place.path("w"), true);
+        let args = ["run", "--stage", "--", "./do.sh"];
+        let output = place.command(&place.path("openoxide"), &args).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(code(&output), 4, "{operation}: {said}");
+        assert!(said.contains("no file was changed") && said.contains("run --stage"), "{said}");
+        assert_eq!(tree(&place.path("w"), true), before, "{operation}");
+        assert_eq!(place.staged(), Vec::<PathBuf>::new());
+    }
+}
+
+/// The sandbox holds a pattern for what was there; of what is new the gate hears when it is to be committed.
+#[test]
+fn a_rule_that_denies_one_file_stops_all_of_it() {
+    let place = Place::new(&format!("{ACCEPTS}deny = [\"Edit(//**/*.key)\"]\n"), None);
+    let output = place.run(&["--stage"], "echo x > a.txt; echo x > new.key");
+    let said = stderr(&output);
+    assert_eq!(code(&output), 126, "{said}");
+    assert!(said.contains("denied") && said.contains("no file was changed"), "{said}");
+    assert!(said.contains("new.key"), "{said}");
+    assert!(!place.path("w/a.txt").exists() && !place.path("w/new.key").exists());
+}
+
+#[test]
+fn what_still_runs_in_the_background_changes_nothing_any_more() {
+    let place = Place::new(ACCEPTS, None);
+    let late = "echo now > now; (setsid sh -c 'sleep 1; echo late > late' &) ; exit 0";
+    let output = place.run(&["--stage"], late);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    thread::sleep(Duration::from_millis(1500));
+    assert!(place.path("w/now").exists() && !place.path("w/late").exists());
+}
+
+#[test]
+fn what_a_killed_run_has_staged_is_swept() {
+    let place = Place::new(ACCEPTS, None);
+    let kill = |mut command: Command, waits: &Path| {
+        let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !waits.exists() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(300));
+        run.kill().unwrap();
+        run.wait().unwrap();
+    };
+    let deep = "for i in $(seq 300); do mkdir d; chmod 500 . 2>/dev/null; chmod 700 .; cd d; done; chmod 000 ../../d; sleep 30";
+    let openoxide = place.path("openoxide");
+    let home = place.path("home/.local/state/openoxide/sandbox-staged");
+    kill(
+        place.command(&openoxide, &["sandbox", "run", "--stage", "--", "bash", "-c", deep]),
+        &home,
+    );
+    assert_eq!(place.staged().len(), 1);
+    // The first process inside may be about to end still.
+    let until = Instant::now() + Duration::from_secs(20);
+    while !place.staged().is_empty() && Instant::now() < until {
+        let next = place.command(&openoxide, &["sandbox", "run", "--", "true"]).output().unwrap();
+        assert!(next.status.success(), "{}", stderr(&next));
+    }
+    assert_eq!(place.staged(), Vec::<PathBuf>::new());
+    assert_eq!(names(&place.path("w")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn nothing_runs_that_cannot_be_staged() {
+    let place = Place::new(ACCEPTS, None);
+    let openoxide = place.path("openoxide");
+    let run = |args: &[&str]| {
+        let output = place.command(&openoxide, args).output().unwrap();
+        (code(&output), stderr(&output))
+    };
+    let home = place.path("home").display().to_string();
+    let (status, said) = run(&["sandbox", "run", "--stage", "--root", &home, "--", "touch", "x"]);
+    assert_eq!(status, 125, "{said}");
+    assert!(said.contains("holds this program's own state"), "{said}");
+    let by = ["sandbox", "run", "--stage", "--backend", "bubblewrap", "--", "touch", "x"];
+    let (status, said) = run(&by);
+    assert_eq!((status, place.path("w/x").exists()), (125, false), "{said}");
+    for sandbox in ["off", "read-only"] {
+        let (status, said) = run(&["run", "--stage", "--sandbox", sandbox, "-c", "touch x"]);
+        assert_eq!((status, place.path("w/x").exists()), (2, false), "{said}");
+    }
+}
+
+/// A project with a script that may run.
+fn project(script: &str) -> World {
+    let world = World::new().policy(ASKS);
+    let file = world.file("do.sh", &format!("#!/bin/bash\n{script}\n"));
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    world
+}
+
+#[test]
+fn a_person_sees_the_files_and_how_they_change_and_says_yes() {
+    let script = "echo two >> a.txt; printf '\\e[31mred\\n' > $'x\\ny'; ln -s /etc/passwd l; head -c 9 /dev/zero > z";
+    let world = project(script);
+    world.file("a.txt", "one\n");
+    let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
+    terminal.wait_for("[y]");
+    assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "one\n");
+    terminal.press("v");
+    terminal.wait_for("x1b[31mred");
+    // A key that comes too fast answers nothing.
+    thread::sleep(Duration::from_secs(1));
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    for line in [
+        "Let 4 staged files change",
+        "changed   a.txt (+1 -0)",
+        "new       l → /etc/passwd",
+        "new       x\\ny (+1)",
+        "new       z (9 bytes)",
+        "+\\x1b[31mred",
+        "the files were changed",
+    ] {
+        assert!(text.contains(line), "no `{line}` in\n{text}");
+    }
+    assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "one\ntwo\n");
+}
+
+/// What steers git is asked about in every mode.
+#[test]
+fn a_new_repository_is_whole_after_a_yes() {
+    let world = project(
+        "git init -q new && cd new && echo x > f && git add f && git -c user.name=a -c user.email=a@b.c commit -qm first",
+    );
+    let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
+    terminal.wait_for("[y]");
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    let mut git = Command::new("git");
+    git.args(["-C", "new", "log", "--format=%s"]).current_dir(world.project());
+    let log = git.env("HOME", world.root()).output().unwrap();
+    assert_eq!(String::from_utf8(log.stdout).unwrap(), "first\n", "{text}");
+    let mut check = Command::new("git");
+    let check = check.args(["-C", "new", "fsck", "--strict"]).current_dir(world.project());
+    assert!(check.env("HOME", world.root()).status().unwrap().success());
+    let mut status = Command::new("git");
+    let status = status.args(["-C", "new", "status", "--short"]).current_dir(world.project());
+    assert_eq!(status.env("HOME", world.root()).output().unwrap().stdout, b"");
+}
+
+#[test]
+fn a_person_says_no() {
+    let world = project("echo two >> a.txt");
+    world.file("a.txt", "one\n");
+    let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
+    terminal.wait_for("[y]");
+    terminal.press("n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 126, "{text}");
+    assert!(text.contains("no file was changed"), "{text}");
+    assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "one\n");
+}
+
+#[test]
+fn what_somebody_changes_while_the_question_stands_is_left_and_the_rest_asked_again() {
+    let world = project("echo two >> a.txt; echo two >> b.txt");
+    world.file("a.txt", "one\n");
+    world.file("b.txt", "one\n");
+    let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
+    terminal.wait_for("Let 2 staged files change");
+    terminal.wait_for("[y]");
+    world.file("a.txt", "mine\n");
+    terminal.press("y");
+    terminal.wait_for("asked again");
+    terminal.wait_for("Let b.txt change");
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("changed by somebody else"), "{text}");
+    let read = |name: &str| fs::read_to_string(world.project().join(name)).unwrap();
+    assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "one\ntwo\n"));
+}

@@ -1,0 +1,157 @@
+//! One change of one path: by descriptors, through no symbolic link, and only if what lies there is what was shown.
+
+use std::{
+    ffi::OsStr,
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, chmod, fchmod, fstat,
+        futimens, linkat, mkdirat, openat, renameat_with, symlinkat, unlinkat,
+    },
+    io::Errno,
+};
+
+use super::{
+    Change, Kind, Root, Stage, Thing,
+    seen::Seen,
+    tree::{below, by_descriptor},
+};
+
+/// Names of one process differ by this.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// A name in a directory of the host.
+pub(super) struct Spot<'a> {
+    directory: OwnedFd,
+    name: &'a OsStr,
+}
+
+impl<'a> Spot<'a> {
+    pub(super) fn of(root: &Root, rest: &'a Path) -> io::Result<Self> {
+        let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let directory = below(&root.directory, parent)?;
+        Ok(Self { directory, name })
+    }
+
+    /// Puts what was staged in its place; a directory is made empty, and closed at the end ([`set_mode`]).
+    pub(super) fn put(&self, stage: &Stage, change: &Change, after: &Thing) -> io::Result<()> {
+        match (&after.kind, &change.before) {
+            (Kind::Directory, Some(before)) if before.is_directory() => self.still(before),
+            (Kind::Directory, Some(before)) => {
+                self.take_away(before)?;
+                self.make_directory()
+            }
+            (Kind::Directory, None) => self.make_directory(),
+            (Kind::File(_), Some(before)) if change.same_content => {
+                self.still(before)?;
+                self.set_mode(after.mode)
+            }
+            (Kind::File(_), _) => self.put_file(stage, change, after),
+            (Kind::Link(target), _) => {
+                let name = ours();
+                symlinkat(target.as_os_str(), &self.directory, &name)?;
+                self.settle(&name, change)
+            }
+        }
+    }
+
+    /// Takes away what lies there: a directory if it is empty, anything else if it is what was shown.
+    pub(super) fn take_away(&self, before: &Thing) -> io::Result<()> {
+        if before.is_directory() {
+            return Ok(unlinkat(&self.directory, self.name, AtFlags::REMOVEDIR)?);
+        }
+        let (here, name) = (&self.directory, ours());
+        renameat_with(here, self.name, here, &name, RenameFlags::NOREPLACE)?;
+        if before.is_still(&Seen::at(here, name.as_ref())?) {
+            return Ok(unlinkat(here, &name, AtFlags::empty())?);
+        }
+        renameat_with(here, &name, here, self.name, RenameFlags::NOREPLACE)?;
+        Err(changed())
+    }
+
+    /// Gives what lies there this mode. Bits for set-id programs and shared directories stay as they are.
+    pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let place = below(&self.directory, Path::new(self.name))?;
+        let kept = fstat(&place)?.st_mode & 0o7000;
+        Ok(chmod(by_descriptor(&place), Mode::from_raw_mode(kept | mode))?)
+    }
+
+    fn make_directory(&self) -> io::Result<()> {
+        Ok(mkdirat(&self.directory, self.name, Mode::RWXU)?)
+    }
+
+    /// The content has no name until it is whole: whoever is killed before that has left nothing.
+    fn put_file(&self, stage: &Stage, change: &Change, after: &Thing) -> io::Result<()> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = openat(&self.directory, c".", flags, Mode::RUSR | Mode::WUSR)?;
+        let mut file = std::fs::File::from(file);
+        io::copy(&mut stage.staged_file(change)?, &mut file)?;
+        let file = OwnedFd::from(file);
+        fchmod(&file, Mode::from_raw_mode(after.mode))?;
+        futimens(&file, &times(after))?;
+        let name = ours();
+        linkat(CWD, by_descriptor(&file), &self.directory, &name, AtFlags::SYMLINK_FOLLOW)?;
+        self.settle(&name, change)
+    }
+
+    /// Gives what has a name of ours its own. What lies there changes places with it, so that it can still be looked at.
+    fn settle(&self, name: &str, change: &Change) -> io::Result<()> {
+        let settled = match &change.before {
+            Some(before) if before.is_directory() => {
+                self.take_away(before).and_then(|()| self.rename(name, RenameFlags::NOREPLACE))
+            }
+            Some(before) => self.exchange(name, before),
+            None => self.rename(name, RenameFlags::NOREPLACE),
+        };
+        if settled.is_err() {
+            // Nothing but ours has this name.
+            _ = unlinkat(&self.directory, name, AtFlags::empty());
+        }
+        settled
+    }
+
+    fn exchange(&self, name: &str, before: &Thing) -> io::Result<()> {
+        self.rename(name, RenameFlags::EXCHANGE)?;
+        if before.is_still(&Seen::at(&self.directory, name.as_ref())?) {
+            return Ok(unlinkat(&self.directory, name, AtFlags::empty())?);
+        }
+        self.rename(name, RenameFlags::EXCHANGE)?;
+        Err(changed())
+    }
+
+    fn rename(&self, name: &str, how: RenameFlags) -> io::Result<()> {
+        match renameat_with(&self.directory, name, &self.directory, self.name, how) {
+            Err(Errno::EXIST | Errno::NOENT) => Err(changed()),
+            done => Ok(done?),
+        }
+    }
+
+    fn still(&self, before: &Thing) -> io::Result<()> {
+        let same = before.is_still(&Seen::at(self.directory.as_fd(), self.name)?);
+        same.then_some(()).ok_or_else(changed)
+    }
+}
+
+fn changed() -> io::Error {
+    io::Error::other("was changed by somebody else meanwhile")
+}
+
+/// A name that nobody else uses.
+fn ours() -> String {
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(".openoxide-{}-{number}", std::process::id())
+}
+
+/// It was last changed when the program did that: what `make` does next hangs on it.
+fn times(after: &Thing) -> Timestamps {
+    let (tv_sec, tv_nsec) = after.seen.modified.parts();
+    let modified = Timespec { tv_sec, tv_nsec };
+    Timestamps { last_access: modified, last_modification: modified }
+}
