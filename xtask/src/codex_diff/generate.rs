@@ -80,7 +80,7 @@ fn spoilt(chance: &mut Chance, text: &str) -> String {
         let odd = [
             '"', '\'', '(', ')', '[', ']', ',', '=', '\\', '\n', ' ', '.', 'x', '1', '{', '#', 'é',
         ];
-        chars.insert(at, *words::one(chance, &odd));
+        chars.insert(at, words::one(chance, &odd));
     }
     chars.into_iter().collect()
 }
@@ -90,10 +90,7 @@ fn command(chance: &mut Chance, patterns: &[Pattern]) -> Vec<String> {
     let mut command: Vec<String> = match patterns {
         [] => vec![word(chance)],
         _ if chance.percent(10) => vec![word(chance)],
-        _ => words::one(chance, patterns)
-            .iter()
-            .map(|some| words::one(chance, some).clone())
-            .collect(),
+        _ => words::one(chance, patterns).iter().map(|some| words::one(chance, some)).collect(),
     };
     if chance.percent(15)
         && let Some(first) = command.first_mut()

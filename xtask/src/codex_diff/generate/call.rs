@@ -5,7 +5,7 @@ use crate::crash::chance::Chance;
 use super::{
     Pattern,
     literal::{odd, text},
-    words::{one, path, spelled, word},
+    words::{mostly, one, path, spelled, word},
 };
 
 /// Returns a call, and keeps what it is about.
@@ -25,7 +25,7 @@ pub(super) fn prefix_rule(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> S
     }
     if chance.percent(15) {
         arguments.push(argument(chance, "canonical_matching", |chance| {
-            (*one(chance, &["True", "True", "False", "bool(1)"])).to_owned()
+            one(chance, &["True", "True", "False", "bool(1)"]).to_owned()
         }));
     }
     patterns.push(pattern);
@@ -33,13 +33,13 @@ pub(super) fn prefix_rule(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> S
 }
 
 pub(super) fn host_executable(chance: &mut Chance) -> String {
-    let known = if chance.percent(96) { 8 } else { 10 };
     let names = ["git", "git", "ls", "rm", "npm", "Git", "é", "a b", "", "/"];
-    let name = (*one(chance, &names[..known])).to_owned();
+    let names = mostly(chance, 96, 8, &names);
+    let name = one(chance, names).to_owned();
     let mut paths = Vec::new();
     for _ in 0..chance.below(3) {
         let name = if chance.percent(98) { name.clone() } else { word(chance) };
-        let at = *one(chance, &["/bin/", "/usr/bin/", "/a/../bin/", "/bin//"]);
+        let at = one(chance, &["/bin/", "/usr/bin/", "/a/../bin/", "/bin//"]);
         let there = if chance.percent(98) { format!("{at}{name}") } else { path(chance, &name) };
         paths.push(if !rarely(chance) { text(chance, &there) } else { odd(chance) });
     }
@@ -83,10 +83,10 @@ pub(super) fn network_rule(chance: &mut Chance) -> String {
         "ftp",
         "HTTP",
     ];
-    let known = if chance.percent(75) { 6 } else { hosts.len() };
-    let host = *one(chance, &hosts[..known]);
-    let known = if chance.percent(92) { 6 } else { protocols.len() };
-    let protocol = *one(chance, &protocols[..known]);
+    let hosts = mostly(chance, 75, 6, &hosts);
+    let host = one(chance, hosts);
+    let protocols = mostly(chance, 92, 6, &protocols);
+    let protocol = one(chance, protocols);
     let mut arguments = vec![
         argument(chance, "host", |chance| text(chance, host)),
         argument(chance, "protocol", |chance| text(chance, protocol)),
@@ -112,7 +112,7 @@ fn call(chance: &mut Chance, name: &str, mut arguments: Vec<(String, String)>) -
         true => value.clone(),
         false => format!("{name}={value}"),
     });
-    let between = *one(chance, &[", ", ",", ",\n  ", " , "]);
+    let between = one(chance, &[", ", ",", ",\n  ", " , "]);
     let written: Vec<String> = written.collect();
     format!("{name}({})", written.join(between))
 }
@@ -127,7 +127,7 @@ fn argument(
 }
 
 pub(super) fn pattern(chance: &mut Chance) -> Pattern {
-    let length = [1, 1, 2, 2, 2, 3, 4][usize::try_from(chance.below(7)).unwrap_or_default()];
+    let length = one(chance, &[1, 1, 2, 2, 2, 3, 4]);
     (0..length).map(|_| place(chance)).collect()
 }
 
@@ -154,15 +154,15 @@ pub(super) fn list(chance: &mut Chance, pattern: &Pattern) -> String {
 fn decision(chance: &mut Chance, more: &[&str]) -> String {
     let known = ["allow", "prompt", "forbidden"];
     let word = match chance.below(100) {
-        0..=98 if more.is_empty() => *one(chance, &known),
-        0..=98 => *one(chance, &[&known, more].concat()),
-        _ => *one(chance, &["deny", "Allow", "prompt-user", "", "ask", "allow "]),
+        0..=98 if more.is_empty() => one(chance, &known),
+        0..=98 => one(chance, &[&known, more].concat()),
+        _ => one(chance, &["deny", "Allow", "prompt-user", "", "ask", "allow "]),
     };
     text(chance, word)
 }
 
 fn because(chance: &mut Chance) -> String {
-    let why = *one(
+    let why = one(
         chance,
         &["use trash", "a \"quoted\" word", "  x  ", "é\nzwei", "because", "because", ""],
     );
@@ -175,19 +175,27 @@ fn examples(chance: &mut Chance, pattern: &Pattern, name: &str) -> String {
     let examples = (0..count).map(|_| {
         let wanted = name == "match";
         let right = if chance.percent(97) { wanted } else { !wanted };
-        let mut words: Vec<String> = pattern.iter().map(|some| one(chance, some).clone()).collect();
+        let mut words: Vec<String> = pattern.iter().map(|some| one(chance, some)).collect();
         if !right {
             words = vec![word(chance), word(chance)];
         }
         if chance.percent(8) {
-            words[0] = path(chance, &words[0].clone());
+            words = first(words, |word| path(chance, word));
         }
         if chance.percent(2) {
-            words[0] = spelled(chance, &words[0].clone());
+            words = first(words, |word| spelled(chance, word));
         }
         example(chance, &words)
     });
     format!("[{}]", examples.collect::<Vec<_>>().join(", "))
+}
+
+/// Writes the first word anew.
+fn first(mut words: Vec<String>, anew: impl FnOnce(&str) -> String) -> Vec<String> {
+    if let Some(word) = words.first_mut() {
+        *word = anew(word);
+    }
+    words
 }
 
 fn example(chance: &mut Chance, words: &[String]) -> String {

@@ -86,5 +86,5 @@ pub(super) fn wrong(chance: &mut Chance) -> String {
         "not_there.x",
         "prefix_rule([\"a\"],, )",
     ];
-    (*one(chance, &wrong)).to_owned()
+    one(chance, &wrong).to_owned()
 }
