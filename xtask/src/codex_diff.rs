@@ -81,7 +81,10 @@ fn work(
         found.failed += u64::from(theirs.code != Some(0));
         found.ours += ours.took;
         found.theirs += theirs.took;
-        found.rows.push((number, compare::row(&case, &theirs)));
+        // What is said of the command line itself says nothing of rules.
+        if case.words_alone() {
+            found.rows.push((number, compare::row(&case, &theirs)));
+        }
         found.differences.extend(compare::difference(number, &case, &ours, &theirs));
     }
 }

@@ -64,7 +64,8 @@ fn message(stderr: &str) -> String {
 
 /// Ours shows what could deceive a terminal by its number; theirs does not.
 fn plain(text: &str) -> bool {
-    !text.chars().any(|c| c.is_control() && c != '\n' || c == '\u{301}')
+    let combines = |c: char| ('\u{300}'..'\u{370}').contains(&c);
+    !text.chars().any(|c| c.is_control() && c != '\n' || combines(c))
 }
 
 /// Returns a row of the corpus: the case, and what Codex answers.

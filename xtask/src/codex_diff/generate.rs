@@ -34,6 +34,11 @@ impl Case {
         Self { files, resolve: chance.percent(50), pretty: chance.percent(10), parted, command }
     }
 
+    /// Says whether no word of the command can be taken for an option.
+    pub(super) fn words_alone(&self) -> bool {
+        self.parted || self.command.first().is_none_or(|first| !first.starts_with('-'))
+    }
+
     /// Returns it as a row of the corpus.
     pub(super) fn row(&self) -> Value {
         json!({ "files": self.files, "resolve": self.resolve, "pretty": self.pretty, "command": self.command })
@@ -44,9 +49,9 @@ impl Case {
 type Pattern = Vec<Vec<String>>;
 
 fn file(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
-    let count = chance.below(5) + 1;
+    let count = chance.below(4) + 1;
     let mut text: String = (0..count).map(|_| statement(chance, patterns) + "\n").collect();
-    if chance.percent(6) {
+    if chance.percent(4) {
         text = spoilt(chance, &text);
     }
     text
@@ -60,7 +65,8 @@ fn statement(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
         89..=96 => language::statement(chance, patterns),
         97 => String::new(),
         98 => "# prefix_rule([\"git\"], \"forbidden\")".to_owned(),
-        _ => language::wrong(chance),
+        _ if chance.percent(50) => language::wrong(chance),
+        _ => "pass".to_owned(),
     }
 }
 
@@ -74,7 +80,7 @@ fn spoilt(chance: &mut Chance, text: &str) -> String {
         let odd = [
             '"', '\'', '(', ')', '[', ']', ',', '=', '\\', '\n', ' ', '.', 'x', '1', '{', '#', 'é',
         ];
-        chars.insert(at, *words::one(chance, &odd));
+        chars.insert(at, words::one(chance, &odd));
     }
     chars.into_iter().collect()
 }
@@ -84,10 +90,7 @@ fn command(chance: &mut Chance, patterns: &[Pattern]) -> Vec<String> {
     let mut command: Vec<String> = match patterns {
         [] => vec![word(chance)],
         _ if chance.percent(10) => vec![word(chance)],
-        _ => words::one(chance, patterns)
-            .iter()
-            .map(|some| words::one(chance, some).clone())
-            .collect(),
+        _ => words::one(chance, patterns).iter().map(|some| words::one(chance, some)).collect(),
     };
     if chance.percent(15)
         && let Some(first) = command.first_mut()
@@ -96,8 +99,8 @@ fn command(chance: &mut Chance, patterns: &[Pattern]) -> Vec<String> {
     }
     match chance.below(100) {
         0..=39 => command.push(word(chance)),
-        40..=47 if command.len() > 1 => drop(command.pop()),
-        48..=55 => {
+        40..=44 if command.len() > 1 => drop(command.pop()),
+        45..=49 => {
             let at = usize::try_from(chance.below(command.len() as u64)).unwrap_or_default();
             if let Some(place) = command.get_mut(at) {
                 *place = word(chance);
@@ -105,7 +108,7 @@ fn command(chance: &mut Chance, patterns: &[Pattern]) -> Vec<String> {
         }
         _ => {}
     }
-    if chance.percent(45)
+    if chance.percent(25)
         && let Some(first) = command.first_mut()
     {
         *first = words::path(chance, first);

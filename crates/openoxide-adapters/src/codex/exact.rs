@@ -32,5 +32,6 @@ pub(super) use file::Said;
 /// A longer rule file is not read.
 pub const LONGEST: usize = 1 << 20;
 
-#[cfg(all(test, feature = "starlark"))]
+#[cfg(test)]
+#[cfg(feature = "starlark")]
 mod tests;

@@ -26,8 +26,9 @@ pub(crate) fn codex(verb: &CodexVerb) -> Result<Exit, String> {
 }
 
 fn check(args: &ExecpolicyCheckArgs) -> Result<Exit, String> {
-    let (cwd, home) = (env::current_dir().unwrap_or_default(), env::var("HOME").ok());
-    let cwd = cwd.to_string_lossy();
+    // A command that is checked is given here: Codex looks at no other directory.
+    let here = std::path::absolute(".").map_err(|error| format!("Error: {error}"))?;
+    let (cwd, home) = (here.to_string_lossy(), env::var("HOME").ok());
     let place = Place { cwd: &cwd, home: home.as_deref() };
     let mut policy = Policy::default();
     for path in &args.rules {

@@ -112,7 +112,7 @@ fn claude_code_is_answered_to_the_letter_and_as_a_layer() {
 fn what_cannot_be_read_or_said_is_an_error_and_never_passed_over() {
     let world = World::new();
     for (name, text, message) in [
-        ("x.rules", "prefix_rule(pattern=[a])", "no plain call"),
+        ("x.rules", "prefix_rule(pattern=[a])", "Variable `a` not found"),
         ("x.rules", "prefix_rule(pattern=[\"a\"], match=[\"b\"])", "x.rules:1:35"),
         ("x.yaml", "shell:\n  rulez: []\n", "x.yaml:2:3"),
         ("x.yml", "shell: {rules: [{pattern: '$X', allowed: false}]}", "cannot be said"),

@@ -11,6 +11,8 @@ mod choices;
 #[cfg(test)]
 mod claude_hooks;
 #[cfg(test)]
+mod codex;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod degraded;

@@ -5,7 +5,7 @@ use crate::crash::chance::Chance;
 use super::{
     Pattern,
     literal::{odd, text},
-    words::{one, path, spelled, word},
+    words::{mostly, one, path, spelled, word},
 };
 
 /// Returns a call, and keeps what it is about.
@@ -25,7 +25,7 @@ pub(super) fn prefix_rule(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> S
     }
     if chance.percent(15) {
         arguments.push(argument(chance, "canonical_matching", |chance| {
-            (*one(chance, &["True", "True", "False", "bool(1)"])).to_owned()
+            one(chance, &["True", "True", "False", "bool(1)"]).to_owned()
         }));
     }
     patterns.push(pattern);
@@ -33,13 +33,15 @@ pub(super) fn prefix_rule(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> S
 }
 
 pub(super) fn host_executable(chance: &mut Chance) -> String {
-    let name = if chance.percent(70) { "git".to_owned() } else { word(chance) };
+    let names = ["git", "git", "ls", "rm", "npm", "Git", "é", "a b", "", "/"];
+    let names = mostly(chance, 96, 8, &names);
+    let name = one(chance, names).to_owned();
     let mut paths = Vec::new();
     for _ in 0..chance.below(3) {
-        let name = if chance.percent(92) { name.clone() } else { word(chance) };
-        let at = *one(chance, &["/bin/", "/usr/bin/", "/a/../bin/", "/bin//"]);
-        let there = if chance.percent(96) { format!("{at}{name}") } else { path(chance, &name) };
-        paths.push(if chance.percent(98) { text(chance, &there) } else { odd(chance) });
+        let name = if chance.percent(98) { name.clone() } else { word(chance) };
+        let at = one(chance, &["/bin/", "/usr/bin/", "/a/../bin/", "/bin//"]);
+        let there = if chance.percent(98) { format!("{at}{name}") } else { path(chance, &name) };
+        paths.push(if !rarely(chance) { text(chance, &there) } else { odd(chance) });
     }
     let arguments = vec![
         argument(chance, "name", |chance| text(chance, &name)),
@@ -81,8 +83,10 @@ pub(super) fn network_rule(chance: &mut Chance) -> String {
         "ftp",
         "HTTP",
     ];
-    let host = *one(chance, &hosts[..if chance.percent(75) { 6 } else { hosts.len() }]);
-    let protocol = *one(chance, &protocols[..if chance.percent(92) { 6 } else { 8 }]);
+    let hosts = mostly(chance, 75, 6, &hosts);
+    let host = one(chance, hosts);
+    let protocols = mostly(chance, 92, 6, &protocols);
+    let protocol = one(chance, protocols);
     let mut arguments = vec![
         argument(chance, "host", |chance| text(chance, host)),
         argument(chance, "protocol", |chance| text(chance, protocol)),
@@ -97,18 +101,18 @@ pub(super) fn network_rule(chance: &mut Chance) -> String {
 /// Writes a call; now and then with something too much, too little or in another order.
 fn call(chance: &mut Chance, name: &str, mut arguments: Vec<(String, String)>) -> String {
     match chance.below(100) {
-        0 => drop(arguments.remove(0)),
-        1 => arguments.push(("why".to_owned(), "1".to_owned())),
-        2 => arguments.extend(arguments.first().cloned()),
+        0 if chance.percent(50) => drop(arguments.remove(0)),
+        1 if chance.percent(50) => arguments.push(("why".to_owned(), "1".to_owned())),
+        2 if chance.percent(50) => arguments.extend(arguments.first().cloned()),
         3..=12 => arguments.reverse(),
         _ => {}
     }
-    let bare = if chance.percent(25) { chance.below(4) } else { 0 };
+    let bare = if chance.percent(20) { chance.below(3) } else { 0 };
     let written = arguments.iter().zip(0..).map(|((name, value), at)| match at < bare {
         true => value.clone(),
         false => format!("{name}={value}"),
     });
-    let between = *one(chance, &[", ", ",", ",\n  ", " , "]);
+    let between = one(chance, &[", ", ",", ",\n  ", " , "]);
     let written: Vec<String> = written.collect();
     format!("{name}({})", written.join(between))
 }
@@ -118,12 +122,12 @@ fn argument(
     name: &str,
     value: impl FnOnce(&mut Chance) -> String,
 ) -> (String, String) {
-    let value = if chance.percent(1) { odd(chance) } else { value(chance) };
+    let value = if rarely(chance) { odd(chance) } else { value(chance) };
     (name.to_owned(), value)
 }
 
 pub(super) fn pattern(chance: &mut Chance) -> Pattern {
-    let length = [1, 1, 2, 2, 2, 3, 4][usize::try_from(chance.below(7)).unwrap_or_default()];
+    let length = one(chance, &[1, 1, 2, 2, 2, 3, 4]);
     (0..length).map(|_| place(chance)).collect()
 }
 
@@ -133,13 +137,13 @@ fn place(chance: &mut Chance) -> Vec<String> {
 }
 
 pub(super) fn list(chance: &mut Chance, pattern: &Pattern) -> String {
-    if chance.percent(1) {
+    if rarely(chance) {
         return "[]".to_owned();
     }
     let places = pattern.iter().map(|words| {
         let written: Vec<String> = words.iter().map(|word| text(chance, word)).collect();
         match written.as_slice() {
-            _ if chance.percent(1) => odd(chance),
+            _ if rarely(chance) => odd(chance),
             [one] if chance.percent(90) => one.clone(),
             several => format!("[{}]", several.join(", ")),
         }
@@ -150,15 +154,15 @@ pub(super) fn list(chance: &mut Chance, pattern: &Pattern) -> String {
 fn decision(chance: &mut Chance, more: &[&str]) -> String {
     let known = ["allow", "prompt", "forbidden"];
     let word = match chance.below(100) {
-        0..=96 if more.is_empty() => *one(chance, &known),
-        0..=96 => *one(chance, &[&known, more].concat()),
-        _ => *one(chance, &["deny", "Allow", "prompt-user", "", "ask", "allow "]),
+        0..=98 if more.is_empty() => one(chance, &known),
+        0..=98 => one(chance, &[&known, more].concat()),
+        _ => one(chance, &["deny", "Allow", "prompt-user", "", "ask", "allow "]),
     };
     text(chance, word)
 }
 
 fn because(chance: &mut Chance) -> String {
-    let why = *one(
+    let why = one(
         chance,
         &["use trash", "a \"quoted\" word", "  x  ", "é\nzwei", "because", "because", ""],
     );
@@ -170,29 +174,47 @@ fn examples(chance: &mut Chance, pattern: &Pattern, name: &str) -> String {
     let count = chance.below(3) + u64::from(chance.percent(90));
     let examples = (0..count).map(|_| {
         let wanted = name == "match";
-        let right = if chance.percent(88) { wanted } else { !wanted };
-        let mut words: Vec<String> = pattern.iter().map(|some| one(chance, some).clone()).collect();
+        let right = if chance.percent(97) { wanted } else { !wanted };
+        let mut words: Vec<String> = pattern.iter().map(|some| one(chance, some)).collect();
         if !right {
             words = vec![word(chance), word(chance)];
         }
-        if chance.percent(10) {
-            words[0] = path(chance, &words[0].clone());
+        if chance.percent(8) {
+            words = first(words, |word| path(chance, word));
         }
-        if chance.percent(5) {
-            words[0] = spelled(chance, &words[0].clone());
+        if chance.percent(2) {
+            words = first(words, |word| spelled(chance, word));
         }
         example(chance, &words)
     });
     format!("[{}]", examples.collect::<Vec<_>>().join(", "))
 }
 
+/// Writes the first word anew.
+fn first(mut words: Vec<String>, anew: impl FnOnce(&str) -> String) -> Vec<String> {
+    if let Some(word) = words.first_mut() {
+        *word = anew(word);
+    }
+    words
+}
+
 fn example(chance: &mut Chance, words: &[String]) -> String {
     match chance.below(100) {
-        0..=49 => {
+        55..=98 if words.iter().all(|word| simple(word)) => text(chance, &words.join(" ")),
+        50..=54 => text(chance, "'git' \"st\"atus \\\\a 'b c' #d"),
+        99 if chance.percent(30) => odd(chance),
+        _ => {
             let written: Vec<String> = words.iter().map(|word| text(chance, word)).collect();
             format!("[{}]", written.join(", "))
         }
-        50..=97 => text(chance, &words.join(" ")),
-        _ => odd(chance),
     }
+}
+
+/// Says whether a shell reads the word as it stands.
+fn simple(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-./~=$*".contains(c))
+}
+
+fn rarely(chance: &mut Chance) -> bool {
+    chance.below(400) == 0
 }

@@ -1,5 +1,7 @@
 //! Texts as a rule file writes them.
 
+use std::fmt::Write as _;
+
 use crate::crash::chance::Chance;
 
 use super::words::one;
@@ -31,7 +33,7 @@ fn escaped(chance: &mut Chance, text: &str, quote: char) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            _ if chance.percent(2) => out += &format!("\\U{:08x}", u32::from(c)),
+            _ if chance.percent(2) => drop(write!(out, "\\U{:08x}", u32::from(c))),
             _ => out.push(c),
         }
     }
@@ -58,5 +60,5 @@ pub(super) fn odd(chance: &mut Chance) -> String {
         "\"\"",
         "\" \"",
     ];
-    (*one(chance, &odd)).to_owned()
+    one(chance, &odd).to_owned()
 }

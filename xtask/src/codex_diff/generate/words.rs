@@ -67,13 +67,24 @@ const WORDS: &[&str] = &[
 ];
 
 /// Returns one of these.
-pub(super) fn one<'a, T>(chance: &mut Chance, all: &'a [T]) -> &'a T {
-    let at = usize::try_from(chance.below(all.len() as u64)).unwrap_or_default();
-    &all[at]
+pub(super) fn one<T: Clone + Default>(chance: &mut Chance, all: &[T]) -> T {
+    let at = usize::try_from(chance.below(all.len().max(1) as u64)).unwrap_or_default();
+    all.get(at).cloned().unwrap_or_default()
+}
+
+/// Returns the first of these, which are right, or now and then all.
+pub(super) fn mostly<'a, T>(
+    chance: &mut Chance,
+    percent: u64,
+    right: usize,
+    all: &'a [T],
+) -> &'a [T] {
+    let right = if chance.percent(percent) { all.get(..right) } else { None };
+    right.unwrap_or(all)
 }
 
 pub(super) fn word(chance: &mut Chance) -> String {
-    (*one(chance, WORDS)).to_owned()
+    one(chance, WORDS).to_owned()
 }
 
 /// Returns a word as another one may spell it.

@@ -1,9 +1,10 @@
 //! One rule file, evaluated.
 //!
-//! It is a program, and a project may have written it: its size, its depth, its steps and its memory are bounded, and it runs on a
-//! stack of its own. It can reach nothing: no file, no clock, no other module.
+//! It is a program, and a project may have written it: its size, its depth, its steps and its time are bounded, and it runs on a
+//! stack of its own. Its memory is only looked at every thousand steps: lists that double can take more before. It can reach
+//! nothing: no file, no clock, no other module.
 
-use std::{ops::Range, thread};
+use std::{ops::Range, sync::mpsc, thread, time::Duration};
 
 use starlark::{
     codemap::FileSpan,
@@ -27,6 +28,8 @@ use super::{
 const STEPS: u64 = 100_000;
 /// So many bytes of values, about.
 const MEMORY: usize = 64 << 20;
+/// A step can be as long as numbers and texts are; what is not done by then is left to itself, and refused.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// What so many steps can nest is shown, compared and dropped by recursion.
 const STACK: usize = 256 << 20;
 
@@ -63,7 +66,8 @@ impl Said {
         hosts: Hosts,
         place: &Place<'_>,
     ) -> Result<Self, Unreadable> {
-        let said = alone(|| evaluated(name, text, hosts))?;
+        let (name, text) = (name.to_owned(), text.to_owned());
+        let said = alone(move || evaluated(&name, &text, hosts))?;
         for (examples, (_, at)) in said.examples.iter().zip(&said.rules) {
             let wrong = |refusal: super::refusal::Refusal| Unreadable {
                 message: refusal.to_string(),
@@ -95,11 +99,18 @@ fn refused(what: &str) -> Unreadable {
     Unreadable { message: reason.clone(), reason, span: None }
 }
 
-fn alone<T: Send>(work: impl FnOnce() -> Result<T, Unreadable> + Send) -> Result<T, Unreadable> {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        let thread = thread.map_err(|_| refused("there is no memory to read the file with"))?;
-        thread.join().unwrap_or_else(|_| Err(refused("reading the file failed")))
+fn alone(
+    work: impl FnOnce() -> Result<Said, Unreadable> + Send + 'static,
+) -> Result<Said, Unreadable> {
+    let (send, done) = mpsc::channel();
+    let thread = thread::Builder::new().stack_size(STACK);
+    let thread = thread.spawn(move || drop(send.send(work())));
+    thread.map_err(|_| refused("there is no memory to read the file with"))?;
+    done.recv_timeout(PATIENCE).unwrap_or_else(|why| {
+        Err(refused(match why {
+            mpsc::RecvTimeoutError::Timeout => "reading the file takes too long",
+            mpsc::RecvTimeoutError::Disconnected => "reading the file failed",
+        }))
     })
 }
 
