@@ -1,4 +1,4 @@
-//! Codex's rule files (`*.rules`) as a layer, and to the letter ([`exact`]).
+//! Codex's rule files (`*.rules`) as a layer, and to the letter (`exact`).
 //!
 //! A rule names the first words of a command; of all that match, the most restrictive decides. The language is Starlark's:
 //! plain calls of the three functions are read here, and for all else the language itself is needed (the feature `starlark`);
@@ -7,6 +7,7 @@
 mod calls;
 #[cfg(feature = "starlark")]
 mod evaluated;
+#[cfg(feature = "starlark")]
 pub mod exact;
 pub mod hook;
 mod layer;

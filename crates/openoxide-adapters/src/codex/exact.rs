@@ -4,34 +4,28 @@
 //! observed on the program (`corpus/codex`, and `cargo xtask codex-diff`). Our own reading of the same rules is
 //! [`translate`](super::translate).
 
+mod depth;
 mod example;
+mod file;
+mod functions;
 mod network;
 mod place;
 mod policy;
 mod refusal;
 mod rule;
 
-#[cfg(feature = "starlark")]
-mod depth;
-#[cfg(feature = "starlark")]
-mod file;
-#[cfg(feature = "starlark")]
-mod functions;
-
 pub use network::NetworkRule;
 pub use place::Place;
-pub use policy::{Evaluation, Policy};
+pub use policy::{Evaluation, Policy, RuleMatch};
 pub use refusal::Unreadable;
 pub use rule::{
     AbsolutePathBuf, Decision, PatternToken, PrefixPattern, PrefixRule, PrefixRuleMatch,
 };
 
-#[cfg(feature = "starlark")]
 pub(super) use file::Said;
 
 /// A longer rule file is not read.
 pub const LONGEST: usize = 1 << 20;
 
 #[cfg(test)]
-#[cfg(feature = "starlark")]
 mod tests;
