@@ -336,6 +336,9 @@ pub(crate) struct RunArgs {
     /// What the kernel holds while it runs.
     #[arg(long, value_name = "WHAT", default_value = "auto")]
     pub(crate) sandbox: RunSandbox,
+    /// Hold changes of files that the sandbox would refuse, and ask about each; what you say yes to is done on its behalf.
+    #[arg(long)]
+    pub(crate) live: bool,
     /// A variable of the environment that it is given in the sandbox, too: NAME, or NAME=VALUE; repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,

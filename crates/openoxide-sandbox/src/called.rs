@@ -15,7 +15,7 @@ use rustix::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Launch, NetworkAnswer, Refusal, Report,
+    Launch, LiveAnswer, LiveQuestion, Refusal, Report,
     error::{SandboxError, Step as _},
     supervise, sys,
     wire::Wire,
@@ -24,13 +24,8 @@ use crate::{
 /// What the supervisor says to who has started it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToCaller {
-    /// May this host be reached?
-    Ask {
-        /// Its name or address.
-        host: String,
-        /// The port.
-        port: u16,
-    },
+    /// May this be?
+    Ask(LiveQuestion),
     /// It is over; the report is in the descriptor.
     Over,
     /// Nothing was run.
@@ -51,19 +46,19 @@ type Unavailable = (Option<(String, i32)>, Refusal);
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromCaller {
     /// The answer to the question that stands.
-    Answer(NetworkAnswer),
+    Answer(LiveAnswer),
 }
 
 /// Runs a program confined, under a supervisor that is started for it: this same program, called with `words` and two
 /// numbers, which are for [`supervise_as_called`]. If the launch says that somebody can be asked, `ask` is, about hosts that the profile
-/// does not name.
+/// does not name; and if it is `live`, about changes of other files.
 ///
 /// # Errors
 /// Where the confinement could not be set up; nothing was run then.
 pub fn run_confined(
     launch: &Launch,
     words: &[&str],
-    ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
+    ask: &mut dyn FnMut(LiveQuestion) -> LiveAnswer,
 ) -> Result<Report, SandboxError> {
     let (wire, theirs) = Wire::pair().step(|| "making a socket".to_owned())?;
     let mut supervisor =
@@ -87,15 +82,15 @@ fn start(launch: &Launch, words: &[&str], theirs: &Wire) -> io::Result<Child> {
 
 fn listen(
     wire: &Wire,
-    ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
+    ask: &mut dyn FnMut(LiveQuestion) -> LiveAnswer,
 ) -> Result<Report, SandboxError> {
     let gone = || io::Error::other("it has ended without a word");
     loop {
         let said = wire.receive().step(|| "hearing of the supervisor".to_owned())?;
         let (message, descriptors) = said.ok_or_else(gone).step(|| "the supervisor".to_owned())?;
         match message {
-            ToCaller::Ask { host, port } => {
-                let answer = ask(&host, port);
+            ToCaller::Ask(question) => {
+                let answer = ask(question);
                 // Where it is gone, that is heard next.
                 drop(wire.send(&FromCaller::Answer(answer), &[]));
             }

@@ -1,6 +1,7 @@
 //! `sandbox`: confinement alone.
 
 pub(crate) mod found;
+mod live;
 mod run;
 mod status;
 
@@ -17,7 +18,7 @@ use crate::{
 /// Runs one of its verbs.
 pub(crate) fn sandbox(verb: &SandboxVerb, global: Global) -> Result<Exit, String> {
     match verb {
-        SandboxVerb::Run(args) => run::run(args),
+        SandboxVerb::Run(args) => run::run(args, global),
         SandboxVerb::Supervise { launch, wire } => Ok(match supervise_as_called(launch, wire) {
             Ok(()) => Exit::Success,
             Err(error) => {

@@ -21,11 +21,11 @@ use super::{
     listening::Listening,
     outside::{Outside, ThisHost},
     pool::Pool,
-    questions::{NetworkReviewer, Questions},
     refused::Refused,
+    reviewer::NetworkReviewer,
     slots::{Slot, Slots},
 };
-use crate::Denial;
+use crate::{Denial, questions::Questions};
 
 /// How many connections are carried or held at once. More wait to be accepted.
 const MOST: usize = 256;
@@ -65,7 +65,10 @@ impl Broker {
         reviewer: Option<Box<dyn NetworkReviewer>>,
         outside: Box<dyn Outside>,
     ) -> io::Result<Self> {
-        let questions = reviewer.map(|reviewer| Questions::new(reviewer, PATIENCE));
+        let questions = reviewer.map(|reviewer| {
+            let ask = move |(host, port): &(String, u16)| reviewer.ask(host, *port);
+            Questions::new(ask, PATIENCE)
+        });
         let (pool, refused) = (Pool::default(), Arc::default());
         let rules = Arc::new(Rules { network, pool, questions, outside, refused });
         let listening = Arc::new(Listening::new()?);

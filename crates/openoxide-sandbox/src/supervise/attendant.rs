@@ -14,11 +14,13 @@ use rustix::{
     process::Signal,
 };
 
-use super::questions::Questions;
+use super::questions::{Asking, Questions};
 use crate::{
-    Backend, End, Lack, Landlock, Launch, Plan, Report, Support,
+    Backend, Change, End, Lack, Landlock, Launch, LiveAnswer, LiveQuestion, NetworkReviewer, Plan,
+    Report, Support,
     denial::{self, Oracle, Said, touchable},
     error::{SandboxError, Step as _},
+    live::Live,
     network::{Broker, Refused},
     notify::{self, Capture, Context, OwnSockets},
     sys,
@@ -206,7 +208,11 @@ impl<'a> Attendant<'a> {
 
     /// Takes the listeners that always stand.
     fn take(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
-        let reviewer = self.questions.as_ref().map(Questions::reviewer);
+        let questions = self.questions.as_ref().filter(|_| self.launch.ask);
+        let reviewer = questions.map(|questions| {
+            let reviewer: Box<dyn NetworkReviewer> = Box::new(questions.asking());
+            reviewer
+        });
         let network = self.launch.profile.network.clone();
         self.broker = Some(Arc::new(Broker::start(listeners, network, reviewer)?));
         Ok(())
@@ -223,8 +229,21 @@ impl<'a> Attendant<'a> {
             capture: self.broker.clone().map(|broker| self.capture(broker)),
             own: self.diagnostics.take().map(OwnSockets::new).transpose()?,
             refused: Arc::clone(&self.refused),
+            live: self.live(),
         };
         thread::Builder::new().spawn(move || notify::serve(listener, context)).map(drop)
+    }
+
+    /// Who answers for changes of files, where they are held. Where nobody can be asked, nothing is granted.
+    fn live(&self) -> Option<Live> {
+        let Launch { profile, registry, live, .. } = self.launch;
+        let asking = self.questions.as_ref().map(Questions::asking);
+        let ask = move |change: &Change| {
+            let put = |asking: &Asking| asking.put(LiveQuestion::Change(change.clone()));
+            asking.as_ref().map_or(LiveAnswer::No, put)
+        };
+        let own = [registry.clone()].into_iter().chain(registry.parent());
+        live.then(|| Live::new(profile, own, Arc::clone(&self.refused), ask))
     }
 
     /// Has the first process listen on ports that somebody wants to go to.
@@ -259,8 +278,8 @@ impl<'a> Attendant<'a> {
     pub(super) fn report(&self, end: End, errors: Option<&Tail>) -> Report {
         let mut denials =
             self.broker.as_ref().map_or_else(|| self.refused.all(), |broker| broker.denials());
-        let said = self.said(errors);
-        denials.extend(said.denials);
+        let (said, known) = (self.said(errors), denials.clone());
+        denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
         let (plan, suspected) = (self.plan(), said.suspected);
         Report { plan, end, denials, suspected, found: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Questions about hosts, put to the process that has started the supervisor: it knows who can be asked.
+//! Questions about hosts and files, put to the process that has started the supervisor: it knows who can be asked.
 //!
 //! One is put at a time, and while it stands the person's terminal is theirs.
 
@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::turn::Turn;
 use crate::{
-    NetworkAnswer, NetworkReviewer,
+    LiveAnswer, LiveQuestion, NetworkReviewer,
     called::{FromCaller, ToCaller},
     terminal::{Relay, ready},
     wire::Wire,
@@ -21,9 +21,8 @@ use crate::{
 
 /// One question, and where its answer goes.
 struct Question {
-    host: String,
-    port: u16,
-    answer: mpsc::Sender<NetworkAnswer>,
+    what: LiveQuestion,
+    answer: mpsc::Sender<LiveAnswer>,
 }
 
 /// The questions that stand.
@@ -55,9 +54,8 @@ impl Questions {
     }
 
     /// Returns who puts questions here.
-    pub(super) fn reviewer(&self) -> Box<dyn NetworkReviewer> {
-        let wake = self.wake.try_clone().ok();
-        Box::new(Asking { ask: Mutex::new(self.ask.clone()), wake })
+    pub(super) fn asking(&self) -> Asking {
+        Asking { ask: Mutex::new(self.ask.clone()), wake: self.wake.try_clone().ok() }
     }
 
     /// Hears questions and answers, and puts the next one. False: whoever could answer is gone.
@@ -73,13 +71,20 @@ impl Questions {
         if self.put.is_none()
             && let Some(next) = self.waiting.pop_front()
         {
-            relay.iter_mut().for_each(Relay::pause);
-            self.turn.take();
-            let asked = ToCaller::Ask { host: next.host.clone(), port: next.port };
-            drop(self.caller.send(&asked, &[]));
-            self.put = Some(next);
+            self.put(next, relay);
         }
         true
+    }
+
+    fn put(&mut self, next: Question, relay: &mut Option<Relay>) {
+        // What cannot be said cannot be asked; that whoever could answer is gone is heard of next.
+        if self.caller.send(&ToCaller::Ask(next.what.clone()), &[]).is_err() {
+            _ = next.answer.send(LiveAnswer::No);
+            return;
+        }
+        relay.iter_mut().for_each(Relay::pause);
+        self.turn.take();
+        self.put = Some(next);
     }
 
     fn hear(&mut self, relay: &mut Option<Relay>) -> bool {
@@ -98,21 +103,28 @@ impl Questions {
     }
 }
 
-struct Asking {
+/// Who puts questions.
+pub(super) struct Asking {
     ask: Mutex<mpsc::Sender<Question>>,
     wake: Option<PipeWriter>,
 }
 
-impl NetworkReviewer for Asking {
-    fn ask(&self, host: &str, port: u16) -> NetworkAnswer {
+impl Asking {
+    /// Asks, and waits for the answer.
+    pub(super) fn put(&self, what: LiveQuestion) -> LiveAnswer {
         let (answer, answered) = mpsc::channel();
-        let question = Question { host: host.to_owned(), port, answer };
         let ask = self.ask.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let sent = ask.send(question).is_ok();
+        let sent = ask.send(Question { what, answer }).is_ok();
         let woken = self.wake.as_ref().is_some_and(|mut wake| wake.write_all(b"?").is_ok());
         if !(sent && woken) {
-            return NetworkAnswer::No;
+            return LiveAnswer::No;
         }
-        answered.recv().unwrap_or(NetworkAnswer::No)
+        answered.recv().unwrap_or(LiveAnswer::No)
+    }
+}
+
+impl NetworkReviewer for Asking {
+    fn ask(&self, host: &str, port: u16) -> LiveAnswer {
+        self.put(LiveQuestion::Host { host: host.to_owned(), port })
     }
 }

@@ -1,5 +1,6 @@
 //! Running what was permitted, confined to what was permitted.
 
+pub(crate) mod changes;
 mod hosts;
 mod places;
 mod settings;
@@ -9,7 +10,7 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report,
+    self as sandbox, Backend, Denial, End, Launch, Limits, LiveAnswer, LiveQuestion, Plan, Report,
     SandboxError, at_terminal, run_confined,
 };
 use openoxide_session::seen;
@@ -91,16 +92,17 @@ pub(super) struct Run<'a> {
     pub(super) profile: Confined,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,
+    pub(super) live: bool,
 }
 
 impl Run<'_> {
-    /// Runs it. Hosts that the profile does not name are asked about.
+    /// Runs it. Hosts that the profile does not name are asked about, and changes of other files where that is wanted.
     ///
     /// # Errors
     /// Where the confinement could not be set up; nothing was run then.
     pub(super) fn go(
         self,
-        ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
+        ask: &mut dyn FnMut(LiveQuestion) -> LiveAnswer,
     ) -> Result<Report, SandboxError> {
         let registry = registry().map_err(|error| SandboxError::Setup {
             step: "finding a place for the registry".to_owned(),
@@ -114,6 +116,7 @@ impl Run<'_> {
             environment: self.environment,
             terminal: at_terminal(),
             ask: true,
+            live: self.live,
             limits: self.limits,
             registry,
         };

@@ -10,21 +10,25 @@ use std::{
 use openoxide_permission::{IN_ROOTS, start_up_files};
 use openoxide_protocol::{AbsPath, Confined, Temp};
 use openoxide_sandbox::{
-    End, Launch, Limits, Report, SandboxError, at_terminal, supervise, supervise_by,
+    End, Launch, Limits, Report, SandboxError, at_terminal, run_confined, supervise, supervise_by,
 };
 use openoxide_session::for_confined;
 use openoxide_store::Environment;
 
 use crate::{
-    args::SandboxRunArgs,
-    commands::run::confined::{caches, own, registry, tell},
+    args::{Global, SandboxRunArgs},
+    commands::run::confined::{SUPERVISE, caches, own, registry, tell},
     exit::Exit,
     report,
 };
 
-pub(crate) fn run(args: &SandboxRunArgs) -> Result<Exit, String> {
+pub(crate) fn run(args: &SandboxRunArgs, global: Global) -> Result<Exit, String> {
     let launch = launch(args)?;
     let report = match args.backend {
+        // Who asks has threads of its own, and so cannot supervise.
+        _ if args.live => run_confined(&launch, &SUPERVISE, &mut |question| {
+            super::live::answer(&question, &launch, global)
+        }),
         None => supervise(&launch),
         Some(by) => supervise_by(&launch, by.into()),
     };
@@ -44,6 +48,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
         environment: with(for_confined().collect(), &args.env),
         terminal: at_terminal(),
         ask: false,
+        live: args.live,
         limits: Limits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),

@@ -1,4 +1,4 @@
-//! Asking a person about a host, while whoever wants to reach it waits.
+//! Asking a person while whoever wants something waits: to reach a host, to change a file.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -10,6 +10,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::Change;
+
 /// How many questions may stand open at once, and how many may begin in a minute: a person who is flooded reads none.
 const MOST_OPEN: usize = 8;
 const MOST_A_MINUTE: usize = 30;
@@ -17,19 +19,24 @@ const MOST_A_MINUTE: usize = 30;
 const MOST_SETTLED: usize = 4096;
 const STACK: usize = 256 * 1024;
 
-/// Who is asked about a host that no rule speaks of.
-///
-/// It is asked on a thread of its own, about one host and port once at a time. An answer that comes too late for who
-/// waited counts for what follows, unless it was `Once`.
-pub trait NetworkReviewer: Send + Sync {
-    /// Asks whether this host, which is a name or an address, may be reached at this port.
-    fn ask(&self, host: &str, port: u16) -> NetworkAnswer;
+/// What a confined process wants and waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LiveQuestion {
+    /// To reach a host that the profile does not name.
+    Host {
+        /// Its name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// To change a file that the profile does not let it change.
+    Change(Change),
 }
 
-/// What a reviewer says of a host and port.
+/// What a reviewer says of what is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NetworkAnswer {
-    /// The connections that wait now are made.
+pub enum LiveAnswer {
+    /// What waits now is done.
     Once,
     /// These and all that follow in this run.
     Session,
@@ -39,19 +46,16 @@ pub enum NetworkAnswer {
     No,
 }
 
-/// The questions of one run.
-pub(super) struct Questions {
-    reviewer: Box<dyn NetworkReviewer>,
+/// The questions of one run, each about one `K`.
+pub(crate) struct Questions<K> {
+    ask: Box<dyn Fn(&K) -> LiveAnswer + Send + Sync>,
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<State<K>>,
 }
 
-type Key = (String, u16);
-
-#[derive(Default)]
-struct State {
-    open: BTreeMap<Key, Arc<Question>>,
-    settled: BTreeMap<Key, bool>,
+struct State<K> {
+    open: BTreeMap<K, Arc<Question>>,
+    settled: BTreeMap<K, bool>,
     begun: VecDeque<Instant>,
 }
 
@@ -62,33 +66,38 @@ struct Question {
     answered: Condvar,
 }
 
-impl Questions {
-    /// Who waits for an answer waits no longer than `patience` from when the question began.
-    pub(super) fn new(reviewer: Box<dyn NetworkReviewer>, patience: Duration) -> Arc<Self> {
-        Arc::new(Self { reviewer, patience, state: Mutex::default() })
+impl<K: Ord + Clone + Send + 'static> Questions<K> {
+    /// Each question is put to `ask`, on a thread of its own. Who waits for an answer waits no longer than `patience` from when the
+    /// question began.
+    pub(crate) fn new(
+        ask: impl Fn(&K) -> LiveAnswer + Send + Sync + 'static,
+        patience: Duration,
+    ) -> Arc<Self> {
+        let (open, settled, begun) = Default::default();
+        let state = Mutex::new(State { open, settled, begun });
+        Arc::new(Self { ask: Box::new(ask), patience, state })
     }
 
-    /// Says whether a host may be reached, when that is known or the reviewer has answered. All doubt is no.
-    pub(super) fn may_reach(self: &Arc<Self>, host: &str, port: u16) -> bool {
-        let key = (host.to_owned(), port);
+    /// Says whether this may be, when that is known or the reviewer has answered. All doubt is no.
+    pub(crate) fn may(self: &Arc<Self>, key: &K) -> bool {
         let question = {
             let mut state = self.state();
-            if let Some(settled) = state.settled.get(&key) {
+            if let Some(settled) = state.settled.get(key) {
                 return *settled;
             }
-            match state.open.get(&key) {
+            match state.open.get(key) {
                 Some(question) => Some(Arc::clone(question)),
-                None => state.begin(&key, self.patience).filter(|_| self.put(&mut state, &key)),
+                None => state.begin(key, self.patience).filter(|_| self.put(&mut state, key)),
             }
         };
         question.is_some_and(|question| question.wait())
     }
 
     /// Has the reviewer asked on a thread of its own.
-    fn put(self: &Arc<Self>, state: &mut State, key: &Key) -> bool {
+    fn put(self: &Arc<Self>, state: &mut State<K>, key: &K) -> bool {
         let questions = Arc::clone(self);
         let asked = key.clone();
-        let asking = move || questions.settle(&asked, questions.reviewer.ask(&asked.0, asked.1));
+        let asking = move || questions.settle(&asked, (questions.ask)(&asked));
         let begun = thread::Builder::new().stack_size(STACK).spawn(asking).is_ok();
         if !begun {
             state.open.remove(key);
@@ -96,10 +105,10 @@ impl Questions {
         begun
     }
 
-    fn settle(&self, key: &Key, answer: NetworkAnswer) {
+    fn settle(&self, key: &K, answer: LiveAnswer) {
         let mut state = self.state();
-        let yes = answer != NetworkAnswer::No;
-        if answer != NetworkAnswer::Once && state.settled.len() < MOST_SETTLED {
+        let yes = answer != LiveAnswer::No;
+        if answer != LiveAnswer::Once && state.settled.len() < MOST_SETTLED {
             state.settled.insert(key.clone(), yes);
         }
         if let Some(question) = state.open.remove(key) {
@@ -107,14 +116,14 @@ impl Questions {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<K: Ord + Clone> State<K> {
     /// Opens a question, unless there are too many.
-    fn begin(&mut self, key: &Key, patience: Duration) -> Option<Arc<Question>> {
+    fn begin(&mut self, key: &K, patience: Duration) -> Option<Arc<Question>> {
         let now = Instant::now();
         let old = |begun: &Instant| now.duration_since(*begun) > Duration::from_secs(60);
         while self.begun.front().is_some_and(old) {
@@ -146,7 +155,7 @@ impl Question {
     }
 }
 
-impl fmt::Debug for Questions {
+impl<K> fmt::Debug for Questions<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Questions").field("patience", &self.patience).finish_non_exhaustive()
     }
@@ -158,21 +167,22 @@ mod tests {
 
     use super::*;
 
+    type Key = (String, u16);
+
     /// Tells what it is asked and answers what it is told; a closed channel is no.
-    struct Told(mpsc::Sender<Key>, Mutex<mpsc::Receiver<NetworkAnswer>>);
-
-    impl NetworkReviewer for Told {
-        fn ask(&self, host: &str, port: u16) -> NetworkAnswer {
-            self.0.send((host.to_owned(), port)).unwrap();
-            self.1.lock().unwrap().recv().unwrap_or(NetworkAnswer::No)
-        }
-    }
-
-    fn told(patience: u64) -> (Arc<Questions>, mpsc::Receiver<Key>, mpsc::Sender<NetworkAnswer>) {
+    fn told(patience: u64) -> (Arc<Questions<Key>>, mpsc::Receiver<Key>, mpsc::Sender<LiveAnswer>) {
         let (asked, heard) = mpsc::channel();
         let (say, said) = mpsc::channel();
-        let reviewer = Box::new(Told(asked, Mutex::new(said)));
-        (Questions::new(reviewer, Duration::from_millis(patience)), heard, say)
+        let (asked, said) = (Mutex::new(asked), Mutex::new(said));
+        let ask = move |key: &Key| {
+            asked.lock().unwrap().send(key.clone()).unwrap();
+            said.lock().unwrap().recv().unwrap_or(LiveAnswer::No)
+        };
+        (Questions::new(ask, Duration::from_millis(patience)), heard, say)
+    }
+
+    fn may(questions: &Arc<Questions<Key>>, host: &str, port: u16) -> bool {
+        questions.may(&(host.to_owned(), port))
     }
 
     #[test]
@@ -181,14 +191,14 @@ mod tests {
         let all: Vec<_> = (0..20)
             .map(|_| {
                 let questions = Arc::clone(&questions);
-                thread::spawn(move || questions.may_reach("example.org", 443))
+                thread::spawn(move || may(&questions, "example.org", 443))
             })
             .collect();
         assert_eq!(heard.recv().unwrap(), ("example.org".to_owned(), 443));
         while Arc::strong_count(questions.state().open.values().next().unwrap()) < 21 {
             thread::yield_now();
         }
-        say.send(NetworkAnswer::Once).unwrap();
+        say.send(LiveAnswer::Once).unwrap();
         assert!(all.into_iter().all(|one| one.join().unwrap()));
         assert!(heard.try_recv().is_err());
     }
@@ -196,19 +206,19 @@ mod tests {
     #[test]
     fn an_answer_counts_as_long_as_it_says() {
         for (answer, yes, again) in [
-            (NetworkAnswer::Once, true, true),
-            (NetworkAnswer::Session, true, false),
-            (NetworkAnswer::Always, true, false),
-            (NetworkAnswer::No, false, false),
+            (LiveAnswer::Once, true, true),
+            (LiveAnswer::Session, true, false),
+            (LiveAnswer::Always, true, false),
+            (LiveAnswer::No, false, false),
         ] {
             let (questions, heard, say) = told(30_000);
             say.send(answer).unwrap();
-            assert_eq!(questions.may_reach("example.org", 443), yes);
+            assert_eq!(may(&questions, "example.org", 443), yes);
             say.send(answer).unwrap();
-            assert_eq!(questions.may_reach("example.org", 443), yes);
+            assert_eq!(may(&questions, "example.org", 443), yes);
             assert_eq!(heard.try_iter().count(), if again { 2 } else { 1 }, "{answer:?}");
             say.send(answer).unwrap();
-            assert_eq!(questions.may_reach("example.org", 80), yes);
+            assert_eq!(may(&questions, "example.org", 80), yes);
             assert_eq!(heard.try_iter().last().unwrap().1, 80, "another port is another question");
         }
     }
@@ -216,21 +226,21 @@ mod tests {
     #[test]
     fn no_answer_in_time_is_no_and_a_late_one_counts_for_what_follows() {
         let (questions, _heard, say) = told(20);
-        assert!(!questions.may_reach("example.org", 443));
-        assert!(!questions.may_reach("example.org", 443), "still open, and nobody waits again");
-        say.send(NetworkAnswer::Session).unwrap();
+        assert!(!may(&questions, "example.org", 443));
+        assert!(!may(&questions, "example.org", 443), "still open, and nobody waits again");
+        say.send(LiveAnswer::Session).unwrap();
         while !questions.state().open.is_empty() {
             thread::yield_now();
         }
-        assert!(questions.may_reach("example.org", 443));
+        assert!(may(&questions, "example.org", 443));
     }
 
     #[test]
     fn a_flood_of_questions_is_not_asked() {
         let (questions, heard, say) = told(1);
-        assert!((0..20).all(|n| !questions.may_reach(&format!("n{n}.example.org"), 443)));
+        assert!((0..20).all(|n| !may(&questions, &format!("n{n}.example.org"), 443)));
         for _ in 0..8 {
-            say.send(NetworkAnswer::No).unwrap();
+            say.send(LiveAnswer::No).unwrap();
         }
         while !questions.state().open.is_empty() {
             thread::yield_now();
@@ -238,8 +248,8 @@ mod tests {
         assert_eq!(heard.try_iter().count(), 8);
         let (questions, heard, say) = told(30_000);
         let asked = (0..100).filter(|n| {
-            say.send(NetworkAnswer::Session).unwrap();
-            questions.may_reach(&format!("n{n}.example.org"), 443)
+            say.send(LiveAnswer::Session).unwrap();
+            may(&questions, &format!("n{n}.example.org"), 443)
         });
         assert_eq!(asked.count(), 30);
         assert_eq!(heard.try_iter().count(), 30);
