@@ -27,6 +27,8 @@ pub(crate) use wish::Wish;
 
 /// How long a person may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How many questions stand at once. Rules answer most, and programs have many threads.
+const MOST_OPEN: usize = 64;
 /// What is nobody's file: settings of the kernel, and devices.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
@@ -82,7 +84,7 @@ impl Live {
         let files = known.iter().filter_map(spot::file_at).collect();
         let no_files = NO_FILES.map(|place| AbsPath::root().join(place));
         let closed = known.into_iter().chain(no_files).collect();
-        let questions = Questions::new(ask, PATIENCE);
+        let questions = Questions::new(ask, PATIENCE, MOST_OPEN);
         Self { closed, files, user: geteuid().as_raw(), questions, refused }
     }
 

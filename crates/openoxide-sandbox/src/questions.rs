@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Change;
 
-/// How many questions may stand open at once, and how many may begin in a minute: a person who is flooded reads none.
-const MOST_OPEN: usize = 8;
+/// How many questions may be put to a person in a minute: who is flooded reads none.
 const MOST_A_MINUTE: usize = 30;
 /// How many answers are remembered.
 const MOST_SETTLED: usize = 4096;
@@ -44,12 +43,23 @@ pub enum LiveAnswer {
     Always,
     /// Neither these nor any that follow in this run.
     No,
+    /// As `Session`, and nobody was asked: a rule says so.
+    Allowed,
+    /// As `No`, and nobody was asked.
+    Denied,
+}
+
+impl LiveAnswer {
+    const fn is_yes(self) -> bool {
+        !matches!(self, Self::No | Self::Denied)
+    }
 }
 
 /// The questions of one run, each about one `K`.
 pub(crate) struct Questions<K> {
     ask: Box<dyn Fn(&K) -> LiveAnswer + Send + Sync>,
     patience: Duration,
+    most_open: usize,
     state: Mutex<State<K>>,
 }
 
@@ -68,14 +78,15 @@ struct Question {
 
 impl<K: Ord + Clone + Send + 'static> Questions<K> {
     /// Each question is put to `ask`, on a thread of its own. Who waits for an answer waits no longer than `patience` from when the
-    /// question began.
+    /// question began. What would be one more than `most_open` is not asked.
     pub(crate) fn new(
         ask: impl Fn(&K) -> LiveAnswer + Send + Sync + 'static,
         patience: Duration,
+        most_open: usize,
     ) -> Arc<Self> {
         let (open, settled, begun) = Default::default();
         let state = Mutex::new(State { open, settled, begun });
-        Arc::new(Self { ask: Box::new(ask), patience, state })
+        Arc::new(Self { ask: Box::new(ask), patience, most_open, state })
     }
 
     /// Says whether this may be, when that is known or the reviewer has answered. All doubt is no.
@@ -87,10 +98,28 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
             }
             match state.open.get(key) {
                 Some(question) => Some(Arc::clone(question)),
-                None => state.begin(key, self.patience).filter(|_| self.put(&mut state, key)),
+                None => self.begin(&mut state, key).filter(|_| self.put(&mut state, key)),
             }
         };
         question.is_some_and(|question| question.wait())
+    }
+
+    /// Opens a question, unless there are too many.
+    fn begin(&self, state: &mut State<K>, key: &K) -> Option<Arc<Question>> {
+        let now = Instant::now();
+        let old = |begun: &Instant| now.duration_since(*begun) > Duration::from_secs(60);
+        while state.begun.front().is_some_and(old) {
+            state.begun.pop_front();
+        }
+        if state.open.len() >= self.most_open || state.begun.len() >= MOST_A_MINUTE {
+            return None;
+        }
+        state.begun.push_back(now);
+        let until = now + self.patience;
+        let question =
+            Arc::new(Question { until, answer: Mutex::default(), answered: Condvar::new() });
+        state.open.insert(key.clone(), Arc::clone(&question));
+        Some(question)
     }
 
     /// Has the reviewer asked on a thread of its own.
@@ -107,7 +136,10 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
 
     fn settle(&self, key: &K, answer: LiveAnswer) {
         let mut state = self.state();
-        let yes = answer != LiveAnswer::No;
+        let yes = answer.is_yes();
+        if matches!(answer, LiveAnswer::Allowed | LiveAnswer::Denied) {
+            state.begun.pop_back();
+        }
         if answer != LiveAnswer::Once && state.settled.len() < MOST_SETTLED {
             state.settled.insert(key.clone(), yes);
         }
@@ -118,26 +150,6 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<K: Ord + Clone> State<K> {
-    /// Opens a question, unless there are too many.
-    fn begin(&mut self, key: &K, patience: Duration) -> Option<Arc<Question>> {
-        let now = Instant::now();
-        let old = |begun: &Instant| now.duration_since(*begun) > Duration::from_secs(60);
-        while self.begun.front().is_some_and(old) {
-            self.begun.pop_front();
-        }
-        if self.open.len() >= MOST_OPEN || self.begun.len() >= MOST_A_MINUTE {
-            return None;
-        }
-        self.begun.push_back(now);
-        let question =
-            Question { until: now + patience, answer: Mutex::default(), answered: Condvar::new() };
-        let question = Arc::new(question);
-        self.open.insert(key.clone(), Arc::clone(&question));
-        Some(question)
     }
 }
 
@@ -178,7 +190,7 @@ mod tests {
             asked.lock().unwrap().send(key.clone()).unwrap();
             said.lock().unwrap().recv().unwrap_or(LiveAnswer::No)
         };
-        (Questions::new(ask, Duration::from_millis(patience)), heard, say)
+        (Questions::new(ask, Duration::from_millis(patience), 8), heard, say)
     }
 
     fn may(questions: &Arc<Questions<Key>>, host: &str, port: u16) -> bool {
@@ -253,5 +265,11 @@ mod tests {
         });
         assert_eq!(asked.count(), 30);
         assert_eq!(heard.try_iter().count(), 30);
+        // What rules answer floods nobody.
+        let (questions, _heard, say) = told(30_000);
+        assert!((0..100).all(|n| {
+            say.send(LiveAnswer::Allowed).unwrap();
+            may(&questions, &format!("n{n}.example.org"), 443)
+        }));
     }
 }

@@ -30,7 +30,7 @@ impl Wish<Name> {
     /// Reads a call. None: it is none that is done on behalf.
     pub(super) fn read(call: &Call<'_>) -> Result<Option<Self>, Errno> {
         let flags = |at| OFlags::from_bits_retain(call.int(at).cast_unsigned());
-        let mode = |at| Mode::from_raw_mode(call.int(at).cast_unsigned() & 0o777);
+        let mode = |at| Mode::from_raw_mode(call.int(at).cast_unsigned() & 0o1777);
         let at = |path: usize| Name::of(call, libc::AT_FDCWD, path);
         let from = |base: usize, path: usize| Name::of(call, call.int(base), path);
         Ok(Some(match call.number() {

@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn answer(question: &LiveQuestion, launch: &Launch, global: Global) -> LiveAnswer {
     let LiveQuestion::Change(change) = question else { return LiveAnswer::No };
     if global.no_input || !can_ask() || paths(change).iter().any(|path| is_kept(path, launch)) {
-        return LiveAnswer::No;
+        return LiveAnswer::Denied;
     }
     match ask(&request(change, &launch.cwd), &options(global)) {
         Ok(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => LiveAnswer::Once,

@@ -13,12 +13,12 @@ impl Hosts<'_> {
     pub(super) fn change(&self, change: &Change, held: &Confined) -> LiveAnswer {
         let paths = paths(change);
         let answer = if paths.iter().any(|path| self.keeps(path, held)) {
-            LiveAnswer::No
+            LiveAnswer::Denied
         } else {
             let operation = edit(change, &self.world.cwd);
             self.decided(Operation { session: self.session, ..operation })
         };
-        if answer == LiveAnswer::No {
+        if matches!(answer, LiveAnswer::No | LiveAnswer::Denied) {
             self.refused.borrow_mut().extend(paths);
         }
         answer

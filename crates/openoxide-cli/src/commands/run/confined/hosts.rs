@@ -54,6 +54,7 @@ impl Hosts<'_> {
         };
         match way.pass(self.audit) {
             Ok(Passed { asked: Asked::Granted(_), reviewed, .. }) => lasting(reviewed.as_ref()),
+            Ok(Passed { reviewed: None, .. }) => LiveAnswer::Denied,
             Ok(_) => LiveAnswer::No,
             Err(error) => {
                 report::failure(&error);
@@ -80,6 +81,7 @@ impl Hosts<'_> {
 fn lasting(reviewed: Option<&Reviewed>) -> LiveAnswer {
     match reviewed.map(Reviewed::response) {
         Some(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => LiveAnswer::Once,
-        _ => LiveAnswer::Session,
+        Some(_) => LiveAnswer::Session,
+        None => LiveAnswer::Allowed,
     }
 }
