@@ -4,7 +4,7 @@ use std::{
     env,
     fs::File,
     io::{self, Read as _, Seek as _, Write as _},
-    os::fd::{AsRawFd as _, OwnedFd},
+    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
     process::{Child, Command},
 };
 
@@ -18,6 +18,7 @@ use crate::{
     Launch, LiveAnswer, LiveQuestion, Refusal, Report,
     error::{SandboxError, Step as _},
     supervise, sys,
+    terminal::ready,
     wire::Wire,
 };
 
@@ -26,6 +27,8 @@ use crate::{
 pub(crate) enum ToCaller {
     /// May this be?
     Ask(LiveQuestion),
+    /// Nobody wants to know any more. It is answered all the same.
+    Withdrawn,
     /// It is over; the report is in the descriptor.
     Over,
     /// Nothing was run.
@@ -49,6 +52,9 @@ pub(crate) enum FromCaller {
     Answer(LiveAnswer),
 }
 
+/// Who answers questions. The second argument says when nobody wants to know any more: the program has ended.
+pub type Ask<'a> = dyn FnMut(LiveQuestion, &dyn Fn() -> bool) -> LiveAnswer + 'a;
+
 /// Runs a program confined, under a supervisor that is started for it: this same program, called with `words` and two
 /// numbers, which are for [`supervise_as_called`]. If the launch says that somebody can be asked, `ask` is, about hosts that the profile
 /// does not name; and if it is `live`, about changes of other files.
@@ -58,7 +64,7 @@ pub(crate) enum FromCaller {
 pub fn run_confined(
     launch: &Launch,
     words: &[&str],
-    ask: &mut dyn FnMut(LiveQuestion) -> LiveAnswer,
+    ask: &mut Ask<'_>,
 ) -> Result<Report, SandboxError> {
     let (wire, theirs) = Wire::pair().step(|| "making a socket".to_owned())?;
     let mut supervisor =
@@ -80,20 +86,19 @@ fn start(launch: &Launch, words: &[&str], theirs: &Wire) -> io::Result<Child> {
     Command::new(env::current_exe()?).args(words).args(numbers.map(|fd| fd.to_string())).spawn()
 }
 
-fn listen(
-    wire: &Wire,
-    ask: &mut dyn FnMut(LiveQuestion) -> LiveAnswer,
-) -> Result<Report, SandboxError> {
+fn listen(wire: &Wire, ask: &mut Ask<'_>) -> Result<Report, SandboxError> {
     let gone = || io::Error::other("it has ended without a word");
     loop {
         let said = wire.receive().step(|| "hearing of the supervisor".to_owned())?;
         let (message, descriptors) = said.ok_or_else(gone).step(|| "the supervisor".to_owned())?;
         match message {
             ToCaller::Ask(question) => {
-                let answer = ask(question);
+                // While a question stands, nothing else is said but that it does so no longer.
+                let answer = ask(question, &|| ready(wire.descriptor().as_fd()));
                 // Where it is gone, that is heard next.
                 drop(wire.send(&FromCaller::Answer(answer), &[]));
             }
+            ToCaller::Withdrawn => {}
             ToCaller::Over => {
                 let report = descriptors.into_iter().next().ok_or_else(gone).and_then(unsealed);
                 return report.step(|| "reading the report".to_owned());

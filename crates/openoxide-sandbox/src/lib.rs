@@ -57,7 +57,7 @@ mod wire;
 
 pub use backend::seatbelt;
 #[cfg(target_os = "linux")]
-pub use called::{run_confined, supervise_as_called};
+pub use called::{Ask, run_confined, supervise_as_called};
 pub use choose::{Refusal, choose};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]

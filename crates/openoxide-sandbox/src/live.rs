@@ -76,7 +76,7 @@ impl Live {
         profile: &Confined,
         own: impl IntoIterator<Item = AbsPath>,
         refused: Arc<Refused>,
-        ask: impl Fn(&Change) -> LiveAnswer + Send + Sync + 'static,
+        ask: impl Fn(&Change, &dyn Fn() -> bool) -> LiveAnswer + Send + Sync + 'static,
     ) -> Self {
         let spoken_of =
             profile.writable.iter().chain(&profile.protected).chain(&profile.unreadable);
@@ -97,7 +97,7 @@ impl Live {
     /// Asks, and does it or lets the kernel refuse it.
     pub(crate) fn settle(&self, call: &Call<'_>, wish: &Wish<Spot>) {
         let change = wish.change();
-        if !self.questions.may(&change) {
+        if !self.questions.may(&change, || call.still().is_ok()) {
             self.refused.add(Denial::Write { path: change.to.unwrap_or(change.path) });
             return call.go_on();
         }

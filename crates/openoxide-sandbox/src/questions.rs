@@ -16,6 +16,8 @@ use crate::Change;
 const MOST_A_MINUTE: usize = 30;
 /// How many answers are remembered.
 const MOST_SETTLED: usize = 4096;
+/// How often is looked whether who waits is still there.
+const LOOK: Duration = Duration::from_millis(100);
 const STACK: usize = 256 * 1024;
 
 /// What a confined process wants and waits for.
@@ -55,9 +57,12 @@ impl LiveAnswer {
     }
 }
 
+/// Who asks. The second argument says when nobody wants to know any more.
+type Asker<K> = dyn Fn(&K, &dyn Fn() -> bool) -> LiveAnswer + Send + Sync;
+
 /// The questions of one run, each about one `K`.
 pub(crate) struct Questions<K> {
-    ask: Box<dyn Fn(&K) -> LiveAnswer + Send + Sync>,
+    ask: Box<Asker<K>>,
     patience: Duration,
     most_open: usize,
     state: Mutex<State<K>>,
@@ -69,18 +74,26 @@ struct State<K> {
     begun: VecDeque<Instant>,
 }
 
-/// One question: until when it is waited for, and what was answered.
+/// One question, and until when it is waited for.
 struct Question {
     until: Instant,
-    answer: Mutex<Option<bool>>,
+    state: Mutex<Waiting>,
     answered: Condvar,
+}
+
+/// What was answered, and how many wait for it.
+#[derive(Default)]
+struct Waiting {
+    answer: Option<bool>,
+    count: usize,
+    gone: bool,
 }
 
 impl<K: Ord + Clone + Send + 'static> Questions<K> {
     /// Each question is put to `ask`, on a thread of its own. Who waits for an answer waits no longer than `patience` from when the
     /// question began. What would be one more than `most_open` is not asked.
     pub(crate) fn new(
-        ask: impl Fn(&K) -> LiveAnswer + Send + Sync + 'static,
+        ask: impl Fn(&K, &dyn Fn() -> bool) -> LiveAnswer + Send + Sync + 'static,
         patience: Duration,
         most_open: usize,
     ) -> Arc<Self> {
@@ -89,8 +102,9 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
         Arc::new(Self { ask: Box::new(ask), patience, most_open, state })
     }
 
-    /// Says whether this may be, when that is known or the reviewer has answered. All doubt is no.
-    pub(crate) fn may(self: &Arc<Self>, key: &K) -> bool {
+    /// Says whether this may be, when that is known or the reviewer has answered. All doubt is no. Where all who wait are no longer
+    /// there (`still`), the question is withdrawn.
+    pub(crate) fn may(self: &Arc<Self>, key: &K, still: impl Fn() -> bool) -> bool {
         let question = {
             let mut state = self.state();
             if let Some(settled) = state.settled.get(key) {
@@ -98,14 +112,31 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
             }
             match state.open.get(key) {
                 Some(question) => Some(Arc::clone(question)),
-                None => self.begin(&mut state, key).filter(|_| self.put(&mut state, key)),
+                None => self.begin(&mut state, key),
             }
+            .inspect(|question| question.state().count += 1)
         };
-        question.is_some_and(|question| question.wait())
+        let Some(question) = question else { return false };
+        let answer = question.wait(still);
+        if answer.is_none() {
+            self.leave(key, &question);
+        }
+        answer.unwrap_or(false)
+    }
+
+    /// Ends a question that nobody waits for any more.
+    fn leave(&self, key: &K, question: &Question) {
+        let mut state = self.state();
+        let mut waiting = question.state();
+        waiting.count -= 1;
+        if waiting.count == 0 && waiting.answer.is_none() {
+            waiting.gone = true;
+            state.open.remove(key);
+        }
     }
 
     /// Opens a question, unless there are too many.
-    fn begin(&self, state: &mut State<K>, key: &K) -> Option<Arc<Question>> {
+    fn begin(self: &Arc<Self>, state: &mut State<K>, key: &K) -> Option<Arc<Question>> {
         let now = Instant::now();
         let old = |begun: &Instant| now.duration_since(*begun) > Duration::from_secs(60);
         while state.begun.front().is_some_and(old) {
@@ -116,17 +147,20 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
         }
         state.begun.push_back(now);
         let until = now + self.patience;
-        let question =
-            Arc::new(Question { until, answer: Mutex::default(), answered: Condvar::new() });
+        let question = Question { until, state: Mutex::default(), answered: Condvar::new() };
+        let question = Arc::new(question);
         state.open.insert(key.clone(), Arc::clone(&question));
-        Some(question)
+        self.put(state, key, &question).then_some(question)
     }
 
     /// Has the reviewer asked on a thread of its own.
-    fn put(self: &Arc<Self>, state: &mut State<K>, key: &K) -> bool {
-        let questions = Arc::clone(self);
+    fn put(self: &Arc<Self>, state: &mut State<K>, key: &K, question: &Arc<Question>) -> bool {
+        let (questions, question) = (Arc::clone(self), Arc::clone(question));
         let asked = key.clone();
-        let asking = move || questions.settle(&asked, (questions.ask)(&asked));
+        let asking = move || {
+            let answer = (questions.ask)(&asked, &|| question.state().gone);
+            questions.settle(&asked, &question, answer);
+        };
         let begun = thread::Builder::new().stack_size(STACK).spawn(asking).is_ok();
         if !begun {
             state.open.remove(key);
@@ -134,8 +168,11 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
         begun
     }
 
-    fn settle(&self, key: &K, answer: LiveAnswer) {
+    fn settle(&self, key: &K, question: &Question, answer: LiveAnswer) {
         let mut state = self.state();
+        if question.state().gone {
+            return;
+        }
         let yes = answer.is_yes();
         if matches!(answer, LiveAnswer::Allowed | LiveAnswer::Denied) {
             state.begun.pop_back();
@@ -143,9 +180,8 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
         if answer != LiveAnswer::Once && state.settled.len() < MOST_SETTLED {
             state.settled.insert(key.clone(), yes);
         }
-        if let Some(question) = state.open.remove(key) {
-            question.answer(yes);
-        }
+        state.open.remove(key);
+        question.answer(yes);
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
@@ -154,16 +190,30 @@ impl<K: Ord + Clone + Send + 'static> Questions<K> {
 }
 
 impl Question {
-    fn wait(&self) -> bool {
-        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = self.until.saturating_duration_since(Instant::now());
-        let waited = self.answered.wait_timeout_while(answer, left, |answer| answer.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.unwrap_or(false)
+    /// Waits for the answer. None: who waits is no longer there.
+    fn wait(&self, still: impl Fn() -> bool) -> Option<bool> {
+        let mut waiting = self.state();
+        loop {
+            let left = self.until.saturating_duration_since(Instant::now());
+            if waiting.answer.is_some() || left.is_zero() {
+                return Some(waiting.answer.unwrap_or(false));
+            }
+            let look = left.min(LOOK);
+            let waited = self.answered.wait_timeout(waiting, look);
+            waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if waiting.answer.is_none() && !still() {
+                return None;
+            }
+        }
     }
 
     fn answer(&self, yes: bool) {
-        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(yes);
+        self.state().answer = Some(yes);
         self.answered.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -186,7 +236,7 @@ mod tests {
         let (asked, heard) = mpsc::channel();
         let (say, said) = mpsc::channel();
         let (asked, said) = (Mutex::new(asked), Mutex::new(said));
-        let ask = move |key: &Key| {
+        let ask = move |key: &Key, _: &dyn Fn() -> bool| {
             asked.lock().unwrap().send(key.clone()).unwrap();
             said.lock().unwrap().recv().unwrap_or(LiveAnswer::No)
         };
@@ -194,7 +244,7 @@ mod tests {
     }
 
     fn may(questions: &Arc<Questions<Key>>, host: &str, port: u16) -> bool {
-        questions.may(&(host.to_owned(), port))
+        questions.may(&(host.to_owned(), port), || true)
     }
 
     #[test]
@@ -233,6 +283,31 @@ mod tests {
             assert_eq!(may(&questions, "example.org", 80), yes);
             assert_eq!(heard.try_iter().last().unwrap().1, 80, "another port is another question");
         }
+    }
+
+    #[test]
+    fn a_question_that_nobody_waits_for_is_withdrawn_and_asked_anew() {
+        let asked = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&asked);
+        let ask = move |(): &(), gone: &dyn Fn() -> bool| {
+            *count.lock().unwrap() += 1;
+            while !gone() {
+                thread::yield_now();
+            }
+            LiveAnswer::Session
+        };
+        let questions = Questions::new(ask, Duration::from_secs(60), 8);
+        let still = std::sync::atomic::AtomicBool::new(true);
+        let (one, other) = thread::scope(|scope| {
+            let waiting = || questions.may(&(), || still.load(std::sync::atomic::Ordering::SeqCst));
+            let both = (scope.spawn(waiting), scope.spawn(|| questions.may(&(), || false)));
+            thread::sleep(Duration::from_millis(300));
+            assert_eq!(*asked.lock().unwrap(), 1, "one still waits");
+            still.store(false, std::sync::atomic::Ordering::SeqCst);
+            (both.0.join().unwrap(), both.1.join().unwrap())
+        });
+        assert!(!one && !other && !questions.may(&(), || false), "no late yes counts");
+        assert_eq!(*asked.lock().unwrap(), 2);
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl Task {
             limits: confined::limits(&start.hosts.world.loaded.sandbox),
             live: start.hosts.args.live,
         };
-        match run.go(&mut |question| start.hosts.answer(&question, held)) {
+        match run.go(&mut |question, gone| start.hosts.answer(&question, held, gone)) {
             Ok(report) => {
                 confined::tell(&report);
                 Ok(report)

@@ -3,6 +3,7 @@
 mod hostile;
 
 use std::{
+    cell::Cell,
     collections::BTreeSet,
     fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
@@ -19,7 +20,11 @@ use crate::{
 };
 
 /// A workspace `w`, something beside it, and what nobody may touch.
-struct Arena(tempfile::TempDir);
+struct Arena {
+    directory: tempfile::TempDir,
+    /// Whether a question was withdrawn before its answer.
+    gone: Cell<bool>,
+}
 
 /// How a run went, and what was asked.
 #[derive(Debug)]
@@ -48,7 +53,8 @@ impl Arena {
     fn new() -> Self {
         // Not below /tmp: there it would be hidden, and nothing proved.
         let place = std::env::current_exe().unwrap();
-        let arena = Self(tempfile::tempdir_in(place.parent().unwrap()).unwrap());
+        let directory = tempfile::tempdir_in(place.parent().unwrap()).unwrap();
+        let arena = Self { directory, gone: Cell::new(false) };
         for name in ["w/.git", "w/sub", "out/sub", "secret", "state"] {
             fs::create_dir_all(arena.path(name)).unwrap();
         }
@@ -56,7 +62,7 @@ impl Arena {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().canonicalize().unwrap().join(name)
+        self.directory.path().canonicalize().unwrap().join(name)
     }
 
     fn abs(&self, name: &str) -> AbsPath {
@@ -87,10 +93,11 @@ impl Arena {
 
     fn run(&self, argv: &[&str], mut say: impl FnMut(&Change) -> LiveAnswer) -> Outcome {
         let mut asked = Vec::new();
-        let report = run_confined(&self.launch(argv), &SUPERVISOR, &mut |question| {
+        let report = run_confined(&self.launch(argv), &SUPERVISOR, &mut |question, gone| {
             let LiveQuestion::Change(change) = question else { panic!("{question:?}") };
             let answer = say(&change);
             asked.push(change);
+            self.gone.set(self.gone.get() || gone());
             answer
         });
         let output = fs::read_to_string(self.path("w/log")).unwrap_or_default();

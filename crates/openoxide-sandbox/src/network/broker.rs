@@ -68,7 +68,8 @@ impl Broker {
         outside: Box<dyn Outside>,
     ) -> io::Result<Self> {
         let questions = reviewer.map(|reviewer| {
-            let ask = move |(host, port): &(String, u16)| reviewer.ask(host, *port);
+            let ask =
+                move |(host, port): &(String, u16), _: &dyn Fn() -> bool| reviewer.ask(host, *port);
             Questions::new(ask, PATIENCE, MOST_OPEN)
         });
         let (pool, refused) = (Pool::default(), Arc::default());

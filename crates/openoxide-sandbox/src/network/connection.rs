@@ -62,7 +62,7 @@ impl Rules {
     }
 
     fn is_permitted(&self, host: &Host, port: u16) -> bool {
-        self.questions.as_ref().is_some_and(|all| all.may(&(host.to_string(), port)))
+        self.questions.as_ref().is_some_and(|all| all.may(&(host.to_string(), port), || true))
     }
 
     /// Connects to the first address that answers. One that does not must not keep the others from being tried.

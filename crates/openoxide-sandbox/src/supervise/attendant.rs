@@ -238,8 +238,8 @@ impl<'a> Attendant<'a> {
     fn live(&self) -> Option<Live> {
         let Launch { profile, registry, live, .. } = self.launch;
         let asking = self.questions.as_ref().map(Questions::asking);
-        let ask = move |change: &Change| {
-            let put = |asking: &Asking| asking.put(LiveQuestion::Change(change.clone()));
+        let ask = move |change: &Change, gone: &dyn Fn() -> bool| {
+            let put = |asking: &Asking| asking.put(LiveQuestion::Change(change.clone()), gone);
             asking.as_ref().map_or(LiveAnswer::No, put)
         };
         let own = [registry.clone()].into_iter().chain(registry.parent());

@@ -6,7 +6,12 @@ use std::{
     collections::VecDeque,
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
     os::fd::AsFd as _,
-    sync::{Mutex, PoisonError, mpsc},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    time::Duration,
 };
 
 use rustix::event::{PollFd, PollFlags};
@@ -19,10 +24,15 @@ use crate::{
     wire::Wire,
 };
 
+/// How often is looked whether somebody still wants to know.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// One question, and where its answer goes.
 struct Question {
     what: LiveQuestion,
     answer: mpsc::Sender<LiveAnswer>,
+    /// Nobody wants to know any more.
+    gone: Arc<AtomicBool>,
 }
 
 /// The questions that stand.
@@ -65,6 +75,11 @@ impl Questions {
             drop(self.woken.read(&mut bytes));
         }
         self.waiting.extend(self.asked.try_iter());
+        self.waiting.retain(|question| !question.gone.load(Ordering::Relaxed));
+        if self.put.as_ref().is_some_and(|put| put.gone.swap(false, Ordering::Relaxed)) {
+            // It is answered all the same, and who has answered it listens again.
+            drop(self.caller.send(&ToCaller::Withdrawn, &[]));
+        }
         if ready(self.caller.descriptor().as_fd()) && !self.hear(relay) {
             return false;
         }
@@ -110,21 +125,35 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Asks, and waits for the answer.
-    pub(super) fn put(&self, what: LiveQuestion) -> LiveAnswer {
+    /// Asks, and waits for the answer as long as somebody wants to know.
+    pub(super) fn put(&self, what: LiveQuestion, gone: &dyn Fn() -> bool) -> LiveAnswer {
         let (answer, answered) = mpsc::channel();
         let ask = self.ask.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let sent = ask.send(Question { what, answer }).is_ok();
-        let woken = self.wake.as_ref().is_some_and(|mut wake| wake.write_all(b"?").is_ok());
-        if !(sent && woken) {
+        let withdrawn = Arc::new(AtomicBool::new(false));
+        let sent = ask.send(Question { what, answer, gone: Arc::clone(&withdrawn) }).is_ok();
+        if !(sent && self.wake()) {
             return LiveAnswer::No;
         }
-        answered.recv().unwrap_or(LiveAnswer::No)
+        loop {
+            match answered.recv_timeout(LOOK) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if !gone() => {}
+                Err(_) => break,
+            }
+        }
+        withdrawn.store(true, Ordering::Relaxed);
+        // Where nobody is woken, nobody is left.
+        self.wake();
+        LiveAnswer::No
+    }
+
+    fn wake(&self) -> bool {
+        self.wake.as_ref().is_some_and(|mut wake| wake.write_all(b"?").is_ok())
     }
 }
 
 impl NetworkReviewer for Asking {
     fn ask(&self, host: &str, port: u16) -> LiveAnswer {
-        self.put(LiveQuestion::Host { host: host.to_owned(), port })
+        self.put(LiveQuestion::Host { host: host.to_owned(), port }, &|| false)
     }
 }

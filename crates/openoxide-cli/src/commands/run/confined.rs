@@ -10,8 +10,8 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    self as sandbox, Backend, Denial, End, Launch, Limits, LiveAnswer, LiveQuestion, Plan, Report,
-    SandboxError, at_terminal, run_confined,
+    self as sandbox, Ask, Backend, Denial, End, Launch, Limits, Plan, Report, SandboxError,
+    at_terminal, run_confined,
 };
 use openoxide_session::seen;
 use openoxide_store::{Environment, NetworkSetting, audit::Holding};
@@ -100,10 +100,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// Where the confinement could not be set up; nothing was run then.
-    pub(super) fn go(
-        self,
-        ask: &mut dyn FnMut(LiveQuestion) -> LiveAnswer,
-    ) -> Result<Report, SandboxError> {
+    pub(super) fn go(self, ask: &mut Ask<'_>) -> Result<Report, SandboxError> {
         let registry = registry().map_err(|error| SandboxError::Setup {
             step: "finding a place for the registry".to_owned(),
             error: io::Error::other(error),

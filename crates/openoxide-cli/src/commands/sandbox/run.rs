@@ -26,8 +26,8 @@ pub(crate) fn run(args: &SandboxRunArgs, global: Global) -> Result<Exit, String>
     let launch = launch(args)?;
     let report = match args.backend {
         // Who asks has threads of its own, and so cannot supervise.
-        _ if args.live => run_confined(&launch, &SUPERVISE, &mut |question| {
-            super::live::answer(&question, &launch, global)
+        _ if args.live => run_confined(&launch, &SUPERVISE, &mut |question, gone| {
+            super::live::answer(&question, &launch, global, gone)
         }),
         None => supervise(&launch),
         Some(by) => supervise_by(&launch, by.into()),

@@ -134,7 +134,7 @@ fn nothing_is_done_for_a_program_that_was_killed_meanwhile() {
             std::thread::sleep(std::time::Duration::from_millis(1200));
             LiveAnswer::Session
         });
-    assert!(outcome.output.ends_with("go on\n"), "{outcome:?}");
+    assert!(outcome.output.ends_with("go on\n") && arena.gone.get(), "{outcome:?}");
     assert!(!arena.path("out/late").exists(), "{outcome:?}");
 }
 

@@ -10,13 +10,18 @@ use crate::commands::call;
 
 impl Hosts<'_> {
     /// Says whether a file may be changed. What is protected, what is secret and what is our own is never asked about.
-    pub(super) fn change(&self, change: &Change, held: &Confined) -> LiveAnswer {
+    pub(super) fn change(
+        &self,
+        change: &Change,
+        held: &Confined,
+        gone: &dyn Fn() -> bool,
+    ) -> LiveAnswer {
         let paths = paths(change);
         let answer = if paths.iter().any(|path| self.keeps(path, held)) {
             LiveAnswer::Denied
         } else {
             let operation = edit(change, &self.world.cwd);
-            self.decided(Operation { session: self.session, ..operation })
+            self.decided(Operation { session: self.session, ..operation }, gone)
         };
         if matches!(answer, LiveAnswer::No | LiveAnswer::Denied) {
             self.refused.borrow_mut().extend(paths);

@@ -37,17 +37,23 @@ pub(crate) struct Hosts<'a> {
 
 impl Hosts<'_> {
     /// Answers what a command waits for that is held by this. All doubt is no.
-    pub(crate) fn answer(&self, question: &LiveQuestion, held: &Confined) -> LiveAnswer {
+    pub(crate) fn answer(
+        &self,
+        question: &LiveQuestion,
+        held: &Confined,
+        gone: &dyn Fn() -> bool,
+    ) -> LiveAnswer {
         match question {
-            LiveQuestion::Host { host, port } => self.decided(self.operation(host, *port)),
-            LiveQuestion::Change(change) => self.change(change, held),
+            LiveQuestion::Host { host, port } => self.decided(self.operation(host, *port), gone),
+            LiveQuestion::Change(change) => self.change(change, held, gone),
         }
     }
 
     /// Has an operation decided like any other.
-    pub(super) fn decided(&self, operation: Operation) -> LiveAnswer {
+    pub(super) fn decided(&self, operation: Operation, gone: &dyn Fn() -> bool) -> LiveAnswer {
         let grants = self.world.grants.clone();
         let review = Review::of(self.args, self.global, operation.clone(), grants);
+        let review = review.map(|review| review.unless(gone));
         let Some(way) = Way::open(self.world.clone(), operation, review, enforced(self.args))
         else {
             return LiveAnswer::No;
