@@ -83,7 +83,7 @@ impl Questions {
         if ready(self.caller.descriptor().as_fd()) && !self.hear(relay) {
             return false;
         }
-        if self.put.is_none()
+        while self.put.is_none()
             && let Some(next) = self.waiting.pop_front()
         {
             self.put(next, relay);
@@ -92,25 +92,29 @@ impl Questions {
     }
 
     fn put(&mut self, next: Question, relay: &mut Option<Relay>) {
-        // What cannot be said cannot be asked; that whoever could answer is gone is heard of next.
-        if self.caller.send(&ToCaller::Ask(next.what.clone()), &[]).is_err() {
-            _ = next.answer.send(LiveAnswer::No);
-            return;
-        }
         relay.iter_mut().for_each(Relay::pause);
         self.turn.take();
+        let said = self.caller.send(&ToCaller::Ask(next.what.clone()), &[]);
         self.put = Some(next);
+        if said.is_err() {
+            // What cannot be said cannot be asked; that whoever could answer is gone is heard of next.
+            self.answer(LiveAnswer::No, relay);
+        }
+    }
+
+    fn answer(&mut self, answer: LiveAnswer, relay: &mut Option<Relay>) {
+        if let Some(question) = self.put.take() {
+            relay.iter_mut().for_each(Relay::resume);
+            self.turn.give_back();
+            // Whoever waited has given up by now.
+            _ = question.answer.send(answer);
+        }
     }
 
     fn hear(&mut self, relay: &mut Option<Relay>) -> bool {
         match self.caller.receive() {
             Ok(Some((FromCaller::Answer(answer), _))) => {
-                if let Some(question) = self.put.take() {
-                    relay.iter_mut().for_each(Relay::resume);
-                    self.turn.give_back();
-                    // Whoever waited has given up by now.
-                    _ = question.answer.send(answer);
-                }
+                self.answer(answer, relay);
                 true
             }
             Ok(None) | Err(_) => false,
