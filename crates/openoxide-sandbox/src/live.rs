@@ -97,8 +97,11 @@ impl Live {
     /// Asks, and does it or lets the kernel refuse it.
     pub(crate) fn settle(&self, call: &Call<'_>, wish: &Wish<Spot>) {
         let change = wish.change();
-        if !self.questions.may(&change, || call.still().is_ok()) {
-            self.refused.add(Denial::Write { path: change.to.unwrap_or(change.path) });
+        let waits = || call.still().is_ok();
+        if !self.questions.may(&change, waits) {
+            if waits() {
+                self.refused.add(Denial::Write { path: change.to.unwrap_or(change.path) });
+            }
             return call.go_on();
         }
         match self.act(call, wish) {
@@ -130,31 +133,24 @@ impl Live {
 
     /// Says whether a change can be asked about at all.
     fn offers(&self, wish: &Wish<Spot>) -> bool {
-        wish.files().all(|spot| self.is_open(spot))
-            && match wish {
-                Wish::Open { file, flags, .. } => match file.found() {
-                    Some(Ok(found)) => {
-                        !flags.contains(OFlags::CREATE | OFlags::EXCL)
-                            && self.is_plain(&found)
-                            && file.may_write()
-                    }
-                    Some(Err(_)) => false,
-                    None => flags.contains(OFlags::CREATE) && self.may_name(file),
-                },
-                Wish::MakeDirectory { file, .. } => !file.is_there() && self.may_name(file),
-                Wish::Remove { file, directory: true } => {
-                    self.may_name(file) && file.is_directory()
-                }
-                Wish::Remove { file, directory: false } => {
-                    self.may_name(file) && self.is_file(file)
-                }
-                Wish::Rename { from, to, .. } => {
-                    self.may_name(from)
-                        && self.may_name(to)
-                        && self.is_file(from)
-                        && (!to.is_there() || self.is_file(to))
-                }
+        wish.files().all(|spot| self.is_open(spot)) && self.can_be(wish)
+    }
+
+    fn can_be(&self, wish: &Wish<Spot>) -> bool {
+        match wish {
+            Wish::Open { file, flags, .. } if file.is_there() => {
+                let new = flags.contains(OFlags::CREATE | OFlags::EXCL);
+                !new && self.is_file(file) && file.may_write()
             }
+            Wish::Open { file, flags, .. } => flags.contains(OFlags::CREATE) && self.may_name(file),
+            Wish::MakeDirectory { file, .. } => !file.is_there() && self.may_name(file),
+            Wish::Remove { file, directory: true } => self.may_name(file) && file.is_directory(),
+            Wish::Remove { file, directory: false } => self.may_name(file) && self.is_file(file),
+            Wish::Rename { from, to, .. } => {
+                let over = !to.is_there() || self.is_file(to);
+                self.may_name(from) && self.may_name(to) && self.is_file(from) && over
+            }
+        }
     }
 
     /// Says whether nothing speaks of this place: neither by its path nor by what lies on the way there.

@@ -57,6 +57,12 @@ pub(crate) struct Context {
     pub(crate) live: Option<Live>,
 }
 
+/// What there is to do for a call.
+enum Work {
+    Connect,
+    Change(Wish<Spot>),
+}
+
 /// How connections are captured at ports that nobody listens on yet.
 pub(crate) struct Capture {
     broker: Arc<Broker>,
@@ -71,25 +77,14 @@ pub(crate) fn serve(listener: OwnedFd, context: Context) {
     while waits(&shared.0) {
         let Ok(held) = sys::next_held(shared.0.as_fd()) else { continue };
         let call = Call::new(held, shared.0.as_fd());
-        // Most changes are the kernel's to judge, and that is soon seen.
-        let change = match (&shared.1.live, call.number()) {
-            (_, libc::SYS_connect) => None,
-            (Some(live), _) => match live.look(&call) {
-                Some(change) => Some(change),
-                None => {
-                    call.go_on();
-                    continue;
-                }
-            },
-            (None, _) => {
-                call.answer(Err(Errno::PERM));
-                continue;
-            }
+        let Some(work) = shared.1.work(&call) else {
+            call.go_on();
+            continue;
         };
         let (slot, for_one) = (slots.take(), Arc::clone(&shared));
         let answering = move || {
             let call = Call::new(held, for_one.0.as_fd());
-            for_one.1.answer(&call, change);
+            for_one.1.answer(&call, work);
             drop(slot);
         };
         if thread::Builder::new().stack_size(STACK).spawn(answering).is_err() {
@@ -111,9 +106,18 @@ fn waits(listener: &OwnedFd) -> bool {
 }
 
 impl Context {
-    fn answer(&self, call: &Call<'_>, change: Option<Wish<Spot>>) {
-        match (change, &self.live) {
-            (Some(change), Some(live)) => live.settle(call, &change),
+    /// Says what there is to do. None: it goes on. Most changes are the kernel's to judge, and that is soon seen.
+    fn work(&self, call: &Call<'_>) -> Option<Work> {
+        match &self.live {
+            Some(live) if call.number() != libc::SYS_connect => live.look(call).map(Work::Change),
+            // Nothing else is handed over.
+            _ => Some(Work::Connect),
+        }
+    }
+
+    fn answer(&self, call: &Call<'_>, work: Work) {
+        match (work, &self.live) {
+            (Work::Change(change), Some(live)) => live.settle(call, &change),
             _ => call.answer(self.connect(call)),
         }
     }

@@ -2,6 +2,7 @@
 
 mod aftermath;
 mod attendant;
+mod changes;
 mod confine;
 mod otherwise;
 mod questions;

@@ -14,13 +14,11 @@ use rustix::{
     process::Signal,
 };
 
-use super::questions::{Asking, Questions};
+use super::{changes, questions::Questions};
 use crate::{
-    Backend, Change, End, Lack, Landlock, Launch, LiveAnswer, LiveQuestion, NetworkReviewer, Plan,
-    Report, Support,
+    Backend, End, Lack, Landlock, Launch, NetworkReviewer, Plan, Report, Support,
     denial::{self, Oracle, Said, touchable},
     error::{SandboxError, Step as _},
-    live::Live,
     network::{Broker, Refused},
     notify::{self, Capture, Context, OwnSockets},
     sys,
@@ -229,21 +227,13 @@ impl<'a> Attendant<'a> {
             capture: self.broker.clone().map(|broker| self.capture(broker)),
             own: self.diagnostics.take().map(OwnSockets::new).transpose()?,
             refused: Arc::clone(&self.refused),
-            live: self.live(),
+            live: changes::live(
+                self.launch,
+                self.questions.as_ref().map(Questions::asking),
+                &self.refused,
+            ),
         };
         thread::Builder::new().spawn(move || notify::serve(listener, context)).map(drop)
-    }
-
-    /// Who answers for changes of files, where they are held. Where nobody can be asked, nothing is granted.
-    fn live(&self) -> Option<Live> {
-        let Launch { profile, registry, live, .. } = self.launch;
-        let asking = self.questions.as_ref().map(Questions::asking);
-        let ask = move |change: &Change, gone: &dyn Fn() -> bool| {
-            let put = |asking: &Asking| asking.put(LiveQuestion::Change(change.clone()), gone);
-            asking.as_ref().map_or(LiveAnswer::No, put)
-        };
-        let own = [registry.clone()].into_iter().chain(registry.parent());
-        live.then(|| Live::new(profile, own, Arc::clone(&self.refused), ask))
     }
 
     /// Has the first process listen on ports that somebody wants to go to.

@@ -76,6 +76,20 @@ fn rules_answer_first_and_each_answer_is_written_down() {
     assert_eq!(edits(".bashrc"), 0, "it is never asked about: {log}");
 }
 
+/// A rule that allows the directory of the policy itself does not let a command change what answers next.
+#[test]
+fn a_policy_that_was_named_is_not_changed() {
+    let outside =
+        Outside::new("echo 'mode = \"bypass\"' >> OUT/free/policy.toml; echo x > OUT/free/x", "");
+    let policy = fs::read_to_string(outside.world.user_policy()).unwrap();
+    let file = outside.path("free/policy.toml");
+    fs::write(&file, &policy).unwrap();
+    let words = ["run", "--live", "--policy", file.to_str().unwrap(), "-c", "./write"];
+    let output = outside.world.run(&words, b"");
+    assert_eq!(fs::read_to_string(&file).unwrap(), policy, "{}", stderr(&output));
+    assert_eq!(outside.read("free/x"), "x\n", "{}", stderr(&output));
+}
+
 #[test]
 fn a_person_answers_while_the_program_waits_and_is_not_asked_again() {
     let outside = Outside::new("echo yes > OUT/one; echo no > OUT/two || exit 3", "");

@@ -1,5 +1,7 @@
 //! Files that a confined command wants to change while it runs, outside of what it may (`--live`).
 
+use std::{fs, path::Path};
+
 use openoxide_protocol::{AbsPath, Action, Confined, Operation};
 use openoxide_sandbox::{Change, Deed, LiveAnswer};
 use openoxide_session::Surroundings;
@@ -35,7 +37,14 @@ impl Hosts<'_> {
         let around = Surroundings { held, roots: &world.roots, home: world.home.as_ref() };
         let said = &world.loaded.sandbox;
         let mut kept = said.protected.iter().chain(&said.unreadable);
-        keeps(around, path) || kept.any(|place| path.below(place).is_some())
+        keeps(around, path) || kept.any(|place| path.below(place).is_some()) || self.is_policy(path)
+    }
+
+    /// Says whether this is a policy file that was named: it answers for the next change.
+    fn is_policy(&self, path: &AbsPath) -> bool {
+        let mut named =
+            self.args.policy.policy.iter().filter_map(|file| fs::canonicalize(file).ok());
+        named.any(|file| file == Path::new(path.as_str()))
     }
 }
 
