@@ -148,7 +148,10 @@ def attempt(name):
         if stdin == terminal: fcntl.ioctl(0, 0x540E, 0)
         drop(); libc.syscall(248, b"user", b"sbx_hostkey", b"KEYSECRET", 9, -4)
     env = dict(PATH="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", HOME=HOME, SBX_SECRET="ENVSECRET", LANG="C.UTF-8", GIT_CONFIG_GLOBAL="/dev/null", SBX_MARK=A["tag"])
-    run = subprocess.Popen(start(name, A), env=env, cwd=WS, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=pre, pass_fds=(leak, theirs.fileno()))
+    argv = start(name, A)
+    # Codex keeps files of its own below its home.
+    if "CODEX_HOME" in os.environ: env["CODEX_HOME"] = os.environ["CODEX_HOME"]
+    run = subprocess.Popen(argv, env=env, cwd=WS, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=pre, pass_fds=(leak, theirs.fileno()))
     out = [b""]
     if name in ("n_bind_listen", "n2_listen_any"):
         for _ in range(40):

@@ -1,7 +1,7 @@
 """The same attempts under the sandboxes of other programs, and what a start costs: docs/compatibility/sandbox.md.
 
 usage: peers.py OPENOXIDE BASE UID TOOLS [PREFIX,...]     as root in a mount namespace of its own, or as the user UID itself
-TOOLS is a directory into which npm has installed `@openai/codex` and `@anthropic-ai/sandbox-runtime`; `bwrap` is the system's. None of the
+TOOLS is a directory into which npm has installed `@openai/codex` and `@anthropic-ai/sandbox-runtime`; `bwrap`, `socat` and `rg` are the system's. None of the
 directories may lie below /tmp: several sandboxes replace it. Prints tables in Markdown: attempts that one of them lets out, everyday operations that one
 breaks, and the medians of start-ups that take turns."""
 import glob, json, os, subprocess, sys, time
@@ -45,6 +45,7 @@ def battery(which, base, uid, pick):
 def mark(row, everyday):
     if row is None: return "?"
     if everyday: return "works" if row["verdict"] == "done" else "**fails**"
+    if row["verdict"] == "escaped" and row["host"] == ["reached the kernel"]: return "reached"
     return "**out**" if row["verdict"] == "escaped" else "held"
 
 def table(results, names, everyday):

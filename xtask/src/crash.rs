@@ -1,7 +1,7 @@
 //! The crash campaign: real processes ask, answer, grant and write down, and are killed wherever they are. Afterwards no promise
 //! may be broken.
 
-mod chance;
+pub(crate) mod chance;
 mod ledger;
 mod round;
 mod stage;

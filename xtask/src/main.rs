@@ -4,6 +4,7 @@
 
 mod bench;
 mod bypasses;
+mod codex_diff;
 mod crash;
 mod e2e;
 mod fuzz;
@@ -39,7 +40,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 8] = [
+const VERBS: [Verb; 9] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|precision|doc]…",
@@ -75,6 +76,12 @@ const VERBS: [Verb; 8] = [
         arguments: crash::ARGUMENTS,
         does: "kill processes that ask and answer, and hold every promise against what is left",
         run: crash::run,
+    },
+    Verb {
+        name: "codex-diff",
+        arguments: codex_diff::ARGUMENTS,
+        does: "ask our `codex execpolicy check` and the real one the same, and compare every byte",
+        run: codex_diff::run,
     },
     Verb {
         name: "precision",

@@ -1,13 +1,19 @@
-//! Codex's rule files (`*.rules`), as far as they are plain calls, as a layer.
+//! Codex's rule files (`*.rules`) as a layer, and to the letter ([`exact`]).
 //!
-//! A rule names the first words of a command; of all that match, the most restrictive decides. The language is Starlark's;
-//! what is not a plain call of the three functions is an error, and never guessed at. Facts: Codex 0.169.
+//! A rule names the first words of a command; of all that match, the most restrictive decides. The language is Starlark's:
+//! plain calls of the three functions are read here, and for all else the language itself is needed (the feature `starlark`);
+//! without it, it is an error and never guessed at. Facts: Codex 0.169.
 
 mod calls;
+#[cfg(feature = "starlark")]
+mod evaluated;
+pub mod exact;
+pub mod hook;
 mod layer;
 mod lexer;
 mod rules;
 mod text;
+pub mod wire;
 mod write;
 
 pub use layer::translate;

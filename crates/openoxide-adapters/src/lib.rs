@@ -9,6 +9,7 @@ pub mod claude_code;
 pub mod codex;
 pub mod export;
 pub mod foreign;
+pub mod hook;
 mod json_text;
 pub mod llm_do;
 pub mod modes;

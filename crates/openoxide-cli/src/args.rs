@@ -1,5 +1,6 @@
 //! The command line.
 
+mod codex;
 mod rules;
 mod sandbox;
 
@@ -10,6 +11,7 @@ use openoxide_protocol::{Effect, GrantScope, PermissionMode, SessionId};
 use openoxide_store::audit::{DAY, Moment};
 
 use crate::{commands::tools::ToolsVerb, formats::Program};
+pub(crate) use codex::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb};
 pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
     RulesVerb, TestArgs, Where,
@@ -61,8 +63,12 @@ pub(crate) enum Verb {
     Explain(CallArgs),
     /// Answer one tool call of an agent: its payload on standard input, its answer on standard output.
     Hook {
-        /// The agent: `claude`.
+        /// The agent: `claude` or `codex`.
         agent: String,
+        /// For `codex`, whose approval policy is `untrusted`: it asks a person about all that its own rules do not allow, so what has to
+        /// be asked is left to it. Otherwise that is blocked.
+        #[arg(long)]
+        untrusted: bool,
     },
     /// Vouch for what this project's own settings would allow, or take it back.
     Trust(TrustArgs),
@@ -96,6 +102,9 @@ pub(crate) enum Verb {
     /// Confinement alone: run a program in the sandbox.
     #[command(subcommand)]
     Sandbox(SandboxVerb),
+    /// What Codex itself would answer, to the letter.
+    #[command(subcommand)]
+    Codex(CodexVerb),
     /// Print the JSON Schema of a shape.
     Schema {
         /// Which shape.

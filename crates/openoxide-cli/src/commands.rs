@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod codex;
 pub(crate) mod config;
 pub(crate) mod explain;
 pub(crate) mod generate;

@@ -31,16 +31,17 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     if let (Some(verb), Some(agent), None) = (words.next(), words.next(), words.next())
         && verb == "hook"
-        && agent == "claude"
+        && let Some(agent) = agent.to_str()
+        && let Ok(exit) = commands::hook::of(agent, false)
     {
-        return commands::hook::claude().into();
+        return exit.into();
     }
     let args = Args::parse();
     match args.verb {
         Verb::Run(run) => commands::run::run(&run, args.global),
         Verb::Check(check) => commands::check::check(&check, args.global),
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
-        Verb::Hook { agent } => commands::hook::of(&agent),
+        Verb::Hook { agent, untrusted } => commands::hook::of(&agent, untrusted),
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
         Verb::Pending { json } => commands::pending::pending(json, args.global),
         Verb::Approve(approve) => commands::answer::approve(&approve, args.global),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Config(verb) => commands::config::config(&verb),
         Verb::Audit { what } => commands::audit::audit(&what, args.global),
         Verb::Sandbox(verb) => commands::sandbox::sandbox(&verb, args.global),
+        Verb::Codex(verb) => commands::codex::codex(&verb),
         Verb::Schema { shape } => commands::schema::schema(shape),
         Verb::Completions { shell } => commands::generate::completions(shell),
         Verb::Man { verb } => commands::generate::man(verb.as_deref()),

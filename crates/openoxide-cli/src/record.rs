@@ -2,7 +2,7 @@
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
-use openoxide_adapters::claude_code::Call;
+use openoxide_adapters::hook::Call;
 use openoxide_permission::Refusal;
 use openoxide_protocol::{
     Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
@@ -68,8 +68,12 @@ impl Reviewed {
 ///
 /// # Errors
 /// When it could not. Whether that matters says the decision's obligations; else it is not said, because the agent reads what a hook says.
-pub(crate) fn hook(environment: &Environment, decided: Decided) -> Result<u64, AuditError> {
-    let decided = Decided { via: "hook".to_owned(), agent: "claude".to_owned(), ..decided };
+pub(crate) fn hook(
+    environment: &Environment,
+    agent: &str,
+    decided: Decided,
+) -> Result<u64, AuditError> {
+    let decided = Decided { via: "hook".to_owned(), agent: agent.to_owned(), ..decided };
     append(environment, &Entry::Decision(Box::new(decided)))
 }
 

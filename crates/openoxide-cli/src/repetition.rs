@@ -1,6 +1,6 @@
 //! The same call again and again, where each call is a process: noticed if the policy has a rule about it.
 
-use openoxide_adapters::claude_code::{Call, Event};
+use openoxide_adapters::hook::{Call, Event};
 use openoxide_protocol::{Access, Facts};
 use openoxide_session::digest_of_call;
 use openoxide_store::{Environment, RepeatFile};

@@ -49,6 +49,10 @@ pub(crate) fn is_plain(cwd: &AbsPath) -> bool {
 fn is_plain_tree(tree: &Path, is_submodule: bool, deep: usize) -> bool {
     let git = tree.join(".git");
     let Some(found) = directories(&git, git.is_dir()) else { return false };
+    // What git does not take for a repository it passes by, for one above.
+    if !is_whole(&found) {
+        return false;
+    }
     let Some(config) = plain_config(&found.common, is_submodule.then_some(tree)) else {
         return false;
     };
@@ -73,11 +77,21 @@ fn links(own: &Path, config: &str) -> Option<Vec<String>> {
     }
     let meta = fs::metadata(&path).ok()?;
     let bytes = (meta.is_file() && meta.len() <= LONGEST_INDEX).then(|| fs::read(&path).ok())??;
-    let hash = if config.to_ascii_lowercase().contains("sha256") { 32 } else { 20 };
     match number(&bytes, 4, 4)? {
-        2 | 3 => entries(&bytes, hash),
+        2 | 3 => entries(&bytes, hash_length(config)?),
         // Its names are shortened: that there is no submodule is all that can be told.
         _ => (!bytes.windows(4).any(|four| four == [0, 0, 0xE0, 0])).then(Vec::new),
+    }
+}
+
+/// Returns how many bytes a name of an object has: nothing if that is said in a way of its own.
+fn hash_length(config: &str) -> Option<usize> {
+    let said = config.lines().filter_map(|line| line.split_once('='));
+    let mut formats = said.filter(|(name, _)| name.trim().eq_ignore_ascii_case("objectformat"));
+    match (formats.next().map(|(_, format)| format.trim()), formats.next()) {
+        (None | Some("sha1"), None) => Some(20),
+        (Some("sha256"), None) => Some(32),
+        _ => None,
     }
 }
 
@@ -105,11 +119,29 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
     Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
 }
 
-/// Says whether git would take a directory itself for a repository (gitrepository-layout(5)).
+/// Says whether git could take a directory itself for a repository (gitrepository-layout(5)). `HEAD` may be a link that leads
+/// nowhere, and the rest may lie where `commondir` says.
 fn is_bare(directory: &Path) -> bool {
-    directory.join("HEAD").exists()
-        && directory.join("objects").exists()
-        && directory.join("refs").exists()
+    directory.join("HEAD").symlink_metadata().is_ok()
+        && (directory.join("commondir").exists()
+            || directory.join("objects").exists() && directory.join("refs").exists())
+}
+
+/// Says whether git is certain to take this for a repository: `HEAD` names a branch or a commit, and what belongs to all
+/// working trees can be entered.
+fn is_whole(found: &Directories) -> bool {
+    let head = found.own.join("HEAD");
+    let named = read(&head).is_some_and(|text| {
+        let commit = || text.trim_end().len() >= 40 && text.trim_end().bytes().all(is_hex);
+        text.starts_with("ref: refs/") || commit()
+    });
+    named
+        && !head.is_symlink()
+        && ["objects", "refs"].iter().all(|name| found.common.join(name).join(".").exists())
+}
+
+const fn is_hex(byte: u8) -> bool {
+    byte.is_ascii_hexdigit()
 }
 
 /// Returns the directories of a repository: `.git` itself, or what a file in its place leads to.
@@ -118,16 +150,22 @@ fn directories(git: &Path, is_directory: bool) -> Option<Directories> {
         git.to_path_buf()
     } else {
         let text = read(git)?;
-        git.parent()?.join(text.strip_prefix("gitdir: ")?.trim_end())
+        git.parent()?.join(path_of(text.strip_prefix("gitdir: ")?))
     };
     if own.join("config.worktree").exists() {
         return None;
     }
-    let common = match read(&own.join("commondir")) {
-        Some(common) => own.join(common.trim_end()),
-        None => own.clone(),
+    let said = own.join("commondir");
+    let common = match said.symlink_metadata() {
+        Ok(_) => own.join(path_of(&read(&said)?)),
+        Err(_) => own.clone(),
     };
     Some(Directories { own, common })
+}
+
+/// Returns the path in a file that holds nothing else: git drops ends of lines, and no other blanks.
+fn path_of(text: &str) -> &str {
+    text.trim_end_matches(['\n', '\r'])
 }
 
 /// Returns the configuration, if nothing in it runs anything. That of a submodule may name its own working tree, as git writes
@@ -201,7 +239,7 @@ fn is_plain_config(text: &str) -> bool {
         }
         if let Some(header) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             section = header.split([' ', '.']).next().unwrap_or_default().to_ascii_lowercase();
-            return true;
+            return !header.contains(']'); // A key may follow, and a comment that ends so.
         }
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
         !line.ends_with('\\') && is_plain_key(&section, name.trim()) && is_plain_value(value)
@@ -213,9 +251,9 @@ fn is_plain_key(section: &str, name: &str) -> bool {
     PLAIN.iter().any(|(known, names)| *known == section && names.contains(&name.as_str()))
 }
 
-/// `ext::` addresses run what they say.
+/// `ext::` addresses run what they say. Quotes stand anywhere in a value, and are dropped.
 fn is_plain_value(value: &str) -> bool {
-    !value.contains("::")
+    !value.replace('"', "").contains("::")
 }
 
 #[cfg(test)]
@@ -245,6 +283,8 @@ mod tests {
             "[remote \"o\"]\npromisor = true",
             "[user]\nname = a\\\nb",
             "[Core]\nfilemode = true\n[x]\ny",
+            "[core] fsmonitor = x #]",
+            "[remote \"o\"]\nurl = ext:\":\"sh -c x",
         ] {
             assert!(!is_plain_config(line), "{line}");
         }
@@ -282,11 +322,64 @@ mod tests {
         assert!(!is_plain(&path(&project)));
     }
 
+    /// A project with a repository, and a directory beside it.
+    fn project(root: &Path) -> PathBuf {
+        for name in ["p/.git/objects", "p/.git/refs", "p/c"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        fs::write(root.join("p/.git/HEAD"), "ref: refs/heads/main").unwrap();
+        fs::write(root.join("p/.git/config"), CLONED).unwrap();
+        root.join("p")
+    }
+
+    #[test]
+    fn what_git_takes_for_a_repository_is_not_passed_by() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = project(&dir.path().canonicalize().unwrap());
+        let git = project.join(".git");
+        assert!(is_plain(&path(&project)));
+        fs::write(git.join("HEAD"), "nothing").unwrap();
+        assert!(!is_plain(&path(&project)), "git would go on above");
+        fs::remove_file(git.join("HEAD")).unwrap();
+        std::os::unix::fs::symlink("refs/heads/none", git.join("HEAD")).unwrap();
+        assert!(!is_plain(&path(&project)), "a link to a branch without a commit");
+        fs::remove_file(git.join("HEAD")).unwrap();
+        fs::write(git.join("HEAD"), "ref: refs/heads/main").unwrap();
+        for name in ["objects", "refs"] {
+            fs::rename(git.join(name), project.join("c").join(name)).unwrap();
+        }
+        fs::write(project.join("c/config"), "[core]\nfsmonitor = x\n").unwrap();
+        fs::write(git.join("commondir"), "../c\n").unwrap();
+        assert!(!is_plain(&path(&project)), "the rest lies elsewhere");
+        fs::write(project.join("c/config"), CLONED).unwrap();
+        assert!(is_plain(&path(&project)));
+        for text in [b"../c \n".as_slice(), b"../c\xff\n"] {
+            fs::write(git.join("commondir"), text).unwrap();
+            assert!(!is_plain(&path(&project)), "another directory: {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_comment_says_nothing_of_the_hashes() {
+        for (config, length) in [
+            (CLONED.to_owned(), Some(20)),
+            (format!("{CLONED}; sha256\n"), Some(20)),
+            ("[extensions]\n\tobjectFormat = sha256\n".to_owned(), Some(32)),
+            ("[extensions]\n\tobjectFormat = sha2\"56\"\n".to_owned(), None),
+            ("[extensions]\nobjectformat=sha256\nobjectformat=sha1\n".to_owned(), None),
+        ] {
+            assert_eq!(hash_length(&config), length, "{config}");
+        }
+    }
+
     #[test]
     fn a_file_in_its_place_leads_to_the_configuration() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        fs::create_dir_all(root.join("main/.git/worktrees/w")).unwrap();
+        for name in ["main/.git/worktrees/w", "main/.git/objects", "main/.git/refs"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        fs::write(root.join("main/.git/worktrees/w/HEAD"), "ref: refs/heads/w\n").unwrap();
         fs::create_dir(root.join("w")).unwrap();
         fs::write(root.join("main/.git/config"), CLONED).unwrap();
         fs::write(root.join("main/.git/worktrees/w/commondir"), "../..\n").unwrap();
@@ -313,7 +406,8 @@ mod tests {
     fn a_submodule_has_a_configuration_of_its_own() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        for name in [".git/objects", ".git/refs", ".git/modules/s", "s"] {
+        let modules = [".git/modules/s/objects", ".git/modules/s/refs", "s"];
+        for name in [".git/objects", ".git/refs"].into_iter().chain(modules) {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         let write = |name: &str, text: &str| fs::write(root.join(name), text).unwrap();
@@ -322,6 +416,7 @@ mod tests {
         fs::write(root.join(".git/index"), index(0o160_000, "s")).unwrap();
         assert!(is_plain(&path(&root)), "it is not there yet");
         write("s/.git", "gitdir: ../.git/modules/s\n");
+        write(".git/modules/s/HEAD", &"0".repeat(40));
         let own = format!("{CLONED}[core]\n\tworktree = ../../../s\n");
         write(".git/modules/s/config", &own);
         assert!(is_plain(&path(&root)));

@@ -33,6 +33,8 @@ const SETTINGS: &[Setting] = &[
     steers(&["mvn", "mvnd"], &[".mvn"]),
     steers(&["poetry"], &[".poetry"]),
     steers(&["mlr"], &[".mlrrc"]),
+    // It may say to follow links, or which files are searched.
+    steers(&["ack", "ack-grep"], &[".ackrc", "_ackrc"]),
     steers(&["bundle", "bundler"], &[".bundle"]),
     // They hand over to the one that the project has installed.
     steers(&["xo"], &["node_modules/xo"]),
@@ -189,6 +191,9 @@ mod tests {
             assert!(!is_harmless(script, &project, &home), "{script}");
         }
         assert!(is_harmless("wc --version", &project, &home));
+        assert!(is_harmless("ack --version", &project, &home));
+        fs::write(home.join("p/.ackrc"), "--follow\n").unwrap();
+        assert!(!is_harmless("ack --version", &project, &home));
     }
 
     #[test]

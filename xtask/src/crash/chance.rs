@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 /// Numbers by chance, the same for the same seed. When a process is hit still depends on the machine.
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub(super) const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns a number below `bound`.
-    pub(super) const fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) const fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -19,7 +19,7 @@ impl Chance {
     }
 
     /// Says yes so many times in a hundred.
-    pub(super) const fn percent(&mut self, percent: u64) -> bool {
+    pub(crate) const fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 

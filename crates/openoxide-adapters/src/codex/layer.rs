@@ -21,14 +21,14 @@ const MOST: usize = 4096;
 /// Returns a rule file as a layer.
 ///
 /// # Errors
-/// Where it is more than plain calls, or Codex itself would leave it out: a wrong argument, an example that is not met.
+/// Where it is more than plain calls and this is built without the language, or Codex itself would leave it out: a wrong argument, an example that is not met.
 pub fn translate(
     text: &str,
     kind: LayerKind,
     file: &str,
-    _: Anchors<'_>,
+    anchors: Anchors<'_>,
 ) -> Result<Translation, Vec<Fault>> {
-    let rules = Rules::read(text)?;
+    let rules = Rules::read(file, text, anchors)?;
     let mut to = Translator { text, rules: vec![], faults: vec![], notes: vec![] };
     for rule in &rules.prefixes {
         to.prefix(rule, &rules);

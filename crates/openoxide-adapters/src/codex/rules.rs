@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use openoxide_permission::pattern::command;
+use openoxide_permission::{Anchors, pattern::command};
 use openoxide_protocol::Effect;
 
 use super::{
@@ -10,6 +10,8 @@ use super::{
     lexer::ONLY_CALLS,
 };
 use crate::foreign::Fault;
+
+const FUNCTIONS: &[&str] = &["prefix_rule", "host_executable", "network_rule"];
 
 /// A rule about the first words of a command; for each place the words that may stand there.
 #[derive(Clone, Debug)]
@@ -19,7 +21,7 @@ pub(super) struct PrefixRule {
     pub(super) reason: Option<String>,
     pub(super) folds: bool,
     pub(super) span: Range<usize>,
-    examples: Vec<(Vec<String>, bool, Range<usize>)>,
+    pub(super) examples: Vec<(Vec<String>, bool, Range<usize>)>,
 }
 
 /// A rule about a host.
@@ -41,14 +43,29 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads a file. Examples are checked when all of it is known, as in Codex.
+    /// Reads a file. What is more than plain calls is evaluated, if this is built with the language.
     ///
     /// # Errors
     /// Everything for which Codex leaves the file out, as far as it is understood.
-    pub(super) fn read(source: &str) -> Result<Self, Vec<Fault>> {
+    pub(super) fn read(file: &str, source: &str, anchors: Anchors<'_>) -> Result<Self, Vec<Fault>> {
+        match calls(source) {
+            Ok(calls) if calls.iter().all(|call| FUNCTIONS.contains(&call.function.as_str())) => {
+                Self::of(&calls)
+            }
+            plain => evaluated(file, source, anchors).unwrap_or_else(|| {
+                plain.map_err(|fault| vec![fault]).and_then(|calls| Self::of(&calls))
+            }),
+        }
+    }
+
+    /// Takes plain calls. Examples are checked when all of it is known, as in Codex.
+    ///
+    /// # Errors
+    /// Everything for which Codex leaves the file out, as far as it is understood.
+    pub(super) fn of(calls: &[Call]) -> Result<Self, Vec<Fault>> {
         let (mut rules, mut faults) = (Self::default(), Vec::new());
-        for call in calls(source).map_err(|fault| vec![fault])? {
-            faults.extend(rules.call(&call).err());
+        for call in calls {
+            faults.extend(rules.call(call).err());
         }
         for rule in &rules.prefixes {
             faults.extend(rule.examples.iter().filter_map(|example| rules.wrong(rule, example)));
@@ -288,4 +305,14 @@ fn items(value: &Value) -> Result<&[Value], Fault> {
         Kind::List(items) => Ok(items),
         _ => Err(Fault::new("a list stands here", value.span.clone())),
     }
+}
+
+#[cfg(feature = "starlark")]
+fn evaluated(file: &str, source: &str, anchors: Anchors<'_>) -> Option<Result<Rules, Vec<Fault>>> {
+    Some(super::evaluated::rules(file, source, anchors))
+}
+
+#[cfg(not(feature = "starlark"))]
+fn evaluated(_: &str, _: &str, _: Anchors<'_>) -> Option<Result<Rules, Vec<Fault>>> {
+    None
 }

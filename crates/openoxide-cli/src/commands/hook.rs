@@ -1,38 +1,36 @@
 //! `hook`: one tool call of a real agent, in that agent's own contract.
 
-use std::{
-    io::{Read as _, Write as _},
-    path::PathBuf,
-};
+mod client;
+
+use std::io::{Read as _, Write as _};
 
 use openoxide_adapters::{
-    claude_code::{self, Call},
+    hook::{self, Call},
     tool,
 };
 use openoxide_permission::{Context, HookEvent, after_hooks};
-use openoxide_protocol::{AbsPath, PermissionMode};
 use openoxide_session::{HookCall, Place, facts_of};
-use openoxide_store::{Environment, GrantFile, audit::Decided, load, project_root, sources};
+use openoxide_store::{Environment, GrantFile, audit::Decided, load, sources};
 
 use crate::{bounded, exit::Exit, hooks, policy::roots, record, repetition};
+use client::Client;
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const LONGEST: u64 = 64 << 20;
 
-/// Claude Code blocks the call when its hook ends with this.
+/// Claude Code and Codex block the call when their hook ends with this.
 const BLOCKED: i32 = 2;
 
-/// Answers a hook of the agent that is named.
-pub(crate) fn of(agent: &str) -> Result<Exit, String> {
-    match agent {
-        "claude" => Ok(claude()),
-        other => Err(format!("no agent is called `{other}` here; known is `claude`")),
-    }
+/// Answers one call of an agent. Whatever happens, the answer is never an allow that nobody decided: a client whose hook
+/// fails goes on as if there were none.
+///
+/// # Errors
+/// No agent has this name.
+pub(crate) fn of(agent: &str, untrusted: bool) -> Result<Exit, String> {
+    Client::named(agent, untrusted).map(answered)
 }
 
-/// Answers one call of Claude Code. Whatever happens, the answer is never an allow that nobody decided: a client whose hook
-/// fails goes on as if there were none.
-pub(crate) fn claude() -> Exit {
+fn answered(client: Client) -> Exit {
     std::panic::set_hook(Box::new(|panic| {
         crate::report::say(&format!("OpenOxide failed, so the call is blocked: {panic}"));
         #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
@@ -41,10 +39,10 @@ pub(crate) fn claude() -> Exit {
     let environment = Environment::read();
     let answer = read().map_or_else(
         |error| {
-            drop(record::hook(&environment, record::undecided(&error)));
-            Some(claude_code::undecided(&error))
+            drop(record::hook(&environment, client.name(), record::undecided(&error)));
+            Some(client.undecided(&error))
         },
-        |call| decide(&call, &Environment { task: call.task(), ..environment.clone() }),
+        |call| decide(client, &call, &Environment { task: call.task(), ..environment.clone() }),
     );
     let mut output = std::io::stdout().lock();
     let written = answer.is_none_or(|line| {
@@ -60,20 +58,24 @@ fn read() -> Result<Call, String> {
     if bytes.len() as u64 > LONGEST {
         return Err("the payload is too long".to_owned());
     }
-    claude_code::read(&bytes).map_err(|error| error.to_string())
+    hook::read(&bytes).map_err(|error| error.to_string())
 }
 
-fn decide(call: &Call, environment: &Environment) -> Option<String> {
-    let project = project(call, environment.home.as_ref());
+fn decide(client: Client, call: &Call, environment: &Environment) -> Option<String> {
+    let project = client.project(call, environment.home.as_ref());
     let loaded = load(&sources(environment, &project), environment);
     let action = tool::action(&call.tool, &call.input);
     if let Some(closed) = &loaded.closed {
-        drop(record::hook(environment, record::call(call, &action, record::closed(closed))));
-        return Some(claude_code::closed(call.event, closed));
+        drop(record::hook(
+            environment,
+            client.name(),
+            record::call(call, &action, record::closed(closed)),
+        ));
+        return Some(client.closed(call.event, closed));
     }
     // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
-    let chosen = call.mode.filter(|mode| *mode != PermissionMode::Default);
-    let mode = loaded.policy.permitted(chosen.or(loaded.policy.mode()).unwrap_or_default());
+    let mode =
+        loaded.policy.permitted(client.mode(call).or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let mut facts = facts_of(&action, &call.tool, place);
     if loaded.policy.watches_repetition() {
@@ -99,13 +101,13 @@ fn decide(call: &Call, environment: &Environment) -> Option<String> {
     let policy = bounded::policy(&loaded, &context, &facts, Some(&grants), true);
     let decision = after_hooks(policy, &context, &facts, &answers);
     let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, mode) };
-    let written = record::hook(environment, record::call(call, &action, decided));
+    let written = record::hook(environment, client.name(), record::call(call, &action, decided));
     // What has to be written down, and is not, is decided again as if the policy were in doubt.
     let unheld = record::unheld(&decision, &written);
     let decision = unheld.map_or(decision, |why| {
         after_hooks(policy, &Context { doubt: Some(&why), ..context }, &facts, &answers)
     });
-    claude_code::answer(call.event, &decision)
+    client.answer(call, &decision)
 }
 
 /// The client that ends its hook does not want an answer any more; whatever it makes of the end, the call must not go on.
@@ -113,11 +115,4 @@ fn interrupted() -> ! {
     crate::report::say("OpenOxide was interrupted, so the call is blocked");
     #[expect(clippy::exit, reason = "there is nothing to answer")]
     std::process::exit(BLOCKED)
-}
-
-/// The client names its project; the working directory wanders.
-fn project(call: &Call, home: Option<&AbsPath>) -> AbsPath {
-    let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    let named = named.and_then(|path| AbsPath::new(path.to_str()?).ok());
-    named.unwrap_or_else(|| project_root(&call.cwd, home))
 }

@@ -1,6 +1,8 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
+mod again;
 pub(crate) mod confined;
+mod put_back;
 mod retry;
 mod way;
 
@@ -166,6 +168,7 @@ impl Task {
             let report = self.confined(&held, start)?;
             let status = confined::status(report.end);
             audit.ended(number, &status, began.elapsed(), Some(confined::held(&report)));
+            put_back::offer(&start.hosts, start.operation, &report);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
                 None => return Ok(status),

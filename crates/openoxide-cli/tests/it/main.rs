@@ -24,6 +24,7 @@ mod golden;
 mod guide;
 #[cfg(test)]
 mod hook;
+mod hook_codex;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]

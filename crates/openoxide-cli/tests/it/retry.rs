@@ -158,3 +158,48 @@ fn a_file_granted_below_a_directory_for_temporary_files_is_written() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "new\n");
 }
+
+const PLANTS: &str =
+    "git init -q new; echo 'echo planted' > new/.git/hooks/update; chmod +x new/.git/hooks/update";
+
+#[test]
+fn a_hook_that_was_put_aside_goes_back_with_a_yes_to_what_it_says() {
+    let outside = Outside::new(PLANTS);
+    let mut terminal = outside.terminal();
+    terminal.wait_for("where git runs it?");
+    let hook = outside.world.project().join("new/.git/hooks/update");
+    assert!(!hook.exists());
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(fs::read_to_string(&hook).unwrap(), "echo planted\n");
+    assert!(text.contains("echo planted"), "{text}");
+    assert!(joined(&text).contains(&joined("new/.git/hooks/update` is back")), "{text}");
+}
+
+#[test]
+fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
+    let outside = Outside::new(PLANTS);
+    let hook = outside.world.project().join("new/.git/hooks/update");
+    let aside = hook.with_extension("held-by-openoxide");
+    let mut terminal = outside.terminal();
+    terminal.wait_for("where git runs it?");
+    terminal.press("n");
+    let (status, text) = terminal.end();
+    assert_eq!((status, hook.exists(), aside.exists()), (0, false, true), "{text}");
+    fs::remove_dir_all(outside.world.project().join("new")).unwrap();
+    let out = outside.world.run(&["run", "-c", "./write"], b"");
+    assert_eq!((code(&out), hook.exists(), aside.exists()), (0, false, true));
+}
+
+/// What a command leaves in place of a hook may be anything; nobody waits for it.
+#[test]
+fn a_hook_that_is_no_file_is_not_read() {
+    let outside = Outside::new("git init -q new; mkfifo -m 755 new/.git/hooks/update");
+    let mut terminal = outside.terminal();
+    terminal.wait_for("where git runs it?");
+    terminal.press("y");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(outside.world.project().join("new/.git/hooks/update").exists());
+}

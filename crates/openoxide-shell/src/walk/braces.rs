@@ -1,6 +1,6 @@
 //! Brace expansion: `a{b,c}` and `{1..3}`.
 
-use crate::syntax::tree::Piece;
+use crate::syntax::tree::{Piece, Subscript};
 
 /// A word that makes more words than this is taken for any number of words.
 const MOST: usize = 64;
@@ -32,7 +32,7 @@ pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'
     for piece in pieces {
         match piece {
             Piece::Plain(text) => parts.extend(text.chars().map(Part::Letter)),
-            piece if grows(piece) => return None,
+            piece if grows(piece) || confuses(piece) => return None,
             piece => parts.push(Part::Piece(piece)),
         }
     }
@@ -54,6 +54,23 @@ fn grows(piece: &Piece<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Says whether braces stand inside of `${…}`. bash counts them all before it looks where the parameter ends, so the brace of
+/// `{a,b${x:-,{c,d}}` never closes.
+fn confuses(piece: &Piece<'_>) -> bool {
+    let holds = |text: &str| text.contains(['{', '}']);
+    let Piece::Parameter(parameter) = piece else { return false };
+    let inside = match &parameter.subscript {
+        Some(Subscript::Text(pieces)) => pieces.as_slice(),
+        _ => &[],
+    };
+    parameter.operand.iter().chain(inside).any(|piece| match piece {
+        Piece::Plain(text) => holds(text),
+        Piece::Fixed(text) => holds(text),
+        Piece::Parameter(_) => confuses(piece),
+        _ => true,
+    })
 }
 
 /// Says whether these parts begin with a name and a closing brace, and no other brace stands behind them: so they do after

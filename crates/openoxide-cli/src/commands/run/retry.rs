@@ -9,19 +9,19 @@ use openoxide_protocol::{
 };
 use openoxide_sandbox::{Denial, End, Graded, Report};
 use openoxide_session::{
-    Asked, Attempted, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX, asks_without_sandbox,
-    digest, with_path,
+    Attempted, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX, asks_without_sandbox, digest,
+    with_path,
 };
 use openoxide_store::audit::Enforced;
 use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::json;
 
 use super::{
+    again,
     confined::{self, Hosts},
     enforced,
-    way::Way,
 };
-use crate::{args::RunSandbox, commands::call, report, review::Review};
+use crate::{args::RunSandbox, commands::call, report};
 
 /// One attempt.
 pub(super) struct Try {
@@ -151,8 +151,7 @@ impl<'a> Retries<'a> {
         let input = json!({ "file_path": path });
         let action = Action::Edit { paths };
         let operation = call::of("Edit".to_owned(), action, input, &self.operation.cwd);
-        let (permit, number) =
-            self.ask(operation.clone(), with_path(path), enforced(self.around.args))?;
+        let (permit, number) = self.ask(&operation, with_path(path), enforced(self.around.args))?;
         let parts = permit.decision().parts.clone();
         if !permit.redeem(digest(&Operation { session: self.around.session, ..operation })) {
             return None;
@@ -164,28 +163,21 @@ impl<'a> Retries<'a> {
 
     fn without(&self) -> Option<Try> {
         let (permit, number) =
-            self.ask(self.operation.clone(), WITHOUT_SANDBOX.to_owned(), Enforced::NotConfined)?;
+            self.ask(self.operation, WITHOUT_SANDBOX.to_owned(), Enforced::NotConfined)?;
         permit.redeem(digest(self.operation)).then_some(Try { held: None, number })
     }
 
     fn ask(
         &self,
-        operation: Operation,
+        operation: &Operation,
         title: String,
         enforced: Enforced,
     ) -> Option<(Permit, Option<u64>)> {
-        let Hosts { world, args, global, audit, session, .. } = self.around;
-        let operation = Operation { session: *session, ..operation };
-        let review = Review::of(args, *global, operation.clone(), world.grants.clone());
-        let way = Way::open(world.clone(), operation, review, enforced)?.again(title);
-        let passed = way.pass(audit).inspect_err(report::failure).ok()?;
-        match passed.asked {
-            Asked::Granted(permit) => Some((permit, passed.number)),
-            Asked::Refused(_) | Asked::Unanswerable(_) => {
-                report::say("openoxide: it is not tried again");
-                None
-            }
+        let asked = again::ask(self.around, operation, title, enforced);
+        if asked.is_none() {
+            report::say("openoxide: it is not tried again");
         }
+        asked
     }
 }
 

@@ -327,17 +327,28 @@ pub(in super::super) fn sqlite(
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut worst, mut file) = (None, None);
+    let (mut stored, mut safe) = (false, false);
     for item in items(level, arguments, from) {
-        match item {
-            Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => {
-                worst = worst.max(Some(of(value, lines)));
+        let text = match item {
+            Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => value,
+            Item::Option { option: Opt { name: "safe", .. }, .. } => {
+                safe = true;
+                continue;
             }
-            Item::Option { .. } | Item::Number | Item::Unclear => {}
-            Item::Operand(arg, _) if file.is_none() => file = Some(arg),
-            Item::Operand(arg, _) => worst = worst.max(Some(of(Some(arg), lines))),
-        }
+            Item::Option { .. } | Item::Number | Item::Unclear => continue,
+            Item::Operand(arg, _) if file.is_none() => {
+                file = Some(arg);
+                continue;
+            }
+            Item::Operand(arg, _) => Some(arg),
+        };
+        worst = worst.max(Some(of(text, lines)));
+        stored |= matches!(text, Some(Arg::Known(text)) if runs_stored(text));
     }
     judge(&mut meaning, worst, ends(level, arguments, from));
+    if stored && !safe {
+        meaning.lower(CommandClass::Unknown);
+    }
     match file {
         Some(Arg::Known(":memory:")) | None => {}
         Some(Arg::Known(text)) => base(&mut meaning, text, worst == Some(Text::Reads)),
@@ -354,6 +365,26 @@ fn base(meaning: &mut Meaning, text: &str, reads: bool) {
         meaning.lower(CommandClass::Unknown);
     }
     if reads { meaning.read(Arg::Known(name), false) } else { meaning.write(Arg::Known(name)) }
+}
+
+/// Says whether a text may look at a view: what lies in the file under the name of a table, and may start an editor by `edit()`.
+/// What lists tables looks at none, and `-safe` refuses the function.
+fn runs_stored(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    if lower.trim_start().starts_with('.') {
+        return [".dump", ".fullschema"].iter().any(|name| lower.trim_start().starts_with(name));
+    }
+    let mut parts = lower.split("from");
+    let (Some(_), Some(source)) = (parts.next(), parts.next()) else { return false };
+    let own = ["sqlite_master", "sqlite_schema"];
+    let rest = own.iter().find_map(|name| source.trim_start().strip_prefix(name));
+    let alone = |rest: &str| {
+        rest.is_empty()
+            || rest.starts_with([' ', ';', ')'])
+                && !rest.contains([',', '.'])
+                && !rest.split_whitespace().any(|word| matches!(word, "in" | "join"))
+    };
+    parts.next().is_some() || !rest.is_some_and(alone)
 }
 
 fn lines(text: &str) -> Text {

@@ -1,0 +1,43 @@
+//! Where a command is given: what makes a path of its first word.
+
+use super::rule::AbsolutePathBuf;
+
+/// The directory that a program is started in, and its user's home.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The directory; an absolute path.
+    pub cwd: &'a str,
+    /// The home directory, if it is known.
+    pub home: Option<&'a str>,
+}
+
+impl Place<'_> {
+    /// Returns the path that the first word of a command is taken for. Codex looks into no `PATH`: a bare name lies here.
+    pub(super) fn absolute(&self, program: &str) -> AbsolutePathBuf {
+        let from_home =
+            program.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        AbsolutePathBuf(match (from_home, self.home) {
+            (Some(rest), Some(home)) => normal(&format!("{home}/{rest}")),
+            _ if program.starts_with('/') => normal(program),
+            _ => normal(&format!("{}/{program}", self.cwd)),
+        })
+    }
+}
+
+/// Returns an absolute path without `.`, `..` and empty parts; nothing is looked up.
+pub(super) fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// Returns the last part of a normal path; the root has none.
+pub(super) fn basename(path: &str) -> Option<&str> {
+    path.rsplit('/').next().filter(|name| !name.is_empty())
+}

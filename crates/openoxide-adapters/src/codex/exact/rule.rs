@@ -1,0 +1,138 @@
+//! A rule about the first words of a command, and what it makes of one.
+//!
+//! The names of types and fields are Codex's own: its messages show rules in Rust's `Debug` form.
+
+use std::fmt;
+
+use caseless::canonical_caseless_match_str;
+use serde::Serialize;
+
+/// What a rule says of a command; the greatest of all decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Prompt,
+    /// It does not run.
+    Forbidden,
+}
+
+impl Decision {
+    /// Returns the decision that a rule file names.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "allow" => Self::Allow,
+            "prompt" => Self::Prompt,
+            "forbidden" => Self::Forbidden,
+            _ => return None,
+        })
+    }
+}
+
+/// What may stand at one place behind the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatternToken {
+    /// This word.
+    Single(String),
+    /// One of these.
+    Alts(Vec<String>),
+}
+
+impl PatternToken {
+    /// Returns the words that may stand here.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        match self {
+            Self::Single(word) => std::slice::from_ref(word),
+            Self::Alts(words) => words,
+        }
+    }
+}
+
+/// The first words of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrefixPattern {
+    /// Whether words are compared without regard to case and to how letters are composed.
+    pub canonical_matching: bool,
+    /// The program.
+    pub first: String,
+    /// What follows.
+    pub rest: Vec<PatternToken>,
+}
+
+impl PrefixPattern {
+    /// Says whether a word of a command is a word of the pattern.
+    pub(super) fn same(&self, pattern: &str, word: &str) -> bool {
+        pattern == word || self.canonical_matching && canonical_caseless_match_str(pattern, word)
+    }
+
+    /// Says whether what follows the program is what the pattern says; the program itself was compared.
+    fn follows(&self, arguments: &[String]) -> bool {
+        let fits = |(token, word): (&PatternToken, &String)| {
+            token.words().iter().any(|pattern| self.same(pattern, word))
+        };
+        arguments.len() >= self.rest.len() && self.rest.iter().zip(arguments).all(fits)
+    }
+}
+
+/// A rule about commands that begin with some words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrefixRule {
+    /// The words.
+    pub pattern: PrefixPattern,
+    /// What it says of them.
+    pub decision: Decision,
+    /// Why.
+    pub justification: Option<String>,
+}
+
+impl PrefixRule {
+    /// Returns the match with a command of which `program` is the first word; that one was compared before.
+    pub(super) fn matched(
+        &self,
+        program: &str,
+        arguments: &[String],
+        resolved: Option<&AbsolutePathBuf>,
+    ) -> Option<PrefixRuleMatch> {
+        if !self.pattern.follows(arguments) {
+            return None;
+        }
+        let words = arguments.iter().take(self.pattern.rest.len()).cloned();
+        Some(PrefixRuleMatch {
+            matched_prefix: std::iter::once(program.to_owned()).chain(words).collect(),
+            decision: self.decision,
+            resolved_program: resolved.cloned(),
+            justification: self.justification.clone(),
+        })
+    }
+}
+
+/// A rule that matched a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PrefixRuleMatch {
+    /// The words that it matched, as the command spells them.
+    pub matched_prefix: Vec<String>,
+    /// What it says.
+    pub decision: Decision,
+    /// Where the program lies, if the rule is about its name and the command gives a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_program: Option<AbsolutePathBuf>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub justification: Option<String>,
+}
+
+/// An absolute path without `.` and `..`.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct AbsolutePathBuf(pub(super) String);
+
+impl fmt::Debug for AbsolutePathBuf {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("AbsolutePathBuf").field(&std::path::Path::new(&self.0)).finish()
+    }
+}

@@ -1,0 +1,134 @@
+use super::*;
+
+/// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
+const RECORDED: &str = include_str!("../../../../../corpus/codex/app_server.ndjson");
+
+#[derive(Deserialize)]
+struct Recorded {
+    from: String,
+    message: Value,
+}
+
+fn recorded(from: &str) -> Vec<Value> {
+    let lines = RECORDED.lines().map(|line| serde_json::from_str::<Recorded>(line).unwrap());
+    lines.filter(|line| line.from == from).map(|line| line.message).collect()
+}
+
+/// By the schema a field that may be null may be left out.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let fields = map.iter().filter(|(_, value)| !value.is_null());
+            fields.map(|(key, value)| (key.clone(), without_nulls(value))).collect()
+        }
+        Value::Array(all) => all.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn recorded_requests_are_read_and_written_alike() {
+    let mut count = 0;
+    for line in recorded("server") {
+        let Some(read) = request(&line).unwrap() else { continue };
+        count += 1;
+        assert_eq!(without_nulls(&serde_json::to_value(&read).unwrap()), without_nulls(&line));
+        if let Asked::Command(command) = &read.asked {
+            assert_eq!(
+                command.rest.keys().collect::<Vec<_>>(),
+                ["commandActions", "environmentId"]
+            );
+        }
+    }
+    assert_eq!(count, RECORDED.matches("/requestApproval").count());
+    assert!(count > 7);
+}
+
+#[test]
+fn recorded_answers_are_read_and_written_alike() {
+    let mut seen = Vec::new();
+    for line in recorded("client") {
+        let decision = line["result"]["decision"].clone();
+        let read: CommandDecision = serde_json::from_value(decision.clone()).unwrap();
+        assert_eq!(response(&serde_json::from_value(line["id"].clone()).unwrap(), &read), line);
+        seen.push(read);
+    }
+    for plain in [
+        CommandDecision::Accept,
+        CommandDecision::AcceptForSession,
+        CommandDecision::Decline,
+        CommandDecision::Cancel,
+    ] {
+        assert!(seen.contains(&plain), "{plain:?}");
+    }
+}
+
+/// What the model had called for is in the driver's script: this is what was sent to the server.
+#[test]
+fn the_script_is_found_in_its_shell() {
+    let scripts: Vec<_> = recorded("server")
+        .iter()
+        .filter_map(|line| match request(line).unwrap()?.asked {
+            Asked::Command(command) => Some(command.action()),
+            _ => None,
+        })
+        .collect();
+    for script in [
+        "rm -rf /ws/none",
+        "git log",
+        "touch /out/o1",
+        "echo 'a b' | wc -l",
+        "FOO=1 ls > x",
+        "printf \"é\\n\"; ls",
+    ] {
+        let wanted = Action::Command { script: script.to_owned() };
+        assert!(scripts.contains(&wanted), "{script}: {scripts:?}");
+    }
+}
+
+fn command(changes: &Value) -> CommandApproval {
+    let mut params = json!({ "threadId": "t", "turnId": "u", "itemId": "i", "startedAtMs": 1 });
+    let (params, changes) = (params.as_object_mut().unwrap(), changes.as_object().unwrap());
+    params.extend(changes.clone());
+    serde_json::from_value(Value::Object(params.clone())).unwrap()
+}
+
+#[test]
+fn a_host_and_what_is_typed_are_no_commands() {
+    let host = json!({ "networkApprovalContext": { "host": "x.example", "protocol": "http" }, "command": "ls" });
+    assert_eq!(command(&host).action(), Action::Fetch { url: "http://x.example/".into() });
+    for odd in [
+        json!({ "kind": "writeStdin", "command": "ls" }),
+        json!({ "command": "bash -lc 'ls" }),
+        json!({}),
+    ] {
+        assert!(matches!(command(&odd).action(), Action::Opaque { .. }), "{odd}");
+    }
+    let zsh = command(&json!({ "command": "/bin/zsh -lc 'ls x'" })).action();
+    assert_eq!(zsh, Action::Command { script: "/bin/zsh -lc 'ls x'".into() });
+}
+
+#[test]
+fn only_what_is_offered_is_answered() {
+    let of = |decisions: Value| command(&json!({ "availableDecisions": decisions }));
+    let some = of(json!(["accept", "cancel"]));
+    assert!(some.offers(&CommandDecision::Accept) && some.offers(&CommandDecision::Decline));
+    assert!(!some.offers(&CommandDecision::AcceptForSession));
+    assert!(!command(&json!({})).offers(&CommandDecision::AcceptForSession));
+    let amendment =
+        CommandDecision::AcceptWithExecpolicyAmendment { execpolicy_amendment: vec!["ls".into()] };
+    assert!(of(json!([amendment])).offers(&amendment));
+}
+
+#[test]
+fn what_asks_and_is_not_understood_is_an_error() {
+    for odd in [
+        json!({ "id": 1, "method": "item/commandExecution/requestApproval", "params": {} }),
+        json!({ "id": 1, "method": "item/somethingNew/requestApproval", "params": {} }),
+        json!({ "id": {}, "method": "item/fileChange/requestApproval", "params": {} }),
+    ] {
+        assert!(request(&odd).is_err(), "{odd}");
+    }
+    assert!(request(&json!({ "method": "turn/started", "params": {} })).unwrap().is_none());
+    assert!(request(&json!([1])).unwrap().is_none());
+}

@@ -1,0 +1,211 @@
+//! The payload of a hook, as Claude Code sends it and Codex after its example, and what their answers have in common.
+
+use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The hooks that are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Before a tool runs: the only place that can hold it back in every mode.
+    PreToolUse,
+    /// When a person would be asked.
+    PermissionRequest,
+}
+
+/// One payload, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Which hook was called.
+    pub event: Event,
+    /// The client's own name of the conversation.
+    pub session: String,
+    /// The client's own name of the call; a permission request has none.
+    pub call: String,
+    /// The client's own name of what the person last asked it to do, if it says it.
+    pub prompt: String,
+    /// The directory that the session is in.
+    pub cwd: AbsPath,
+    /// The mode that the client is in; nothing when it is one that we do not have.
+    pub mode: Option<PermissionMode>,
+    /// The subagent that asks, if it is one.
+    pub subagent: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+}
+
+/// No name that a client gives is longer.
+const LONGEST_NAME: usize = 200;
+
+impl Call {
+    /// Returns the name of the task: it lasts until the person asks for the next thing. Nothing where the client does not say what it
+    /// works on: then the end of a task cannot be told.
+    #[must_use]
+    pub fn task(&self) -> Option<String> {
+        let is_name = |name: &str| (1..=LONGEST_NAME).contains(&name.len());
+        let names = is_name(&self.session) && is_name(&self.prompt);
+        names.then(|| format!("{}/{}", self.session, self.prompt))
+    }
+}
+
+/// Why a payload was not understood.
+#[derive(Debug)]
+pub enum PayloadError {
+    /// It is no JSON object.
+    NoObject,
+    /// It is not JSON, or not of this shape.
+    Shape(serde_json::Error),
+    /// It is for a hook that cannot be answered.
+    Event(String),
+    /// It names no directory that a path could count from.
+    Cwd(String),
+}
+
+impl std::fmt::Display for PayloadError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoObject => write!(out, "the payload is no JSON object"),
+            Self::Shape(error) => write!(out, "the payload was not understood: {error}"),
+            Self::Event(name) => write!(out, "`{name}` is no hook that decides"),
+            Self::Cwd(cwd) => write!(out, "`{cwd}` is no absolute directory"),
+        }
+    }
+}
+
+impl std::error::Error for PayloadError {}
+
+#[derive(Deserialize)]
+struct Payload {
+    hook_event_name: String,
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    tool_use_id: String,
+    #[serde(default, alias = "turn_id")]
+    prompt_id: String,
+    cwd: String,
+    #[serde(default)]
+    permission_mode: Option<String>,
+    #[serde(default)]
+    agent_type: Option<String>,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+}
+
+/// Reads a payload. Fields that are not known are left alone: the client adds some with each version.
+///
+/// # Errors
+/// When it was not understood.
+pub fn read(bytes: &[u8]) -> Result<Call, PayloadError> {
+    // A list would be read as the fields in their order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(PayloadError::NoObject);
+    }
+    let payload: Payload = serde_json::from_slice(bytes).map_err(PayloadError::Shape)?;
+    let event = match payload.hook_event_name.as_str() {
+        "PreToolUse" => Event::PreToolUse,
+        "PermissionRequest" => Event::PermissionRequest,
+        _ => return Err(PayloadError::Event(payload.hook_event_name)),
+    };
+    let Ok(cwd) = AbsPath::new(&payload.cwd) else { return Err(PayloadError::Cwd(payload.cwd)) };
+    Ok(Call {
+        event,
+        session: payload.session_id,
+        call: payload.tool_use_id,
+        prompt: payload.prompt_id,
+        cwd,
+        mode: payload.permission_mode.as_deref().and_then(PermissionMode::parse),
+        subagent: payload.agent_type,
+        tool: payload.tool_name,
+        input: payload.tool_input,
+    })
+}
+
+/// Answers before a tool runs.
+pub(crate) fn before_tool(effect: Effect, reason: &str) -> String {
+    json!({
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": effect.as_str(),
+            "permissionDecisionReason": reason,
+        }
+    })
+    .to_string()
+}
+
+/// Answers in the place of a person.
+pub(crate) fn request(decision: &Value) -> String {
+    json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
+        .to_string()
+}
+
+/// Returns the reason with the rule behind it, so that the model can see what it ran into and a person where it stands.
+pub(crate) fn explained(decision: &Decision) -> String {
+    match &decision.rule {
+        Some(rule) => {
+            let place = match (&rule.file, rule.line) {
+                (Some(file), Some(line)) => format!(", {file}:{line}"),
+                _ => String::new(),
+            };
+            format!("{} (`{}`{place})", decision.reason, rule.text)
+        }
+        None => decision.reason.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // As the client sent it (2.1.330), with the ids shortened.
+    const PRE: &str = r#"{"session_id":"c6dc","transcript_path":"/h/.claude/projects/-tmp-proj/c6dc.jsonl","cwd":"/tmp/proj","prompt_id":"87e7","permission_mode":"acceptEdits","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","timeout":60000,"description":"Build it"},"tool_use_id":"toolu_e608"}"#;
+    const ASK: &str = r#"{"session_id":"c6dc","cwd":"/tmp/proj","permission_mode":"auto","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"x"},"permission_suggestions":[]}"#;
+
+    #[test]
+    fn real_payloads_are_read() {
+        let call = read(PRE.as_bytes()).unwrap();
+        assert_eq!((call.event, call.tool.as_str()), (Event::PreToolUse, "Bash"));
+        assert_eq!((call.cwd.as_str(), call.call.as_str()), ("/tmp/proj", "toolu_e608"));
+        assert_eq!(call.mode, Some(PermissionMode::AcceptEdits));
+        assert_eq!(call.input["command"], "git status && npm run build");
+        assert_eq!(call.task().as_deref(), Some("c6dc/87e7"));
+        let call = read(ASK.as_bytes()).unwrap();
+        assert_eq!(call.task(), None, "a client that does not say what it works on");
+        assert_eq!(
+            (call.event, call.call.as_str(), call.mode),
+            (Event::PermissionRequest, "", None)
+        );
+    }
+
+    /// As Codex 0.169 sends it, with the ids shortened: the directory is the one that the model named for this command.
+    #[test]
+    fn a_payload_of_codex_is_read() {
+        let call = read(br#"{"session_id":"01a2","turn_id":"01a3","transcript_path":"/h/s.jsonl","cwd":"/p/sub","hook_event_name":"PreToolUse","model":"gpt-5.5","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"call_5"}"#).unwrap();
+        assert_eq!((call.event, call.cwd.as_str()), (Event::PreToolUse, "/p/sub"));
+        assert_eq!((call.call.as_str(), call.task().as_deref()), ("call_5", Some("01a2/01a3")));
+    }
+
+    #[test]
+    fn what_is_no_payload_is_an_error() {
+        for text in [
+            "",
+            "not json",
+            "[]",
+            r#"["PreToolUse","s","t","/p",null,null,"Bash",{"command":"ls"}]"#,
+            "{}",
+            "\u{0}",
+            r#"{"hook_event_name":"PreToolUse","cwd":"/p"}"#,
+            r#"{"hook_event_name":"PreToolUse","cwd":"p","tool_name":"Bash"}"#,
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#,
+            r#"{"hook_event_name":"Stop","cwd":"/p","tool_name":"Bash"}"#,
+        ] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(read(&[0xFF, 0xFE]).is_err());
+        let deep = format!("{{\"tool_input\":{}", "[".repeat(100_000));
+        assert!(read(deep.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! `codex`: what Codex itself would answer.
+
+use std::{
+    env,
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use openoxide_adapters::codex::exact::{LONGEST, Place, Policy};
+use openoxide_tui::{Lines, visible};
+
+use crate::{
+    args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb},
+    exit::Exit,
+    report,
+};
+
+/// Answers as Codex does.
+pub(crate) fn codex(verb: &CodexVerb) -> Result<Exit, String> {
+    let CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) = verb;
+    Ok(check(args).unwrap_or_else(|error| {
+        report::say(&visible(&error, Lines::Many));
+        Exit::Failure
+    }))
+}
+
+fn check(args: &ExecpolicyCheckArgs) -> Result<Exit, String> {
+    let (cwd, home) = (env::current_dir().unwrap_or_default(), env::var("HOME").ok());
+    let cwd = cwd.to_string_lossy();
+    let place = Place { cwd: &cwd, home: home.as_deref() };
+    let mut policy = Policy::default();
+    for path in &args.rules {
+        add(&mut policy, path, &place)?;
+    }
+    let resolve = args.resolve_host_executables.then_some(&place);
+    let answer = policy.check(&args.command, resolve);
+    let json = if args.pretty {
+        serde_json::to_string_pretty(&answer)
+    } else {
+        serde_json::to_string(&answer)
+    };
+    let json = json.map_err(|error| format!("Error: {error}"))?;
+    Ok(report::data(format!("{json}\n").as_bytes(), Exit::Success))
+}
+
+fn add(policy: &mut Policy, path: &Path, place: &Place<'_>) -> Result<(), String> {
+    let text = text(path).map_err(|error| failed("read", path, &error.to_string()))?;
+    let read = policy.read(&path.to_string_lossy(), &text, place);
+    read.map_err(|error| failed("parse", path, &error.message))
+}
+
+/// Reads a file, and no more of it than one byte too much.
+fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LONGEST as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Says it as Codex does: each line of the cause is indented, the empty last one, too.
+fn failed(what: &str, path: &Path, cause: &str) -> String {
+    let cause = cause.replace('\n', "\n    ");
+    format!("Error: failed to {what} policy at {}\n\nCaused by:\n    {cause}", path.display())
+}

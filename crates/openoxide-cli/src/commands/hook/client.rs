@@ -1,0 +1,88 @@
+//! The agents whose hooks are answered, and what differs between them.
+
+use std::path::PathBuf;
+
+use openoxide_adapters::{
+    claude_code,
+    codex::{self, hook::Asks},
+    hook::{Call, Event},
+};
+use openoxide_protocol::{AbsPath, Decision, PermissionMode};
+use openoxide_store::project_root;
+
+use crate::policy::directory;
+
+/// An agent, with its contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Client {
+    Claude,
+    Codex(Asks),
+}
+
+impl Client {
+    /// Finds an agent by its name.
+    pub(super) fn named(name: &str, untrusted: bool) -> Result<Self, String> {
+        match name {
+            "codex" if untrusted => Ok(Self::Codex(Asks::Codex)),
+            _ if untrusted => Err("`--untrusted` is about `codex`".to_owned()),
+            "claude" => Ok(Self::Claude),
+            "codex" => Ok(Self::Codex(Asks::Nobody)),
+            other => {
+                Err(format!("no agent is called `{other}` here; known are `claude` and `codex`"))
+            }
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex(_) => "codex",
+        }
+    }
+
+    pub(super) fn answer(self, call: &Call, decision: &Decision) -> Option<String> {
+        match self {
+            Self::Claude => claude_code::answer(call.event, decision),
+            Self::Codex(asks) => codex::hook::answer(call, decision, asks),
+        }
+    }
+
+    pub(super) fn undecided(self, why: &str) -> String {
+        match self {
+            Self::Claude => claude_code::undecided(why),
+            Self::Codex(_) => codex::hook::undecided(why),
+        }
+    }
+
+    pub(super) fn closed(self, event: Event, why: &str) -> String {
+        match self {
+            Self::Claude => claude_code::closed(event, why),
+            Self::Codex(_) => codex::hook::closed(event, why),
+        }
+    }
+
+    /// Returns the mode that the person chose in the client. What Codex calls `bypassPermissions` is that nobody is asked, and
+    /// no wish that everything be allowed.
+    pub(super) fn mode(self, call: &Call) -> Option<PermissionMode> {
+        match self {
+            Self::Claude => call.mode.filter(|mode| *mode != PermissionMode::Default),
+            Self::Codex(_) => None,
+        }
+    }
+
+    /// Returns the project. Claude Code names it, and its working directory wanders; Codex starts its hooks in it, and lets the
+    /// model choose the directory of each command.
+    pub(super) fn project(self, call: &Call, home: Option<&AbsPath>) -> AbsPath {
+        match self {
+            Self::Claude => {
+                let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+                let named = named.and_then(|path| AbsPath::new(path.to_str()?).ok());
+                named.unwrap_or_else(|| project_root(&call.cwd, home))
+            }
+            Self::Codex(_) => {
+                let here = directory(None).ok();
+                project_root(here.as_ref().unwrap_or(&call.cwd), home)
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `hook codex`: it never answers with what Codex takes for a yes, or for nothing, where a person has to be asked.
+
+use serde_json::{Value, json};
+
+use crate::support::{World, code, stderr, stdout};
+
+const POLICY: &str =
+    "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
+
+/// A payload of Codex 0.169; `cwd` is the directory that the model named for the command.
+fn payload(event: &str, cwd: &str, command: &str) -> Vec<u8> {
+    json!({
+        "session_id": "01a2", "turn_id": "01a3", "transcript_path": "/h/s.jsonl", "cwd": cwd,
+        "hook_event_name": event, "model": "gpt-5.5", "permission_mode": "bypassPermissions",
+        "tool_name": "Bash", "tool_input": { "command": command }, "tool_use_id": "call_1",
+    })
+    .to_string()
+    .into_bytes()
+}
+
+/// Returns the answer, or nothing where there is none and Codex goes on.
+fn answer(world: &World, args: &[&str], input: &[u8]) -> Option<Value> {
+    let output = world.run(args, input);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    let said = (!text.trim().is_empty()).then(|| json_of(&text))?;
+    Some(said.get("hookSpecificOutput").cloned().unwrap_or_default())
+}
+
+/// What is no JSON is null, and no answer that any test wants.
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn before(world: &World, args: &[&str], cwd: &str, command: &str) -> Option<Value> {
+    answer(world, args, &payload("PreToolUse", cwd, command))
+}
+
+#[test]
+fn before_a_tool_codex_goes_on_with_what_is_allowed_and_with_nothing_else() {
+    let world = World::new().policy(POLICY);
+    let here = world.project().display().to_string();
+    for (command, goes_on) in [
+        ("touch a", true),
+        ("git status", true),
+        ("touch denied", false),
+        ("npm publish", false),
+        ("touch a; eval \"$X\"", false),
+    ] {
+        let said = before(&world, &["hook", "codex"], &here, command);
+        match said {
+            None => assert!(goes_on, "{command}"),
+            Some(said) => {
+                assert!(!goes_on, "{command}: {said}");
+                assert_eq!(said["hookEventName"], "PreToolUse");
+                assert_eq!(said["permissionDecision"], "deny", "{command}");
+            }
+        }
+    }
+    let log = world.run(&["audit", "log", "--json"], b"");
+    let log = stdout(&log);
+    assert!(log.lines().all(|line| line.contains(r#""agent":"codex""#)), "{log}");
+    assert!(log.contains("npm publish"), "{log}");
+    let said = before(&world, &["hook", "codex"], &here, "npm publish").unwrap();
+    let why = said["permissionDecisionReason"].as_str().unwrap();
+    assert!(why.contains("`Bash(npm publish *)` allows it"), "{why}");
+}
+
+#[test]
+fn where_codex_asks_about_everything_a_question_is_left_to_it() {
+    let world = World::new().policy(POLICY);
+    let here = world.project().display().to_string();
+    let args = ["hook", "codex", "--untrusted"];
+    assert_eq!(before(&world, &args, &here, "npm publish"), None);
+    assert_eq!(before(&world, &args, &here, "touch denied").unwrap()["permissionDecision"], "deny");
+    assert_eq!(code(&world.run(&["hook", "claude", "--untrusted"], b"")), 2);
+}
+
+/// The model chooses the directory of each command; the project is the one that Codex was started in.
+#[test]
+fn a_directory_of_the_model_is_no_project() {
+    let world = World::new();
+    let args = ["hook", "codex"];
+    assert_eq!(before(&world, &args, &world.project().display().to_string(), "cat notes"), None);
+    for elsewhere in ["/etc".to_owned(), world.root().join(".ssh").display().to_string()] {
+        let said = before(&world, &args, &elsewhere, "cat group");
+        assert_eq!(said.unwrap()["permissionDecision"], "deny", "{elsewhere}");
+    }
+}
+
+#[test]
+fn a_request_is_answered_by_the_policy_or_by_the_person() {
+    let world = World::new().policy(POLICY);
+    let here = world.project().display().to_string();
+    let of = |command: &str| {
+        answer(&world, &["hook", "codex"], &payload("PermissionRequest", &here, command))
+    };
+    assert_eq!(of("touch a").unwrap()["decision"], json!({ "behavior": "allow" }));
+    assert_eq!(of("touch denied").unwrap()["decision"]["behavior"], "deny");
+    assert_eq!(of("npm publish"), None);
+}
+
+#[test]
+fn what_is_no_payload_is_blocked() {
+    let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
+    let deep = format!("{{\"hook_event_name\":\"PreToolUse\",\"x\":{}", "[".repeat(200_000));
+    let hostile: [&[u8]; 6] =
+        [b"", b"not json", b"{}", b"[]", b"\xFF\xFE{\"a\":1}", deep.as_bytes()];
+    for input in hostile {
+        let said = answer(&world, &["hook", "codex"], input).unwrap();
+        assert_eq!(said["permissionDecision"], "deny", "{:?}", &input[..input.len().min(20)]);
+    }
+}

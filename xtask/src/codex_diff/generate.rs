@@ -1,0 +1,114 @@
+//! Rule files and commands by chance: mostly right, sometimes odd, now and then wrong.
+
+use serde_json::{Value, json};
+
+use crate::crash::chance::Chance;
+
+mod call;
+mod language;
+mod literal;
+mod words;
+
+use self::words::word;
+
+/// What both programs are asked.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) files: Vec<String>,
+    pub(super) resolve: bool,
+    pub(super) pretty: bool,
+    /// Whether `--` stands before the command.
+    pub(super) parted: bool,
+    pub(super) command: Vec<String>,
+}
+
+impl Case {
+    /// Returns the case with this number: the same for the same seed.
+    pub(super) fn new(seed: u64, number: u64) -> Self {
+        let mut chance = Chance::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
+        let mut patterns = Vec::new();
+        let count = if chance.percent(80) { 1 } else { chance.below(3) + 1 };
+        let files = (0..count).map(|_| file(&mut chance, &mut patterns)).collect();
+        let command = command(&mut chance, &patterns);
+        let parted = chance.percent(80);
+        Self { files, resolve: chance.percent(50), pretty: chance.percent(10), parted, command }
+    }
+
+    /// Returns it as a row of the corpus.
+    pub(super) fn row(&self) -> Value {
+        json!({ "files": self.files, "resolve": self.resolve, "pretty": self.pretty, "command": self.command })
+    }
+}
+
+/// The words that may stand at each place of a pattern.
+type Pattern = Vec<Vec<String>>;
+
+fn file(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
+    let count = chance.below(5) + 1;
+    let mut text: String = (0..count).map(|_| statement(chance, patterns) + "\n").collect();
+    if chance.percent(6) {
+        text = spoilt(chance, &text);
+    }
+    text
+}
+
+fn statement(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
+    match chance.below(100) {
+        0..=69 => call::prefix_rule(chance, patterns),
+        70..=81 => call::host_executable(chance),
+        82..=88 => call::network_rule(chance),
+        89..=96 => language::statement(chance, patterns),
+        97 => String::new(),
+        98 => "# prefix_rule([\"git\"], \"forbidden\")".to_owned(),
+        _ => language::wrong(chance),
+    }
+}
+
+/// Leaves one character out, or puts one in.
+fn spoilt(chance: &mut Chance, text: &str) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    let at = usize::try_from(chance.below(chars.len() as u64)).unwrap_or_default();
+    if chance.percent(50) {
+        chars.remove(at);
+    } else {
+        let odd = [
+            '"', '\'', '(', ')', '[', ']', ',', '=', '\\', '\n', ' ', '.', 'x', '1', '{', '#', 'é',
+        ];
+        chars.insert(at, *words::one(chance, &odd));
+    }
+    chars.into_iter().collect()
+}
+
+/// Mostly what a pattern is about, and more or less of it.
+fn command(chance: &mut Chance, patterns: &[Pattern]) -> Vec<String> {
+    let mut command: Vec<String> = match patterns {
+        [] => vec![word(chance)],
+        _ if chance.percent(10) => vec![word(chance)],
+        _ => words::one(chance, patterns)
+            .iter()
+            .map(|some| words::one(chance, some).clone())
+            .collect(),
+    };
+    if chance.percent(15)
+        && let Some(first) = command.first_mut()
+    {
+        *first = words::spelled(chance, first);
+    }
+    match chance.below(100) {
+        0..=39 => command.push(word(chance)),
+        40..=47 if command.len() > 1 => drop(command.pop()),
+        48..=55 => {
+            let at = usize::try_from(chance.below(command.len() as u64)).unwrap_or_default();
+            if let Some(place) = command.get_mut(at) {
+                *place = word(chance);
+            }
+        }
+        _ => {}
+    }
+    if chance.percent(45)
+        && let Some(first) = command.first_mut()
+    {
+        *first = words::path(chance, first);
+    }
+    command
+}

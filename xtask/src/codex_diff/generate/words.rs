@@ -1,0 +1,89 @@
+//! Words of commands.
+
+use crate::crash::chance::Chance;
+
+const WORDS: &[&str] = &[
+    "git",
+    "git",
+    "git",
+    "status",
+    "push",
+    "ls",
+    "ls",
+    "-l",
+    "-rf",
+    "rm",
+    "npm",
+    "install",
+    "GIT",
+    "Git",
+    "a",
+    "b",
+    "c",
+    "",
+    " ",
+    "a b",
+    "'",
+    "\"",
+    "\\",
+    "$x",
+    "*",
+    "#",
+    "--",
+    "-r",
+    "--pretty",
+    "\n",
+    "\t",
+    "é",
+    "e\u{301}",
+    "ß",
+    "SS",
+    "ss",
+    "İ",
+    "i̇",
+    "ﬁ",
+    "FI",
+    "Å",
+    "日本語",
+    "😀",
+    "/",
+    ".",
+    "..",
+    "~",
+    "/bin/ls",
+    "./ls",
+    "=",
+    "a=b",
+    "x;y",
+    "{}",
+    "ſ",
+    "K",
+    "ΐ",
+    "ΐ",
+    "Ꭰ",
+    "ǰ",
+    "Σ",
+    "ς",
+];
+
+/// Returns one of these.
+pub(super) fn one<'a, T>(chance: &mut Chance, all: &'a [T]) -> &'a T {
+    let at = usize::try_from(chance.below(all.len() as u64)).unwrap_or_default();
+    &all[at]
+}
+
+pub(super) fn word(chance: &mut Chance) -> String {
+    (*one(chance, WORDS)).to_owned()
+}
+
+/// Returns a word as another one may spell it.
+pub(super) fn spelled(chance: &mut Chance, word: &str) -> String {
+    if chance.percent(50) { word.to_uppercase() } else { word.to_lowercase() }
+}
+
+/// Returns a path that a program may lie at.
+pub(super) fn path(chance: &mut Chance, name: &str) -> String {
+    let before =
+        ["/bin/", "/usr/bin/", "./", "~/", "../", "/a/../bin/", "//bin/./", "sub/", "~x/", "~/../"];
+    format!("{}{name}", one(chance, &before))
+}
