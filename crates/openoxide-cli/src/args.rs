@@ -348,6 +348,9 @@ pub(crate) struct RunArgs {
     /// Keep what it changes in the writable directories aside, show the differences when it has ended, and ask whether they are to be made.
     #[arg(long)]
     pub(crate) stage: bool,
+    /// Hold changes of files that the sandbox would refuse, and ask about each; what you say yes to is done on its behalf.
+    #[arg(long, conflicts_with = "stage")]
+    pub(crate) live: bool,
     /// A variable of the environment that it is given in the sandbox, too: NAME, or NAME=VALUE; repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,

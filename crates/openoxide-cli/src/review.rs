@@ -43,6 +43,8 @@ pub(crate) struct Review<'a> {
     operation: Operation,
     grants: Option<GrantFile>,
     at_terminal: bool,
+    /// Says when nobody wants to know any more.
+    gone: Option<&'a dyn Fn() -> bool>,
 }
 
 impl<'a> Review<'a> {
@@ -55,7 +57,12 @@ impl<'a> Review<'a> {
     ) -> Option<Self> {
         let at_terminal = !global.no_input && can_ask();
         let anywhere = at_terminal || args.wait.is_some();
-        anywhere.then_some(Self { args, global, operation, grants, at_terminal })
+        anywhere.then_some(Self { args, global, operation, grants, at_terminal, gone: None })
+    }
+
+    /// Ends the question when nobody wants to know any more.
+    pub(crate) fn unless(self, gone: &'a dyn Fn() -> bool) -> Self {
+        Self { gone: Some(gone), ..self }
     }
 
     /// Waits for an answer, or for the reason why there is none.

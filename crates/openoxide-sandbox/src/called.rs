@@ -4,7 +4,7 @@ use std::{
     env,
     fs::File,
     io::{self, Read as _, Seek as _, Write as _},
-    os::fd::{AsRawFd as _, OwnedFd},
+    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
     process::{Child, Command},
 };
 
@@ -15,22 +15,20 @@ use rustix::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Launch, NetworkAnswer, Refusal, Report,
+    Launch, LiveAnswer, LiveQuestion, Refusal, Report,
     error::{SandboxError, Step as _},
     supervise, sys,
+    terminal::ready,
     wire::Wire,
 };
 
 /// What the supervisor says to who has started it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToCaller {
-    /// May this host be reached?
-    Ask {
-        /// Its name or address.
-        host: String,
-        /// The port.
-        port: u16,
-    },
+    /// May this be?
+    Ask(LiveQuestion),
+    /// Nobody wants to know any more. It is answered all the same.
+    Withdrawn,
     /// It is over; the report is in the descriptor.
     Over,
     /// Nothing was run.
@@ -51,19 +49,22 @@ type Unavailable = (Option<(String, i32)>, Refusal);
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromCaller {
     /// The answer to the question that stands.
-    Answer(NetworkAnswer),
+    Answer(LiveAnswer),
 }
+
+/// Who answers questions. The second argument says when nobody wants to know any more: the program has ended.
+pub type Ask<'a> = dyn FnMut(LiveQuestion, &dyn Fn() -> bool) -> LiveAnswer + 'a;
 
 /// Runs a program confined, under a supervisor that is started for it: this same program, called with `words` and two
 /// numbers, which are for [`supervise_as_called`]. If the launch says that somebody can be asked, `ask` is, about hosts that the profile
-/// does not name.
+/// does not name; and if it is `live`, about changes of other files.
 ///
 /// # Errors
 /// Where the confinement could not be set up; nothing was run then.
 pub fn run_confined(
     launch: &Launch,
     words: &[&str],
-    ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
+    ask: &mut Ask<'_>,
 ) -> Result<Report, SandboxError> {
     let (wire, theirs) = Wire::pair().step(|| "making a socket".to_owned())?;
     let mut supervisor =
@@ -85,20 +86,19 @@ fn start(launch: &Launch, words: &[&str], theirs: &Wire) -> io::Result<Child> {
     Command::new(env::current_exe()?).args(words).args(numbers.map(|fd| fd.to_string())).spawn()
 }
 
-fn listen(
-    wire: &Wire,
-    ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
-) -> Result<Report, SandboxError> {
+fn listen(wire: &Wire, ask: &mut Ask<'_>) -> Result<Report, SandboxError> {
     let gone = || io::Error::other("it has ended without a word");
     loop {
         let said = wire.receive().step(|| "hearing of the supervisor".to_owned())?;
         let (message, descriptors) = said.ok_or_else(gone).step(|| "the supervisor".to_owned())?;
         match message {
-            ToCaller::Ask { host, port } => {
-                let answer = ask(&host, port);
+            ToCaller::Ask(question) => {
+                // While a question stands, nothing else is said but that it does so no longer.
+                let answer = ask(question, &|| ready(wire.descriptor().as_fd()));
                 // Where it is gone, that is heard next.
                 drop(wire.send(&FromCaller::Answer(answer), &[]));
             }
+            ToCaller::Withdrawn => {}
             ToCaller::Over => {
                 let report = descriptors.into_iter().next().ok_or_else(gone).and_then(unsealed);
                 return report.step(|| "reading the report".to_owned());

@@ -24,6 +24,9 @@ pub struct Launch {
     pub terminal: bool,
     /// Whether somebody can be asked about hosts that the profile does not name.
     pub ask: bool,
+    /// Whether changes of other files than the profile names are held and asked about, and done on its behalf. Where that cannot
+    /// be, nothing is run.
+    pub live: bool,
     /// How much it may use.
     pub limits: Limits,
     /// Where what must be cleaned up after a crash is written down (the registry): a directory of the user's own.

@@ -24,6 +24,8 @@ mod janitor;
 mod landlock;
 mod launch;
 #[cfg(target_os = "linux")]
+mod live;
+#[cfg(target_os = "linux")]
 pub mod network;
 #[cfg(target_os = "linux")]
 mod notify;
@@ -31,6 +33,8 @@ mod plan;
 mod protect;
 #[cfg(target_os = "linux")]
 mod quarantine;
+#[cfg(target_os = "linux")]
+mod questions;
 #[cfg(target_os = "linux")]
 mod registry;
 mod report;
@@ -55,18 +59,22 @@ mod wire;
 
 pub use backend::seatbelt;
 #[cfg(target_os = "linux")]
-pub use called::{run_confined, supervise_as_called};
+pub use called::{Ask, run_confined, supervise_as_called};
 pub use choose::{Refusal, choose};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use found::found_and_put_aside;
 pub use launch::{Launch, Limits};
 #[cfg(target_os = "linux")]
-pub use network::{NetworkAnswer, NetworkReviewer};
+pub use live::{Deed, LiveChange};
+#[cfg(target_os = "linux")]
+pub use network::NetworkReviewer;
 pub use plan::{Backend, Clause, Held, Plan};
 pub use protect::{Guard, Guarded, Placeholder};
 #[cfg(target_os = "linux")]
 pub use quarantine::restore;
+#[cfg(target_os = "linux")]
+pub use questions::{LiveAnswer, LiveQuestion};
 #[cfg(target_os = "linux")]
 pub use registry::{Placeholders, Registry};
 pub use report::{Denial, End, Found, Graded, Report};

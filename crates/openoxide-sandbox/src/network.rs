@@ -16,14 +16,14 @@ mod listening;
 mod netlink;
 mod outside;
 mod pool;
-mod questions;
 mod refused;
+mod reviewer;
 mod slots;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use broker::Broker;
 pub(crate) use netlink::message;
-pub use questions::{NetworkAnswer, NetworkReviewer};
 pub(crate) use refused::Refused;
+pub use reviewer::NetworkReviewer;
 pub(crate) use slots::Slots;

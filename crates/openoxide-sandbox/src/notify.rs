@@ -1,7 +1,7 @@
-//! connect(2) of confined processes, made on their behalf.
+//! connect(2) of confined processes, made on their behalf; and, where that is wanted, changes of files ([`crate::live`]).
 //!
 //! A filter hands each such call over and holds it. Its address is copied once, its socket is duplicated, both are judged,
-//! and then we connect that socket to that address ourselves. The call itself never goes on: between our look and the
+//! and then we connect that socket to that address ourselves. That call itself never goes on: between our look and the
 //! kernel's, another thread could put another address in that memory or another socket at that number, and the socket of
 //! a host's service is no namespace's secret. So whatever is reached, is reached by us, knowingly.
 
@@ -28,11 +28,12 @@ use rustix::{
 
 use crate::{
     Denial,
+    live::{Live, Spot, Wish},
     network::{Broker, Refused, Slots},
     sys,
 };
 use address::Address;
-use call::Call;
+pub(crate) use call::{Call, name_of};
 pub(crate) use own::{OwnSockets, diagnostics};
 
 /// How many calls are held at once. More wait to be heard.
@@ -52,6 +53,14 @@ pub(crate) struct Context {
     pub(crate) own: Option<OwnSockets>,
     /// Where refusals are noted.
     pub(crate) refused: Arc<Refused>,
+    /// Who answers for changes of files, where those are held, too.
+    pub(crate) live: Option<Live>,
+}
+
+/// What there is to do for a call.
+enum Work {
+    Connect,
+    Change(Wish<Spot>),
 }
 
 /// How connections are captured at ports that nobody listens on yet.
@@ -67,14 +76,19 @@ pub(crate) fn serve(listener: OwnedFd, context: Context) {
     let slots = Slots::new(MOST);
     while waits(&shared.0) {
         let Ok(held) = sys::next_held(shared.0.as_fd()) else { continue };
+        let call = Call::new(held, shared.0.as_fd());
+        let Some(work) = shared.1.work(&call) else {
+            call.go_on();
+            continue;
+        };
         let (slot, for_one) = (slots.take(), Arc::clone(&shared));
         let answering = move || {
             let call = Call::new(held, for_one.0.as_fd());
-            call.answer(for_one.1.connect(&call));
+            for_one.1.answer(&call, work);
             drop(slot);
         };
         if thread::Builder::new().stack_size(STACK).spawn(answering).is_err() {
-            Call::new(held, shared.0.as_fd()).answer(Err(Errno::AGAIN));
+            call.answer(Err(Errno::AGAIN));
         }
     }
 }
@@ -92,6 +106,22 @@ fn waits(listener: &OwnedFd) -> bool {
 }
 
 impl Context {
+    /// Says what there is to do. None: it goes on. Most changes are the kernel's to judge, and that is soon seen.
+    fn work(&self, call: &Call<'_>) -> Option<Work> {
+        match &self.live {
+            Some(live) if call.number() != libc::SYS_connect => live.look(call).map(Work::Change),
+            // Nothing else is handed over.
+            _ => Some(Work::Connect),
+        }
+    }
+
+    fn answer(&self, call: &Call<'_>, work: Work) {
+        match (work, &self.live) {
+            (Work::Change(change), Some(live)) => live.settle(call, &change),
+            _ => call.answer(self.connect(call)),
+        }
+    }
+
     /// Does what the call wanted, if it may.
     fn connect(&self, call: &Call<'_>) -> Result<(), Errno> {
         let address = call.address()?;

@@ -15,6 +15,8 @@ pub(crate) use assemble::{Filter, Instruction};
 pub(crate) struct Wanted {
     /// connect(2) is handed to the supervisor. Without it, no socket of the unix family can be made at all but a pair.
     pub(crate) listen: bool,
+    /// So are calls that change what names there are, and those that open files to write.
+    pub(crate) live: bool,
 }
 
 /// Returns the filter.
@@ -34,6 +36,9 @@ pub(crate) fn filter(wanted: Wanted) -> Filter {
     sockets(&mut to, wanted);
     if wanted.listen {
         to.call(libc::SYS_connect, Verdict::Ask);
+    }
+    if wanted.live {
+        changes(&mut to);
     }
     to.finish()
 }
@@ -100,6 +105,16 @@ fn sockets(to: &mut Assembler, wanted: Wanted) {
     }
     // Of netlink, the routing family tells programs their addresses. The others are wide doors into the kernel.
     to.if_both_unless(libc::SYS_socket, netlink, (Argument(2), 0), Verdict::Refused);
+}
+
+/// Reading goes its own way: the flags of a call that opens a file stand in a register.
+fn changes(to: &mut Assembler) {
+    for (call, at) in calls::OPENING {
+        to.if_any_bit(*call, Argument(*at), calls::WRITING, Verdict::Ask);
+    }
+    for call in calls::CHANGING {
+        to.call(*call, Verdict::Ask);
+    }
 }
 
 #[cfg(test)]

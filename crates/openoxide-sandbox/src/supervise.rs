@@ -2,6 +2,7 @@
 
 mod aftermath;
 mod attendant;
+mod changes;
 mod confine;
 mod otherwise;
 mod questions;
@@ -49,7 +50,7 @@ pub(crate) fn run(
     let profile =
         with_other_names(&launch.profile).step(|| "looking for unreadable files".to_owned())?;
     let launch = &Launch { profile, ..launch.clone() };
-    let wanted = by.map(|backend| otherwise::wanted(backend, &launch.profile)).transpose()?;
+    let wanted = by.map(|backend| otherwise::wanted(backend, launch)).transpose()?;
     let guarded =
         Guarded::find(&launch.profile).step(|| "looking for protected files".to_owned())?;
     let registry = Registry::open(Path::new(launch.registry.as_str()));

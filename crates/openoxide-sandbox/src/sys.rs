@@ -8,8 +8,10 @@ mod process;
 
 pub(crate) use filter::install;
 pub(crate) use mount::{Attributes, set_attributes};
-pub(crate) use notify::{Held, answer_held, copy_memory, is_held, network_of, next_held};
+pub(crate) use notify::{
+    Held, answer_held, copy_memory, give_held, is_held, let_go_on, network_of, next_held,
+};
 pub(crate) use process::{
-    Namespaces, adopt, close_on_exec_from, end, fork_into, signal_descriptor, take_signal,
-    unblock_signals,
+    Namespaces, adopt, close_on_exec_from, end, fork_into, own_umask, signal_descriptor,
+    take_signal, unblock_signals,
 };

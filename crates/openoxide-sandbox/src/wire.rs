@@ -85,6 +85,9 @@ impl Wire {
         descriptors: &[OwnedFd],
     ) -> io::Result<()> {
         let bytes = serde_json::to_vec(message)?;
+        if bytes.len() > LONGEST {
+            return Err(io::Error::other("too long"));
+        }
         let borrowed: Vec<_> = descriptors.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut beside = SendAncillaryBuffer::new(&mut space);

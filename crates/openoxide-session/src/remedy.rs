@@ -68,19 +68,23 @@ impl Remedy {
 }
 
 impl Surroundings<'_> {
-    fn writing(self, path: &AbsPath) -> Remedy {
-        let within = |mut places: std::slice::Iter<'_, AbsPath>| {
-            places.any(|place| path.below(place).is_some())
-        };
-        let holds = self.held.protected.iter().chain(&self.held.unreadable);
-        if holds.into_iter().any(|place| path.below(place).is_some()) {
-            return Remedy::Held("it is protected: it steers tools, or a rule holds it");
+    /// Returns why nobody is asked whether a file may be changed, if nobody is: whoever says yes to it could not mean it.
+    #[must_use]
+    pub fn keeps(self, path: &AbsPath) -> Option<&'static str> {
+        let below = |place: &AbsPath| path.below(place).is_some();
+        if self.held.protected.iter().chain(&self.held.unreadable).any(below) {
+            return Some("it is protected: it steers tools, or a rule holds it");
         }
         if safety_floor::is_protected(path) || safety_floor::is_secret(path) {
-            return Remedy::Held("the safety floor holds it");
+            return Some("the safety floor holds it");
         }
-        if within(self.roots.iter()) {
-            return Remedy::Held("a rule, the mode or --sandbox keeps the project as it is");
+        let project = "a rule, the mode or --sandbox keeps the project as it is";
+        self.roots.iter().any(below).then_some(project)
+    }
+
+    fn writing(self, path: &AbsPath) -> Remedy {
+        if let Some(why) = self.keeps(path) {
+            return Remedy::Held(why);
         }
         let there = fs::symlink_metadata(path.as_str()).is_ok();
         let target = if there { Some(path.clone()) } else { path.parent() };

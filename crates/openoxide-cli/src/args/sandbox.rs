@@ -8,7 +8,7 @@ use openoxide_sandbox::Backend;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxVerb {
-    /// Run a program confined. Nothing is decided and nobody is asked: the kernel holds what is said here.
+    /// Run a program confined. Nothing is decided, and nobody is asked but with --live: the kernel holds what is said here.
     Run(SandboxRunArgs),
     /// The supervisor of a `run`, started by it.
     #[command(hide = true)]
@@ -80,6 +80,9 @@ pub(crate) struct SandboxRunArgs {
     /// The hosts that it reaches: `off`, `on`, or `HOST[:PORT],*.DOMAIN[:PORT]`.
     #[arg(long, value_name = "NET", default_value = "off", value_parser = network)]
     pub(crate) net: Network,
+    /// Hold changes of other files, ask about each in this terminal, and do what is said yes to on its behalf.
+    #[arg(long, conflicts_with_all = ["read_only", "backend", "stage"])]
+    pub(crate) live: bool,
     /// A variable of the environment that it is given, too: NAME, or NAME=VALUE.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,

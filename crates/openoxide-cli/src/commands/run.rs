@@ -8,6 +8,7 @@ mod staged;
 mod way;
 
 use std::{
+    cell::RefCell,
     ffi::OsString,
     io,
     os::unix::process::ExitStatusExt as _,
@@ -54,6 +55,12 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
         );
         return Ok(Exit::Usage);
     };
+    if args.live && args.sandbox != RunSandbox::Auto {
+        report::failure(
+            &"`--live` goes with `--sandbox auto` alone: it asks about what that refuses",
+        );
+        return Ok(Exit::Usage);
+    }
     let audit = Audit::open();
     if let Some(closed) = &world.loaded.closed {
         audit.note(&task.operation(&world), record::closed(closed), None);
@@ -95,8 +102,8 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     Ok(match asked {
         Asked::Granted(permit) => {
             let held = confined::profile(&way.world, permit.decision(), args.sandbox)?;
-            let hosts =
-                Hosts { world: way.world, args, global, audit: &audit, session: operation.session };
+            let (session, refused) = (operation.session, RefCell::default());
+            let hosts = Hosts { world: way.world, args, global, audit: &audit, session, refused };
             let start = Start { operation: &operation, held, environment, hosts, number };
             task.run(permit, &start)
         }
@@ -176,7 +183,7 @@ impl Task {
                 audit.ended(next.number, &status, began.elapsed(), None);
                 return Ok((status, None));
             };
-            let (report, stage) = self.confined(held.clone(), start)?;
+            let (report, stage) = self.confined(&held, start)?;
             let status = confined::status(report.end);
             audit.ended(number, &status, began.elapsed(), Some(confined::held(&report)));
             put_back::offer(&start.hosts, &start.operation.cwd, &report.found);
@@ -204,17 +211,22 @@ impl Task {
     }
 
     /// Runs it under the sandbox, and tells a person what was refused.
-    fn confined(&self, held: Confined, start: &Start<'_>) -> Result<(Report, Option<Stage>), Exit> {
+    fn confined(
+        &self,
+        held: &Confined,
+        start: &Start<'_>,
+    ) -> Result<(Report, Option<Stage>), Exit> {
         let argv = self.argv().into_iter().map(Into::into).collect();
         let run = confined::Run {
             argv,
             cwd: &start.operation.cwd,
-            profile: held,
+            profile: held.clone(),
             stage: start.hosts.args.stage,
             environment: start.environment.clone(),
             limits: confined::limits(&start.hosts.world.loaded.sandbox),
+            live: start.hosts.args.live,
         };
-        match run.go(&mut |host, port| start.hosts.answer(host, port)) {
+        match run.go(&mut |question, gone| start.hosts.answer(&question, held, gone)) {
             Ok((report, stage)) => {
                 confined::tell(&report);
                 Ok((report, stage))
@@ -327,6 +339,7 @@ fn interrupted(nothing: &str) -> Exit {
 /// Returns the words of this very call, its policy, mode and directory included.
 fn words(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["openoxide".to_owned(), "run".to_owned()];
+    words.extend(args.live.then(|| "--live".to_owned()));
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for path in &args.policy.policy {
         option("--policy", path.display().to_string());

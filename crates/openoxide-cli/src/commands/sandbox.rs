@@ -1,6 +1,7 @@
 //! `sandbox`: confinement alone.
 
 pub(crate) mod found;
+mod live;
 mod run;
 mod staged;
 mod status;

@@ -46,6 +46,9 @@ impl<'a> Watch<'a> {
         if self.signals.came() {
             return Some(self.withdraw(End::Interrupted));
         }
+        if self.review.gone.is_some_and(|gone| gone()) {
+            return Some(self.withdraw(End::Lost("the program that waited has ended".to_owned())));
+        }
         match self.requests.changed() {
             Ok(true) => self.news(),
             Ok(false) => None,

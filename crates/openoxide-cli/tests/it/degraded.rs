@@ -9,6 +9,10 @@ use crate::support::{OPENOXIDE, code, stderr, stdout};
 
 /// Runs a script in namespaces of its own, as root in them; `$1` is our program.
 fn in_namespaces(script: &str) -> Value {
+    answer(&run_in_namespaces(script))
+}
+
+fn run_in_namespaces(script: &str) -> Output {
     let mut command = Command::new("unshare");
     command.args([
         "--user",
@@ -21,11 +25,15 @@ fn in_namespaces(script: &str) -> Value {
         "sh",
         OPENOXIDE,
     ]);
-    answer(&command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").output().unwrap())
+    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").output().unwrap()
 }
 
 /// Runs `sandbox status` below a filter of system calls that Python makes; it knows `install(flags, instructions)`.
 fn under_filter(script: &str) -> Value {
+    answer(&run_under_filter(script))
+}
+
+fn run_under_filter(script: &str) -> Output {
     const PRELUDE: &str = r"
 import ctypes, os, platform, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -40,7 +48,7 @@ def install(flags, instructions):
 ALLOW = (0x06, 0, 0, 0x7fff0000)
 ";
     let mut command = Command::new("python3");
-    answer(&command.args(["-c", &format!("{PRELUDE}{script}"), OPENOXIDE]).output().unwrap())
+    command.args(["-c", &format!("{PRELUDE}{script}"), OPENOXIDE]).output().unwrap()
 }
 
 fn answer(output: &Output) -> Value {
@@ -162,4 +170,25 @@ fn people_read_why_and_what_to_do() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(!text.contains('\x1b'));
+}
+
+/// Where changes cannot be held, nothing runs that was to be asked about them.
+#[test]
+fn where_calls_cannot_be_heard_of_nothing_runs_live() {
+    let taken = run_under_filter(
+        r"
+install(8, [ALLOW])
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[1], ['openoxide', 'sandbox', 'run', '--live', '--', 'echo', 'it runs'])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+",
+    );
+    let without = run_in_namespaces(
+        "echo 0 > /proc/sys/user/max_user_namespaces; exec \"$1\" sandbox run --live -- echo 'it runs'",
+    );
+    for output in [taken, without] {
+        assert_eq!((code(&output), stdout(&output).as_str()), (125, ""), "{}", stderr(&output));
+        assert!(stderr(&output).contains("--live"), "{}", stderr(&output));
+    }
 }

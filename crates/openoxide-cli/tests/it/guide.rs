@@ -6,7 +6,7 @@
 //! - In a `screen keys=…` block the command runs in a terminal, and the keys are pressed when it asks, those behind a dot in the
 //!   second step of `p`; what stands on the screen at the end must stand below it.
 //!
-//! The home is `/home/ann`, the project `/home/ann/project`.
+//! The home is `/home/ann`, the project `/home/ann/project`. That of the chapter about the sandbox does not lie below `/tmp`.
 
 use std::{
     fs,
@@ -61,8 +61,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn new() -> Self {
-        let world = World::new();
+    fn new(chapter: &str) -> Self {
+        // A home below /tmp is none to a confined program; and a short path is not broken by the terminal.
+        let world = if chapter == "sandbox.md" {
+            World::in_place(&workspace().join("target"))
+        } else {
+            World::new()
+        };
         let bin = world.root().join(".local/bin");
         fs::create_dir_all(&bin).unwrap();
         symlink(OPENOXIDE, bin.join("openoxide")).unwrap();
@@ -197,7 +202,7 @@ fn the_guide_is_true() {
     let mut wrong = Vec::new();
     let mut played = 0;
     for (name, chapter) in chapters() {
-        let reader = Reader::new();
+        let reader = Reader::new(&name);
         for block in blocks(&chapter) {
             played +=
                 usize::from(block.info.starts_with("console") || block.info.starts_with("screen"));

@@ -3,6 +3,7 @@
 mod battery;
 mod bubblewrap;
 mod leftovers;
+mod live;
 mod replaced;
 mod staged;
 mod streams;

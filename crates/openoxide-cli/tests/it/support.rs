@@ -21,7 +21,12 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let world = Self { dir: tempfile::tempdir().unwrap() };
+        Self::in_place(&std::env::temp_dir())
+    }
+
+    pub(crate) fn in_place(place: &Path) -> Self {
+        fs::create_dir_all(place).unwrap();
+        let world = Self { dir: tempfile::tempdir_in(place).unwrap() };
         fs::create_dir_all(world.project().join(".git")).unwrap();
         fs::create_dir_all(world.root().join("config/openoxide")).unwrap();
         world

@@ -39,5 +39,5 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
 /// Returns the filter of system calls for `--seccomp`.
 #[cfg(target_os = "linux")]
 pub(crate) fn filter() -> Vec<u8> {
-    crate::seccomp::filter(crate::seccomp::Wanted { listen: false }).bytes()
+    crate::seccomp::filter(crate::seccomp::Wanted { listen: false, live: false }).bytes()
 }

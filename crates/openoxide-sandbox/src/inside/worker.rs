@@ -56,7 +56,7 @@ fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), 
     set_no_new_privs(true).step(|| "giving up new privileges".to_owned())?;
     let landlock = landlock::restrict(&launch.profile, &launch.scratch);
     let landlock = landlock.step(|| "restricting files with Landlock".to_owned())?;
-    let listener = filter().step(|| "installing the filter of system calls".to_owned())?;
+    let listener = filter(launch.live).step(|| filtering(launch.live))?;
     let listener: Vec<_> = listener.into_iter().collect();
     let said = wire.send(&Message::Restricted { landlock }, &listener);
     said.step(|| "telling the supervisor".to_owned())
@@ -72,14 +72,23 @@ pub(crate) fn check_streams(launch: &Launch) -> io::Result<()> {
 }
 
 /// Filters system calls. Only one listener can stand in a row of filters: where one stands already, nobody hears of
-/// connections, and more is refused.
-fn filter() -> io::Result<Option<OwnedFd>> {
-    match sys::install(&seccomp::filter(Wanted { listen: true }), true) {
-        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-            sys::install(&seccomp::filter(Wanted { listen: false }), false)
+/// connections, and more is refused. Where changes of files are to be heard of, nothing is run then.
+fn filter(live: bool) -> io::Result<Option<OwnedFd>> {
+    match sys::install(&seccomp::filter(Wanted { listen: true, live }), true) {
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !live => {
+            sys::install(&seccomp::filter(Wanted { listen: false, live }), false)
         }
         listener => listener,
     }
+}
+
+fn filtering(live: bool) -> String {
+    let what = if live {
+        "holding changes of files (`--live`), which only one program can that hears of system calls"
+    } else {
+        "installing the filter of system calls"
+    };
+    what.to_owned()
 }
 
 /// Makes the terminal that of this session, and its three standard streams.

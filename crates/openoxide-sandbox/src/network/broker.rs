@@ -21,14 +21,16 @@ use super::{
     listening::Listening,
     outside::{Outside, ThisHost},
     pool::Pool,
-    questions::{NetworkReviewer, Questions},
     refused::Refused,
+    reviewer::NetworkReviewer,
     slots::{Slot, Slots},
 };
-use crate::Denial;
+use crate::{Denial, questions::Questions};
 
 /// How many connections are carried or held at once. More wait to be accepted.
 const MOST: usize = 256;
+/// How many hosts are asked about at once: more than anybody keeps apart.
+const MOST_OPEN: usize = 8;
 /// How long a person may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long somebody who asks for names may stay silent.
@@ -65,7 +67,11 @@ impl Broker {
         reviewer: Option<Box<dyn NetworkReviewer>>,
         outside: Box<dyn Outside>,
     ) -> io::Result<Self> {
-        let questions = reviewer.map(|reviewer| Questions::new(reviewer, PATIENCE));
+        let questions = reviewer.map(|reviewer| {
+            let ask =
+                move |(host, port): &(String, u16), _: &dyn Fn() -> bool| reviewer.ask(host, *port);
+            Questions::new(ask, PATIENCE, MOST_OPEN)
+        });
         let (pool, refused) = (Pool::default(), Arc::default());
         let rules = Arc::new(Rules { network, pool, questions, outside, refused });
         let listening = Arc::new(Listening::new()?);

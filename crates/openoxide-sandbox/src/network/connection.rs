@@ -16,10 +16,9 @@ use super::{
     judge::{Host, Verdict, judge, names_literally},
     outside::Outside,
     pool::Pool,
-    questions::Questions,
     refused::Refused,
 };
-use crate::Denial;
+use crate::{Denial, questions::Questions};
 
 const STACK: usize = 128 * 1024;
 /// How long a host may take to answer, and how many of its addresses are tried.
@@ -30,7 +29,7 @@ const MOST_ADDRESSES: usize = 8;
 pub(super) struct Rules {
     pub(super) network: Network,
     pub(super) pool: Pool,
-    pub(super) questions: Option<Arc<Questions>>,
+    pub(super) questions: Option<Arc<Questions<(String, u16)>>>,
     pub(super) outside: Box<dyn Outside>,
     pub(super) refused: Arc<Refused>,
 }
@@ -63,7 +62,7 @@ impl Rules {
     }
 
     fn is_permitted(&self, host: &Host, port: u16) -> bool {
-        self.questions.as_ref().is_some_and(|all| all.may_reach(&host.to_string(), port))
+        self.questions.as_ref().is_some_and(|all| all.may(&(host.to_string(), port), || true))
     }
 
     /// Connects to the first address that answers. One that does not must not keep the others from being tried.

@@ -1,10 +1,11 @@
 //! One call that is held: what it wants, with which socket, and how it ends.
 
 use std::{
+    ffi::{OsStr, OsString},
     fs, io,
     os::{
-        fd::{AsRawFd as _, BorrowedFd, OwnedFd},
-        unix::ffi::OsStrExt as _,
+        fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
+        unix::ffi::{OsStrExt as _, OsStringExt as _},
     },
     path::{Path, PathBuf},
 };
@@ -18,8 +19,12 @@ use rustix::{
 use super::address::{Address, LONGEST};
 use crate::sys::{self, Held};
 
-/// A call of connect(2).
-pub(super) struct Call<'a> {
+/// Paths are no longer, their end included (`PATH_MAX`).
+const LONGEST_PATH: usize = 4096;
+const PAGE: usize = 4096;
+
+/// A call that is held.
+pub(crate) struct Call<'a> {
     held: Held,
     listener: BorrowedFd<'a>,
 }
@@ -32,8 +37,33 @@ impl<'a> Call<'a> {
         Self { held, listener }
     }
 
+    /// Which call it is (`SYS_…`).
+    pub(crate) const fn number(&self) -> i64 {
+        self.held.number
+    }
+
+    /// Returns an argument that is an `int`: the kernel looks at its lower half alone.
+    pub(crate) fn int(&self, at: usize) -> i32 {
+        let word = self.held.arguments.get(at).copied().unwrap_or_default();
+        u32::try_from(word & 0xffff_ffff).unwrap_or_default().cast_signed()
+    }
+
+    /// Lets the call be made after all. Only the kernel's own refusal must hang on it: by now, something else may stand in the
+    /// caller's memory.
+    pub(crate) fn go_on(&self) {
+        drop(sys::let_go_on(self.listener, self.held.id));
+    }
+
+    /// Lets the call return an open file.
+    pub(crate) fn give(&self, file: &OwnedFd, close_on_exec: bool) {
+        let given = sys::give_held(self.listener, self.held.id, file.as_fd(), close_on_exec);
+        if let Err(error) = given {
+            self.answer(Err(errno(&error)));
+        }
+    }
+
     /// Lets the call return. Whoever was killed meanwhile is not told.
-    pub(super) fn answer(&self, result: Result<(), Errno>) {
+    pub(crate) fn answer(&self, result: Result<(), Errno>) {
         let error = result.err().map_or(0, Errno::raw_os_error);
         drop(sys::answer_held(self.listener, self.held.id, error));
     }
@@ -61,15 +91,58 @@ impl<'a> Call<'a> {
         pidfd_getfd(&process, number, PidfdGetfdFlags::empty())
     }
 
+    /// Copies the path that an argument points to out of the caller's memory. Nobody looks there again.
+    pub(crate) fn path(&self, at: usize) -> Result<PathBuf, Errno> {
+        let mut next = self.held.arguments.get(at).copied().unwrap_or_default();
+        let mut path = Vec::new();
+        while path.len() < LONGEST_PATH {
+            // What lies behind the end of a path, on the next page, need not be there.
+            let left = PAGE - usize::try_from(next).map_err(|_| Errno::FAULT)? % PAGE;
+            let mut bytes = vec![0; left.min(LONGEST_PATH - path.len())];
+            sys::copy_memory(self.held.thread, next, &mut bytes).map_err(|error| errno(&error))?;
+            next = next.checked_add(bytes.len() as u64).ok_or(Errno::FAULT)?;
+            let end = bytes.iter().position(|byte| *byte == 0);
+            path.extend(bytes.iter().take(end.unwrap_or(bytes.len())));
+            if end.is_some() {
+                self.still()?;
+                return Ok(OsString::from_vec(path).into());
+            }
+        }
+        Err(Errno::NAMETOOLONG)
+    }
+
+    /// Returns the directory that a relative path counts from, as the caller sees it: the working directory, or an open one.
+    pub(crate) fn base(&self, directory: i32) -> Result<PathBuf, Errno> {
+        let at = match directory {
+            libc::AT_FDCWD => self.proc("cwd"),
+            number => self.proc(&format!("fd/{number}")),
+        };
+        fs::read_link(at).map_err(|error| errno(&error))
+    }
+
     /// Opens what the caller calls by this path, without rights to it but to know which it is.
     pub(super) fn open(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let path = self.base(libc::AT_FDCWD)?.join(Path::new(OsStr::from_bytes(path)));
+        self.look_at(&path, OFlags::empty())
+    }
+
+    /// Opens what lies at a path from the caller's root, without rights to it but to know which it is. No way leads out of what
+    /// the caller sees.
+    pub(crate) fn look_at(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let place = OFlags::PATH | OFlags::CLOEXEC;
         let root = open(self.proc("root"), place | OFlags::DIRECTORY, Mode::empty())?;
-        let below = fs::read_link(self.proc("cwd")).map_err(|error| errno(&error))?;
         self.still()?;
-        let path = below.join(Path::new(std::ffi::OsStr::from_bytes(path)));
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        openat2(&root, path, place, Mode::empty(), inside)
+        openat2(&root, path, place | flags, Mode::empty(), inside)
+    }
+
+    /// Returns the mask that the caller has for the modes of new files.
+    pub(crate) fn umask(&self) -> Result<Mode, Errno> {
+        let status = self.status()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+        let mask = mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok());
+        self.still()?;
+        mask.map(Mode::from_raw_mode).ok_or(Errno::SRCH)
     }
 
     /// Returns the mounts that the caller sees (proc_pid_mountinfo(5)).
@@ -82,8 +155,7 @@ impl<'a> Call<'a> {
             |number: u32| i32::try_from(number).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH);
         match pidfd_open(pid(self.held.thread)?, OF_A_THREAD) {
             Err(Errno::INVAL) => {
-                let status =
-                    fs::read_to_string(self.proc("status")).map_err(|error| errno(&error))?;
+                let status = self.status()?;
                 let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
                 let group = group.and_then(|group| group.trim().parse().ok()).ok_or(Errno::SRCH)?;
                 pidfd_open(pid(group)?, PidfdFlags::empty())
@@ -92,8 +164,12 @@ impl<'a> Call<'a> {
         }
     }
 
+    fn status(&self) -> Result<String, Errno> {
+        fs::read_to_string(self.proc("status")).map_err(|error| errno(&error))
+    }
+
     /// Says that the caller still waits: what was opened by its number was its own.
-    fn still(&self) -> Result<(), Errno> {
+    pub(crate) fn still(&self) -> Result<(), Errno> {
         sys::is_held(self.listener, self.held.id).then_some(()).ok_or(Errno::SRCH)
     }
 
@@ -103,7 +179,7 @@ impl<'a> Call<'a> {
 }
 
 /// Returns a path that means just this open file.
-pub(super) fn name_of(file: &OwnedFd) -> String {
+pub(crate) fn name_of(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 

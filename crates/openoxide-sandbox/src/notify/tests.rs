@@ -13,11 +13,8 @@ use std::{
 use openoxide_protocol::Network;
 
 use crate::{
-    Denial,
-    network::{
-        NetworkAnswer,
-        tests::harness::{World, refused, web},
-    },
+    Denial, LiveAnswer,
+    network::tests::harness::{World, refused, web},
 };
 
 const V4: &str = "93.184.216.34";
@@ -297,7 +294,7 @@ fn a_held_connection_at_any_port_becomes_a_question() {
     let world = world.asking(|host, port| {
         assert_eq!((host, port), ("good.example", 8443));
         std::thread::sleep(std::time::Duration::from_millis(300));
-        NetworkAnswer::Once
+        LiveAnswer::Once
     });
     assert_eq!(world.run(&["curl", "-sS", "http://good.example:8443/"]).output, "the page");
 }

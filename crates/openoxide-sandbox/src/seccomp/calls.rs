@@ -37,6 +37,35 @@ pub(super) const MODES: &[(i64, u32)] = &[
     (libc::SYS_openat, 3),
 ];
 
+/// Calls that open a file, and the place of their flags.
+pub(super) const OPENING: &[(i64, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+
+/// Flags of these that make or change a file. `O_TMPFILE` goes with one of them.
+pub(super) const WRITING: u32 =
+    (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
+
+/// Other calls that change files and are done on behalf.
+pub(super) const CHANGING: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    libc::SYS_mkdirat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+];
+
 /// Requests of ioctl(2) that write into a terminal's input, or into the console's; that let nobody else open it any more; and
 /// that have the kernel load another discipline for it.
 pub(super) const TERMINAL_INPUT: &[u32] = &[

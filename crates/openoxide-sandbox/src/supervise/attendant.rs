@@ -14,9 +14,9 @@ use rustix::{
     process::Signal,
 };
 
-use super::questions::Questions;
+use super::{changes, questions::Questions};
 use crate::{
-    Backend, End, Lack, Landlock, Launch, Plan, Report, Support,
+    Backend, End, Lack, Landlock, Launch, NetworkReviewer, Plan, Report, Support,
     denial::{self, Oracle, Said, touchable},
     error::{SandboxError, Step as _},
     network::{Broker, Refused},
@@ -206,7 +206,11 @@ impl<'a> Attendant<'a> {
 
     /// Takes the listeners that always stand.
     fn take(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
-        let reviewer = self.questions.as_ref().map(Questions::reviewer);
+        let questions = self.questions.as_ref().filter(|_| self.launch.ask);
+        let reviewer = questions.map(|questions| {
+            let reviewer: Box<dyn NetworkReviewer> = Box::new(questions.asking());
+            reviewer
+        });
         let network = self.launch.profile.network.clone();
         self.broker = Some(Arc::new(Broker::start(listeners, network, reviewer)?));
         Ok(())
@@ -223,6 +227,11 @@ impl<'a> Attendant<'a> {
             capture: self.broker.clone().map(|broker| self.capture(broker)),
             own: self.diagnostics.take().map(OwnSockets::new).transpose()?,
             refused: Arc::clone(&self.refused),
+            live: changes::live(
+                self.launch,
+                self.questions.as_ref().map(Questions::asking),
+                &self.refused,
+            ),
         };
         thread::Builder::new().spawn(move || notify::serve(listener, context)).map(drop)
     }
@@ -259,8 +268,8 @@ impl<'a> Attendant<'a> {
     pub(super) fn report(&self, end: End, errors: Option<&Tail>) -> Report {
         let mut denials =
             self.broker.as_ref().map_or_else(|| self.refused.all(), |broker| broker.denials());
-        let said = self.said(errors);
-        denials.extend(said.denials);
+        let (said, known) = (self.said(errors), denials.clone());
+        denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
         let (plan, suspected) = (self.plan(), said.suspected);
         Report { plan, end, denials, suspected, found: Vec::new() }
     }

@@ -1,9 +1,11 @@
 //! What is done where own namespaces are refused: another backend that holds the whole profile, or nothing.
 
+use std::io;
+
 use openoxide_protocol::Confined;
 
 use super::confine::Attempt;
-use crate::{Backend, Plan, Refusal, Report, SandboxError, Support, choose};
+use crate::{Backend, Launch, Plan, Refusal, Report, SandboxError, Support, choose};
 
 /// Runs by our own namespaces. Only where the kernel refuses these it looks what else there is.
 ///
@@ -14,10 +16,22 @@ pub(super) fn by_any(attempt: &mut Attempt<'_>) -> Result<Report, SandboxError> 
         Ok(ran) => ran,
         // Nothing else stages.
         Err(first) if attempt.launch.staged.is_some() => Err(first),
+        Err(first) if attempt.launch.live => Err(needs_namespaces(first)),
         Err(first) => {
             let plan = instead(first, &attempt.launch.profile)?;
             attempt.by_bubblewrap(&plan)
         }
+    }
+}
+
+/// No other backend lets us hear of calls.
+fn needs_namespaces(first: SandboxError) -> SandboxError {
+    match first {
+        SandboxError::Setup { step, error } => SandboxError::Setup {
+            step: format!("`--live` needs namespaces of our own; {step}"),
+            error,
+        },
+        other @ SandboxError::Unavailable { .. } => other,
     }
 }
 
@@ -44,8 +58,16 @@ fn is_refusal(error: &SandboxError) -> bool {
 /// Returns what a backend holds that somebody wants.
 ///
 /// # Errors
-/// It does not hold all, or is none that anything can be run by.
-pub(super) fn wanted(backend: Backend, profile: &Confined) -> Result<Plan, SandboxError> {
+/// It does not hold all, or is none that anything can be run by; or it cannot hold changes where they are to be asked about.
+pub(super) fn wanted(backend: Backend, launch: &Launch) -> Result<Plan, SandboxError> {
+    if launch.live && backend != Backend::Namespaces {
+        let unsupported = SandboxError::Setup {
+            step: format!("the backend `{}`", backend.as_str()),
+            error: io::ErrorKind::Unsupported.into(),
+        };
+        return Err(needs_namespaces(unsupported));
+    }
+    let profile = &launch.profile;
     let support = Support::probe();
     let plan = Plan::of(backend, profile, &support);
     let runs = matches!(backend, Backend::Namespaces | Backend::Bubblewrap);

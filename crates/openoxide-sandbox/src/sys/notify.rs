@@ -13,6 +13,8 @@ pub(crate) struct Held {
     pub(crate) id: u64,
     /// The thread that made it, as this process sees it.
     pub(crate) thread: u32,
+    /// Which call it is (`SYS_…`).
+    pub(crate) number: i64,
     /// Its arguments, as registers held them.
     pub(crate) arguments: [u64; 6],
 }
@@ -27,7 +29,8 @@ pub(crate) fn next_held(listener: BorrowedFd<'_>) -> io::Result<Held> {
     // SAFETY: the request writes one such structure, which outlives the call.
     let result =
         unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut call) };
-    let held = Held { id: call.id, thread: call.pid, arguments: call.data.args };
+    let (number, arguments) = (call.data.nr.into(), call.data.args);
+    let held = Held { id: call.id, thread: call.pid, number, arguments };
     if result == 0 { Ok(held) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -46,7 +49,41 @@ pub(crate) fn is_held(listener: BorrowedFd<'_>, id: u64) -> bool {
 /// `ENOENT`, where nobody waits for it any more.
 pub(crate) fn answer_held(listener: BorrowedFd<'_>, id: u64, error: i32) -> io::Result<()> {
     // The kernel counts errors downwards here. No flags: the call itself is never made.
-    let mut answer = libc::seccomp_notif_resp { id, val: 0, error: -error, flags: 0 };
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error: -error, flags: 0 })
+}
+
+/// Lets a call be made after all, with whatever stands in the caller's memory by then: the kernel judges it as if nobody had
+/// heard of it.
+///
+/// # Errors
+/// `ENOENT`, where nobody waits for it any more.
+pub(crate) fn let_go_on(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
+    let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).map_err(io::Error::other)?;
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
+}
+
+/// Lets a call return a copy of an open file, in the caller's lowest free number.
+///
+/// # Errors
+/// `ENOENT`, where nobody waits for it any more; `EMFILE`, where the caller has no number free. Then it is still to be answered.
+pub(crate) fn give_held(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    file: BorrowedFd<'_>,
+    close_on_exec: bool,
+) -> io::Result<()> {
+    let flags = u32::try_from(libc::SECCOMP_ADDFD_FLAG_SEND).map_err(io::Error::other)?;
+    let srcfd = file.as_raw_fd().cast_unsigned();
+    let newfd_flags = if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
+    let added = libc::seccomp_notif_addfd { id, flags, srcfd, newfd: 0, newfd_flags };
+    // SAFETY: the request reads one such structure, which outlives the call, and copies an open descriptor.
+    let result = unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const added)
+    };
+    if result >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn send(listener: BorrowedFd<'_>, mut answer: libc::seccomp_notif_resp) -> io::Result<()> {
     // SAFETY: the request reads one such structure, which outlives the call.
     let result = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer)

@@ -6,7 +6,10 @@ use std::{
     os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
 };
 
-use rustix::process::{Pid, Signal};
+use rustix::{
+    fs::Mode,
+    process::{Pid, Signal, umask},
+};
 
 /// The namespaces that a new process is to have for itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,4 +133,14 @@ pub(crate) fn adopt(number: i32) -> io::Result<OwnedFd> {
     }
     // SAFETY: it is open, and was left open for us alone by who has started this process.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Gives this thread a mask for the modes of new files that is its own, and no longer that of the whole process (umask(2)).
+pub(crate) fn own_umask(mask: Mode) -> io::Result<()> {
+    // SAFETY: the call takes a number alone. Directories are this thread's own from now on, too; descriptors stay shared.
+    if unsafe { libc::unshare(libc::CLONE_FS) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    umask(mask);
+    Ok(())
 }

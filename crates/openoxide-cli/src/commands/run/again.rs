@@ -16,7 +16,7 @@ pub(super) fn ask(
     title: String,
     enforced: Enforced,
 ) -> Option<(Permit, Option<u64>)> {
-    let Hosts { world, args, global, audit, session } = around;
+    let Hosts { world, args, global, audit, session, .. } = around;
     let operation = Operation { session: *session, ..operation.clone() };
     let review = Review::of(args, *global, operation.clone(), world.grants.clone());
     let way = Way::open(world.clone(), operation, review, enforced)?.again(title);

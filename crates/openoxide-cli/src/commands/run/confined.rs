@@ -1,5 +1,6 @@
 //! Running what was permitted, confined to what was permitted.
 
+pub(crate) mod changes;
 mod hosts;
 mod places;
 mod settings;
@@ -9,8 +10,8 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::Exi
 use openoxide_permission::{Ground, confine};
 use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
 use openoxide_sandbox::{
-    self as sandbox, Backend, Denial, End, Launch, Limits, NetworkAnswer, Plan, Report,
-    SandboxError, Stage, at_terminal, run_confined,
+    self as sandbox, Ask, Backend, Denial, End, Launch, Limits, Plan, Report, SandboxError, Stage,
+    at_terminal, run_confined,
 };
 use openoxide_session::seen;
 use openoxide_store::{Environment, NetworkSetting, audit::Holding};
@@ -93,17 +94,16 @@ pub(super) struct Run<'a> {
     pub(super) stage: bool,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,
+    pub(super) live: bool,
 }
 
 impl Run<'_> {
-    /// Runs it, and returns what it has staged, if it was to. Hosts that the profile does not name are asked about.
+    /// Runs it, and returns what it has staged, if it was to. Hosts that the profile does not name are asked about, and changes of other
+    /// files where that is wanted.
     ///
     /// # Errors
     /// Where the confinement could not be set up; nothing was run then.
-    pub(super) fn go(
-        self,
-        ask: &mut dyn FnMut(&str, u16) -> NetworkAnswer,
-    ) -> Result<(Report, Option<Stage>), SandboxError> {
+    pub(super) fn go(self, ask: &mut Ask<'_>) -> Result<(Report, Option<Stage>), SandboxError> {
         let registry = registry().map_err(|error| SandboxError::Setup {
             step: "finding a place for the registry".to_owned(),
             error: io::Error::other(error),
@@ -118,6 +118,7 @@ impl Run<'_> {
             environment: self.environment,
             terminal: at_terminal(),
             ask: true,
+            live: self.live,
             limits: self.limits,
             registry,
         };

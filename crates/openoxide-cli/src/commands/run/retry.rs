@@ -86,13 +86,17 @@ impl<'a> Retries<'a> {
         };
         denials
             .iter()
-            .map(|denial| (denial, self.useful(Remedy::of(denial, around))))
+            .map(|denial| (denial, self.useful(denial, Remedy::of(denial, around))))
             .min_by_key(order)
     }
 
     /// Leaves out what would change nothing, or was answered.
-    fn useful(&self, remedy: Remedy) -> Remedy {
+    fn useful(&self, denial: &Denial, remedy: Remedy) -> Remedy {
+        let refused = self.around.refused.borrow();
         match remedy {
+            Remedy::Path(_) | Remedy::Beyond(_) if matches!(denial, Denial::Write { path } if refused.contains(path)) => {
+                Remedy::Held("that change was refused while it ran")
+            }
             Remedy::Host { .. } => Remedy::Held("that host was refused while it ran"),
             Remedy::Path(path) if !self.would_open(&path) => {
                 Remedy::Held("a rule, the mode or --sandbox keeps it as it is")

@@ -51,7 +51,7 @@ pub(super) fn settle(stage: &Stage, around: &Hosts<'_>) -> Option<Exit> {
 
 /// Returns the number of the record by which it may be done.
 fn ask(stage: &Stage, changes: &Changes, around: &Hosts<'_>) -> Result<Option<u64>, Exit> {
-    let Hosts { world, args, global, audit, session } = around;
+    let Hosts { world, args, global, audit, session, .. } = around;
     let operation = Operation { session: *session, ..operation(changes, around) };
     let review = Review::of(args, *global, operation.clone(), world.grants.clone());
     let way = Way::open(world.clone(), operation.clone(), review, enforced(args));

@@ -10,7 +10,8 @@ use std::{
 use openoxide_permission::{IN_ROOTS, start_up_files};
 use openoxide_protocol::{AbsPath, Confined, Temp};
 use openoxide_sandbox::{
-    End, Launch, Limits, Report, SandboxError, Stage, at_terminal, supervise, supervise_by,
+    End, Launch, Limits, Report, SandboxError, Stage, at_terminal, run_confined, supervise,
+    supervise_by,
 };
 use openoxide_session::for_confined;
 use openoxide_store::Environment;
@@ -18,7 +19,7 @@ use openoxide_store::Environment;
 use super::staged;
 use crate::{
     args::{Global, SandboxRunArgs},
-    commands::run::confined::{caches, own, registry, tell},
+    commands::run::confined::{SUPERVISE, caches, own, registry, tell},
     exit::Exit,
     report,
 };
@@ -30,6 +31,10 @@ pub(crate) fn run(args: &SandboxRunArgs, global: Global) -> Result<Exit, String>
         Err(error) => return Ok(refused(&error)),
     };
     let report = match args.backend {
+        // Who asks has threads of its own, and so cannot supervise.
+        _ if args.live => run_confined(&launch, &SUPERVISE, &mut |question, gone| {
+            super::live::answer(&question, &launch, global, gone)
+        }),
         None => supervise(&launch),
         Some(by) => supervise_by(&launch, by.into()),
     };
@@ -60,6 +65,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
         environment: with(for_confined().collect(), &args.env),
         terminal: at_terminal(),
         ask: false,
+        live: args.live,
         limits: Limits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),

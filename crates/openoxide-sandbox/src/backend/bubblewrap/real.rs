@@ -81,6 +81,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         limits: Limits::default(),
         terminal: false,
         ask: false,
+        live: false,
         registry: path(world),
     };
     let guarded = Guarded::find(&launch.profile).unwrap();

@@ -18,9 +18,9 @@ use openoxide_protocol::Network;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Denial,
+    Denial, LiveAnswer,
     network::{
-        Broker, NetworkAnswer, NetworkReviewer,
+        Broker, NetworkReviewer,
         inside::{listen, name_server, prepare},
         outside::Outside,
     },
@@ -102,11 +102,11 @@ impl World {
 
     pub(crate) fn asking(
         self,
-        reviewer: impl Fn(&str, u16) -> NetworkAnswer + Send + Sync + 'static,
+        reviewer: impl Fn(&str, u16) -> LiveAnswer + Send + Sync + 'static,
     ) -> Self {
         struct Asked<F>(F);
-        impl<F: Fn(&str, u16) -> NetworkAnswer + Send + Sync> NetworkReviewer for Asked<F> {
-            fn ask(&self, host: &str, port: u16) -> NetworkAnswer {
+        impl<F: Fn(&str, u16) -> LiveAnswer + Send + Sync> NetworkReviewer for Asked<F> {
+            fn ask(&self, host: &str, port: u16) -> LiveAnswer {
                 (self.0)(host, port)
             }
         }
@@ -187,7 +187,7 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
         let capture = matches!(world.network, Network::Hosts(_));
         let capture = capture.then(|| Capture::new(Arc::clone(&broker), ask));
         let own = (world.network != Network::On).then(|| OwnSockets::new(own).unwrap());
-        let context = Context { capture, own, refused: broker.refused() };
+        let context = Context { capture, own, refused: broker.refused(), live: None };
         thread::spawn(move || notify::serve(listener, context));
     }
     Some(broker)
@@ -213,7 +213,7 @@ fn inside() {
     let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
         rustix::thread::set_no_new_privs(true).unwrap();
         if let Some(listen) = inside.filter {
-            let filter = seccomp::filter(seccomp::Wanted { listen });
+            let filter = seccomp::filter(seccomp::Wanted { listen, live: false });
             if let Some(listener) = sys::install(&filter, listen).unwrap() {
                 wire.send(&Message::Diagnostics, &[own]).unwrap();
                 wire.send(&Message::Restricted { landlock: false }, &[listener]).unwrap();

@@ -9,7 +9,7 @@ use std::{
 use openoxide_protocol::Network;
 
 use super::harness::{World, refused, server, web};
-use crate::network::NetworkAnswer;
+use crate::LiveAnswer;
 
 const V4: &str = "93.184.216.34";
 
@@ -62,7 +62,7 @@ fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
         let noted = Arc::clone(&asked);
         let world = World::of("*.example").asking(move |host, port| {
             noted.lock().unwrap().push((host.to_owned(), port));
-            NetworkAnswer::Session
+            LiveAnswer::Session
         });
         let outside = Arc::clone(&world.outside);
         let script =
@@ -82,7 +82,7 @@ fn what_is_asked_about_a_bare_address_names_the_address() {
     let world = World::of("").host("other.example", "10.0.0.7 93.184.216.34", 80, server);
     let world = world.asking(move |host, port| {
         noted.lock().unwrap().push((host.to_owned(), port));
-        NetworkAnswer::Once
+        LiveAnswer::Once
     });
     let outcome =
         world.run(&["sh", "-c", "curl -s http://10.7/; curl -s http://[::ffff:93.184.216.34]/"]);

@@ -1,7 +1,11 @@
-//! Hosts that a confined command wants to reach while it runs. Each goes the whole way: hooks, rules, a person, the audit.
+//! What a confined command wants while it runs: a host, or a file (`changes`). Each goes the whole way: hooks, rules, a person, the audit.
 
-use openoxide_protocol::{Action, ApprovalResponse, GrantScope, Operation, SessionId};
-use openoxide_sandbox::NetworkAnswer;
+use std::{cell::RefCell, collections::BTreeSet};
+
+use openoxide_protocol::{
+    AbsPath, Action, ApprovalResponse, Confined, GrantScope, Operation, SessionId,
+};
+use openoxide_sandbox::{LiveAnswer, LiveQuestion};
 use openoxide_session::Asked;
 use serde_json::json;
 
@@ -20,31 +24,47 @@ use crate::{
     review::Review,
 };
 
-/// What is needed to decide about a host.
+/// What is needed to decide about it.
 pub(crate) struct Hosts<'a> {
     pub(crate) world: World,
     pub(crate) args: &'a RunArgs,
     pub(crate) global: Global,
     pub(crate) audit: &'a Audit,
     pub(crate) session: SessionId,
+    /// What was said no to while the command ran.
+    pub(crate) refused: RefCell<BTreeSet<AbsPath>>,
 }
 
 impl Hosts<'_> {
-    /// Says whether a host may be reached at a port. All doubt is no.
-    pub(crate) fn answer(&self, host: &str, port: u16) -> NetworkAnswer {
-        let operation = self.operation(host, port);
+    /// Answers what a command waits for that is held by this. All doubt is no.
+    pub(crate) fn answer(
+        &self,
+        question: &LiveQuestion,
+        held: &Confined,
+        gone: &dyn Fn() -> bool,
+    ) -> LiveAnswer {
+        match question {
+            LiveQuestion::Host { host, port } => self.decided(self.operation(host, *port), gone),
+            LiveQuestion::Change(change) => self.change(change, held, gone),
+        }
+    }
+
+    /// Has an operation decided like any other.
+    pub(super) fn decided(&self, operation: Operation, gone: &dyn Fn() -> bool) -> LiveAnswer {
         let grants = self.world.grants.clone();
         let review = Review::of(self.args, self.global, operation.clone(), grants);
+        let review = review.map(|review| review.unless(gone));
         let Some(way) = Way::open(self.world.clone(), operation, review, enforced(self.args))
         else {
-            return NetworkAnswer::No;
+            return LiveAnswer::No;
         };
         match way.pass(self.audit) {
             Ok(Passed { asked: Asked::Granted(_), reviewed, .. }) => lasting(reviewed.as_ref()),
-            Ok(_) => NetworkAnswer::No,
+            Ok(Passed { reviewed: None, .. }) => LiveAnswer::Denied,
+            Ok(_) => LiveAnswer::No,
             Err(error) => {
                 report::failure(&error);
-                NetworkAnswer::No
+                LiveAnswer::No
             }
         }
     }
@@ -64,9 +84,10 @@ impl Hosts<'_> {
 }
 
 /// What a rule allows, it allows for the whole run; a person says how long.
-fn lasting(reviewed: Option<&Reviewed>) -> NetworkAnswer {
+fn lasting(reviewed: Option<&Reviewed>) -> LiveAnswer {
     match reviewed.map(Reviewed::response) {
-        Some(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => NetworkAnswer::Once,
-        _ => NetworkAnswer::Session,
+        Some(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => LiveAnswer::Once,
+        Some(_) => LiveAnswer::Session,
+        None => LiveAnswer::Allowed,
     }
 }

@@ -20,6 +20,7 @@ fn launch(profile: Confined) -> Launch {
         limits: Limits::default(),
         terminal: false,
         ask: false,
+        live: false,
         registry: path("/r"),
     }
 }
