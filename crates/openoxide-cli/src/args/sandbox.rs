@@ -58,6 +58,7 @@ impl From<By> for Backend {
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = AFTER)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct SandboxRunArgs {
     /// It changes no file at all.
     #[arg(long, conflicts_with_all = ["workspace_write", "root"])]
