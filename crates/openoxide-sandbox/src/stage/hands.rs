@@ -40,7 +40,7 @@ impl<'a> Spot<'a> {
         Ok(Self { directory, name })
     }
 
-    /// Puts what was staged in its place; a directory is made empty, and closed at the end ([`set_mode`]).
+    /// Puts what was staged in its place; a directory is made empty, and closed at the end ([`Self::set_mode`]).
     pub(super) fn put(&self, stage: &Stage, change: &Change, after: &Thing) -> io::Result<()> {
         match (&after.kind, &change.before) {
             (Kind::Directory, Some(before)) if before.is_directory() => self.still(before),
