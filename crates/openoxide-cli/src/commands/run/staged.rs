@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::{
     confined::Hosts,
-    enforced, interrupted, put_back, refused, unanswerable, unanswered,
+    ends::{interrupted, refused, unanswerable, unanswered},
+    enforced, put_back,
     way::{Passed, Way},
 };
 use crate::{
