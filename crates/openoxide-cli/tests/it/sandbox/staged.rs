@@ -36,12 +36,9 @@ struct Place {
 
 impl Place {
     fn new(policy: &str, user: Option<u32>) -> Self {
-        let directory = match user {
-            // Directories of the build may be closed to others.
-            Some(_) => tempfile::tempdir_in("/var/tmp"),
-            None => tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")),
-        };
-        let place = Self { directory: directory.unwrap(), user };
+        // Directories of the build may be closed to others; and they lie in a repository, which would be the project.
+        let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+        let place = Self { directory, user };
         fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(OPENOXIDE, place.path("openoxide")).unwrap();
         for name in ["w", "home/.config/openoxide"] {

@@ -110,13 +110,22 @@ fn of_the_environment_passes_what_is_harmless_and_what_is_named() {
     assert!(!said.contains("AWS_SECRET") && !said.contains("LD_PRELOAD"), "{said}");
 }
 
+/// Whoever started the tests in the background may have had them ignore Ctrl-C, and so all that they start.
+fn with_signals(run: &Command) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM").arg(run.get_program()).args(run.get_args());
+    command.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(run.get_current_dir().unwrap());
+    command
+}
+
 #[test]
 fn signals_reach_the_program_and_everything_ends() {
     let arena = Arena::new();
     for (signal, status) in [("INT", 130), ("TERM", 143)] {
         let mark = format!("sleep-{signal}-{}", std::process::id());
-        let mut run = arena.run(&["--env", &format!("MARK={mark}")], &["sleep", "30"]);
-        let mut run = run.stdin(Stdio::null()).spawn().unwrap();
+        let run = arena.run(&["--env", &format!("MARK={mark}")], &["sleep", "30"]);
+        let mut run = with_signals(&run).stdin(Stdio::null()).spawn().unwrap();
         let program = || super::processes_with(&format!("MARK={mark}"));
         let until = Instant::now() + Duration::from_secs(20);
         while program().is_empty() && Instant::now() < until {
