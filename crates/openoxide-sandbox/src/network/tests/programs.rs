@@ -62,7 +62,10 @@ fn a_host_that_no_rule_names_is_refused_and_told() {
             let argv: Vec<_> = client.iter().map(String::as_str).collect();
             let outside = Arc::clone(&world.outside);
             let outcome = World { notify, ..world }.run(&argv);
-            assert_ne!(outcome.status, Some(0), "{client:?} {outcome:?}");
+            // Where its only socket is gone before the promise is settled, node has nothing left to do, and is content.
+            let content = argv.first() == Some(&"node") && outcome.output.is_empty();
+            assert!(outcome.status != Some(0) || content, "{client:?} {outcome:?}");
+            assert!(!outcome.output.contains("never"), "{client:?} {outcome:?}");
             assert_eq!(outcome.denials, [refused("evil.example.com", 80)], "{client:?}");
             assert!(outside.tried.lock().unwrap().is_empty() && asked.try_recv().is_err());
         }
