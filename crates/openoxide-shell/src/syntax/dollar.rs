@@ -153,6 +153,10 @@ impl<'a> Parser<'a> {
         if self.peek() != Some(b'}') {
             let from = self.at;
             operand = self.deeper(|parser| parser.operator_and_operand(&mut form, quoted))?;
+            // `${!#i}` is a mistake to bash, `${##i}` and its like are lengths or not: it depends on what follows.
+            if matches!(name, "!" | "#") {
+                self.unusual(start);
+            }
             if form != Form::Substring && !operand::is_common(&operand, self.slice(from, self.at)) {
                 self.unusual(from);
             }
