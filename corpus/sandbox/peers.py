@@ -3,8 +3,11 @@
 usage: peers.py OPENOXIDE BASE UID TOOLS [PREFIX,...]     as root in a mount namespace of its own, or as the user UID itself
 TOOLS is a directory into which npm has installed `@openai/codex` and `@anthropic-ai/sandbox-runtime`; `bwrap`, `socat` and `rg` are the system's. None of the
 directories may lie below /tmp: several sandboxes replace it. Prints tables in Markdown: attempts that one of them lets out, everyday operations that one
-breaks, and the medians of start-ups that take turns."""
+breaks, and the medians of start-ups that take turns, ROUNDS (30) each; with `none` as PREFIX, these alone."""
 import glob, json, os, subprocess, sys, time
+
+# What OpenOxide guards in a workspace by itself, there or not: in the start-ups bubblewrap guards it, too.
+GUARDED = (".git", ".openoxide", ".codex", ".agents", ".claude", ".opencode", ".vscode", ".idea", ".mcp.json", "pp/keep")
 
 def bwrap(_, argv, ws, home, protected, base):
     "plain bubblewrap with the same rights: own namespaces, no capabilities, what is protected read-only"
@@ -55,15 +58,17 @@ def table(results, names, everyday):
         print("| `%s` | %s |" % (name, " | ".join(mark(rows.get(name), everyday) for rows in results.values())))
 
 def start_ups(which, base, rounds):
-    ws, home = base + "/start", base + "/start-home"
-    for d in (ws + "/.git/hooks", ws + "/.codex", ws + "/pp/keep", home + "/.ssh"): os.makedirs(d, exist_ok=True)
+    home = base + "/start-home"; os.makedirs(home + "/.ssh", exist_ok=True)
+    # A workspace for each: what one leaves behind would be there for the others. With PRESENT, all that is guarded is there.
     def argv(name, of):
+        ws = base + "/start/" + name.replace(" ", "-")
+        for d in (GUARDED if "PRESENT" in os.environ else (".codex", "pp/keep")) + (".git/hooks",): os.makedirs(ws + "/" + d, exist_ok=True)
         peer = COMMANDS.get(of.split(":")[0])
-        return peer(of.partition(":")[2], ["/bin/true"], ws, home, (".git", ".codex", ".agents", "pp/keep"), base) if peer else [of, "sandbox", "run", "--root", ws, "--deny-read", home + "/.ssh", "--protect", ws + "/pp/keep", "--", "/bin/true"]
+        return ws, peer(of.partition(":")[2], ["/bin/true"], ws, home, GUARDED, base) if peer else [of, "sandbox", "run", "--root", ws, "--deny-read", home + "/.ssh", "--protect", ws + "/pp/keep", "--", "/bin/true"]
     times = {name: [] for name in ["/bin/true", *which]}
     for _ in range(rounds):
         for name in times:
-            line = ["/bin/true"] if name == "/bin/true" else argv(name, which[name])
+            ws, line = (base, ["/bin/true"]) if name == "/bin/true" else argv(name, which[name])
             t = time.perf_counter(); code = subprocess.run(line, cwd=ws, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
             if code == 0: times[name].append((time.perf_counter() - t) * 1e3)
     median = {name: sorted(all)[len(all) // 2] for name, all in times.items() if all}

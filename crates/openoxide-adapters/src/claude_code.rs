@@ -27,7 +27,7 @@ pub use write::write;
 use openoxide_protocol::{Decision, Effect};
 use serde_json::json;
 
-use crate::hook::{Event, before_tool, explained, request};
+use crate::hook::{Event, before_tool, denied, explained, request};
 
 /// Returns the answer to a hook, as one line of JSON, or nothing where the client shall go on as if there were no hook.
 ///
@@ -39,9 +39,7 @@ pub fn answer(event: Event, decision: &Decision) -> Option<String> {
         (Event::PreToolUse, effect) => Some(before_tool(effect, &reason)),
         (Event::PermissionRequest, Effect::Ask) => None,
         (Event::PermissionRequest, Effect::Allow) => Some(request(&json!({ "behavior": "allow" }))),
-        (Event::PermissionRequest, Effect::Deny) => {
-            Some(request(&json!({ "behavior": "deny", "message": reason })))
-        }
+        (Event::PermissionRequest, Effect::Deny) => Some(denied(&reason)),
     }
 }
 
@@ -49,16 +47,6 @@ pub fn answer(event: Event, decision: &Decision) -> Option<String> {
 #[must_use]
 pub fn undecided(why: &str) -> String {
     before_tool(Effect::Ask, &format!("OpenOxide could not decide: {why}"))
-}
-
-/// Returns the answer for when nothing may be done at all.
-#[must_use]
-pub fn closed(event: Event, why: &str) -> String {
-    let reason = format!("OpenOxide: {why}");
-    match event {
-        Event::PreToolUse => before_tool(Effect::Deny, &reason),
-        Event::PermissionRequest => request(&json!({ "behavior": "deny", "message": reason })),
-    }
 }
 
 #[cfg(test)]

@@ -142,6 +142,21 @@ pub(crate) fn request(decision: &Value) -> String {
         .to_string()
 }
 
+/// Returns the answer for when nothing may be done at all.
+#[must_use]
+pub fn closed(event: Event, why: &str) -> String {
+    let reason = format!("OpenOxide: {why}");
+    match event {
+        Event::PreToolUse => before_tool(Effect::Deny, &reason),
+        Event::PermissionRequest => denied(&reason),
+    }
+}
+
+/// Says no in the place of a person.
+pub(crate) fn denied(reason: &str) -> String {
+    request(&json!({ "behavior": "deny", "message": reason }))
+}
+
 /// Returns the reason with the rule behind it, so that the model can see what it ran into and a person where it stands.
 pub(crate) fn explained(decision: &Decision) -> String {
     match &decision.rule {

@@ -3,7 +3,7 @@
 mod content;
 mod list;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
 
 use openoxide_protocol::{AbsPath, Presentation, PresentationKind};
 use openoxide_sandbox::{Change, Changes, Committed, LeftOut, Stage};
@@ -25,6 +25,20 @@ const NAMED: usize = 100;
 
 /// What a no means.
 pub(crate) const NOTHING_CHANGED: &str = "no file was changed";
+
+/// Returns what is to be asked about; where nothing would change, it says so.
+///
+/// # Errors
+/// What was staged cannot be looked at.
+pub(crate) fn to_ask_about(stage: &Stage) -> io::Result<Option<Changes>> {
+    let changes = stage.changes()?;
+    if changes.changes.is_empty() {
+        report::say("openoxide: no file would change");
+        tell_left_out(&changes.left_out);
+        return Ok(None);
+    }
+    Ok(Some(changes))
+}
 
 /// Says first which files would change, and then, of as many as can be read, how.
 pub(crate) fn shown(stage: &Stage, changes: &Changes, cwd: &AbsPath) -> Shown {
@@ -75,7 +89,7 @@ pub(crate) fn tell(committed: &Committed) {
 }
 
 /// Names what was left as it is.
-pub(crate) fn tell_left_out(left_out: &[LeftOut]) {
+fn tell_left_out(left_out: &[LeftOut]) {
     for line in list::left_out(left_out) {
         report::note(&line);
     }

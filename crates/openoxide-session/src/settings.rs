@@ -133,8 +133,10 @@ fn is_steered(exec: &Exec, cwd: &AbsPath, home: Option<&AbsPath>) -> bool {
 impl Setting {
     /// Says whether this file is there and steers. What cannot be read, or not to its end, could say anything.
     fn holds(&self, file: &Path) -> bool {
-        if self.says.is_empty() || !file.exists() {
-            return file.exists();
+        let Ok(found) = fs::metadata(file) else { return false };
+        // Nobody waits for what a pipe says.
+        if self.says.is_empty() || !found.is_file() {
+            return true;
         }
         let mut text = Vec::new();
         let read = fs::File::open(file)
@@ -194,6 +196,20 @@ mod tests {
         assert!(is_harmless("ack --version", &project, &home));
         fs::write(home.join("p/.ackrc"), "--follow\n").unwrap();
         assert!(!is_harmless("ack --version", &project, &home));
+    }
+
+    /// A hook that waits for ever is a hook that fails, and then its client goes on.
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p");
+        fs::create_dir_all(project.join("rust-toolchain.toml")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(project.join("global.json")).status();
+        assert!(made.unwrap().success());
+        for script in ["cargo --version", "dotnet --version"] {
+            assert!(!is_harmless(script, &project, &home), "{script}");
+        }
     }
 
     #[test]

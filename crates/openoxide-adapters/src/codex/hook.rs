@@ -7,7 +7,7 @@
 use openoxide_protocol::{Decision, Effect};
 use serde_json::{Value, json};
 
-use crate::hook::{Call, Event, before_tool, explained, request};
+use crate::hook::{Call, Event, before_tool, denied, explained, request};
 
 /// Who asks a person where the policy wants that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,24 +43,10 @@ pub fn undecided(why: &str) -> String {
     before_tool(Effect::Deny, &format!("OpenOxide could not decide: {why}"))
 }
 
-/// Returns the answer for when nothing may be done at all.
-#[must_use]
-pub fn closed(event: Event, why: &str) -> String {
-    let reason = format!("OpenOxide: {why}");
-    match event {
-        Event::PreToolUse => before_tool(Effect::Deny, &reason),
-        Event::PermissionRequest => denied(&reason),
-    }
-}
-
 /// Says whether Codex asks for a host rather than for the command that goes there; or whether the model says so.
 fn wants_host(call: &Call) -> bool {
     let about = call.input.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.trim_start().starts_with("network-access "))
-}
-
-fn denied(reason: &str) -> String {
-    request(&json!({ "behavior": "deny", "message": reason }))
 }
 
 /// Says how a person can let it through.

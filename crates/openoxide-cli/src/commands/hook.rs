@@ -62,7 +62,10 @@ fn read() -> Result<Call, String> {
 }
 
 fn decide(client: Client, call: &Call, environment: &Environment) -> Option<String> {
-    let project = client.project(call, environment.home.as_ref());
+    let project = match client.project(call, environment.home.as_ref()) {
+        Ok(project) => project,
+        Err(error) => return Some(client.undecided(&error)),
+    };
     let loaded = load(&sources(environment, &project), environment);
     let action = tool::action(&call.tool, &call.input);
     if let Some(closed) = &loaded.closed {
@@ -71,7 +74,7 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
             client.name(),
             record::call(call, &action, record::closed(closed)),
         ));
-        return Some(client.closed(call.event, closed));
+        return Some(hook::closed(call.event, closed));
     }
     // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
     let mode =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use openoxide_adapters::{
     claude_code,
     codex::{self, hook::Asks},
-    hook::{Call, Event},
+    hook::Call,
 };
 use openoxide_protocol::{AbsPath, Decision, PermissionMode};
 use openoxide_store::project_root;
@@ -54,13 +54,6 @@ impl Client {
         }
     }
 
-    pub(super) fn closed(self, event: Event, why: &str) -> String {
-        match self {
-            Self::Claude => claude_code::closed(event, why),
-            Self::Codex(_) => codex::hook::closed(event, why),
-        }
-    }
-
     /// Returns the mode that the person chose in the client. What Codex calls `bypassPermissions` is that nobody is asked, and
     /// no wish that everything be allowed.
     pub(super) fn mode(self, call: &Call) -> Option<PermissionMode> {
@@ -71,18 +64,15 @@ impl Client {
     }
 
     /// Returns the project. Claude Code names it, and its working directory wanders; Codex starts its hooks in it, and lets the
-    /// model choose the directory of each command.
-    pub(super) fn project(self, call: &Call, home: Option<&AbsPath>) -> AbsPath {
+    /// model choose the directory of each command: where the first is not known, nothing is.
+    pub(super) fn project(self, call: &Call, home: Option<&AbsPath>) -> Result<AbsPath, String> {
         match self {
             Self::Claude => {
                 let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
                 let named = named.and_then(|path| AbsPath::new(path.to_str()?).ok());
-                named.unwrap_or_else(|| project_root(&call.cwd, home))
+                Ok(named.unwrap_or_else(|| project_root(&call.cwd, home)))
             }
-            Self::Codex(_) => {
-                let here = directory(None).ok();
-                project_root(here.as_ref().unwrap_or(&call.cwd), home)
-            }
+            Self::Codex(_) => directory(None).map(|here| project_root(&here, home)),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     record::Held,
     report,
     review::Review,
-    staged::{NOTHING_CHANGED, shown, tell, tell_left_out, worth_naming},
+    staged::{NOTHING_CHANGED, shown, tell, to_ask_about, worth_naming},
 };
 
 /// How often is asked again because somebody changed files meanwhile.
@@ -28,15 +28,10 @@ const TIMES: usize = 5;
 /// Has somebody or a rule decide, and does it. Returns how `run` ends, where that is not how the command has ended.
 pub(super) fn settle(stage: &Stage, around: &Hosts<'_>) -> Option<Exit> {
     for _ in 0..TIMES {
-        let changes = match stage.changes() {
-            Ok(changes) => changes,
+        let changes = match to_ask_about(stage) {
+            Ok(changes) => changes?,
             Err(error) => return Some(failed(&error)),
         };
-        if changes.changes.is_empty() {
-            report::say("openoxide: no file would change");
-            tell_left_out(&changes.left_out);
-            return None;
-        }
         let number = match ask(stage, &changes, around) {
             Ok(number) => number,
             Err(exit) => return Some(exit),

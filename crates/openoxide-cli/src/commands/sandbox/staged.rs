@@ -14,20 +14,15 @@ use crate::{
     commands::{call, run::options},
     exit::Exit,
     report,
-    staged::{NOTHING_CHANGED, Shown, shown, tell, tell_left_out},
+    staged::{NOTHING_CHANGED, Shown, shown, tell, to_ask_about},
 };
 
 /// Asks, and does it. Returns how it ends, where that is not how the program has ended.
 pub(super) fn settle(stage: &Stage, cwd: &AbsPath, global: Global) -> Option<Exit> {
-    let changes = match stage.changes() {
-        Ok(changes) => changes,
+    let changes = match to_ask_about(stage) {
+        Ok(changes) => changes?,
         Err(error) => return Some(failed(&error)),
     };
-    if changes.changes.is_empty() {
-        report::say("openoxide: no file would change");
-        tell_left_out(&changes.left_out);
-        return None;
-    }
     let shown = shown(stage, &changes, cwd);
     if global.no_input || !can_ask() {
         report::say(shown.list.trim_end());
@@ -82,7 +77,7 @@ fn asked() -> Decision {
 
 /// What was shown is what is done.
 fn commit(stage: &Stage, changes: &Changes) -> Option<Exit> {
-    if stage.changes().is_ok_and(|now| now != *changes) {
+    if !stage.changes().is_ok_and(|now| now == *changes) {
         return Some(failed(&io::Error::other("somebody has changed files meanwhile")));
     }
     match stage.commit(changes) {
