@@ -1,13 +1,11 @@
 //! Codex's rule files (`*.rules`) as a layer, and to the letter (`exact`).
 //!
 //! A rule names the first words of a command; of all that match, the most restrictive decides. The language is Starlark's:
-//! plain calls of the three functions are read here, and for all else the language itself is needed (the feature `starlark`);
-//! without it, it is an error and never guessed at. Facts: Codex 0.169.
+//! plain calls of the three functions are read here, and for all else the language itself is asked (`exact::Language`), which is a
+//! crate of its own. Facts: Codex 0.169.
 
 mod calls;
-#[cfg(feature = "starlark")]
 mod evaluated;
-#[cfg(feature = "starlark")]
 pub mod exact;
 pub mod hook;
 mod layer;

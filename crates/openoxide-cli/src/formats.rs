@@ -12,6 +12,8 @@ use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule};
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::{Format, Managed, PolicyFile, Problem, SandboxSettings};
 
+use crate::language;
+
 /// A program whose policies are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Program {
@@ -69,7 +71,7 @@ fn read_opencode(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) 
 }
 
 fn read_codex(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
-    file(codex::translate(text, kind, name, anchors), kind, name)
+    file(codex::translate(text, kind, name, anchors, language::evaluate), kind, name)
 }
 
 fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {

@@ -10,6 +10,8 @@ mod exit;
 mod formats;
 mod history;
 mod hooks;
+mod language;
+mod lines;
 mod policy;
 mod record;
 mod repetition;

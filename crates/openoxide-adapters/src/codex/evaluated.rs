@@ -4,7 +4,7 @@ use openoxide_permission::Anchors;
 use openoxide_protocol::Effect;
 
 use super::{
-    exact::{self, Decision, Place, Said},
+    exact::{self, Decision, Hosts, Language, Place, Said, Source},
     rules::{NetworkRule, PrefixRule, Rules},
 };
 use crate::foreign::Fault;
@@ -13,14 +13,20 @@ use crate::foreign::Fault;
 ///
 /// # Errors
 /// Where Codex would not take it, with the place of the call; or where it goes over a bound.
-pub(super) fn rules(file: &str, source: &str, anchors: Anchors<'_>) -> Result<Rules, Vec<Fault>> {
+pub(super) fn rules(
+    name: &str,
+    text: &str,
+    anchors: Anchors<'_>,
+    language: Language,
+) -> Result<Rules, Vec<Fault>> {
     let place = Place { cwd: anchors.base.as_str(), home: anchors.home.map(|home| home.as_str()) };
-    let said = Said::read(file, source, Default::default(), &place).map_err(|unreadable| {
+    let source = Source { name, text, hosts: &Hosts::new() };
+    let said = Said::read(source, &place, language).map_err(|unreadable| {
         vec![Fault::new(unreadable.reason, unreadable.span.unwrap_or_default())]
     })?;
     let mut prefixes = Vec::new();
-    for (rules, span) in said.rules {
-        let rule = prefix_rule(&rules, span);
+    for (examples, span) in said.prefixes {
+        let rule = prefix_rule(&examples.rules, span);
         prefixes.push(rule.map_err(|fault| vec![fault])?);
     }
     let network = said.network.into_iter().map(|(rule, span)| network_rule(rule, span)).collect();

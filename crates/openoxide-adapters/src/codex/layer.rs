@@ -12,7 +12,10 @@ use openoxide_permission::{
 };
 use openoxide_protocol::Effect;
 
-use super::rules::{NetworkRule, PrefixRule, Rules};
+use super::{
+    exact::Language,
+    rules::{NetworkRule, PrefixRule, Rules},
+};
 use crate::foreign::{Fault, Translation, line};
 
 /// A rule stands for so many commands at most.
@@ -21,14 +24,15 @@ const MOST: usize = 4096;
 /// Returns a rule file as a layer.
 ///
 /// # Errors
-/// Where it is more than plain calls and this is built without the language, or Codex itself would leave it out: a wrong argument, an example that is not met.
+/// Where Codex itself would leave it out: a wrong argument, an example that is not met; or where the language fails.
 pub fn translate(
     text: &str,
     kind: LayerKind,
     file: &str,
     anchors: Anchors<'_>,
+    language: Language,
 ) -> Result<Translation, Vec<Fault>> {
-    let rules = Rules::read(file, text, anchors)?;
+    let rules = Rules::read(file, text, anchors, language)?;
     let mut to = Translator { text, rules: vec![], faults: vec![], notes: vec![] };
     for rule in &rules.prefixes {
         to.prefix(rule, &rules);

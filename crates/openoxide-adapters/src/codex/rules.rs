@@ -7,6 +7,7 @@ use openoxide_protocol::Effect;
 
 use super::{
     calls::{Call, Kind, Value, calls},
+    exact::{Language, NETWORK, PREFIX},
     lexer::ONLY_CALLS,
 };
 use crate::foreign::Fault;
@@ -43,18 +44,20 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads a file. What is more than plain calls is evaluated, if this is built with the language.
+    /// Reads a file. What is more than plain calls is evaluated.
     ///
     /// # Errors
-    /// Everything for which Codex leaves the file out, as far as it is understood.
-    pub(super) fn read(file: &str, source: &str, anchors: Anchors<'_>) -> Result<Self, Vec<Fault>> {
+    /// Everything for which Codex leaves the file out.
+    pub(super) fn read(
+        file: &str,
+        source: &str,
+        anchors: Anchors<'_>,
+        language: Language,
+    ) -> Result<Self, Vec<Fault>> {
+        let known = |call: &Call| FUNCTIONS.contains(&call.function.as_str());
         match calls(source) {
-            Ok(calls) if calls.iter().all(|call| FUNCTIONS.contains(&call.function.as_str())) => {
-                Self::of(&calls)
-            }
-            plain => evaluated(file, source, anchors).unwrap_or_else(|| {
-                plain.map_err(|fault| vec![fault]).and_then(|calls| Self::of(&calls))
-            }),
+            Ok(calls) if calls.iter().all(known) => Self::of(&calls),
+            _ => super::evaluated::rules(file, source, anchors, language),
         }
     }
 
@@ -121,7 +124,7 @@ impl PrefixRule {
 }
 
 /// Sorts arguments by the names that a function knows, in the order in which they may stand without one.
-fn named<'c>(call: &'c Call, names: &[&str]) -> Result<Vec<Option<&'c Value>>, Fault> {
+pub(super) fn named<'c>(call: &'c Call, names: &[&str]) -> Result<Vec<Option<&'c Value>>, Fault> {
     let mut found: Vec<Option<&Value>> = vec![None; names.len()];
     let mut by_name = false;
     for (at, (name, value)) in call.arguments.iter().enumerate() {
@@ -151,9 +154,7 @@ fn named<'c>(call: &'c Call, names: &[&str]) -> Result<Vec<Option<&'c Value>>, F
 }
 
 fn prefix_rule(call: &Call) -> Result<PrefixRule, Fault> {
-    const NAMES: &[&str] =
-        &["pattern", "decision", "match", "not_match", "justification", "canonical_matching"];
-    let found = named(call, NAMES)?;
+    let found = named(call, &PREFIX)?;
     let [pattern, decision, yes, no, reason, folds] = found.as_slice() else {
         return Err(Fault::new("the rule has too many arguments", call.span.clone()));
     };
@@ -199,7 +200,7 @@ fn host_executable(call: &Call) -> Result<(String, Vec<String>), Fault> {
 fn network_rule(call: &Call) -> Result<NetworkRule, Fault> {
     const PROTOCOLS: &[&str] =
         &["http", "https", "socks5_tcp", "socks5_udp", "https_connect", "http-connect"];
-    let found = named(call, &["host", "protocol", "decision", "justification"])?;
+    let found = named(call, &NETWORK)?;
     let [Some(host), Some(protocol), Some(decision), reason] = found.as_slice() else {
         let what = "`network_rule` takes `host`, `protocol` and `decision`";
         return Err(Fault::new(what, call.span.clone()));
@@ -305,14 +306,4 @@ fn items(value: &Value) -> Result<&[Value], Fault> {
         Kind::List(items) => Ok(items),
         _ => Err(Fault::new("a list stands here", value.span.clone())),
     }
-}
-
-#[cfg(feature = "starlark")]
-fn evaluated(file: &str, source: &str, anchors: Anchors<'_>) -> Option<Result<Rules, Vec<Fault>>> {
-    Some(super::evaluated::rules(file, source, anchors))
-}
-
-#[cfg(not(feature = "starlark"))]
-fn evaluated(_: &str, _: &str, _: Anchors<'_>) -> Option<Result<Rules, Vec<Fault>>> {
-    None
 }

@@ -3,12 +3,13 @@
 use openoxide_permission::{Anchors, Context, LayerKind, PolicyStack, decide};
 use openoxide_protocol::{AbsPath, Access, Effect};
 
-use super::{calls::calls, rules::Rules, translate};
+use super::{calls::calls, exact::Unreadable, rules::Rules, translate};
 use crate::foreign::{Fault, Translation};
 
 fn read(text: &str) -> Result<Translation, Vec<Fault>> {
     let base = AbsPath::root();
-    translate(text, LayerKind::Cli, "x.rules", Anchors { home: None, base: &base })
+    let anchors = Anchors { home: None, base: &base };
+    translate(text, LayerKind::Cli, "x.rules", anchors, |_| Err(Unreadable::bound("no language")))
 }
 
 /// Reads it without the language.
@@ -156,51 +157,5 @@ fn recorded_decisions_are_never_loosened() {
             _ => Effect::Allow,
         };
         assert_eq!(found, expected, "{command}");
-    }
-}
-
-#[cfg(feature = "starlark")]
-#[test]
-fn a_program_that_makes_rules_is_a_layer() {
-    let text = r#"
-TOOLS = ["git", "hg"]
-for tool in TOOLS:
-    prefix_rule([tool, "push"], "forbidden" if tool == "hg" else "prompt", justification = f"{tool} pushes")
-[prefix_rule([tool, ["status", "diff"]], match = [tool + " status"]) for tool in TOOLS]
-host_executable("git", ["/usr/bin/" + TOOLS[0]])
-"#;
-    for (words, expected) in [
-        (&["git", "status"][..], Effect::Allow),
-        (&["hg", "diff", "-p"], Effect::Allow),
-        (&["/usr/bin/git", "diff"], Effect::Allow),
-        (&["/opt/git", "diff"], Effect::Ask),
-        (&["git", "push"], Effect::Ask),
-        (&["hg", "push"], Effect::Deny),
-        (&["/opt/hg", "push"], Effect::Deny),
-    ] {
-        assert_eq!(run(text, words), expected, "{words:?}");
-    }
-    let layer = read(text).unwrap().layer;
-    let hg = layer.rules.iter().find(|rule| rule.text == "prefix_rule(hg push)").unwrap();
-    assert_eq!((hg.line, hg.reason.as_deref()), (4, Some("hg pushes")));
-}
-
-#[cfg(feature = "starlark")]
-#[test]
-fn a_program_that_codex_would_not_take_is_an_error_with_its_place() {
-    for (text, said, at) in [
-        ("x = 1\nprefix_rule([str(x)], \"deny\")", "invalid decision: deny", "prefix_rule"),
-        ("x = [\"a\"]\nprefix_rule(x, match = [\"b\"])", "unmatched examples", "prefix_rule"),
-        ("x = 1 +", "unexpected new line", "\n"),
-        ("print(1)", "`print` not found", "print"),
-        ("x = 1\nprefix_rule([\"a\\0b\"])", "NUL", "prefix_rule"),
-        ("while True: pass", "reserved keyword `while`", "while"),
-    ] {
-        let faults = read(text).unwrap_err();
-        let [fault] = faults.as_slice() else { panic!("{text}: {faults:?}") };
-        assert!(fault.message.contains(said), "{text}: {fault:?}");
-        assert!(fault.loses_restraint);
-        let found = format!("{text}\n");
-        assert!(found.get(fault.span.start..).unwrap().starts_with(at), "{text}: {fault:?}");
     }
 }

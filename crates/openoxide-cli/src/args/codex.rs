@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use openoxide_adapters::codex::exact::{AskForApproval, Dialect, SandboxMode};
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CodexVerb {
+    /// Say what it would make of calls of its shell tool: one JSON object a line on standard input, an answer to each on standard output.
+    Decide(CodexDecideArgs),
     /// Its rule files.
     #[command(subcommand)]
     Execpolicy(ExecpolicyVerb),
@@ -31,4 +34,26 @@ pub(crate) struct ExecpolicyCheckArgs {
     /// The command; nothing behind its first word is an option of this program.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CodexDecideArgs {
+    /// The version that it shall be: `0.169` or `0.145`.
+    #[arg(long, default_value = "0.169", value_name = "VERSION")]
+    pub(crate) dialect: Dialect,
+    /// When it asks: `untrusted`, `on-request`, `never`, or `{"granular":{"sandbox_approval":true,"rules":true}}`.
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: AskForApproval,
+    /// What holds commands: `read-only`, `workspace-write` or `danger-full-access`.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) sandbox: SandboxMode,
+    /// A rule file; repeatable.
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) rules: Vec<PathBuf>,
+    /// The directory that it is started in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The shell that it runs commands with.
+    #[arg(long, default_value = "/bin/bash", value_name = "PATH")]
+    pub(crate) shell: String,
 }

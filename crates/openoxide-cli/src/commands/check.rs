@@ -1,6 +1,6 @@
 //! `check`: decide only.
 
-use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
+use std::io::{Read as _, Write};
 
 use openoxide_adapters::tool;
 use openoxide_permission::evaluate;
@@ -16,15 +16,13 @@ use crate::{
     commands::call,
     exact::Exact,
     exit::Exit,
+    lines,
     policy::World,
     report,
     watched::Watched,
 };
 
 const NO_CALL: &str = "a line has `tool` and `input`, or `permission` and `patterns`";
-
-/// No call is longer, in bytes.
-const LONGEST_LINE: u64 = 64 << 20;
 
 /// Judges one call, or one on each line.
 pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
@@ -46,7 +44,8 @@ pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
     one(&args.call, &world, sound, global)
 }
 
-fn ended(batch: Result<(), String>) -> Exit {
+/// Returns how a batch ended.
+pub(crate) fn ended(batch: Result<(), String>) -> Exit {
     let failed = |error| {
         report::failure(&error);
         Exit::Failure
@@ -185,42 +184,7 @@ struct Row {
 }
 
 fn batch(mut judge: impl FnMut(&Row) -> Result<Decision, String>) -> Result<(), String> {
-    let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
-    let mut output = BufWriter::new(std::io::stdout().lock());
-    let mut line = Vec::new();
-    while read_line(&mut input, &mut line)? {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let mut answered = answer_row(&mut judge, &line, &mut output);
-        // Who waits for an answer before asking on gets it; who sends many at once gets them together.
-        if input.buffer().is_empty() {
-            answered = answered.and_then(|()| output.flush());
-        }
-        if let Err(error) = answered {
-            return broken_pipe(&error);
-        }
-    }
-    output.flush().or_else(|error| broken_pipe(&error))
-}
-
-/// Reads the next line, of which at most [`LONGEST_LINE`] bytes and one are kept; says whether there was one.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, String> {
-    let unreadable = |error| format!("standard input cannot be read: {error}");
-    line.clear();
-    let read = input.take(LONGEST_LINE + 1).read_until(b'\n', line).map_err(unreadable)?;
-    if line.len() as u64 > LONGEST_LINE && line.last() != Some(&b'\n') {
-        input.skip_until(b'\n').map_err(unreadable)?;
-    }
-    Ok(read > 0)
-}
-
-/// Who closes the pipe has seen enough.
-fn broken_pipe(error: &std::io::Error) -> Result<(), String> {
-    match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(format!("the answer cannot be written: {error}")),
-    }
+    lines::each(|line, output| answer_row(&mut judge, line, output))
 }
 
 /// The directory of the last line: most batches stay in one, and its project need not be looked for again.
@@ -241,9 +205,9 @@ impl InProject {
 fn answer_row(
     judge: &mut impl FnMut(&Row) -> Result<Decision, String>,
     line: &[u8],
-    output: &mut impl Write,
+    output: &mut dyn Write,
 ) -> std::io::Result<()> {
-    let (id, judged) = match read_row(line) {
+    let (id, judged) = match lines::object::<Row>(line) {
         Ok(row) => {
             let judged = judge(&row);
             (row.id, judged)
@@ -276,22 +240,11 @@ fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, St
 /// Judges one line, as a batch would.
 pub(crate) fn line(world: &World, line: &[u8]) -> Result<Decision, String> {
     let mut place = InProject::of(world);
-    judge(world, &mut place, &read_row(line)?)
-}
-
-fn read_row(line: &[u8]) -> Result<Row, String> {
-    if line.len() as u64 > LONGEST_LINE {
-        return Err(format!("the line is longer than {LONGEST_LINE} bytes"));
-    }
-    // A list would be read as the fields in their order.
-    if line.trim_ascii_start().first() != Some(&b'{') {
-        return Err("a line is one JSON object".to_owned());
-    }
-    serde_json::from_slice(line).map_err(|error| format!("the line was not understood: {error}"))
+    judge(world, &mut place, &lines::object(line)?)
 }
 
 /// Returns the id of a line that is wrong otherwise.
-fn id_of(line: &[u8]) -> Value {
+pub(crate) fn id_of(line: &[u8]) -> Value {
     let value: Option<Value> = serde_json::from_slice(line).ok();
     value.and_then(|mut row| row.get_mut("id").map(Value::take)).unwrap_or_default()
 }

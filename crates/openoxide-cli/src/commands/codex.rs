@@ -1,10 +1,12 @@
 //! `codex`: what Codex itself would answer.
 
+mod decide;
+
 use std::{
     env,
     fs::File,
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use openoxide_adapters::codex::exact::{LONGEST, Place, Policy};
@@ -13,27 +15,29 @@ use openoxide_tui::{Lines, visible};
 use crate::{
     args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb},
     exit::Exit,
-    report,
+    language, report,
 };
 
 /// Answers as Codex does.
 pub(crate) fn codex(verb: &CodexVerb) -> Result<Exit, String> {
-    let CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) = verb;
-    Ok(check(args).unwrap_or_else(|error| {
+    Ok(match verb {
+        CodexVerb::Decide(args) => said(decide::decide(args), Exit::Usage),
+        CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) => said(check(args), Exit::Failure),
+    })
+}
+
+fn said(done: Result<Exit, String>, otherwise: Exit) -> Exit {
+    done.unwrap_or_else(|error| {
         report::say(&visible(&error, Lines::Many));
-        Exit::Failure
-    }))
+        otherwise
+    })
 }
 
 fn check(args: &ExecpolicyCheckArgs) -> Result<Exit, String> {
     // A command that is checked is given here: Codex looks at no other directory.
-    let here = std::path::absolute(".").map_err(|error| format!("Error: {error}"))?;
-    let (cwd, home) = (here.to_string_lossy(), env::var("HOME").ok());
+    let (cwd, home) = here(Path::new("."))?;
     let place = Place { cwd: &cwd, home: home.as_deref() };
-    let mut policy = Policy::default();
-    for path in &args.rules {
-        add(&mut policy, path, &place)?;
-    }
+    let policy = policy(&args.rules, &place)?;
     let resolve = args.resolve_host_executables.then_some(&place);
     let answer = policy.check(&args.command, resolve);
     let json = if args.pretty {
@@ -45,9 +49,21 @@ fn check(args: &ExecpolicyCheckArgs) -> Result<Exit, String> {
     Ok(report::data(format!("{json}\n").as_bytes(), Exit::Success))
 }
 
+/// Returns a directory, and the home.
+fn here(directory: &Path) -> Result<(String, Option<String>), String> {
+    let here = std::path::absolute(directory).map_err(|error| format!("Error: {error}"))?;
+    Ok((here.to_string_lossy().into_owned(), env::var("HOME").ok()))
+}
+
+fn policy(files: &[PathBuf], place: &Place<'_>) -> Result<Policy, String> {
+    let mut policy = Policy::default();
+    files.iter().try_for_each(|path| add(&mut policy, path, place))?;
+    Ok(policy)
+}
+
 fn add(policy: &mut Policy, path: &Path, place: &Place<'_>) -> Result<(), String> {
     let text = text(path).map_err(|error| failed("read", path, &error.to_string()))?;
-    let read = policy.read(&path.to_string_lossy(), &text, place);
+    let read = policy.read(&path.to_string_lossy(), &text, place, language::evaluate);
     read.map_err(|error| failed("parse", path, &error.message))
 }
 

@@ -14,6 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sandbox", &["protocol"]),
     ("tui", &["protocol"]),
     ("adapters", &["permission", "protocol"]),
+    ("starlark", &["adapters"]),
     ("store", &["permission", "protocol"]),
     ("session", &["permission", "protocol", "sandbox", "shell", "store"]),
     (
@@ -26,6 +27,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "server",
             "session",
             "shell",
+            "starlark",
             "store",
             "tui",
         ],
@@ -47,7 +49,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox"]),
     ("toml", &["shell", "store"]),
     ("toml_edit", &["store"]),
-    ("rustix", &["sandbox", "session"]),
+    ("rustix", &["sandbox", "session", "starlark"]),
     ("sha2", &["session", "store"]),
     ("hmac", &["store"]),
     ("rusqlite", &["store"]),
@@ -58,6 +60,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tree-sitter-bash", &["adapters"]),
     ("jsonc-parser", &["adapters"]),
     ("serde-saphyr", &["adapters"]),
+    ("starlark", &["starlark"]),
+    ("starlark_syntax", &["starlark"]),
 ];
 
 /// Returns each crate of the workspace with what it imports when it is not under test.

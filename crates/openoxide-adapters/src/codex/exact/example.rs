@@ -1,5 +1,7 @@
 //! Examples in a rule file: commands that a rule is about, or is not.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     place::Place,
     policy::{Hosts, Prefixes},
@@ -8,9 +10,9 @@ use super::{
 };
 
 /// The examples of one call, and the rules that it made.
-#[derive(Clone, Debug)]
-pub(super) struct Examples {
-    pub(super) rules: Vec<PrefixRule>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::codex) struct Examples {
+    pub(in crate::codex) rules: Vec<PrefixRule>,
     pub(super) matching: Vec<Vec<String>>,
     pub(super) other: Vec<Vec<String>>,
 }

@@ -1,9 +1,11 @@
 //! A rule about a host.
 
+use serde::{Deserialize, Serialize};
+
 use super::{refusal::Refusal, rule::Decision};
 
 /// What may be reached, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkRule {
     /// The host: lower case, without its port.
     pub host: String,

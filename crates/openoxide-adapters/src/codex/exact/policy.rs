@@ -8,10 +8,11 @@ use super::{
     network::NetworkRule,
     place::{Place, basename},
     rule::{AbsolutePathBuf, Decision, PrefixRule, PrefixRuleMatch},
+    said::Said,
 };
 
-/// Where programs may lie, by their names.
-pub(super) type Hosts = BTreeMap<String, Vec<String>>;
+/// Where programs may lie, by their names; a name that is not there may lie anywhere.
+pub type Hosts = BTreeMap<String, Vec<String>>;
 
 /// The rules of one or more files.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,32 @@ impl Policy {
         let found = self.rules.matches(command, resolve.map(|place| (place, &self.hosts)));
         let decision = found.iter().map(|found| found.decision).max();
         Evaluation { matched_rules: found.into_iter().map(RuleMatch::Prefix).collect(), decision }
+    }
+
+    /// Returns all rules that are about a command, programs at their paths included.
+    pub(super) fn matches(&self, command: &[String], place: &Place<'_>) -> Vec<PrefixRuleMatch> {
+        self.rules.matches(command, Some((place, &self.hosts)))
+    }
+
+    /// Says whether a rule about this prefix would be about a command.
+    pub(super) fn would_match(
+        &self,
+        prefix: &[String],
+        command: &[String],
+        place: &Place<'_>,
+    ) -> bool {
+        let Some(rule) = PrefixRule::allowing(prefix) else { return false };
+        let mut rules = Prefixes::default();
+        rules.add(rule);
+        !rules.matches(command, Some((place, &self.hosts))).is_empty()
+    }
+
+    /// Adds what a file says.
+    pub fn add(&mut self, said: Said) {
+        let rules = said.prefixes.into_iter().flat_map(|(examples, _)| examples.rules);
+        rules.for_each(|rule| self.rules.add(rule));
+        self.network.extend(said.network.into_iter().map(|(rule, _)| rule));
+        self.hosts = said.hosts;
     }
 
     /// Returns the rules about hosts, in the order in which they were given.

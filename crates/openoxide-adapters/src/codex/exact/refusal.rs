@@ -2,15 +2,26 @@
 
 use std::{fmt, ops::Range};
 
+use serde::{Deserialize, Serialize};
+
 /// A rule file that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreadable {
     /// What Codex prints of it: one or more lines.
     pub message: String,
     /// What is wrong, without a place.
-    pub(crate) reason: String,
+    pub reason: String,
     /// Where, if a place is known: byte offsets in the file.
-    pub(crate) span: Option<Range<usize>>,
+    pub span: Option<Range<usize>>,
+}
+
+impl Unreadable {
+    /// Returns that a file goes over a bound of ours, which Codex does not have.
+    #[must_use]
+    pub fn bound(what: &str) -> Self {
+        let reason = what.to_owned();
+        Self { message: reason.clone(), reason, span: None }
+    }
 }
 
 impl fmt::Display for Unreadable {
@@ -23,14 +34,31 @@ impl std::error::Error for Unreadable {}
 
 /// What is wrong with a call, or with an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
+    /// There is no such decision.
     Decision(String),
+    /// Of a pattern.
     Pattern(String),
+    /// Of an example.
     Example(&'static str),
+    /// Of an example, and the type of what stands there.
     ExampleOf(&'static str, &'static str),
+    /// Of anything else in a call.
     Rule(String),
-    Matches { found: String, example: String },
-    MatchesNot { rules: Vec<String>, examples: Vec<String> },
+    /// An example that must not match does: the match, and the example.
+    Matches {
+        /// The match.
+        found: String,
+        /// The example.
+        example: String,
+    },
+    /// Examples that must match do not.
+    MatchesNot {
+        /// The rules of the call.
+        rules: Vec<String>,
+        /// The examples.
+        examples: Vec<String>,
+    },
 }
 
 impl fmt::Display for Refusal {

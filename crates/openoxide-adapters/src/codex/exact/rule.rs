@@ -5,10 +5,10 @@
 use std::fmt;
 
 use caseless::canonical_caseless_match_str;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a rule says of a command; the greatest of all decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// It runs.
@@ -33,7 +33,7 @@ impl Decision {
 }
 
 /// What may stand at one place behind the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PatternToken {
     /// This word.
     Single(String),
@@ -53,7 +53,7 @@ impl PatternToken {
 }
 
 /// The first words of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefixPattern {
     /// Whether words are compared without regard to case and to how letters are composed.
     pub canonical_matching: bool,
@@ -79,7 +79,7 @@ impl PrefixPattern {
 }
 
 /// A rule about commands that begin with some words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefixRule {
     /// The words.
     pub pattern: PrefixPattern,
@@ -90,6 +90,14 @@ pub struct PrefixRule {
 }
 
 impl PrefixRule {
+    /// Returns the rule that allows commands that begin with these words.
+    pub(super) fn allowing(prefix: &[String]) -> Option<Self> {
+        let (first, rest) = prefix.split_first()?;
+        let rest = rest.iter().cloned().map(PatternToken::Single).collect();
+        let pattern = PrefixPattern { canonical_matching: false, first: first.clone(), rest };
+        Some(Self { pattern, decision: Decision::Allow, justification: None })
+    }
+
     /// Returns the match with a command of which `program` is the first word; that one was compared before.
     pub(super) fn matched(
         &self,

@@ -1,101 +1,49 @@
-//! The recorded answers of the real program, and bounds that are ours alone.
+//! What the real program has answered to calls of its shell tool.
 
 use serde_json::Value;
 
-use super::{Place, Policy};
+use super::{AskForApproval, Call, Judge, Place, Policy, Unreadable};
 
-const RECORDED: &str = include_str!("../../../../../corpus/codex/execpolicy.ndjson");
-const PLACE: Place<'_> = Place { cwd: "/work", home: Some("/home") };
+const RECORDED: &str = include_str!("../../../../../corpus/codex/decide.ndjson");
+const PLACE: Place<'_> = Place { cwd: "/ws", home: Some("/home/me") };
 
-fn texts(row: &Value, name: &str) -> Vec<String> {
-    row[name].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
-}
-
-/// Returns what is written to standard output, or the last lines of what is said.
-fn answer(row: &Value) -> Result<String, String> {
+fn answer(row: &Value) -> Value {
+    let text = |name: &str| row[name].as_str().unwrap();
     let mut policy = Policy::default();
-    for (number, text) in texts(row, "files").iter().enumerate() {
-        let read = policy.read(&format!("{number}.rules"), text, &PLACE);
-        read.map_err(|error| error.message.replace('\n', "\n    "))?;
-    }
-    let found = policy.check(&texts(row, "command"), (row["resolve"] == true).then_some(&PLACE));
-    let pretty = row["pretty"] == true;
-    let write = if pretty { serde_json::to_string_pretty } else { serde_json::to_string };
-    Ok(write(&found).unwrap() + "\n")
-}
-
-// Codex itself has no order among rules that are about more than one spelling.
-fn ordered(row: &Value, answer: &str) -> String {
-    let text = row["files"].to_string();
-    let mut value: Value = match serde_json::from_str(answer) {
-        Ok(value) if text.contains("canonical_matching") => value,
-        _ => return answer.to_owned(),
+    policy
+        .read("x.rules", text("rules"), &PLACE, |_| Err(Unreadable::bound("no language")))
+        .unwrap();
+    let approval = match &row["policy"] {
+        Value::String(name) => name.parse().unwrap(),
+        object => serde_json::from_value::<AskForApproval>(object.clone()).unwrap(),
     };
-    value["matchedRules"].as_array_mut().unwrap().sort_by_key(Value::to_string);
-    value.to_string()
+    let judge = Judge {
+        policy: &policy,
+        approval,
+        sandbox: text("sandbox").parse().unwrap(),
+        dialect: text("dialect").parse().unwrap(),
+        place: PLACE,
+        shell: "/bin/bash",
+    };
+    let call: Call = serde_json::from_value(row["call"].clone()).unwrap();
+    serde_json::to_value(judge.answer(call)).unwrap()
 }
 
-// Each row is what Codex 0.169 has answered to `execpolicy check` (`cargo xtask codex-diff --record`).
+// Rows of `cargo xtask codex-session --record`, and of observations before it.
 #[test]
-fn recorded_checks_are_answered_to_the_letter() {
-    let rows: Vec<Value> = RECORDED.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-    assert!(rows.len() >= 300, "{}", rows.len());
-    let mut refused = 0;
-    for row in &rows {
-        match answer(row) {
-            Ok(found) => {
-                let stdout = row["stdout"].as_str().unwrap();
-                assert_eq!(
-                    (&row["code"], ordered(row, &found)),
-                    (&0.into(), ordered(row, stdout)),
-                    "{row}"
-                );
-            }
-            Err(found) => {
-                refused += 1;
-                let said = row["stderr"].as_str().unwrap();
-                assert_eq!(row["code"], 1, "{row}: {found}");
-                assert!(said.trim_end().ends_with(found.trim_end()), "{row}: {found}");
-            }
+fn recorded_calls_are_judged_to_the_letter() {
+    let rows = RECORDED.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for row in rows {
+        count += 1;
+        let found = answer(&row);
+        let differs =
+            ["verdict", "reason", "amend", "avail"].iter().any(|name| found[name] != row[name]);
+        if differs {
+            wrong.push(format!("{row}\n  found {found}"));
         }
     }
-    assert!((50..rows.len() / 2).contains(&refused), "{refused}");
-}
-
-fn refusal(text: &str) -> String {
-    Policy::default().read("x.rules", text, &PLACE).unwrap_err().message
-}
-
-// The first argument of each is what a hostile project may write; the real program takes them on, or dies of them.
-#[test]
-fn what_would_not_end_is_refused() {
-    for (text, said) in [
-        ("[".repeat(100_000), "nests too deep"),
-        (format!("x = {}1", "-".repeat(100_000)), "nests too deep"),
-        (format!("x = 1{}", " + 1".repeat(10_000)), "nests too deep"),
-        (format!("x = f{}", "()".repeat(10_000)), "nests too deep"),
-        (format!("x = {}1{}", "(".repeat(20), format!("{})", " + 1".repeat(20)).repeat(20)), "nests too deep"),
-        ("for x in range(1000000000): pass".to_owned(), "tick"),
-        ("def f():\n  f()\nf()".to_owned(), "call stack overflow"),
-        ("x = 10\nfor i in range(60): x = x * x".to_owned(), "takes too long"),
-        (format!("#{}", "x".repeat(1 << 20)), "longer than"),
-        ("x = []\nfor i in range(1000000): x = [x]".to_owned(), "tick"),
-        ("x = []\nfor i in range(90000): x = [x]\nprefix_rule([\"a\"], match = [str(x)], decision = x)".to_owned(), "doesn't match"),
-    ] {
-        let found = refusal(&text);
-        let begins: String = text.chars().take(60).collect();
-        let shown: String = found.chars().rev().take(300).collect();
-        assert!(found.contains(said), "{begins}: {}", shown.chars().rev().collect::<String>());
-    }
-}
-
-#[test]
-fn a_list_may_be_as_long_as_it_likes() {
-    let rules: String =
-        (0..2_000).map(|n| format!("    [\"tool{n}\", [\"a\", \"b-{n}\"]],\n")).collect();
-    let text = format!("RULES = [\n{rules}]\nfor rule in RULES: prefix_rule(rule)\n");
-    let mut policy = Policy::default();
-    policy.read("x.rules", &text, &PLACE).unwrap();
-    let found = policy.check(&["tool1999".to_owned(), "b-1999".to_owned()], None);
-    assert_eq!(found.matched_rules.len(), 1);
+    assert!(count >= 500, "{count}");
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

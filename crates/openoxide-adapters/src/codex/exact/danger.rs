@@ -1,0 +1,81 @@
+//! Commands that Codex takes for dangerous: `rm` that is forced, also behind `sudo`, `env`, `trap` and in scripts.
+
+use super::{dialect::Dialect, shell};
+
+/// Wrappers around wrappers are looked into so deep.
+const DEEPEST: usize = 8;
+
+/// Why a command is dangerous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Danger {
+    /// It removes without a question.
+    ForcedRemoval,
+    /// It is wrapped too deep to be known.
+    Nested,
+}
+
+/// Returns why a command is dangerous, if it is.
+pub(super) fn danger(argv: &[String], dialect: Dialect) -> Option<Danger> {
+    match found(argv, 0) {
+        Some(Danger::Nested) if dialect == Dialect::V0145 => None,
+        found => found,
+    }
+}
+
+fn found(argv: &[String], depth: usize) -> Option<Danger> {
+    if depth > DEEPEST {
+        return Some(Danger::Nested);
+    }
+    let (program, arguments) = argv.split_first()?;
+    match program.rsplit('/').next().unwrap_or_default() {
+        "rm" if forces(arguments) => Some(Danger::ForcedRemoval),
+        "sudo" => found(arguments, depth + 1),
+        "env" => found(behind_env(arguments), depth + 1),
+        "trap" => in_script(action(arguments)?, depth + 1),
+        _ => in_script(shell::script(argv)?, depth),
+    }
+}
+
+fn in_script(script: &str, depth: usize) -> Option<Danger> {
+    let commands = shell::every_command(script)?;
+    commands.iter().find_map(|words| found(words, depth + 1))
+}
+
+/// Only options before the first `--` count; `-f` also among others.
+fn forces(arguments: &[String]) -> bool {
+    let mut options = arguments.iter().take_while(|word| *word != "--");
+    options.any(|word| {
+        let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        word == "--force" || short.is_some_and(|letters| letters.contains('f'))
+    })
+}
+
+fn behind_env(arguments: &[String]) -> &[String] {
+    let mut rest = arguments;
+    while let [word, after @ ..] = rest {
+        match word.as_str() {
+            "--" => return after,
+            "-i" | "--ignore-environment" => rest = after,
+            _ if assigns(word) => rest = after,
+            _ => break,
+        }
+    }
+    rest
+}
+
+fn assigns(word: &str) -> bool {
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.split_once('=').is_some_and(|(before, _)| {
+        !before.is_empty()
+            && before.chars().all(name)
+            && !before.starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
+fn action(arguments: &[String]) -> Option<&str> {
+    let words = match arguments {
+        [first, rest @ ..] if first == "--" => rest,
+        all => all,
+    };
+    words.first().map(String::as_str).filter(|action| !action.starts_with('-'))
+}

@@ -1,0 +1,102 @@
+//! A call as the model makes it, and what a client sees of the answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    judge::{Judge, ShellCall},
+    requirement::Requirement,
+};
+use crate::codex::wire::CommandDecision;
+
+/// The arguments of Codex's shell tool, as far as they decide.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Call {
+    /// The script.
+    pub cmd: String,
+    /// Whether the shell reads its profile; it does if nothing is said.
+    #[serde(default)]
+    pub login: Option<bool>,
+    /// Where it wants to run.
+    #[serde(default)]
+    pub sandbox_permissions: SandboxPermissions,
+    /// Why it wants that.
+    #[serde(default)]
+    pub justification: Option<String>,
+    /// The words of a rule that the model proposes.
+    #[serde(default)]
+    pub prefix_rule: Option<Vec<String>>,
+}
+
+/// Where a call wants to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxPermissions {
+    /// In the sandbox.
+    #[default]
+    UseDefault,
+    /// Outside of it.
+    RequireEscalated,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// It runs, and nobody is asked.
+    Run,
+    /// A person is asked.
+    Prompt,
+    /// It does not run, and nobody is asked.
+    Reject,
+}
+
+/// What a client sees of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// What becomes of the call.
+    pub verdict: Verdict,
+    /// Why a person is asked, or what the model reads of the refusal.
+    pub reason: Option<String>,
+    /// The words of the rule that the person is offered.
+    pub amend: Option<Vec<String>>,
+    /// Whether it runs outside of the sandbox because rules allow all of it.
+    pub bypass_sandbox: bool,
+    /// What the person may answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avail: Option<Vec<CommandDecision>>,
+}
+
+impl Judge<'_> {
+    /// Returns what becomes of a call.
+    #[must_use]
+    pub fn answer(&self, call: Call) -> Answer {
+        let escalated = call.sandbox_permissions == SandboxPermissions::RequireEscalated;
+        let flag = if call.login.unwrap_or(true) { "-lc" } else { "-c" };
+        let argv = vec![self.shell.to_owned(), flag.to_owned(), call.cmd];
+        let wanted = ShellCall { argv, escalated, prefix_rule: call.prefix_rule };
+        match self.requirement(&wanted) {
+            Requirement::Skip { bypass_sandbox, .. } => {
+                Answer::of(Verdict::Run, None, bypass_sandbox)
+            }
+            Requirement::Forbidden { reason } => Answer::of(Verdict::Reject, Some(reason), false),
+            Requirement::NeedsApproval { reason, amendment } => {
+                let said = call.justification.filter(|_| escalated);
+                Answer::of(Verdict::Prompt, reason.or(said), false).offering(amendment)
+            }
+        }
+    }
+}
+
+impl Answer {
+    const fn of(verdict: Verdict, reason: Option<String>, bypass_sandbox: bool) -> Self {
+        Self { verdict, reason, amend: None, bypass_sandbox, avail: None }
+    }
+
+    fn offering(self, amend: Option<Vec<String>>) -> Self {
+        let rule = amend.clone().map(|execpolicy_amendment| {
+            CommandDecision::AcceptWithExecpolicyAmendment { execpolicy_amendment }
+        });
+        let all = [Some(CommandDecision::Accept), rule, Some(CommandDecision::Cancel)];
+        Self { amend, avail: Some(all.into_iter().flatten().collect()), ..self }
+    }
+}

@@ -1,0 +1,59 @@
+//! The language of Codex's rule files, where they are more than plain calls: a program beside this one evaluates them.
+//!
+//! It is looked for in no search path: who writes there would say what the rules are.
+
+use std::{
+    env,
+    io::{self, Read as _, Write as _},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use openoxide_adapters::codex::exact::{Said, Source, Unreadable};
+use serde_json::json;
+
+const NAME: &str = "openoxide-starlark";
+/// What a file can say is bounded by its own bounds; this holds a program that is not the right one.
+const LONGEST: u64 = 256 << 20;
+
+/// Evaluates a rule file.
+///
+/// # Errors
+/// Where Codex would not take the file; and when there is no program for it, or it fails.
+pub(crate) fn evaluate(source: Source<'_>) -> Result<Said, Unreadable> {
+    let answer = asked(source).map_err(|error| {
+        Unreadable::bound(&format!(
+            "`{NAME}` beside `openoxide`, which reads what is no plain call: {error}"
+        ))
+    })?;
+    serde_json::from_slice(&answer).unwrap_or_else(|_| {
+        Err(Unreadable::bound("reading the file takes too much time or memory"))
+    })
+}
+
+fn asked(source: Source<'_>) -> io::Result<Vec<u8>> {
+    let mut child = start(&beside()?)?;
+    let asked = json!({ "name": source.name, "text": source.text, "hosts": source.hosts });
+    let sent = child
+        .stdin
+        .take()
+        .map_or(Ok(()), |mut input| input.write_all(asked.to_string().as_bytes()));
+    let mut answer = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        output.take(LONGEST).read_to_end(&mut answer)?;
+    }
+    // Whoever is stopped by a bound has not read all, or has not answered: what is no answer says so.
+    drop(sent);
+    child.wait()?;
+    Ok(answer)
+}
+
+fn beside() -> io::Result<PathBuf> {
+    Ok(env::current_exe()?.with_file_name(NAME))
+}
+
+fn start(program: &PathBuf) -> io::Result<Child> {
+    let mut command = Command::new(program);
+    command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn()
+}

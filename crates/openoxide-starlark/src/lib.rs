@@ -1,0 +1,16 @@
+//! Rule files of Codex that are more than plain calls: Starlark, evaluated as Codex does.
+//!
+//! A rule file is a program, and a project may have written it. So it is evaluated by a program of its own
+//! (`openoxide-starlark`), which is bounded in time and memory and can reach nothing but its input and output; and `openoxide`
+//! itself, which is started for every call of an agent, does not carry the language.
+
+mod depth;
+mod evaluate;
+mod functions;
+mod serve;
+
+pub use evaluate::evaluate;
+pub use serve::serve;
+
+#[cfg(test)]
+mod tests;
