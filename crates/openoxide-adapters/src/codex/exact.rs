@@ -15,6 +15,7 @@ mod judge;
 mod network;
 mod place;
 mod policy;
+mod quick;
 mod read;
 mod refusal;
 mod requirement;

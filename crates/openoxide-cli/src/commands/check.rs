@@ -1,6 +1,6 @@
 //! `check`: decide only.
 
-use std::io::{Read as _, Write};
+use std::io::Write;
 
 use openoxide_adapters::tool;
 use openoxide_permission::evaluate;

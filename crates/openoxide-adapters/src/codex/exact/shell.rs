@@ -4,7 +4,7 @@
 
 use tree_sitter::Node;
 
-use super::dialect::Dialect;
+use super::{dialect::Dialect, quick};
 use crate::script::Script;
 
 /// The nodes that a plain script consists of.
@@ -34,6 +34,11 @@ pub(super) fn script(argv: &[String]) -> Option<&str> {
 
 /// Returns the commands of a plain script in their order, with their words; nothing if it is not plain.
 pub(super) fn commands(text: &str, dialect: Dialect) -> Option<Vec<Vec<String>>> {
+    quick::commands(text).or_else(|| parsed(text, dialect))
+}
+
+/// Returns the same by the grammar.
+pub(super) fn parsed(text: &str, dialect: Dialect) -> Option<Vec<Vec<String>>> {
     let script = Script::read(text).filter(|script| !script.root().has_error())?;
     let odd = script.every(|node| match node.is_named() {
         true => !NODES.contains(&node.kind()),
