@@ -11,7 +11,9 @@ use openoxide_protocol::{Effect, GrantScope, PermissionMode, SessionId};
 use openoxide_store::audit::{DAY, Moment};
 
 use crate::{commands::tools::ToolsVerb, formats::Program};
-pub(crate) use codex::{CodexDecideArgs, CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb};
+pub(crate) use codex::{
+    CodexAmendArgs, CodexDecideArgs, CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb,
+};
 pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
     RulesVerb, TestArgs, Where,

@@ -5,6 +5,7 @@
 //! unread lines might have held back.
 #![forbid(unsafe_code)]
 
+mod append;
 pub mod audit;
 mod cache;
 pub mod edit;
@@ -24,6 +25,7 @@ mod trust;
 mod watch;
 mod worktree;
 
+pub use append::append_once;
 pub use file::{ReadError, read_regular};
 pub use format::{Format, Reader};
 pub use grants::{Bound, Entry, GrantError, GrantFile};

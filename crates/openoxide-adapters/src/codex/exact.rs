@@ -5,8 +5,10 @@
 //! observed on the program (`corpus/codex`, and `cargo xtask codex-diff`). Our own reading of the same rules is
 //! [`translate`](super::translate).
 
+mod amend;
 mod approval;
 mod banned;
+mod cached;
 mod danger;
 mod decide;
 mod dialect;
@@ -19,13 +21,16 @@ mod quick;
 mod read;
 mod refusal;
 mod requirement;
+mod review;
 mod rule;
 mod safe;
 mod said;
 mod shell;
 
+pub use amend::{DEFAULT_RULES, LivePolicy, apply, network_line, prefix_line, validated};
 pub use approval::{AskForApproval, GranularApprovalConfig, SandboxMode};
 pub use banned::is_banned;
+pub use cached::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
 pub use decide::{Answer, Call, SandboxPermissions, Verdict};
 pub use dialect::Dialect;
 pub use judge::{Judge, ShellCall};
@@ -35,6 +40,7 @@ pub use policy::{Evaluation, Hosts, Policy, RuleMatch};
 pub use read::{Language, Source};
 pub use refusal::{Refusal, Unreadable};
 pub use requirement::Requirement;
+pub use review::{NetworkAction, NetworkAmendment, ReviewDecision};
 pub use rule::{
     AbsolutePathBuf, Decision, PatternToken, PrefixPattern, PrefixRule, PrefixRuleMatch,
 };

@@ -7,6 +7,8 @@ use openoxide_adapters::codex::exact::{AskForApproval, Dialect, SandboxMode};
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CodexVerb {
+    /// Let commands that begin with these words pass for good: add the line to `default.rules` that Codex itself would add.
+    Amend(CodexAmendArgs),
     /// Say what it would make of calls of its shell tool: one JSON object a line on standard input, an answer to each on standard output.
     Decide(CodexDecideArgs),
     /// Its rule files.
@@ -56,4 +58,14 @@ pub(crate) struct CodexDecideArgs {
     /// The shell that it runs commands with.
     #[arg(long, default_value = "/bin/bash", value_name = "PATH")]
     pub(crate) shell: String,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CodexAmendArgs {
+    /// Codex's folder; `CODEX_HOME`, or `~/.codex`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// The first words of the commands.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) prefix: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! `codex`: what Codex itself would answer.
 
+mod amend;
 mod decide;
 
 use std::{
@@ -21,6 +22,7 @@ use crate::{
 /// Answers as Codex does.
 pub(crate) fn codex(verb: &CodexVerb) -> Result<Exit, String> {
     Ok(match verb {
+        CodexVerb::Amend(args) => said(amend::amend(args), Exit::Failure),
         CodexVerb::Decide(args) => said(decide::decide(args), Exit::Usage),
         CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) => said(check(args), Exit::Failure),
     })

@@ -28,7 +28,7 @@ pub struct Call {
 }
 
 /// Where a call wants to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxPermissions {
     /// In the sandbox.

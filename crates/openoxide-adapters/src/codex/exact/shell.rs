@@ -34,6 +34,9 @@ pub(super) fn script(argv: &[String]) -> Option<&str> {
 
 /// Returns the commands of a plain script in their order, with their words; nothing if it is not plain.
 pub(super) fn commands(text: &str, dialect: Dialect) -> Option<Vec<Vec<String>>> {
+    if dialect == Dialect::V0169 && quick::is_not_plain(text) {
+        return None;
+    }
     quick::commands(text).or_else(|| parsed(text, dialect))
 }
 

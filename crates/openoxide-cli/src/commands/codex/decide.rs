@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use openoxide_adapters::codex::exact::{Answer, Call, Judge, Place};
+use openoxide_adapters::codex::exact::{Answer, Call, Judge, Place, SandboxPermissions};
 use openoxide_protocol::SCHEMA;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,18 +19,34 @@ use crate::{
 
 /// A line: a call, or an object in which it stands.
 #[derive(Deserialize)]
-struct Flat {
+struct Row {
     #[serde(default)]
     id: Option<Value>,
-    #[serde(flatten)]
-    call: Call,
+    cmd: Cmd,
+    login: Option<bool>,
+    #[serde(default)]
+    sandbox_permissions: SandboxPermissions,
+    justification: Option<String>,
+    prefix_rule: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
-struct Nested {
-    #[serde(default)]
-    id: Option<Value>,
-    cmd: Call,
+#[serde(untagged, expecting = "`cmd` is a script, or an object in which `cmd` is one")]
+enum Cmd {
+    Script(String),
+    Call(Call),
+}
+
+impl Row {
+    fn call(self) -> Call {
+        let Self { login, sandbox_permissions, justification, prefix_rule, .. } = self;
+        match self.cmd {
+            Cmd::Script(cmd) => {
+                Call { cmd, login, sandbox_permissions, justification, prefix_rule }
+            }
+            Cmd::Call(call) => call,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -61,9 +77,9 @@ pub(super) fn decide(args: &CodexDecideArgs) -> Result<Exit, String> {
 }
 
 fn answer(judge: &Judge<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
-    match read(line) {
-        Ok((id, call)) => {
-            let answer = judge.answer(call);
+    match lines::object::<Row>(line) {
+        Ok(mut row) => {
+            let (id, answer) = (row.id.take(), judge.answer(row.call()));
             serde_json::to_writer(&mut *output, &Line { schema: SCHEMA, id, answer })?;
         }
         Err(error) => {
@@ -72,9 +88,4 @@ fn answer(judge: &Judge<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<
         }
     }
     output.write_all(b"\n")
-}
-
-fn read(line: &[u8]) -> Result<(Option<Value>, Call), String> {
-    let flat = lines::object(line).map(|Flat { id, call }| (id, call));
-    flat.or_else(|error| lines::object(line).map(|Nested { id, cmd }| (id, cmd)).map_err(|_| error))
 }
