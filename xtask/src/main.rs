@@ -8,6 +8,7 @@ mod codex_diff;
 mod crash;
 mod e2e;
 mod fuzz;
+mod http;
 mod precision;
 mod referee;
 mod setup;

@@ -1,24 +1,17 @@
 //! A scripted model: the Anthropic Messages API on the loopback device, with a memory of what it
 //! was sent.
 
-mod http;
 mod reply;
 
 use std::{
     io,
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::Duration,
+    net::TcpStream,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use serde_json::{Value, json};
 
-/// A client that falls silent in the middle of a request is given up after this long.
-const SILENCE: Duration = Duration::from_secs(30);
+use crate::http::{self, Request, Server};
 
 /// Stands in the prompt of a subagent that is to play its part of the script.
 pub(crate) const DELEGATED: &str = "Play the part of the subagent.";
@@ -59,7 +52,7 @@ pub(crate) struct ToolResult {
 /// The running model; it stops when it is dropped.
 #[derive(Debug)]
 pub(crate) struct MockModel {
-    address: SocketAddr,
+    server: Server,
     state: Arc<State>,
 }
 
@@ -67,24 +60,20 @@ pub(crate) struct MockModel {
 struct State {
     script: Script,
     requests: Mutex<Vec<Value>>,
-    stopped: AtomicBool,
 }
 
 impl MockModel {
     /// Starts a model that plays `script`.
     pub(crate) fn start(script: Script) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let address = listener.local_addr()?;
-        let requests = Mutex::default();
-        let state = Arc::new(State { script, requests, stopped: AtomicBool::new(false) });
+        let state = Arc::new(State { script, requests: Mutex::default() });
         let shared = Arc::clone(&state);
-        thread::spawn(move || accept(&listener, &shared));
-        Ok(Self { address, state })
+        let server = Server::start(move |request, stream| serve(request, stream, &shared))?;
+        Ok(Self { server, state })
     }
 
     /// Returns the address that the client is to use.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address())
     }
 
     /// Returns what the model read as the outcome of call number `step`, if it read one.
@@ -94,43 +83,21 @@ impl MockModel {
     }
 }
 
-impl Drop for MockModel {
-    fn drop(&mut self) {
-        self.state.stopped.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees that it is to stop.
-        drop(TcpStream::connect(self.address));
-    }
-}
-
-fn accept(listener: &TcpListener, state: &Arc<State>) {
-    for stream in listener.incoming() {
-        if state.stopped.load(Ordering::SeqCst) {
-            return;
-        }
-        let Ok(stream) = stream else { continue };
-        let state = Arc::clone(state);
-        // A client that hangs up in the middle is no fault of the model's.
-        thread::spawn(move || serve(stream, &state).ok());
-    }
-}
-
-fn serve(mut stream: TcpStream, state: &State) -> io::Result<()> {
-    stream.set_read_timeout(Some(SILENCE))?;
-    let request = http::read(&stream)?;
+fn serve(request: &Request, stream: &mut TcpStream, state: &State) -> io::Result<()> {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     if request.path.contains("count_tokens") {
-        return http::write_json(&mut stream, &json!({ "input_tokens": 10 }));
+        return http::write_json(stream, &json!({ "input_tokens": 10 }));
     }
     if request.method != "POST" || !request.path.starts_with("/v1/messages") {
-        return http::write_json(&mut stream, &json!({ "data": [], "has_more": false }));
+        return http::write_json(stream, &json!({ "data": [], "has_more": false }));
     }
     let message = reply::message(&state.script, &body);
     let streamed = body.get("stream").and_then(Value::as_bool).unwrap_or(false);
     state.requests.lock().unwrap_or_else(PoisonError::into_inner).push(body);
     if streamed {
-        http::write_events(&mut stream, &reply::events(&message))
+        http::write_events(stream, &reply::events(&message))
     } else {
-        http::write_json(&mut stream, &message)
+        http::write_json(stream, &message)
     }
 }
 
@@ -146,7 +113,7 @@ mod tests {
 
     fn post(model: &MockModel, path: &str, body: &Value) -> String {
         let body = body.to_string();
-        let mut stream = TcpStream::connect(model.address).unwrap();
+        let mut stream = TcpStream::connect(model.server.address()).unwrap();
         let head = format!("POST {path} HTTP/1.1\r\nContent-Length: {}\r\n\r\n", body.len());
         stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
         let mut answer = String::new();

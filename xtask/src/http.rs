@@ -1,8 +1,69 @@
 //! As much of HTTP/1.1 as one client on the loopback device needs: one request a connection.
 
-use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::{
+    io::{self, BufRead as _, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use serde_json::Value;
+
+/// A client that falls silent in the middle of a request is given up after this long.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A running server; it stops when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    address: SocketAddr,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Starts a server that has each request of a connection answered by `answer`.
+    pub(crate) fn start(
+        answer: impl Fn(&Request, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let (address, stopped) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
+        let (end, answer) = (Arc::clone(&stopped), Arc::new(answer));
+        thread::spawn(move || {
+            for stream in listener.incoming().take_while(|_| !end.load(Ordering::SeqCst)).flatten()
+            {
+                let answer = Arc::clone(&answer);
+                // A client that hangs up in the middle is no fault of the server's.
+                thread::spawn(move || serve(stream, &*answer).ok());
+            }
+        });
+        Ok(Self { address, stopped })
+    }
+
+    /// Returns where it listens.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        // Wakes the listener, which then sees that it is to stop.
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    answer: impl Fn(&Request, &mut TcpStream) -> io::Result<()>,
+) -> io::Result<()> {
+    stream.set_read_timeout(Some(SILENCE))?;
+    let request = read(&stream)?;
+    answer(&request, &mut stream)
+}
 
 /// A request, read whole.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +77,7 @@ pub(crate) struct Request {
 }
 
 /// Reads one request from `stream`.
-pub(crate) fn read(stream: impl Read) -> io::Result<Request> {
+fn read(stream: impl Read) -> io::Result<Request> {
     let mut reader = BufReader::new(stream);
     let first = header_line(&mut reader)?;
     let mut words = first.split(' ').map(str::to_owned);
