@@ -2,7 +2,7 @@
 
 mod ask;
 mod compare;
-mod generate;
+pub(crate) mod generate;
 
 use std::{
     fs,

@@ -5,6 +5,7 @@
 mod bench;
 mod bypasses;
 mod codex_diff;
+mod codex_session;
 mod crash;
 mod e2e;
 mod fuzz;
@@ -41,7 +42,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 9] = [
+const VERBS: [Verb; 10] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|precision|doc]…",
@@ -83,6 +84,12 @@ const VERBS: [Verb; 9] = [
         arguments: codex_diff::ARGUMENTS,
         does: "ask our `codex execpolicy check` and the real one the same, and compare every byte",
         run: codex_diff::run,
+    },
+    Verb {
+        name: "codex-session",
+        arguments: codex_session::ARGUMENTS,
+        does: "have our `codex decide` and a session of the real Codex judge the same calls",
+        run: codex_session::run,
     },
     Verb {
         name: "precision",

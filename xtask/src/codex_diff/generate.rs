@@ -7,7 +7,7 @@ use crate::crash::chance::Chance;
 mod call;
 mod language;
 mod literal;
-mod words;
+pub(crate) mod words;
 
 use self::words::word;
 

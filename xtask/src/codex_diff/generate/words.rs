@@ -67,7 +67,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Returns one of these.
-pub(super) fn one<T: Clone + Default>(chance: &mut Chance, all: &[T]) -> T {
+pub(crate) fn one<T: Clone + Default>(chance: &mut Chance, all: &[T]) -> T {
     let at = usize::try_from(chance.below(all.len().max(1) as u64)).unwrap_or_default();
     all.get(at).cloned().unwrap_or_default()
 }

@@ -1,0 +1,107 @@
+//! What is compared: a verdict, and what goes with it.
+
+use serde_json::{Value, json};
+
+use super::rejection;
+
+/// What a program answers to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// `RUN`, `PROMPT` or `REJECT`.
+    pub(super) verdict: String,
+    /// What the person is told, or the model of a rejection.
+    pub(super) reason: Value,
+    /// What a lasting yes would cover.
+    pub(super) amend: Value,
+    /// The decisions that are offered.
+    pub(super) avail: Value,
+}
+
+/// What Codex asks when the sandbox has stopped a command: the policy had let it run.
+const RETRY: &str = "command failed; retry without sandbox?";
+
+impl Answer {
+    /// Reads it from what Codex asked about the call, and what its model read afterwards.
+    ///
+    /// # Errors
+    /// What is neither a question, nor a run, nor a rejection.
+    pub(super) fn theirs(asked: Option<&Value>, output: Option<&str>) -> Result<Self, String> {
+        let part = |name| asked.and_then(|asked| asked.get(name)).cloned().unwrap_or_default();
+        if part("reason") == RETRY {
+            return Ok(Self::bare("RUN", Value::Null));
+        }
+        if asked.is_some() {
+            let (amend, avail) = (part("proposedExecpolicyAmendment"), part("availableDecisions"));
+            return Ok(Self { amend, avail, ..Self::bare("PROMPT", part("reason")) });
+        }
+        let output = output.ok_or("the model read nothing of the call")?;
+        match rejection::text(output) {
+            Some(text) => Ok(Self::bare("REJECT", text.into())),
+            None if ran(output) => Ok(Self::bare("RUN", Value::Null)),
+            None => Err(format!("what does this mean? {output}")),
+        }
+    }
+
+    /// Reads our own.
+    pub(super) fn ours(line: &str) -> Result<Self, String> {
+        let value: Value =
+            serde_json::from_str(line).map_err(|error| format!("{error} in our answer {line}"))?;
+        let part = |name| value.get(name).cloned().unwrap_or_default();
+        let verdict = part("verdict").as_str().unwrap_or_default().to_owned();
+        Ok(Self { verdict, reason: part("reason"), amend: part("amend"), avail: part("avail") })
+    }
+
+    /// Adds it to a row of the corpus.
+    pub(super) fn row(&self, mut row: Value) -> Value {
+        let Self { verdict, reason, amend, avail } = self;
+        let more = json!({ "verdict": verdict, "reason": reason, "amend": amend, "avail": avail });
+        if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
+            row.extend(more);
+        }
+        row
+    }
+
+    fn bare(verdict: &str, reason: Value) -> Self {
+        Self { verdict: verdict.to_owned(), reason, amend: Value::Null, avail: Value::Null }
+    }
+}
+
+/// Says whether a command has been started. What the sandbox did to it afterwards is not the policy's word.
+fn ran(output: &str) -> bool {
+    ["Process exited with code", "Process running with session"]
+        .iter()
+        .any(|sign| output.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The words are those of Codex 0.169.
+    #[test]
+    fn a_question_a_run_and_a_rejection_are_told_apart() {
+        let asked =
+            json!({ "proposedExecpolicyAmendment": ["uu"], "availableDecisions": ["accept"] });
+        let prompt = Answer::theirs(Some(&asked), Some("declined")).unwrap();
+        assert_eq!((prompt.verdict.as_str(), prompt.amend), ("PROMPT", json!(["uu"])));
+        let run = "Chunk ID: 1\nWall time: 0.0 seconds\nProcess exited with code 127\nOutput:\n";
+        assert_eq!(Answer::theirs(None, Some(run)).unwrap().verdict, "RUN");
+        let no = r#"exec_command failed: CreateProcess { message: "Rejected(\"no\")" }"#;
+        assert_eq!(Answer::theirs(None, Some(no)).unwrap().reason, "no");
+        assert!(Answer::theirs(None, Some("hm")).is_err());
+        assert!(Answer::theirs(None, None).is_err());
+    }
+
+    #[test]
+    fn a_retry_is_a_run() {
+        let asked = json!({ "reason": RETRY, "availableDecisions": ["accept"] });
+        assert_eq!(Answer::theirs(Some(&asked), None).unwrap(), Answer::bare("RUN", Value::Null));
+    }
+
+    #[test]
+    fn our_answer_is_read_from_its_line() {
+        let line = r#"{"verdict":"REJECT","reason":"no","amend":null,"bypass_sandbox":false,"avail":null}"#;
+        assert_eq!(Answer::ours(line).unwrap(), Answer::bare("REJECT", "no".into()));
+        assert!(Answer::ours("?").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! What the verb is told.
+
+use std::path::PathBuf;
+
+use crate::Failure;
+
+/// What the verb takes.
+pub(crate) const ARGUMENTS: &str =
+    "--binary PATH [--ours PATH] [--cases N] [--seed S] [--record FILE] [--amendments FILE]";
+
+#[derive(Debug)]
+pub(super) struct Options {
+    /// The real program.
+    pub(super) binary: PathBuf,
+    /// Our program; the workspace is built when there is none.
+    pub(super) ours: Option<PathBuf>,
+    pub(super) cases: u64,
+    pub(super) seed: u64,
+    /// Where its answers go; then ours is only asked when it is named.
+    pub(super) record: Option<PathBuf>,
+    /// Where it is written down what its amendments leave on the disk, instead of all that.
+    pub(super) amendments: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) fn read(arguments: &[String]) -> Result<Self, Failure> {
+        let wrong = || Failure::Usage(format!("`cargo xtask codex-session` takes {ARGUMENTS}"));
+        let mut binary = None;
+        let mut options = Self {
+            binary: PathBuf::new(),
+            ours: None,
+            cases: 1_000,
+            seed: 1,
+            record: None,
+            amendments: None,
+        };
+        for pair in arguments.chunks(2) {
+            let [name, value] = pair else { return Err(wrong()) };
+            match name.as_str() {
+                "--binary" => binary = Some(value),
+                "--ours" => options.ours = Some(value.into()),
+                "--record" => options.record = Some(value.into()),
+                "--amendments" => options.amendments = Some(value.into()),
+                "--cases" => options.cases = value.parse().map_err(|_| wrong())?,
+                "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
+                _ => return Err(wrong()),
+            }
+        }
+        let path = std::path::absolute(binary.ok_or_else(wrong)?);
+        options.binary = path.map_err(|error| error.to_string())?;
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Options, Failure> {
+        Options::read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_call_without_the_binary_or_with_half_an_option_is_wrong() {
+        for line in ["", "--cases 3", "--binary", "--binary /x --cases", "--binary /x --cases y"] {
+            assert!(matches!(read(line), Err(Failure::Usage(_))), "{line}");
+        }
+        assert_eq!(read("--binary /x --cases 3").unwrap().cases, 3);
+    }
+}
