@@ -12,11 +12,12 @@ libfuzzer_sys::fuzz_target!(|script: &str| {
     it_answers_in_time(script);
 });
 
-/// The time is bounded by a line through the length: 64 KiB in 50 ms. The quickest of ten counts, for the machine may be
-/// busy.
+/// The time is bounded by a line through the length: 64 KiB in 200 ms, for what the fuzzer is told of each branch takes more than ten
+/// times as long as the analysis, which has 50 ms (`openoxide-shell`'s own test). The quickest of ten counts, for the machine
+/// may be busy.
 fn it_answers_in_time(script: &str) {
     let bound =
-        Duration::from_millis(10) + Duration::from_nanos(750) * u32::try_from(script.len()).unwrap();
+        Duration::from_millis(40) + Duration::from_nanos(3_000) * u32::try_from(script.len()).unwrap();
     let quick = (0..10).any(|_| {
         let since = Instant::now();
         drop(laws::facts(script));

@@ -3,6 +3,7 @@
 //! A rule file is a program, and a project may have written it. So it is evaluated by a program of its own
 //! (`openoxide-starlark`), which is bounded in time and memory and can reach nothing but its input and output; and `openoxide`
 //! itself, which is started for every call of an agent, does not carry the language.
+#![forbid(unsafe_code)]
 
 mod depth;
 mod evaluate;

@@ -197,14 +197,25 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the unquoted text up to the next metacharacter, without moving.
+    /// Returns the unquoted text up to the next metacharacter, without moving. A process substitution goes on with the word before
+    /// it: `[[<(a)` is no reserved word.
     pub(super) fn peek_plain(&self) -> &'a str {
         let rest = self.src.as_bytes().get(self.at..).unwrap_or_default();
         let length = rest.iter().position(|byte| !bytes::is_plain(*byte)).unwrap_or(rest.len());
         match rest.get(length) {
             Some(byte) if !bytes::is_meta(*byte) => "",
+            Some(b'<' | b'>') if self.begins_process(self.at + length) => "",
             _ => self.slice(self.at, self.at + length),
         }
+    }
+
+    /// Says whether the `<` or `>` here begins a process substitution.
+    fn begins_process(&self, at: usize) -> bool {
+        let mut rest = self.src.get(at + 1..).unwrap_or_default();
+        while let Some(joined) = rest.strip_prefix("\\\n") {
+            rest = joined;
+        }
+        rest.starts_with('(')
     }
 
     /// Gives up where a reserved word goes on in the next line: `!\⏎ a`, `t\⏎ime a`.

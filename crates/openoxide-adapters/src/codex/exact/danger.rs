@@ -75,13 +75,9 @@ fn behind_env(arguments: &[String]) -> &[String] {
     rest
 }
 
+/// Whatever stands before the `=` is a name there.
 fn assigns(word: &str) -> bool {
-    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    word.split_once('=').is_some_and(|(before, _)| {
-        !before.is_empty()
-            && before.chars().all(name)
-            && !before.starts_with(|c: char| c.is_ascii_digit())
-    })
+    !word.starts_with('-') && word.find('=').is_some_and(|at| at > 0)
 }
 
 fn action(arguments: &[String]) -> Option<&str> {

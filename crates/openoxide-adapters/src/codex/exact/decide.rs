@@ -16,9 +16,12 @@ pub struct Call {
     /// Whether the shell reads its profile; it does if nothing is said.
     #[serde(default)]
     pub login: Option<bool>,
-    /// Where it wants to run.
+    /// Where it wants to run; in the sandbox if nothing is said.
     #[serde(default)]
-    pub sandbox_permissions: SandboxPermissions,
+    pub sandbox_permissions: Option<SandboxPermissions>,
+    /// What it wants to do in the sandbox besides.
+    #[serde(default)]
+    pub additional_permissions: Option<serde_json::Value>,
     /// Why it wants that.
     #[serde(default)]
     pub justification: Option<String>,
@@ -36,6 +39,8 @@ pub enum SandboxPermissions {
     UseDefault,
     /// Outside of it.
     RequireEscalated,
+    /// In the sandbox, with more than it allows.
+    WithAdditionalPermissions,
 }
 
 /// What becomes of a call.
@@ -66,11 +71,30 @@ pub struct Answer {
     pub avail: Option<Vec<CommandDecision>>,
 }
 
+const UNASKED_JUSTIFICATION: &str = "`justification` requires an explicit `sandbox_permissions`; use \
+    `sandbox_permissions: \"require_escalated\"` for unsandboxed execution, or omit `justification`.";
+const ADDITIONAL: &str = "additional permissions are disabled; enable `features.exec_permission_approvals` before using \
+    `with_additional_permissions`";
+
+impl Call {
+    /// Returns what is wrong with the arguments, whatever the command is.
+    fn wrong(&self) -> Option<&'static str> {
+        match self.sandbox_permissions {
+            None if self.justification.is_some() => Some(UNASKED_JUSTIFICATION),
+            Some(SandboxPermissions::WithAdditionalPermissions) => Some(ADDITIONAL),
+            _ => self.additional_permissions.as_ref().map(|_| ADDITIONAL),
+        }
+    }
+}
+
 impl Judge<'_> {
     /// Returns what becomes of a call.
     #[must_use]
     pub fn answer(&self, call: Call) -> Answer {
-        let escalated = call.sandbox_permissions == SandboxPermissions::RequireEscalated;
+        if let Some(wrong) = call.wrong() {
+            return Answer::of(Verdict::Reject, Some(wrong.to_owned()), false);
+        }
+        let escalated = call.sandbox_permissions == Some(SandboxPermissions::RequireEscalated);
         let flag = if call.login.unwrap_or(true) { "-lc" } else { "-c" };
         let argv = vec![self.shell.to_owned(), flag.to_owned(), call.cmd];
         let wanted = ShellCall { argv, escalated, prefix_rule: call.prefix_rule };
@@ -80,8 +104,8 @@ impl Judge<'_> {
             }
             Requirement::Forbidden { reason } => Answer::of(Verdict::Reject, Some(reason), false),
             Requirement::NeedsApproval { reason, amendment } => {
-                let said = call.justification.filter(|_| escalated);
-                Answer::of(Verdict::Prompt, reason.or(said), false).offering(amendment)
+                let reason = reason.or(call.justification);
+                Answer::of(Verdict::Prompt, reason, false).offering(amendment)
             }
         }
     }

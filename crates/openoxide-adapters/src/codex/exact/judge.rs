@@ -156,7 +156,7 @@ impl Judge<'_> {
         decision: Decision,
     ) -> Option<Vec<String>> {
         let ruled = segments.iter().any(|segment| !segment.matches.is_empty());
-        let wanted = call.prefix_rule.as_ref().filter(|_| call.escalated && !ruled);
+        let wanted = call.prefix_rule.as_ref().filter(|_| !ruled);
         let wanted = wanted.filter(|prefix| !prefix.is_empty() && !is_banned(prefix));
         let suffices =
             |prefix: &&Vec<String>| segments.iter().all(|segment| self.begins(segment, prefix));

@@ -30,3 +30,42 @@ fn home(args: &CodexAmendArgs) -> Result<PathBuf, String> {
     let usual = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".codex"));
     named.or_else(usual).ok_or_else(|| "error: set HOME or CODEX_HOME".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    const RECORDED: &str = include_str!("../../../../../corpus/codex/amendments.ndjson");
+
+    #[derive(Deserialize)]
+    struct Case {
+        start: Option<String>,
+        lists: Vec<Vec<String>>,
+        result: String,
+    }
+
+    // Each row is what Codex 0.169 has made of its own file (`cargo xtask codex-session --amendments`).
+    #[test]
+    fn rules_are_added_to_the_byte_as_codex_adds_them() {
+        let cases: Vec<Case> =
+            RECORDED.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        assert!(cases.len() >= 100, "{}", cases.len());
+        for case in cases {
+            let home = tempfile::tempdir().unwrap();
+            let file = home.path().join(DEFAULT_RULES);
+            if let Some(start) = &case.start {
+                fs::create_dir(file.parent().unwrap()).unwrap();
+                fs::write(&file, start).unwrap();
+            }
+            // What is no rule is said to the person there, and written nowhere.
+            for line in case.lists.iter().filter_map(|list| prefix_line(list).ok()) {
+                append_once(&file, &line).unwrap();
+            }
+            assert_eq!(fs::read_to_string(&file).unwrap(), case.result, "{:?}", case.lists);
+        }
+    }
+}

@@ -24,8 +24,8 @@ struct Row {
     id: Option<Value>,
     cmd: Cmd,
     login: Option<bool>,
-    #[serde(default)]
-    sandbox_permissions: SandboxPermissions,
+    sandbox_permissions: Option<SandboxPermissions>,
+    additional_permissions: Option<Value>,
     justification: Option<String>,
     prefix_rule: Option<Vec<String>>,
 }
@@ -39,11 +39,17 @@ enum Cmd {
 
 impl Row {
     fn call(self) -> Call {
-        let Self { login, sandbox_permissions, justification, prefix_rule, .. } = self;
+        let Self { sandbox_permissions, additional_permissions, .. } = self;
+        let Self { login, justification, prefix_rule, .. } = self;
         match self.cmd {
-            Cmd::Script(cmd) => {
-                Call { cmd, login, sandbox_permissions, justification, prefix_rule }
-            }
+            Cmd::Script(cmd) => Call {
+                cmd,
+                login,
+                sandbox_permissions,
+                additional_permissions,
+                justification,
+                prefix_rule,
+            },
             Cmd::Call(call) => call,
         }
     }
