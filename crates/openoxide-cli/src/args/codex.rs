@@ -1,14 +1,20 @@
 //! The arguments of `codex`: those of the program that it stands for.
 
+mod review;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+
+pub(crate) use review::CodexReviewArgs;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CodexVerb {
     /// Its rule files.
     #[command(subcommand)]
     Execpolicy(ExecpolicyVerb),
+    /// Answer the requests of a running `codex app-server` for approvals: your policy first, and what has to be asked you, here.
+    Review(CodexReviewArgs),
 }
 
 #[derive(Clone, Debug, Subcommand)]

@@ -1,4 +1,6 @@
-//! `codex`: what Codex itself would answer.
+//! `codex`: what Codex itself would answer, and answers to what it asks.
+
+mod review;
 
 use std::{
     env,
@@ -11,18 +13,24 @@ use openoxide_adapters::codex::exact::{LONGEST, Place, Policy};
 use openoxide_tui::{Lines, visible};
 
 use crate::{
-    args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb},
+    args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb, Global},
     exit::Exit,
     report,
 };
 
-/// Answers as Codex does.
-pub(crate) fn codex(verb: &CodexVerb) -> Result<Exit, String> {
-    let CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) = verb;
-    Ok(check(args).unwrap_or_else(|error| {
+/// Answers as Codex does, or what it asks.
+pub(crate) fn codex(verb: &CodexVerb, global: Global) -> Result<Exit, String> {
+    match verb {
+        CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) => Ok(checked(args)),
+        CodexVerb::Review(args) => review::review(args, global),
+    }
+}
+
+fn checked(args: &ExecpolicyCheckArgs) -> Exit {
+    check(args).unwrap_or_else(|error| {
         report::say(&visible(&error, Lines::Many));
         Exit::Failure
-    }))
+    })
 }
 
 fn check(args: &ExecpolicyCheckArgs) -> Result<Exit, String> {
