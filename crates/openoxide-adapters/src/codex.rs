@@ -10,6 +10,7 @@ pub mod exact;
 pub mod hook;
 mod layer;
 mod lexer;
+pub mod review;
 mod rules;
 mod text;
 pub mod wire;

@@ -12,7 +12,8 @@ use openoxide_store::audit::{DAY, Moment};
 
 use crate::{commands::tools::ToolsVerb, formats::Program};
 pub(crate) use codex::{
-    CodexAmendArgs, CodexDecideArgs, CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb,
+    CodexAmendArgs, CodexDecideArgs, CodexReviewArgs, CodexVerb, ExecpolicyCheckArgs,
+    ExecpolicyVerb,
 };
 pub(crate) use rules::{
     AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
@@ -104,7 +105,7 @@ pub(crate) enum Verb {
     /// Confinement alone: run a program in the sandbox.
     #[command(subcommand)]
     Sandbox(SandboxVerb),
-    /// What Codex itself would answer, to the letter.
+    /// Codex: what it would answer, to the letter, and its requests for approvals.
     #[command(subcommand)]
     Codex(CodexVerb),
     /// Print the JSON Schema of a shape.

@@ -46,7 +46,7 @@ async fn unless_interrupted<T>(asked: impl Future<Output = T>) -> Option<T> {
     answers.filter(|_| !signals.stop())
 }
 
-/// Asks the hooks about a person's own call: those that a call concerns, and where a person would be asked, those that answer for
+/// Asks the hooks about a call in the project of this world: those that a call concerns, and where a person would be asked, those that answer for
 /// one. Nothing if a signal to end came meanwhile.
 pub(crate) fn ask_about(
     world: &World,
@@ -59,7 +59,8 @@ pub(crate) fn ask_about(
     let hooks = &world.loaded.hooks;
     let mut answers = ask(hooks, &before)?;
     if hooks.iter().any(|hook| hook.concerns(request.event, request.tool)) {
-        let (context, policy) = (world.context(), world.policy(&world.context(), facts));
+        let context = world.context_in(&operation.cwd, &world.roots);
+        let policy = world.policy(&context, facts);
         if after_hooks(policy, &context, facts, &answers).effect == Effect::Ask {
             answers.extend(ask(hooks, &request)?);
         }

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Verb::Config(verb) => commands::config::config(&verb),
         Verb::Audit { what } => commands::audit::audit(&what, args.global),
         Verb::Sandbox(verb) => commands::sandbox::sandbox(&verb, args.global),
-        Verb::Codex(verb) => commands::codex::codex(&verb),
+        Verb::Codex(verb) => commands::codex::codex(&verb, args.global),
         Verb::Schema { shape } => commands::schema::schema(shape),
         Verb::Completions { shell } => commands::generate::completions(shell),
         Verb::Man { verb } => commands::generate::man(verb.as_deref()),

@@ -73,8 +73,33 @@ pub(crate) fn hook(
     agent: &str,
     decided: Decided,
 ) -> Result<u64, AuditError> {
-    let decided = Decided { via: "hook".to_owned(), agent: agent.to_owned(), ..decided };
+    of_agent(environment, "hook", agent, decided)
+}
+
+/// Writes down what a verb has decided about an agent's call.
+///
+/// # Errors
+/// When it could not.
+pub(crate) fn of_agent(
+    environment: &Environment,
+    via: &str,
+    agent: &str,
+    decided: Decided,
+) -> Result<u64, AuditError> {
+    let decided = Decided { via: via.to_owned(), agent: agent.to_owned(), ..decided };
     append(environment, &Entry::Decision(Box::new(decided)))
+}
+
+/// Returns the record of an agent's operation.
+pub(crate) fn operation(operation: &Operation, decided: Decided) -> Decided {
+    Decided {
+        session: operation.session.to_string(),
+        call: operation.call.0.clone(),
+        tool: operation.tool.clone(),
+        title: title(&operation.action, &operation.tool),
+        cwd: operation.cwd.to_string(),
+        ..decided
+    }
 }
 
 /// Says why what was decided must not be done, if it has to be written down and was not.

@@ -2,6 +2,8 @@
 
 mod always;
 mod batch;
+mod choose;
+mod console;
 mod content;
 mod conversation;
 mod editor;
@@ -21,6 +23,7 @@ use std::{
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 
 pub use always::Recall;
+pub use choose::Offer;
 pub use lines::ask_lines;
 pub use render::{Batch, RenderOptions, describe, render};
 
@@ -116,6 +119,26 @@ pub fn ask_group(
         Input::Keys => conversation::ask_group(requests, options),
         Input::Lines => lines::ask_terminal(requests, options),
     }
+}
+
+/// Asks the reviewer at the terminal a question whose answers the caller names, and returns which one was chosen; none where the
+/// reviewer leaves it unanswered: with Ctrl-C, or because the input ends.
+///
+/// Our own answers are not offered. As with [`ask`], nothing chooses but a key (or a line), and not what was typed before the question
+/// was there.
+///
+/// # Errors
+/// Nobody could be asked.
+pub fn choose(
+    request: &ApprovalRequest,
+    offers: &[Offer],
+    options: &AskOptions,
+) -> Result<Option<usize>, AskError> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !can_ask() {
+        return Err(AskError::NoTerminal);
+    }
+    choose::choose(request, offers, options)
 }
 
 impl From<io::Error> for AskError {

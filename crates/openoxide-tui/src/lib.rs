@@ -27,7 +27,7 @@ mod wrap;
 
 pub use escape::{Lines, visible};
 pub use inline::{
-    AskError, AskOptions, Batch, Input, Recall, RenderOptions, ask, ask_group, ask_lines, can_ask,
-    describe, render,
+    AskError, AskOptions, Batch, Input, Offer, Recall, RenderOptions, ask, ask_group, ask_lines,
+    can_ask, choose, describe, render,
 };
 pub use style::Style;

@@ -29,7 +29,7 @@ mod shell;
 
 pub use amend::{DEFAULT_RULES, LivePolicy, apply, network_line, prefix_line, validated};
 pub use approval::{AskForApproval, GranularApprovalConfig, SandboxMode};
-pub use banned::is_banned;
+pub use banned::{banned_beginning, is_banned};
 pub use cached::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
 pub use decide::{Answer, Call, SandboxPermissions, Verdict};
 pub use dialect::Dialect;

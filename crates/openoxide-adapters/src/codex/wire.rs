@@ -9,8 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::quote;
 
+mod given;
+mod heard;
+
+pub use given::{PermissionsAnswer, PermissionsScope};
+pub use heard::{Change, ChangeKind, Heard, Item, heard};
+
 /// The name of a request: the server counts, other clients may use texts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestId {
     /// A number.
@@ -92,6 +98,12 @@ pub struct CommandApproval {
     /// What may be answered; `accept`, `decline` and `cancel` where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_decisions: Option<Vec<CommandDecision>>,
+    /// The machine that it would run on: `local`, unless it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment_id: Option<String>,
+    /// What it wants beside the sandbox that it would have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_permissions: Option<Value>,
     /// All else.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -160,6 +172,9 @@ pub struct PermissionsApproval {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The machine that it is about: `local`, unless it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment_id: Option<String>,
     /// All else.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -219,6 +234,18 @@ pub fn response<D: Serialize>(id: &RequestId, decision: &D) -> Value {
     json!({ "id": id, "result": { "decision": decision } })
 }
 
+impl Asked {
+    /// Returns where it comes from.
+    #[must_use]
+    pub const fn origin(&self) -> &Origin {
+        match self {
+            Self::Command(approval) => &approval.origin,
+            Self::FileChange(approval) => &approval.origin,
+            Self::Permissions(approval) => &approval.origin,
+        }
+    }
+}
+
 impl CommandApproval {
     /// Returns what it wants. A host is one, whatever command goes there; what is no command of a shell's words is not understood.
     #[must_use]
@@ -227,7 +254,9 @@ impl CommandApproval {
             let scheme = if protocol == "http" { "http" } else { "https" };
             return Action::Fetch { url: format!("{scheme}://{host}/") };
         }
-        let words = self.command.as_deref().and_then(shlex::split);
+        // Words that cannot be quoted stand there with mere blanks between them.
+        let quoted = self.command.as_deref().filter(|command| !command.contains('\0'));
+        let words = quoted.and_then(shlex::split);
         match words {
             Some(words) if self.kind != Kind::WriteStdin => {
                 Action::Command { script: script(&words) }

@@ -1,9 +1,13 @@
 //! The arguments of `codex`: those of the program that it stands for.
 
+mod review;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use openoxide_adapters::codex::exact::{AskForApproval, Dialect, SandboxMode};
+
+pub(crate) use review::CodexReviewArgs;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CodexVerb {
@@ -14,6 +18,8 @@ pub(crate) enum CodexVerb {
     /// Its rule files.
     #[command(subcommand)]
     Execpolicy(ExecpolicyVerb),
+    /// Answer the requests of a running `codex app-server` for approvals: your policy first, and what has to be asked you, here.
+    Review(CodexReviewArgs),
 }
 
 #[derive(Clone, Debug, Subcommand)]

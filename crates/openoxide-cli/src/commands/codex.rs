@@ -1,7 +1,8 @@
-//! `codex`: what Codex itself would answer.
+//! `codex`: what Codex itself would answer, and answers to what it asks.
 
 mod amend;
 mod decide;
+mod review;
 
 use std::{
     env,
@@ -14,17 +15,18 @@ use openoxide_adapters::codex::exact::{LONGEST, Place, Policy};
 use openoxide_tui::{Lines, visible};
 
 use crate::{
-    args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb},
+    args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb, Global},
     exit::Exit,
     language, report,
 };
 
-/// Answers as Codex does.
-pub(crate) fn codex(verb: &CodexVerb) -> Result<Exit, String> {
+/// Answers as Codex does, or what it asks.
+pub(crate) fn codex(verb: &CodexVerb, global: Global) -> Result<Exit, String> {
     Ok(match verb {
         CodexVerb::Amend(args) => said(amend::amend(args), Exit::Failure),
         CodexVerb::Decide(args) => said(decide::decide(args), Exit::Usage),
         CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) => said(check(args), Exit::Failure),
+        CodexVerb::Review(args) => return review::review(args, global),
     })
 }
 

@@ -55,6 +55,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("signal-hook", &["cli"]),
     ("similar", &["cli"]),
+    ("tungstenite", &["cli"]),
     ("rable", &["shell"]),
     ("tree-sitter", &["adapters"]),
     ("tree-sitter-bash", &["adapters"]),

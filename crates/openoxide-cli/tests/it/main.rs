@@ -13,6 +13,8 @@ mod claude_hooks;
 #[cfg(test)]
 mod codex;
 #[cfg(test)]
+mod codex_review;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod degraded;

@@ -45,7 +45,7 @@ pub enum Entry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decided {
-    /// The verb that decided: `hook` or `run`; or the one that answered for good or ill: `approve` or `deny`.
+    /// The verb that decided: `hook`, `run` or `codex review`; or the one that answered for good or ill: `approve` or `deny`.
     pub via: String,
     /// Who asked: an agent's name, or `person`.
     pub agent: String,

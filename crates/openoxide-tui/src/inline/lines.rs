@@ -11,7 +11,7 @@ use super::{
     AskError, AskOptions, Input, Recall,
     always::Always,
     batch::{Choice, answer_each},
-    conversation::settle,
+    console::settle,
     editor::Editor,
     options::Offers,
     render::{Batch, Page, RenderOptions, render},
@@ -20,7 +20,7 @@ use super::{
 use crate::{Style, style::Tone};
 
 /// So many times is asked again before the silence counts as a cancellation.
-const AGAIN: usize = 3;
+pub(super) const AGAIN: usize = 3;
 /// A longer line is no answer.
 const LONGEST: u64 = 8192;
 
@@ -36,7 +36,7 @@ enum Reply {
 }
 
 /// A line of the input.
-enum Line {
+pub(super) enum Line {
     Text(String),
     /// Too long, or no text.
     Unusable,
@@ -156,7 +156,7 @@ fn finish(choice: Choice, writer: &mut dyn Write) -> Choice {
     choice
 }
 
-fn read_line(reader: &mut dyn BufRead) -> Result<Line, AskError> {
+pub(super) fn read_line(reader: &mut dyn BufRead) -> Result<Line, AskError> {
     let mut bytes = Vec::new();
     (&mut *reader).take(LONGEST).read_until(b'\n', &mut bytes)?;
     match bytes.strip_suffix(b"\n") {

@@ -99,6 +99,16 @@ pub fn is_banned(prefix: &[String]) -> bool {
         && BANNED.binary_search(&prefix.join(" ").as_str()).is_ok()
 }
 
+/// Returns the longest banned prefix that these words begin with.
+#[must_use]
+pub fn banned_beginning(words: &[String]) -> Option<&'static str> {
+    let begins = |banned: &&&str| {
+        let mut rest = words.iter();
+        banned.split(' ').all(|word| rest.next().is_some_and(|next| next == word))
+    };
+    BANNED.iter().filter(begins).max_by_key(|banned| banned.len()).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

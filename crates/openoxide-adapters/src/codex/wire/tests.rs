@@ -34,10 +34,7 @@ fn recorded_requests_are_read_and_written_alike() {
         count += 1;
         assert_eq!(without_nulls(&serde_json::to_value(&read).unwrap()), without_nulls(&line));
         if let Asked::Command(command) = &read.asked {
-            assert_eq!(
-                command.rest.keys().collect::<Vec<_>>(),
-                ["commandActions", "environmentId"]
-            );
+            assert_eq!(command.rest.keys().collect::<Vec<_>>(), ["commandActions"]);
         }
     }
     assert_eq!(count, RECORDED.matches("/requestApproval").count());
@@ -100,6 +97,7 @@ fn a_host_and_what_is_typed_are_no_commands() {
     for odd in [
         json!({ "kind": "writeStdin", "command": "ls" }),
         json!({ "command": "bash -lc 'ls" }),
+        json!({ "command": "bash -lc ls\u{0}x" }),
         json!({}),
     ] {
         assert!(matches!(command(&odd).action(), Action::Opaque { .. }), "{odd}");
@@ -131,4 +129,45 @@ fn what_asks_and_is_not_understood_is_an_error() {
     }
     assert!(request(&json!({ "method": "turn/started", "params": {} })).unwrap().is_none());
     assert!(request(&json!([1])).unwrap().is_none());
+}
+
+#[test]
+fn what_a_reviewer_has_to_know_is_heard() {
+    let all: Vec<_> = recorded("server").into_iter().map(heard).collect();
+    let asked = all.iter().filter(|heard| matches!(heard, Heard::Asked(_))).count();
+    assert_eq!(asked, RECORDED.matches("/requestApproval").count());
+    assert!(all.contains(&Heard::Resolved(RequestId::Number(0))));
+    let changes = all.iter().filter_map(|heard| match heard {
+        Heard::Changes(item, changes) => Some((item.item.as_str(), changes)),
+        _ => None,
+    });
+    let changes = changes.collect::<Vec<_>>();
+    let kinds = |at: usize| changes[at].1.iter().map(|change| (&*change.path, &change.kind));
+    assert_eq!(kinds(0).collect::<Vec<_>>(), [("/ws/a.txt", &ChangeKind::Add)]);
+    let moved = ChangeKind::Update { move_path: Some("/ws/n.txt".into()) };
+    let update = ChangeKind::Update { move_path: None };
+    let expected =
+        [("/ws/d.txt", &ChangeKind::Delete), ("/ws/m.txt", &moved), ("/ws/u.txt", &update)];
+    assert_eq!(kinds(1).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_is_asked_and_not_understood_is_left_to_others() {
+    let rows = [
+        (json!({ "id": 1, "method": "mcpServer/elicitation/request", "params": {} }), true),
+        (json!({ "id": 1, "method": "item/new/requestApproval", "params": {} }), true),
+        (json!({ "id": 1, "method": "item/fileChange/requestApproval", "params": {} }), true),
+        (json!({ "method": "turn/started", "params": {} }), false),
+        (json!({ "method": "serverRequest/resolved", "params": {} }), false),
+        (json!([1]), false),
+    ];
+    for (line, left) in rows {
+        let heard = heard(line.clone());
+        assert_eq!(matches!(heard, Heard::Other(_)), left, "{line}");
+        assert_eq!(heard == Heard::Nothing, !left, "{line}");
+    }
+    let failed = json!({ "id": 3, "error": { "code": 1, "message": "no rollout found" } });
+    assert_eq!(heard(failed), Heard::Answered(3, Err("no rollout found".into())));
+    let done = json!({ "id": 3, "result": { "cwd": "/ws" } });
+    assert_eq!(heard(done), Heard::Answered(3, Ok(json!({ "cwd": "/ws" }))));
 }

@@ -1,6 +1,8 @@
 //! Conversations with a terminal that plays a script.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use std::{collections::VecDeque, time::Duration};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use openoxide_protocol::GrantScope;
 
 use super::*;

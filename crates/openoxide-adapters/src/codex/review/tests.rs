@@ -1,0 +1,292 @@
+//! Recorded requests, and what a person is offered.
+
+use openoxide_protocol::{Access, ApprovalResponse, Exec, Facts, GrantScope, Words};
+
+use super::*;
+use crate::codex::wire::{Heard, heard};
+
+/// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
+const RECORDED: &str = include_str!("../../../../../corpus/codex/app_server.ndjson");
+
+fn recorded() -> Vec<Heard> {
+    let lines = RECORDED.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let server = lines.filter(|line| line["from"] == "server");
+    server.map(|line| heard(line["message"].clone())).collect()
+}
+
+/// Returns the recorded request that holds this text.
+fn request(text: &str) -> Asked {
+    let asked = recorded().into_iter().find_map(|heard| match heard {
+        Heard::Asked(request) if json!(request).to_string().contains(text) => Some(request.asked),
+        _ => None,
+    });
+    asked.unwrap_or_else(|| panic!("{text}"))
+}
+
+fn scene<'a>(cwd: &'a AbsPath, changes: Option<&'a [Change]>) -> Scene<'a> {
+    Scene { cwd, changes, session: SessionId::from_parts(0, [0; 10]) }
+}
+
+fn seen(asked: &Asked) -> Result<Wanted, &'static str> {
+    wanted(asked, &scene(&AbsPath::new("/thread").unwrap(), None))
+}
+
+/// Returns a request with other fields.
+fn with(asked: &Asked, changes: Value) -> Asked {
+    let mut line = json!(asked);
+    let Value::Object(changes) = changes else { panic!("{changes}") };
+    line["params"].as_object_mut().unwrap().extend(changes);
+    serde_json::from_value(line).unwrap()
+}
+
+fn running(commands: &[&str]) -> Facts {
+    let accesses = commands.iter().map(|text| {
+        let mut argv = Words::new();
+        text.split(' ').for_each(|word| argv.push(word));
+        let (class, span, arity) = (Default::default(), Default::default(), 0);
+        let text = (*text).to_owned();
+        Access::Exec(Exec { argv, text, class, span, arity, place: None, plain: None })
+    });
+    Facts { accesses: accesses.collect(), findings: Vec::new() }
+}
+
+fn offers(asked: &Asked, commands: &[&str]) -> Offers {
+    Offers::of(asked, &running(commands))
+}
+
+fn keys(offers: &Offers) -> Vec<String> {
+    let names = |keys: &[char]| keys.iter().map(|key| key.escape_default().to_string()).collect();
+    offers.list.iter().map(|offered| names(&offered.keys)).collect()
+}
+
+#[test]
+fn each_recorded_request_is_an_operation() {
+    let (mut seen, mut changes) = (0, None);
+    for heard in recorded() {
+        match heard {
+            Heard::Changes(item, told) => changes = Some((item, told)),
+            Heard::Asked(request) => {
+                seen += 1;
+                let origin = request.asked.origin();
+                let own = changes.as_ref().filter(|(item, _)| item.item == origin.item_id);
+                let cwd = AbsPath::new("/ws").unwrap();
+                let scene = scene(&cwd, own.map(|(_, changes)| changes.as_slice()));
+                let wanted = wanted(&request.asked, &scene).unwrap();
+                assert_eq!(wanted.operation.session.to_string(), origin.thread_id);
+                assert_eq!(wanted.operation.call.0, origin.item_id);
+                assert_eq!(wanted.operation.cwd, cwd);
+            }
+            _ => {}
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+#[test]
+fn a_command_is_shown_as_its_script_with_what_codex_says_of_it() {
+    let wanted = seen(&request("May I touch it?")).unwrap();
+    assert_eq!(wanted.presentation.content, "touch /out/o1");
+    assert_eq!(wanted.presentation.metadata["reason"], "May I touch it?");
+    assert_eq!(wanted.operation.tool, "Bash");
+    assert_eq!(wanted.operation.cwd.as_str(), "/ws", "the request's own");
+    assert_eq!(wanted.personal, None);
+}
+
+#[test]
+fn what_is_more_than_a_command_is_for_a_person() {
+    let plain = request("rm -rf x/y");
+    assert_eq!(seen(&plain).unwrap().personal, None);
+    for more in [
+        json!({ "kind": "humanCommand" }),
+        json!({ "kind": "writeStdin" }),
+        json!({ "environmentId": "elsewhere" }),
+        json!({ "additionalPermissions": { "network": { "enabled": true } } }),
+    ] {
+        let wanted = seen(&with(&plain, more.clone())).unwrap();
+        assert!(wanted.personal.is_some(), "{more}");
+    }
+    assert!(seen(&request("touch /opt/y")).unwrap().personal.is_some(), "recorded");
+    assert!(seen(&with(&plain, json!({ "cwd": "x" }))).is_err(), "no directory");
+}
+
+#[test]
+fn changes_are_shown_as_one_difference() {
+    let cwd = AbsPath::new("/ws").unwrap();
+    let changes = recorded().into_iter().filter_map(|heard| match heard {
+        Heard::Changes(_, changes) => Some(changes),
+        _ => None,
+    });
+    let changes: Vec<_> = changes.collect();
+    let asked = request("\"call_8\"");
+    let wanted = wanted(&asked, &scene(&cwd, Some(&changes[1]))).unwrap();
+    let expected = "--- /ws/d.txt\n+++ /dev/null\n-gone\n--- /ws/m.txt\n+++ /ws/n.txt\n@@ -1,2 +1,2 @@\n-x\n+z\n y\n\
+        --- /ws/u.txt\n+++ /ws/u.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+    assert_eq!(wanted.presentation.content, expected);
+    let paths = ["/ws/d.txt", "/ws/m.txt", "/ws/n.txt", "/ws/u.txt"].map(str::to_owned).to_vec();
+    assert_eq!(wanted.operation.action, Action::Edit { paths });
+    assert_eq!(wanted.title, "Change 4 files");
+    for none in [None, Some(&[][..])] {
+        assert!(super::wanted(&asked, &scene(&cwd, none)).is_err(), "nothing can be shown");
+    }
+    let root = with(&asked, json!({ "grantRoot": "/" }));
+    assert!(super::wanted(&root, &scene(&cwd, Some(&changes[1]))).unwrap().personal.is_some());
+}
+
+#[test]
+fn more_permissions_are_the_files_that_they_open() {
+    let wanted = seen(&request("let me")).unwrap();
+    let read = Action::Read { paths: vec!["/etc".into()] };
+    let write = Action::Edit { paths: vec!["/opt/x".into()] };
+    assert_eq!(wanted.also, [read, write]);
+    let shown = "read /etc\nchange /opt/x\nnetwork: {\"enabled\":true}";
+    assert_eq!(wanted.presentation.content, shown);
+    assert!(wanted.personal.is_some());
+    let odd = json!({ "permissions": { "fileSystem": { "entries": [
+        { "path": { "type": "glob_pattern", "pattern": "/**" }, "access": "write" },
+        { "path": { "type": "path", "path": "/x" }, "access": "deny" },
+    ] } } });
+    let wanted = seen(&with(&request("let me"), odd)).unwrap();
+    assert!(matches!(&wanted.also[..], [Action::Opaque { .. }]), "{:?}", wanted.also);
+}
+
+#[test]
+fn a_person_is_offered_what_codex_offers_and_nothing_else() {
+    let touch = request("May I touch it?");
+    let list = offers(&touch, &["touch /out/o1"]);
+    assert_eq!(keys(&list), ["y", "p", "n\\u{1b}"]);
+    let Asked::Command(approval) = &touch else { panic!() };
+    let answers: Vec<_> = list.list.iter().map(|offered| offered.answer.clone()).collect();
+    let theirs = approval.available_decisions.clone().unwrap();
+    assert_eq!(answers, theirs.into_iter().map(Answer::Command).collect::<Vec<_>>());
+    assert!(list.list[1].meaning.ends_with("commands that begin with `touch`"));
+
+    assert_eq!(keys(&offers(&request("git log"), &["git log"])), ["y", "n\\u{1b}"]);
+    let none = with(&touch, json!({ "availableDecisions": null }));
+    assert_eq!(keys(&offers(&none, &[])), ["y", "nd", "\\u{1b}"]);
+    let few = with(&touch, json!({ "availableDecisions": ["decline"] }));
+    assert_eq!(keys(&offers(&few, &[])), ["nd"]);
+    assert_eq!(keys(&offers(&request("\"call_8\""), &[])), ["y", "a", "nd", "\\u{1b}"]);
+    assert_eq!(keys(&offers(&request("let me"), &[])), ["y", "r", "a", "nd"]);
+}
+
+#[test]
+fn where_a_person_is_demanded_only_this_once_is_offered() {
+    let human = json!({ "kind": "humanCommand", "availableDecisions": ["accept", "acceptForSession",
+        { "acceptWithExecpolicyAmendment": { "execpolicy_amendment": ["touch"] } }, "decline", "cancel"] });
+    let human = with(&request("May I touch it?"), human);
+    assert_eq!(keys(&offers(&human, &["touch /out/o1"])), ["y", "nd", "\\u{1b}"]);
+}
+
+#[test]
+fn hosts_have_their_own_keys() {
+    let rule = |action: &str| json!({ "applyNetworkPolicyAmendment": { "network_policy_amendment": { "action": action, "host": "x.io" } } });
+    let host = with(
+        &request("May I touch it?"),
+        json!({ "command": null, "networkApprovalContext": { "host": "x.io", "protocol": "https" },
+            "availableDecisions": ["accept", "acceptForSession", rule("allow"), rule("deny"), "decline", "cancel"] }),
+    );
+    let wanted = seen(&host).unwrap();
+    assert_eq!(wanted.title, "Reach x.io by https");
+    assert_eq!(wanted.presentation.content, "https://x.io/");
+    let list = offers(&host, &[]);
+    assert_eq!(keys(&list), ["y", "a", "p", "d", "n", "\\u{1b}"]);
+    let words: Vec<_> = list.list.iter().map(|offered| offered.answer.response()).collect();
+    let yes = |scope| ApprovalResponse::approved(scope);
+    let no = ApprovalResponse::Denied;
+    assert_eq!(
+        words,
+        [
+            yes(GrantScope::Once),
+            yes(GrantScope::Session),
+            yes(GrantScope::Project),
+            no.clone(),
+            no,
+            ApprovalResponse::Cancelled
+        ]
+    );
+}
+
+#[test]
+fn a_rule_that_is_wider_than_what_is_shown_is_not_offered() {
+    let touch = request("May I touch it?");
+    let proposed = |words: Value| {
+        let amendment =
+            json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": words } });
+        let fields = json!({ "proposedExecpolicyAmendment": words,
+            "availableDecisions": ["accept", amendment, "cancel"] });
+        offers(&with(&touch, fields), &["touch /out/o1"])
+    };
+    for words in [json!(["touch"]), json!(["touch", "/out/o1"])] {
+        assert_eq!(proposed(words.clone()).list.len(), 3, "{words}");
+    }
+    let whole = json!(["/bin/bash", "-lc", "touch /out/o1"]);
+    assert_eq!(proposed(whole).list.len(), 3, "the command as it is");
+    for words in [
+        json!([]),
+        json!(["touch", "/out"]),
+        json!(["rm"]),
+        json!(["/bin/bash", "-lc"]),
+        json!(["touch", "/out/o1\n"]),
+        json!(["touch", "/out/o1", "x"]),
+    ] {
+        let offers = proposed(words.clone());
+        assert_eq!((offers.list.len(), offers.withheld.len()), (2, 1), "{words}");
+    }
+    let other = with(&touch, json!({ "proposedExecpolicyAmendment": ["touch", "/out/o1"] }));
+    assert_eq!(offers(&other, &["touch /out/o1"]).list.len(), 2, "another one is proposed");
+}
+
+#[test]
+fn a_banned_prefix_is_marked() {
+    let list = offers(&request("rm -rf x/y"), &["rm -rf x/y"]);
+    let amendment = &list.list[1];
+    assert!(amendment.careful && amendment.meaning.ends_with("banned `rm`"), "{amendment:?}");
+    let whole = offers(&request("FOO=1 ls > x"), &[]);
+    assert!(whole.list[1].meaning.ends_with("banned `/bin/bash -lc`"), "{whole:?}");
+    assert!(!offers(&request("wc -l"), &["echo"]).list[0].careful);
+}
+
+// The real server took such answers, and told the model what it had been given.
+#[test]
+fn answers_are_written_as_codex_takes_them() {
+    let id = crate::codex::wire::RequestId::Number(6);
+    let more = request("let me");
+    let lines: Vec<_> = offers(&more, &[])
+        .list
+        .iter()
+        .map(|offered| offered.answer.line(&id)["result"].clone())
+        .collect();
+    let Asked::Permissions(approval) = &more else { panic!() };
+    let wanted = &approval.permissions;
+    assert_eq!(lines[0], json!({ "permissions": wanted, "scope": "turn" }));
+    assert_eq!(
+        lines[1],
+        json!({ "permissions": wanted, "scope": "turn", "strictAutoReview": true })
+    );
+    assert_eq!(lines[2], json!({ "permissions": wanted, "scope": "session" }));
+    assert_eq!(lines[3], json!({ "permissions": {}, "scope": "turn" }));
+    assert_eq!(Answer::no(&more).line(&id), json!({ "id": 6, "result": lines[3] }));
+    assert_eq!(Answer::yes(&more), None, "no rule gives more permissions");
+    let touch = request("May I touch it?");
+    assert_eq!(
+        Answer::yes(&touch).unwrap().line(&id),
+        json!({ "id": 6, "result": { "decision": "accept" } })
+    );
+    assert_eq!(
+        Answer::no(&touch).line(&id),
+        json!({ "id": 6, "result": { "decision": "decline" } })
+    );
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let amendment = crate::codex::wire::CommandDecision::AcceptWithExecpolicyAmendment {
+        execpolicy_amendment: words(&["echo", "a b"]),
+    };
+    // As 0.169 writes lines into its default.rules.
+    let line = r#"prefix_rule(pattern=["echo", "a b"], decision="allow")"#;
+    assert_eq!(Answer::Command(amendment).keeps().as_deref(), Some(line));
+    let keeps: Vec<_> =
+        offers(&touch, &["touch /out/o1"]).list.iter().map(|o| o.answer.keeps()).collect();
+    let rule = r#"prefix_rule(pattern=["touch"], decision="allow")"#;
+    assert_eq!(keeps, [None, Some(rule.to_owned()), None]);
+    let dear = with(&touch, json!({ "availableDecisions": ["cancel"] }));
+    assert_eq!(Answer::yes(&dear), None, "a yes is not offered");
+}

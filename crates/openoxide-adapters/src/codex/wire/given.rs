@@ -1,0 +1,27 @@
+//! The answer to a wish for more permissions.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An answer to a request for more permissions: those that are given, and for how long. A no gives none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionsAnswer {
+    /// Those that are given, in the words of the request.
+    pub permissions: Value,
+    /// For how long.
+    pub scope: PermissionsScope,
+    /// Whether each command of the turn is reviewed from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict_auto_review: Option<bool>,
+}
+
+/// For how long more permissions are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionsScope {
+    /// Until the model has ended what it was last asked for.
+    Turn,
+    /// As long as the conversation lasts.
+    Session,
+}

@@ -1,0 +1,21 @@
+//! The arguments of `codex review`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CodexReviewArgs {
+    /// The socket of the server; `app-server-control/app-server-control.sock` in `$CODEX_HOME` (or `~/.codex`) unless another is named.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Only this conversation; all that the server has loaded, unless one is named.
+    #[arg(long, value_name = "ID")]
+    pub(crate) thread: Option<String>,
+    /// A policy file; repeatable, the most precedent first. Only these, the built-in rules and the safety floor count then.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
+    /// End after one request: 0 if it was answered here, 1 if it was answered elsewhere, 4 if it was left to another client.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
