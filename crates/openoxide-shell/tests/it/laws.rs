@@ -1,6 +1,6 @@
 //! Laws that hold of every script, whoever made it. The fuzzers and the tests share them.
 
-use openoxide_protocol::{AbsPath, Access, Facts, Words};
+use openoxide_protocol::{AbsPath, Access, Facts, Word, Words};
 use openoxide_shell::{MAX_SCRIPT, Setting, analyse};
 
 /// Analyses a script as if somebody ran it.
@@ -65,8 +65,11 @@ pub(crate) fn neighbours_hide_nothing(one: &str, other: &str) {
 /// Says whether a listed command stands for another one: a word that is not known there may be any. What one script does to the
 /// directory or to traps may make less known of its neighbour.
 fn covers(listed: &Words, command: &Words) -> bool {
-    let mut words = listed.iter().zip(command.iter());
-    listed.len() == command.len() && words.all(|(listed, word)| listed.is_none() || listed == word)
+    let covers = |(listed, word): (Word<'_>, Word<'_>)| match (listed, word) {
+        (Word::Begins(start), Word::Known(word)) => word.starts_with(start),
+        (listed, word) => listed == word,
+    };
+    listed.len() == command.len() && listed.iter().zip(command.iter()).all(covers)
 }
 
 fn commands(facts: &Facts) -> impl Iterator<Item = &Words> {
