@@ -6,6 +6,7 @@ mod answer;
 mod client;
 mod compare;
 mod generate;
+mod leftovers;
 mod model;
 mod options;
 mod ours;
@@ -31,6 +32,7 @@ use crate::{Failure, workspace::test_program};
 
 use self::{
     generate::{CALLS, Group},
+    leftovers::Leftovers,
     model::Model,
     options::Options,
     ours::Ours,
@@ -63,6 +65,7 @@ struct Shared<'a> {
 /// Asks both programs as often as `arguments` want, and says where they differ.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::read(arguments)?;
+    let _leftovers = Leftovers::before();
     if let Some(file) = &options.amendments {
         return Ok(write(file, &amendments::rows(&options)?)?);
     }
@@ -102,6 +105,7 @@ fn work(shared: &Shared<'_>) -> Result<(), String> {
             return Ok(());
         }
         let mut group = Group::new(options.seed, number);
+        group.setting.speak(&options.dialect);
         group.calls.truncate(usize::try_from(left).unwrap_or(CALLS));
         ask(shared, &mut stage, ours.as_ref(), number, &group)
             .map_err(|why| format!("group {number}: {why}"))?;

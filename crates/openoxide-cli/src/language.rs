@@ -21,14 +21,22 @@ const LONGEST: u64 = 256 << 20;
 /// # Errors
 /// Where Codex would not take the file; and when there is no program for it, or it fails.
 pub(crate) fn evaluate(source: Source<'_>) -> Result<Said, Unreadable> {
-    let answer = asked(source).map_err(|error| {
-        Unreadable::bound(&format!(
-            "`{NAME}` beside `openoxide`, which reads what is no plain call: {error}"
-        ))
-    })?;
+    let answer = asked(source).map_err(|error| Unreadable::bound(&without(&error)))?;
     serde_json::from_slice(&answer).unwrap_or_else(|_| {
         Err(Unreadable::bound("reading the file takes too much time or memory"))
     })
+}
+
+fn without(error: &io::Error) -> String {
+    let missing = error.kind() == io::ErrorKind::NotFound;
+    let why = if missing {
+        "is not there (`cargo build` makes both)".to_owned()
+    } else {
+        format!("failed: {error}")
+    };
+    format!(
+        "the file is more than plain calls, and `{NAME}` beside `openoxide`, which evaluates such files, {why}"
+    )
 }
 
 fn asked(source: Source<'_>) -> io::Result<Vec<u8>> {

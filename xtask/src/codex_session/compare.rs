@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{
     answer::Answer,
     generate::{Call, Setting},
-    ours::DIALECT,
 };
 
 /// Returns what to show of a case that is answered differently.
@@ -23,7 +22,7 @@ pub(super) fn difference(
     ];
     let differ: Vec<_> = parts.iter().filter(|part| part.1).map(|part| part.0).collect();
     let shown = || {
-        let Setting { policy, sandbox, files } = setting;
+        let Setting { policy, sandbox, files, .. } = setting;
         let files = files.join("-- next file\n");
         let (kinds, case) = (call.kinds.join(" + "), &call.arguments);
         let [ours, theirs] = [ours, theirs].map(|answer| answer.row(json!({})));
@@ -37,9 +36,9 @@ pub(super) fn difference(
 
 /// Returns a row of the corpus: the case, and what Codex answers. Several rule files say what one says that has all their lines.
 pub(super) fn row(setting: &Setting, call: &Call, theirs: &Answer) -> Value {
-    let Setting { policy, sandbox, files } = setting;
+    let Setting { dialect, policy, sandbox, files } = setting;
     let case = json!({
-        "dialect": DIALECT, "policy": policy, "sandbox": sandbox, "rules": files.concat(),
+        "dialect": dialect, "policy": policy, "sandbox": sandbox, "rules": files.concat(),
         "call": call.arguments,
     });
     theirs.row(case)
@@ -52,7 +51,8 @@ mod tests {
     #[test]
     fn each_part_of_an_answer_counts() {
         let files = vec!["prefix_rule(pattern=[\"uu\"])\n".to_owned()];
-        let setting = Setting { policy: json!("never"), sandbox: "read-only", files };
+        let dialect = "0.169".to_owned();
+        let setting = Setting { dialect, policy: json!("never"), sandbox: "read-only", files };
         let call = Call { kinds: vec!["plain"], arguments: json!({ "cmd": "uu" }) };
         let answer = |line| Answer::ours(line).unwrap();
         let theirs = answer(r#"{"verdict":"PROMPT","amend":["uu"],"avail":["accept"]}"#);

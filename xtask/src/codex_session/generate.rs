@@ -10,12 +10,16 @@ use serde_json::{Value, json};
 
 use crate::crash::chance::Chance;
 
+/// What the real program is expected to be, where nothing else is said.
+pub(super) const DIALECT: &str = "0.169";
 /// So many calls share a thread of Codex.
 pub(super) const CALLS: usize = 20;
 
 /// What a thread of Codex is started with.
 #[derive(Debug)]
 pub(super) struct Setting {
+    /// The version of the program.
+    pub(super) dialect: String,
     /// As on the wire.
     pub(super) policy: Value,
     /// As on the wire.
@@ -50,12 +54,24 @@ impl Group {
         let sandboxes = ["read-only", "workspace-write", "danger-full-access"];
         let sandbox = sandboxes.get(turn / policies.len() % sandboxes.len());
         let setting = Setting {
+            dialect: DIALECT.to_owned(),
             policy: policy.unwrap_or_default(),
             sandbox: sandbox.copied().unwrap_or_default(),
             files: rules::files(&mut chance),
         };
         let calls = (0..CALLS).map(|_| call::new(&mut chance)).collect();
         Self { setting, calls }
+    }
+}
+
+impl Setting {
+    /// Is meant for another version. Before 0.167 rules knew no `canonical_matching`.
+    pub(super) fn speak(&mut self, dialect: &str) {
+        dialect.clone_into(&mut self.dialect);
+        if dialect != DIALECT {
+            let plain = |text: &String| text.replace(", canonical_matching=True", "");
+            self.files = self.files.iter().map(plain).collect();
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::generate::DIALECT;
 use crate::Failure;
 
 /// What the verb takes.
-pub(crate) const ARGUMENTS: &str =
-    "--binary PATH [--ours PATH] [--cases N] [--seed S] [--record FILE] [--amendments FILE]";
+pub(crate) const ARGUMENTS: &str = "--binary PATH [--ours PATH] [--cases N] [--seed S] [--dialect 0.169|0.145] [--record FILE] [--amendments FILE]";
 
 #[derive(Debug)]
 pub(super) struct Options {
@@ -16,6 +16,8 @@ pub(super) struct Options {
     pub(super) ours: Option<PathBuf>,
     pub(super) cases: u64,
     pub(super) seed: u64,
+    /// The version of the real program.
+    pub(super) dialect: String,
     /// Where its answers go; then ours is only asked when it is named.
     pub(super) record: Option<PathBuf>,
     /// Where it is written down what its amendments leave on the disk, instead of all that.
@@ -31,6 +33,7 @@ impl Options {
             ours: None,
             cases: 1_000,
             seed: 1,
+            dialect: DIALECT.to_owned(),
             record: None,
             amendments: None,
         };
@@ -42,6 +45,7 @@ impl Options {
                 "--record" => options.record = Some(value.into()),
                 "--amendments" => options.amendments = Some(value.into()),
                 "--cases" => options.cases = value.parse().map_err(|_| wrong())?,
+                "--dialect" => options.dialect.clone_from(value),
                 "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
                 _ => return Err(wrong()),
             }

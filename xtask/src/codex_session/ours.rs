@@ -11,9 +11,6 @@ use tempfile::TempDir;
 
 use super::{answer::Answer, generate::Group, stage};
 
-/// What the real program is expected to be.
-pub(super) const DIALECT: &str = "0.169";
-
 /// Our program, and a folder for what it reads.
 #[derive(Debug)]
 pub(super) struct Ours {
@@ -57,7 +54,7 @@ impl Ours {
             granular => granular.to_string(),
         };
         let mut command = Command::new(&self.program);
-        command.args(["codex", "decide", "--dialect", DIALECT, "--policy", &policy]);
+        command.args(["codex", "decide", "--dialect", &setting.dialect, "--policy", &policy]);
         command.args(["--sandbox", setting.sandbox, "--cwd", stage::WORK]);
         for (number, text) in setting.files.iter().enumerate() {
             command.arg("--rules").arg(self.write(&format!("{number}.rules"), text)?);

@@ -10,7 +10,9 @@ pub(super) fn text(output: &str) -> Option<String> {
     if PLAIN.iter().any(|begin| output.starts_with(begin)) {
         return Some(output.to_owned());
     }
-    let quoted = output.strip_prefix("exec_command failed: CreateProcess { message: \"")?;
+    // Until 0.166 the command stands there, too.
+    let (_, quoted) =
+        output.strip_prefix("exec_command failed")?.split_once(": CreateProcess { message: \"")?;
     let message = unquoted(quoted.strip_suffix("\" }")?)?;
     unquoted(message.strip_prefix("Rejected(\"")?.strip_suffix("\")")?)
 }

@@ -169,7 +169,7 @@ mod tests {
     fn the_grammar_comes_to_every_construct() {
         let generator = Generator::new(Vec::new());
         let mut seen = BTreeSet::new();
-        for number in 0..20_000 {
+        for number in 0..60_000 {
             let mut chance = Chance::new(number);
             let (script, tags) = generator.script(number * 4 + 2, Shell::Bash, &mut chance);
             assert!(!script.contains(['‹', '›', '␤']), "{script}");

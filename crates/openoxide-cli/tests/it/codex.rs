@@ -1,6 +1,8 @@
 //! `codex`: what the program on the command line answers. The rules themselves are held by `corpus/codex/execpolicy.ndjson`.
 
-use crate::support::{World, code, stderr, stdout};
+use serde_json::{Value, json};
+
+use crate::support::{World, code, stderr, stdout, workspace};
 
 const RULES: &str = r#"prefix_rule(["git", ["status", "diff"]])
 prefix_rule(["git"], "prompt", justification = "git needs review")
@@ -74,4 +76,92 @@ fn what_could_deceive_a_terminal_is_shown_by_its_number() {
     let output = world.run(&["codex", "execpolicy", "check", "-r", &file, "a"], b"");
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains(r"invalid decision: \x1b[2J"), "{}", stderr(&output));
+}
+
+/// Returns the verdict of `codex decide` on each command, and the decision of `check` under the same rules.
+fn both_answers(world: &World, rules: &str, commands: &[&str]) -> Vec<(String, String)> {
+    let lines = |row: &dyn Fn(&str) -> Value| -> String {
+        commands.iter().map(|command| format!("{}\n", row(command))).collect()
+    };
+    let exact = lines(&|command| json!({ "cmd": command }));
+    let policy = ["--policy", "on-request", "--sandbox", "workspace-write", "--rules", rules];
+    let exact = world.run(&[&["codex", "decide"][..], &policy].concat(), exact.as_bytes());
+    let ours = lines(&|command| json!({ "tool": "Bash", "input": { "command": command } }));
+    let ours = world.run(&["check", "--policy", rules, "--batch"], ours.as_bytes());
+    let said = |output: &std::process::Output, name: &str| -> Vec<String> {
+        let rows = stdout(output);
+        let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.map(|row| row[name].as_str().unwrap().to_owned()).collect()
+    };
+    said(&exact, "verdict").into_iter().zip(said(&ours, "decision")).collect()
+}
+
+// What Codex lets run, on 0.169, although its rules speak of it: each row of docs/compatibility/codex.md.
+#[test]
+fn what_evades_the_rules_of_codex_does_not_evade_ours() {
+    let table = include_str!("../../../../corpus/codex/evasions.tsv");
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|row| row.split('\t').collect()).collect();
+    let world = World::new();
+    let rules = world.file("x.rules", include_str!("../../../../corpus/codex/evasions.rules"));
+    let commands: Vec<String> =
+        rows.iter().map(|row| row[0].replace("\\n", "\n").replace("\\\\", "\\")).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let found = both_answers(&world, &rules, &commands);
+    assert_eq!(found.len(), rows.len());
+    let wrong: Vec<_> = rows
+        .iter()
+        .zip(&found)
+        .filter(|(row, (exact, ours))| (row[1], row[2]) != (exact, ours))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let page = std::fs::read_to_string(workspace().join("docs/compatibility/codex.md")).unwrap();
+    for row in rows {
+        let command = row[0].replace('|', "\\|");
+        assert!(page.contains(&format!("`{command}`")), "{command} is not on the page");
+    }
+}
+
+#[test]
+fn each_line_that_is_a_call_is_decided_and_others_are_errors() {
+    let world = World::new();
+    let rules =
+        world.file("x.rules", "prefix_rule([\"ls\"], \"prompt\", justification = \"why\")\n");
+    let decide =
+        ["codex", "decide", "--policy", "on-request", "--sandbox", "read-only", "-r", &rules];
+    let input = "{\"id\":7,\"cmd\":\"ls -l\"}\n{\"cmd\":{\"cmd\":\"true\"}}\n\n{\"cmd\":3}\n[]\n";
+    let output = world.run(&decide, input.as_bytes());
+    let rows: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(rows.len(), 4);
+    let expected = json!({
+        "schema": 1, "id": 7, "verdict": "PROMPT", "reason": "`/bin/bash -lc 'ls -l'` requires approval: why",
+        "amend": null, "bypass_sandbox": false, "avail": ["accept", "cancel"],
+    });
+    assert_eq!(rows[0], expected);
+    assert_eq!((&rows[1]["verdict"], &rows[1]["id"]), (&json!("RUN"), &Value::Null));
+    assert!(rows[2]["error"].as_str().unwrap().contains("`cmd` is a script"));
+    assert!(rows[3]["error"].is_string());
+    for usage in [&["--policy", "sometimes"][..], &["--sandbox", "none"], &["--dialect", "1"]] {
+        assert_eq!(code(&world.run(&[&decide[..], usage].concat(), b"")), 2, "{usage:?}");
+    }
+}
+
+#[test]
+fn a_rule_for_good_is_added_once_and_not_for_what_runs_everything() {
+    let world = World::new();
+    let home = world.project().join("codex");
+    std::fs::create_dir(&home).unwrap();
+    let home = home.to_str().unwrap();
+    let amend = |words: &[&str]| {
+        world.run(&[&["codex", "amend", "--home", home, "--"][..], words].concat(), b"")
+    };
+    for _ in 0..2 {
+        assert_eq!(code(&amend(&["npm", "test"])), 0);
+    }
+    let written = std::fs::read_to_string(format!("{home}/rules/default.rules")).unwrap();
+    assert_eq!(written, "prefix_rule(pattern=[\"npm\", \"test\"], decision=\"allow\")\n");
+    let refused = amend(&["bash", "-lc"]);
+    assert_eq!(code(&refused), 1);
+    assert!(stderr(&refused).contains("would let any program run"));
 }

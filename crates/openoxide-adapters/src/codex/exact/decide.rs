@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    dialect::Dialect,
     judge::{Judge, ShellCall},
     requirement::Requirement,
 };
@@ -78,9 +79,11 @@ const ADDITIONAL: &str = "additional permissions are disabled; enable `features.
 
 impl Call {
     /// Returns what is wrong with the arguments, whatever the command is.
-    fn wrong(&self) -> Option<&'static str> {
+    fn wrong(&self, dialect: Dialect) -> Option<&'static str> {
         match self.sandbox_permissions {
-            None if self.justification.is_some() => Some(UNASKED_JUSTIFICATION),
+            None if self.justification.is_some() && dialect == Dialect::V0169 => {
+                Some(UNASKED_JUSTIFICATION)
+            }
             Some(SandboxPermissions::WithAdditionalPermissions) => Some(ADDITIONAL),
             _ => self.additional_permissions.as_ref().map(|_| ADDITIONAL),
         }
@@ -91,7 +94,7 @@ impl Judge<'_> {
     /// Returns what becomes of a call.
     #[must_use]
     pub fn answer(&self, call: Call) -> Answer {
-        if let Some(wrong) = call.wrong() {
+        if let Some(wrong) = call.wrong(self.dialect) {
             return Answer::of(Verdict::Reject, Some(wrong.to_owned()), false);
         }
         let escalated = call.sandbox_permissions == Some(SandboxPermissions::RequireEscalated);

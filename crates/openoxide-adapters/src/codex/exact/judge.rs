@@ -44,6 +44,8 @@ pub struct ShellCall {
 pub(super) struct Segment {
     pub(super) argv: Vec<String>,
     pub(super) matches: Vec<PrefixRuleMatch>,
+    /// Whether it is all that is known of a script that is more than plain.
+    reduced: bool,
     /// What Codex thinks of it where no rule speaks of it.
     pub(super) thought: Option<(Decision, Option<Danger>)>,
 }
@@ -123,7 +125,7 @@ impl Judge<'_> {
     fn segment(&self, argv: Vec<String>, call: &ShellCall, reduced: bool) -> Segment {
         let matches = self.policy.matches(&argv, &self.place);
         let thought = matches.is_empty().then(|| self.thought(&argv, call, reduced));
-        Segment { argv, matches, thought }
+        Segment { argv, matches, reduced, thought }
     }
 
     fn thought(
@@ -155,6 +157,9 @@ impl Judge<'_> {
         segments: &[Segment],
         decision: Decision,
     ) -> Option<Vec<String>> {
+        if segments.iter().any(|segment| segment.reduced) {
+            return None;
+        }
         let ruled = segments.iter().any(|segment| !segment.matches.is_empty());
         let wanted = call.prefix_rule.as_ref().filter(|_| !ruled);
         let wanted = wanted.filter(|prefix| !prefix.is_empty() && !is_banned(prefix));

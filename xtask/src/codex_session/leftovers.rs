@@ -1,0 +1,25 @@
+//! What Codex's sandbox leaves in the directory for temporary files: empty directories under the names that it protects. An empty `.git`
+//! there would make a repository of all that lies below.
+
+use std::{env, fs, path::PathBuf};
+
+const NAMES: [&str; 3] = [".git", ".codex", ".agents"];
+
+/// The places where nothing lay before. They are made empty again at the end.
+#[derive(Debug)]
+pub(super) struct Leftovers(Vec<PathBuf>);
+
+impl Leftovers {
+    /// Looks before Codex is started.
+    pub(super) fn before() -> Self {
+        let places = NAMES.iter().map(|name| env::temp_dir().join(name));
+        Self(places.filter(|place| !place.exists()).collect())
+    }
+}
+
+impl Drop for Leftovers {
+    fn drop(&mut self) {
+        // Only what is empty is removed.
+        self.0.iter().for_each(|place| drop(fs::remove_dir(place)));
+    }
+}
