@@ -1,6 +1,6 @@
 //! Commands that Codex takes for dangerous: `rm` that is forced, also behind `sudo`, `env`, `trap` and in scripts.
 
-use super::{dialect::Dialect, shell};
+use super::{dialect::Dialect, place::program_name, shell};
 
 /// Wrappers around wrappers are looked into so deep.
 const DEEPEST: usize = 8;
@@ -16,32 +16,30 @@ pub(super) enum Danger {
 
 /// Returns why a command is dangerous, if it is.
 pub(super) fn danger(argv: &[String], dialect: Dialect) -> Option<Danger> {
-    match found(argv, 0) {
-        Some(Danger::Nested) if dialect == Dialect::V0145 => None,
-        found => found,
-    }
+    found(argv, 0, dialect)
 }
 
-fn found(argv: &[String], depth: usize) -> Option<Danger> {
+/// What is wrapped too deep is dangerous only since August 2026; before, it was passed over.
+fn found(argv: &[String], depth: usize, dialect: Dialect) -> Option<Danger> {
     if depth > DEEPEST {
-        return Some(Danger::Nested);
+        return (dialect != Dialect::V0145).then_some(Danger::Nested);
     }
     let (program, arguments) = argv.split_first()?;
-    match program.rsplit('/').next().unwrap_or_default() {
+    match program_name(program) {
         "rm" if forces(arguments) => Some(Danger::ForcedRemoval),
-        "sudo" => found(arguments, depth + 1),
-        "env" => found(behind_env(arguments), depth + 1),
-        "trap" => in_script(action(arguments)?, depth + 1),
-        _ => in_script(shell::script(argv)?, depth),
+        "sudo" => found(arguments, depth + 1, dialect),
+        "env" => found(behind_env(arguments), depth + 1, dialect),
+        "trap" => in_script(action(arguments)?, depth + 1, dialect),
+        _ => in_script(shell::script(argv)?, depth, dialect),
     }
 }
 
-fn in_script(script: &str, depth: usize) -> Option<Danger> {
+fn in_script(script: &str, depth: usize, dialect: Dialect) -> Option<Danger> {
     if is_harmless(script, depth) {
         return None;
     }
     let commands = shell::every_command(script)?;
-    commands.iter().find_map(|words| found(words, depth + 1))
+    commands.iter().find_map(|words| found(words, depth + 1, dialect))
 }
 
 /// Says of most scripts without reading them that they are not dangerous: the letters of `rm` are not there, even where quotes part

@@ -1,6 +1,6 @@
 //! Commands that Codex 0.145 takes for harmless; later versions know none.
 
-use super::{dialect::Dialect, shell};
+use super::{dialect::Dialect, place::program_name, shell};
 
 const ALWAYS: &[&str] = &[
     "cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd",
@@ -27,7 +27,7 @@ pub(super) fn is_safe(argv: &[String]) -> bool {
 fn known(argv: &[String]) -> bool {
     let Some((program, arguments)) = argv.split_first() else { return false };
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match program.rsplit('/').next().unwrap_or_default() {
+    match program_name(program) {
         "base64" => !words.iter().any(|word| {
             word.starts_with("-o") || *word == "--output" || word.starts_with("--output=")
         }),
