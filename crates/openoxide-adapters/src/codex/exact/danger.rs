@@ -1,6 +1,6 @@
 //! Commands that Codex takes for dangerous: `rm` that is forced, also behind `sudo`, `env`, `trap` and in scripts.
 
-use super::{dialect::Dialect, place::program_name, shell};
+use super::{dialect::Dialect, shell};
 
 /// Wrappers around wrappers are looked into so deep.
 const DEEPEST: usize = 8;
@@ -25,7 +25,8 @@ fn found(argv: &[String], depth: usize, dialect: Dialect) -> Option<Danger> {
         return (dialect != Dialect::V0145).then_some(Danger::Nested);
     }
     let (program, arguments) = argv.split_first()?;
-    match program_name(program) {
+    // `rm/` is no `rm` here.
+    match program.rsplit('/').next().unwrap_or_default() {
         "rm" if forces(arguments) => Some(Danger::ForcedRemoval),
         "sudo" => found(arguments, depth + 1, dialect),
         "env" => found(behind_env(arguments), depth + 1, dialect),

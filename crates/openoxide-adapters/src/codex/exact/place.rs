@@ -42,7 +42,7 @@ pub(super) fn basename(path: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
-/// Returns the name of a program that is given as a path; `rm/` names `rm`.
+/// Returns the name of a program that is given as a path; `ls/` names `ls`.
 pub(super) fn program_name(program: &str) -> &str {
     std::path::Path::new(program).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default()
 }
