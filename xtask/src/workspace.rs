@@ -31,6 +31,9 @@ pub(crate) fn test_program(package: &str) -> Result<PathBuf, String> {
     program(package, "test")
 }
 
+/// The program of the workspace.
+const PROGRAM: &str = "openoxide";
+
 /// Cargo itself is asked where it put it: the target folder and the triple in its path are the user's to choose.
 fn program(package: &str, profile: &str) -> Result<PathBuf, String> {
     let mut build = cargo();
@@ -41,17 +44,17 @@ fn program(package: &str, profile: &str) -> Result<PathBuf, String> {
     if !output.status.success() {
         return Err(format!("the {profile} build of `{package}` failed"));
     }
-    executable(&String::from_utf8_lossy(&output.stdout))
+    executable(&String::from_utf8_lossy(&output.stdout), PROGRAM)
         .ok_or_else(|| format!("the {profile} build of `{package}` made no program"))
 }
 
-/// Returns the last executable that cargo's JSON `messages` tell of.
-fn executable(messages: &str) -> Option<PathBuf> {
-    let messages = messages.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
+/// Returns the executable of this name that cargo's JSON `messages` tell of. A package may make others beside it.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
     let mut programs = messages.filter_map(|message: Value| {
         message.get("executable").and_then(Value::as_str).map(PathBuf::from)
     });
-    programs.next()
+    programs.find(|program| program.file_stem().is_some_and(|stem| stem == name))
 }
 
 #[cfg(test)]
@@ -71,9 +74,12 @@ mod tests {
             "\nnoise\n",
             r#"{"reason":"compiler-artifact","executable":"/t/host/release/openoxide"}"#,
             "\n",
+            r#"{"reason":"compiler-artifact","executable":"/t/host/release/openoxide-starlark"}"#,
+            "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/host/release/openoxide")));
-        assert_eq!(executable(""), None);
+        let found = executable(messages, PROGRAM);
+        assert_eq!(found, Some(PathBuf::from("/t/host/release/openoxide")));
+        assert_eq!(executable("", PROGRAM), None);
     }
 }
