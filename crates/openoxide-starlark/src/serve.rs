@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use openoxide_adapters::codex::exact::{Hosts, LONGEST, Source, Unreadable};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
 
 /// All memory that the program can have. The stack of the evaluation is a part of it, most of which is never touched.
@@ -28,7 +28,7 @@ struct Asked {
 pub fn serve(input: impl Read, mut output: impl Write) -> io::Result<()> {
     for (resource, most) in [(Resource::As, MEMORY), (Resource::Cpu, SECONDS), (Resource::Core, 0)]
     {
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+        hold(resource, most)?;
     }
     let asked: Asked = serde_json::from_reader(input.take(LONGEST_INPUT))?;
     let source = Source { name: &asked.name, text: &asked.text, hosts: &asked.hosts };
@@ -36,4 +36,10 @@ pub fn serve(input: impl Read, mut output: impl Write) -> io::Result<()> {
     let said: Result<_, &Unreadable> = said.as_ref();
     serde_json::to_writer(&mut output, &said)?;
     output.flush()
+}
+
+/// Sets a bound. One that is tighter already stays: only root could loosen it.
+fn hold(resource: Resource, most: u64) -> io::Result<()> {
+    let least = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(least), maximum: Some(least) })?)
 }

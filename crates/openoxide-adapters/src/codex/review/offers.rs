@@ -4,7 +4,7 @@ use openoxide_protocol::{Access, ApprovalResponse, Facts, GrantScope};
 use serde_json::{Value, json};
 
 use crate::{
-    codex::exact::banned_beginning,
+    codex::exact::{banned_beginning, prefix_line},
     codex::wire::{
         Asked, CommandApproval, CommandDecision, FileChangeDecision, HostRule, Kind,
         PermissionsAnswer, PermissionsScope, RequestId, response,
@@ -100,10 +100,7 @@ impl Answer {
         match self {
             Self::Command(CommandDecision::AcceptWithExecpolicyAmendment {
                 execpolicy_amendment: words,
-            }) => {
-                let words: Vec<_> = words.iter().map(|word| json!(word).to_string()).collect();
-                Some(format!("prefix_rule(pattern=[{}], decision=\"allow\")", words.join(", ")))
-            }
+            }) => prefix_line(words).ok(),
             Self::Command(CommandDecision::ApplyNetworkPolicyAmendment {
                 network_policy_amendment: HostRule { action, host },
             }) => Some(format!("network_rule(host={}, decision={})", json!(host), json!(action))),
