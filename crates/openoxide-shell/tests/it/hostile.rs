@@ -138,4 +138,6 @@ fn laws_hold_of_scripts_by_chance() {
         laws::neighbours_hide_nothing(&one, &other);
     }
     laws::neighbours_hide_nothing("evil1 a", "evil2 b");
+    // The second assigns what the first one's function names: how many words that gives is not known then.
+    laws::neighbours_hide_nothing("x=a; f() { evil2 $x $1; };", "x=c; f d; x=");
 }

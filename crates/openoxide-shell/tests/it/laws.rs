@@ -62,14 +62,34 @@ pub(crate) fn neighbours_hide_nothing(one: &str, other: &str) {
     }
 }
 
-/// Says whether a listed command stands for another one: a word that is not known there may be any. What one script does to the
-/// directory or to traps may make less known of its neighbour.
+/// Says whether a listed command stands for another one. What one script does to variables, to the directory or to traps may make
+/// less known of its neighbour: words that are not known there may be any.
 fn covers(listed: &Words, command: &Words) -> bool {
-    let covers = |(listed, word): (Word<'_>, Word<'_>)| match (listed, word) {
-        (Word::Begins(start), Word::Known(word)) => word.starts_with(start),
+    let (listed, command): (Vec<_>, Vec<_>) = (listed.iter().collect(), command.iter().collect());
+    // For each number of words of the command: whether those that are listed so far stand for just these.
+    let mut reached = vec![false; command.len() + 1];
+    reached[0] = true;
+    for one in listed {
+        reached = match one {
+            Word::Many => {
+                let first = reached.iter().position(|reached| *reached);
+                (0..reached.len()).map(|at| first.is_some_and(|first| first <= at)).collect()
+            }
+            one => {
+                let word = |at: usize| reached[at] && stands_for(one, command[at]);
+                std::iter::once(false).chain((0..command.len()).map(word)).collect()
+            }
+        };
+    }
+    reached[command.len()]
+}
+
+/// Says whether a listed word stands for another one.
+fn stands_for(listed: Word<'_>, word: Word<'_>) -> bool {
+    match (listed, word) {
+        (Word::Begins(start), Word::Known(word) | Word::Begins(word)) => word.starts_with(start),
         (listed, word) => listed == word,
-    };
-    listed.len() == command.len() && listed.iter().zip(command.iter()).all(covers)
+    }
 }
 
 fn commands(facts: &Facts) -> impl Iterator<Item = &Words> {
