@@ -15,6 +15,7 @@ mod paths;
 mod readonly;
 mod rules;
 mod settings;
+pub mod wiring;
 mod words;
 mod wrappers;
 mod write;

@@ -14,6 +14,7 @@ pub mod review;
 mod rules;
 mod text;
 pub mod wire;
+pub mod wiring;
 mod write;
 
 pub use layer::translate;

@@ -18,5 +18,6 @@ mod patch;
 mod quote;
 mod script;
 pub mod tool;
+pub mod wiring;
 
 pub use quote::quote;

@@ -56,6 +56,27 @@ pub(crate) enum When {
     Never,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    /// The agents; all whose settings are here, if none is named.
+    pub(crate) agents: Vec<Agent>,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take it out again.
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+/// An agent that can call us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code: `~/.claude`, or CLAUDE_CONFIG_DIR.
+    Claude,
+    /// Codex: `~/.codex`, or CODEX_HOME.
+    Codex,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Decide, ask if need be, and run a command.
@@ -73,6 +94,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         untrusted: bool,
     },
+    /// Have the agents that are here call us before each tool; what stands in their settings stays.
+    Init(InitArgs),
     /// Vouch for what this project's own settings would allow, or take it back.
     Trust(TrustArgs),
     /// Show the requests that wait for an answer.

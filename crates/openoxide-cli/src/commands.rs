@@ -10,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod grants;
 pub(crate) mod hook;
+pub(crate) mod init;
 pub(crate) mod pending;
 pub(crate) mod rules;
 pub(crate) mod run;

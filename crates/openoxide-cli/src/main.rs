@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Check(check) => commands::check::check(&check, args.global),
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
         Verb::Hook { agent, untrusted } => commands::hook::of(&agent, untrusted),
+        Verb::Init(init) => commands::init::init(&init),
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
         Verb::Pending { json } => commands::pending::pending(json, args.global),
         Verb::Approve(approve) => commands::answer::approve(&approve, args.global),

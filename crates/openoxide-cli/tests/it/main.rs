@@ -34,6 +34,8 @@ mod hooks;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod init;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod links;

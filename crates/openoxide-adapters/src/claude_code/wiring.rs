@@ -1,0 +1,100 @@
+//! Our hook in Claude Code: `settings.json`.
+
+use jsonc_parser::cst::CstInputValue;
+
+use crate::wiring::{Settings, Wiring, array, object, starts_us};
+
+/// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
+const EVERYTHING: &str = "*";
+/// How long the client waits for the hook, in seconds; our own deadline is far below.
+const PATIENCE: &str = "10";
+
+/// Returns the hook that starts `program`, an absolute path. No shell stands between.
+#[must_use]
+pub fn wiring(program: &str) -> Wiring {
+    let words = ["hook", "claude"].map(CstInputValue::from).into();
+    let hook = [
+        ("type".to_owned(), "command".into()),
+        ("command".to_owned(), program.into()),
+        ("args".to_owned(), CstInputValue::Array(words)),
+        ("timeout".to_owned(), CstInputValue::Number(PATIENCE.to_owned())),
+    ];
+    Wiring {
+        events: &["PreToolUse", "PermissionRequest"],
+        matcher: Some(EVERYTHING),
+        hook: CstInputValue::Object(hook.into()),
+        is_ours: |hook| starts_us(hook, "claude"),
+    }
+}
+
+/// Returns settings under which the client asks about every tool.
+///
+/// # Errors
+/// When the text is no JSON object, or something else stands where such rules belong.
+pub fn asking(text: &str) -> Result<String, String> {
+    let settings = Settings::read(text)?;
+    let ask = array(&object(&settings.object, "permissions")?, "ask")?;
+    let asks = |rule: &serde_json::Value| rule.as_str() == Some(EVERYTHING);
+    if !ask.elements().iter().any(|rule| rule.to_serde_value().as_ref().is_some_and(asks)) {
+        ask.append(EVERYTHING.into());
+    }
+    Ok(settings.text())
+}
+
+/// Returns settings under which it does not.
+///
+/// # Errors
+/// When the text is no JSON object.
+pub fn not_asking(text: &str) -> Result<String, String> {
+    let settings = Settings::read(text)?;
+    let Some(permissions) = settings.object.object_value("permissions") else {
+        return Ok(text.to_owned());
+    };
+    let Some(ask) = permissions.array_value("ask") else { return Ok(text.to_owned()) };
+    for rule in ask.elements() {
+        if rule.to_serde_value().is_some_and(|rule| rule.as_str() == Some(EVERYTHING)) {
+            rule.remove();
+        }
+    }
+    if ask.elements().is_empty() {
+        permissions.get("ask").into_iter().for_each(|property| property.remove());
+    }
+    if permissions.properties().is_empty() {
+        settings.object.get("permissions").into_iter().for_each(|property| property.remove());
+    }
+    Ok(settings.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn settings_are_those_of_the_guide() {
+        let text = asking(&wiring("/abs/openoxide").put("").unwrap().text).unwrap();
+        let found: Value = serde_json::from_str(&text).unwrap();
+        let hook = json!({ "type": "command", "command": "/abs/openoxide", "args": ["hook", "claude"], "timeout": 10 });
+        let everything = json!([{ "matcher": "*", "hooks": [hook] }]);
+        let expected = json!({
+            "permissions": { "ask": ["*"] },
+            "hooks": { "PreToolUse": everything, "PermissionRequest": everything },
+        });
+        assert_eq!(found, expected, "{text}");
+        assert_eq!(asking(&text).unwrap(), text);
+        let taken = not_asking(&wiring("/elsewhere/openoxide").take(&text).unwrap().text).unwrap();
+        assert_eq!(taken.split_whitespace().collect::<String>(), "{}");
+    }
+
+    #[test]
+    fn rules_of_the_person_stay() {
+        let text = "{\n  \"permissions\": { \"ask\": [\"Bash(rm *)\"], \"deny\": [] }\n}\n";
+        let asks = asking(text).unwrap();
+        assert!(asks.contains(r#"["Bash(rm *)", "*"]"#), "{asks}");
+        assert_eq!(not_asking(&asks).unwrap(), text);
+        assert!(
+            asking(r#"{"permissions": 3}"#).unwrap_err().contains("`permissions` is no object")
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! Our hook in the settings of agents: put in, found again and taken out. Nothing else of them changes, no blank and no comment.
+
+use jsonc_parser::{
+    ParseOptions,
+    cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode},
+};
+use serde_json::Value;
+
+/// What is put into the settings of an agent.
+#[derive(Clone, Debug)]
+pub struct Wiring {
+    /// The events at which the agent calls us.
+    pub(crate) events: &'static [&'static str],
+    /// What stands beside the hook in its group: about which tools it is called.
+    pub(crate) matcher: Option<&'static str>,
+    /// The hook.
+    pub(crate) hook: CstInputValue,
+    /// Says whether a hook is ours, of an earlier version or another directory, too.
+    pub(crate) is_ours: fn(&Value) -> bool,
+}
+
+/// Settings after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wired {
+    /// All of their text.
+    pub text: String,
+    /// Where our hooks stand (or stood, if they were taken out).
+    pub places: Vec<HookPlace>,
+}
+
+/// Where a hook stands: its event, its group and its place therein, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookPlace {
+    /// The event.
+    pub event: &'static str,
+    /// The group.
+    pub group: usize,
+    /// The hook in its group.
+    pub hook: usize,
+}
+
+impl Wiring {
+    /// Puts the hook in, after all others; where it stands already it is brought up to date. An empty text counts as no settings.
+    ///
+    /// # Errors
+    /// When the text is no JSON object, or something else stands where hooks belong. Nothing may be lost by writing over it.
+    pub fn put(&self, text: &str) -> Result<Wired, String> {
+        let settings = Settings::read(text)?;
+        let hooks = object(&settings.object, "hooks")?;
+        let place = |event: &&'static str| -> Result<_, String> {
+            let groups = array(&hooks, event)?;
+            Ok(HookPlace { event, group: self.put_into(&groups), hook: 0 })
+        };
+        let places = self.events.iter().map(place).collect::<Result<_, String>>()?;
+        Ok(Wired { text: settings.text(), places })
+    }
+
+    /// A group in which others' hooks stand beside ours is left as it is.
+    fn put_into(&self, groups: &CstArray) -> usize {
+        let elements = groups.elements();
+        for (at, element) in elements.iter().enumerate() {
+            let there = element.to_serde_value().unwrap_or_default();
+            if self.is_all_ours(&there) {
+                if there != value(self.group()) {
+                    replace(element, self.group());
+                }
+                return at;
+            }
+        }
+        groups.append(self.group());
+        elements.len()
+    }
+
+    /// Takes the hook out. The numbers of other groups stay, for an agent may know hooks by these.
+    ///
+    /// # Errors
+    /// When the text is no JSON object.
+    pub fn take(&self, text: &str) -> Result<Wired, String> {
+        let settings = Settings::read(text)?;
+        let mut places = Vec::new();
+        let Some(hooks) = settings.object.object_value("hooks") else {
+            return Ok(Wired { text: text.to_owned(), places });
+        };
+        for event in self.events {
+            let Some(groups) = hooks.array_value(event) else { continue };
+            places.extend(self.take_from(event, &groups));
+            if groups.elements().is_empty() {
+                hooks.get(event).into_iter().for_each(|property| property.remove());
+            }
+        }
+        if places.is_empty() {
+            return Ok(Wired { text: text.to_owned(), places });
+        }
+        if hooks.properties().is_empty() {
+            settings.object.get("hooks").into_iter().for_each(|property| property.remove());
+        }
+        Ok(Wired { text: settings.text(), places })
+    }
+
+    fn take_from(&self, event: &'static str, groups: &CstArray) -> Vec<HookPlace> {
+        let mut places = Vec::new();
+        for (group, element) in groups.elements().into_iter().enumerate().rev() {
+            let there = element.to_serde_value().unwrap_or_default();
+            let ours = hooks_of(&there).iter().map(self.is_ours).collect::<Vec<_>>();
+            let found = ours.iter().enumerate().filter(|(_, ours)| **ours);
+            places.extend(found.map(|(hook, _)| HookPlace { event, group, hook }));
+            if self.is_all_ours(&there) {
+                match groups.elements().len() == group + 1 {
+                    true => element.remove(),
+                    false => replace(&element, nothing()),
+                }
+            } else if let Some(hooks) = element.as_object().and_then(|one| one.array_value("hooks"))
+            {
+                let gone = hooks.elements().into_iter().zip(ours).filter(|(_, ours)| *ours);
+                gone.for_each(|(hook, _)| hook.remove());
+            }
+        }
+        places
+    }
+
+    fn is_all_ours(&self, group: &Value) -> bool {
+        let hooks = hooks_of(group);
+        !hooks.is_empty() && hooks.iter().all(self.is_ours)
+    }
+
+    fn group(&self) -> CstInputValue {
+        let matcher = self.matcher.map(|matcher| ("matcher".to_owned(), matcher.into()));
+        let hooks = ("hooks".to_owned(), CstInputValue::Array(vec![self.hook.clone()]));
+        CstInputValue::Object(matcher.into_iter().chain([hooks]).collect())
+    }
+}
+
+/// A group without hooks, in the place of one that was ours.
+fn nothing() -> CstInputValue {
+    CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(Vec::new()))])
+}
+
+/// The settings of an agent as they are written.
+pub(crate) struct Settings {
+    /// What stands in them refers to it.
+    root: CstRootNode,
+    pub(crate) object: CstObject,
+}
+
+impl Settings {
+    /// Reads settings; an empty text is an empty object.
+    ///
+    /// # Errors
+    /// With the line where the text is no JSON object.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let root = CstRootNode::parse(text, &ParseOptions::default())
+            .map_err(|error| format!("this is no JSON: {error}"))?;
+        let object = root.object_value().ok_or("this is no JSON object")?;
+        Ok(Self { root, object })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.root.to_string()
+    }
+}
+
+/// Returns the object under a key, made if there is nothing.
+pub(crate) fn object(parent: &CstObject, key: &str) -> Result<CstObject, String> {
+    once(parent, key)?;
+    parent.object_value_or_create(key).ok_or_else(|| format!("`{key}` is no object"))
+}
+
+/// Returns the list under a key, made if there is nothing.
+pub(crate) fn array(parent: &CstObject, key: &str) -> Result<CstArray, String> {
+    once(parent, key)?;
+    parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is no list"))
+}
+
+/// Of equal keys one counts, and which is the agent's to say.
+fn once(parent: &CstObject, key: &str) -> Result<(), String> {
+    let same = |name: &String| name == key;
+    let names = parent.properties().into_iter().filter_map(|property| property.decoded_name());
+    match names.filter(same).count() {
+        0 | 1 => Ok(()),
+        _ => Err(format!("`{key}` stands there more than once")),
+    }
+}
+
+fn hooks_of(group: &Value) -> &[Value] {
+    group.get("hooks").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn replace(element: &CstNode, with: CstInputValue) {
+    if let Some(object) = element.as_object() {
+        object.replace_with(with);
+    }
+}
+
+/// Returns what was written as a value.
+fn value(written: CstInputValue) -> Value {
+    let root = CstRootNode::parse("null", &ParseOptions::default());
+    let whole = |root: CstRootNode| {
+        root.set_value(written);
+        root.to_serde_value()
+    };
+    root.ok().and_then(whole).unwrap_or_default()
+}
+
+/// Returns the words of a hook that starts a program, if it is one.
+pub(crate) fn words(hook: &Value) -> Option<Vec<String>> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let command = hook.get("command").and_then(Value::as_str)?;
+    match hook.get("args").and_then(Value::as_array) {
+        Some(args) => {
+            std::iter::once(Some(command.to_owned())).chain(args.iter().map(text)).collect()
+        }
+        None => shlex::split(command),
+    }
+}
+
+/// Says whether a hook starts our program for this agent.
+pub(crate) fn starts_us(hook: &Value, agent: &str) -> bool {
+    let words = words(hook).unwrap_or_default();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [program, "hook", name, ..] => {
+            *name == agent && program.rsplit('/').next() == Some("openoxide")
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

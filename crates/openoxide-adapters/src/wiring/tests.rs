@@ -1,0 +1,90 @@
+//! What people have in their settings, and what is left of it.
+
+use serde_json::json;
+
+use super::*;
+use crate::codex::wiring::wiring;
+
+fn ours() -> Wiring {
+    wiring("/opt/open oxide/openoxide").unwrap()
+}
+
+const OTHERS: &str = r#"{
+  // my own
+  "model": "x",
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "mine" }] }
+    ],
+    "Stop": []
+  }
+}
+"#;
+
+#[test]
+fn the_hook_stands_behind_others_and_they_stay_as_they_are() {
+    let wired = ours().put(OTHERS).unwrap();
+    let place = |event, group| HookPlace { event, group, hook: 0 };
+    assert_eq!(wired.places, [place("PreToolUse", 1), place("PermissionRequest", 0)]);
+    assert!(wired.text.contains("// my own"), "{}", wired.text);
+    assert!(wired.text.contains(r#"'/opt/open oxide/openoxide' hook codex"#), "{}", wired.text);
+    // Nothing changes when it is done again, and what was before comes back.
+    assert_eq!(ours().put(&wired.text).unwrap(), wired);
+    let taken = ours().take(&wired.text).unwrap();
+    let value = |text: &str| Settings::read(text).unwrap().object.to_serde_value().unwrap();
+    assert_eq!(value(&taken.text), value(OTHERS));
+    assert!(taken.text.contains("// my own"));
+    assert_eq!(taken.places.len(), 2);
+}
+
+#[test]
+fn an_earlier_hook_of_ours_is_brought_up_to_date_where_it_stands() {
+    let old = ours().put(OTHERS).unwrap().text.replace("/opt/open oxide/", "/old/");
+    let wired = ours().put(&old).unwrap();
+    assert_eq!(wired.places, ours().put(OTHERS).unwrap().places);
+    assert!(!wired.text.contains("/old/"), "{}", wired.text);
+    assert_eq!(wired.text.matches("hook codex").count(), 2);
+}
+
+#[test]
+fn groups_behind_ours_keep_their_numbers() {
+    let wired = ours().put("").unwrap().text;
+    let later = wired.replacen(
+        "\"PreToolUse\": [",
+        "\"PreToolUse\": [{ \"hooks\": [{ \"command\": \"/usr/bin/openoxide hook codex\" }] }, { \"hooks\": [{ \"command\": \"mine\" }] },",
+        1,
+    );
+    let taken = ours().take(&later).unwrap();
+    let value = Settings::read(&taken.text).unwrap().object.to_serde_value().unwrap();
+    let expected = json!([{ "hooks": [] }, { "hooks": [{ "command": "mine" }] }]);
+    assert_eq!(value["hooks"]["PreToolUse"], expected, "{}", taken.text);
+    assert!(value["hooks"].get("PermissionRequest").is_none());
+}
+
+#[test]
+fn what_is_no_settings_is_an_error_and_nothing_is_written_over() {
+    for (text, why) in [
+        ("[]", "no JSON object"),
+        ("{", "no JSON"),
+        (r#"{"hooks": []}"#, "`hooks` is no object"),
+        (r#"{"hooks": {"PreToolUse": {}}}"#, "`PreToolUse` is no list"),
+        (r#"{"hooks": {}, "hooks": {}}"#, "more than once"),
+    ] {
+        let error = ours().put(text).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_hook_of_another_program_is_not_ours() {
+    for (hook, is_ours) in [
+        (json!({ "command": "/x/openoxide hook codex --untrusted" }), true),
+        (json!({ "command": "openoxide", "args": ["hook", "codex"] }), true),
+        (json!({ "command": "/x/openoxide hook claude" }), false),
+        (json!({ "command": "/x/closedoxide hook codex" }), false),
+        (json!({ "command": "openoxide check" }), false),
+        (json!({ "url": "openoxide hook codex" }), false),
+    ] {
+        assert_eq!(starts_us(&hook, "codex"), is_ours, "{hook}");
+    }
+}
