@@ -63,7 +63,7 @@ fn network_rule(rule: exact::NetworkRule, span: std::ops::Range<usize>) -> Netwo
 fn effect(decision: Decision) -> Effect {
     match decision {
         Decision::Allow => Effect::Allow,
-        Decision::Prompt => Effect::Ask,
+        Decision::Prompt | Decision::PromptUser => Effect::Ask,
         Decision::Forbidden => Effect::Deny,
     }
 }

@@ -7,6 +7,7 @@
 
 mod amend;
 mod approval;
+mod attempt;
 mod banned;
 mod cached;
 mod danger;
@@ -14,10 +15,12 @@ mod decide;
 mod dialect;
 mod example;
 mod judge;
+mod managed;
 mod network;
 mod place;
 mod policy;
 mod quick;
+mod reach;
 mod read;
 mod refusal;
 mod requirement;
@@ -29,6 +32,7 @@ mod shell;
 
 pub use amend::{DEFAULT_RULES, LivePolicy, apply, network_line, prefix_line, validated};
 pub use approval::{AskForApproval, GranularApprovalConfig, SandboxMode};
+pub use attempt::{Follows, RETRY, Runtime, Stopped, is_denial};
 pub use banned::{banned_beginning, is_banned};
 pub use cached::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
 pub use decide::{Answer, Call, SandboxPermissions, Verdict};
@@ -37,6 +41,7 @@ pub use judge::{Judge, ShellCall};
 pub use network::NetworkRule;
 pub use place::Place;
 pub use policy::{Evaluation, Hosts, Policy, RuleMatch};
+pub use reach::{HostKey, NetworkApprovals, NetworkProtocol, Reach};
 pub use read::{Language, Source};
 pub use refusal::{Refusal, Unreadable};
 pub use requirement::Requirement;

@@ -58,6 +58,9 @@ pub(crate) struct CodexDecideArgs {
     /// A rule file; repeatable.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) rules: Vec<PathBuf>,
+    /// The file of the administrator, whose rules are added: `requirements.toml`.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) requirements: Option<PathBuf>,
     /// The directory that it is started in.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

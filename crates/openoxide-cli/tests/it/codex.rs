@@ -148,6 +148,38 @@ fn each_line_that_is_a_call_is_decided_and_others_are_errors() {
 }
 
 #[test]
+fn rules_of_an_administrator_are_added_to_those_of_files() {
+    let world = World::new();
+    let rules = world.file("x.rules", include_str!("../../../../corpus/codex/managed.rules"));
+    let managed = include_str!("../../../../corpus/codex/managed.toml");
+    let managed = world.file("requirements.toml", managed);
+    let decide = |file: &str| {
+        let policy = ["codex", "decide", "--policy", "on-request", "--sandbox", "read-only"];
+        let files = ["--rules", &rules, "--requirements", file];
+        world.run(
+            &[&policy[..], &files].concat(),
+            b"{\"cmd\":\"git push\"}\n{\"cmd\":\"touch z\"}\n",
+        )
+    };
+    let output = decide(&managed);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let rows: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let reason = json!("`/bin/bash -lc 'git push'` requires human approval: ask a human");
+    assert_eq!((&rows[0]["kind"], &rows[0]["reason"]), (&json!("humanCommand"), &reason));
+    assert_eq!(rows[0]["avail"], json!(["accept", "decline", "cancel"]));
+    assert_eq!(rows[1]["verdict"], "REJECT");
+
+    let wrong = world.file("wrong.toml", "[rules]\nprefix_rules = []\n");
+    let output = decide(&wrong);
+    let expected = format!(
+        "Error: invalid rules in requirements (set by {wrong}): rules prefix_rules cannot be empty"
+    );
+    assert_eq!((code(&output), stdout(&output)), (2, String::new()));
+    assert_eq!(stderr(&output).trim_end(), expected);
+}
+
+#[test]
 fn a_rule_for_good_is_added_once_and_not_for_what_runs_everything() {
     let world = World::new();
     let home = world.project().join("codex");

@@ -7,7 +7,7 @@ use super::{
     judge::{Judge, ShellCall},
     requirement::Requirement,
 };
-use crate::codex::wire::CommandDecision;
+use crate::codex::wire::{CommandDecision, Kind};
 
 /// The arguments of Codex's shell tool, as far as they decide.
 #[derive(Clone, Debug, Deserialize)]
@@ -67,6 +67,9 @@ pub struct Answer {
     pub amend: Option<Vec<String>>,
     /// Whether it runs outside of the sandbox because rules allow all of it.
     pub bypass_sandbox: bool,
+    /// What kind of question it is, where only a person may answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
     /// What the person may answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avail: Option<Vec<CommandDecision>>,
@@ -106,6 +109,9 @@ impl Judge<'_> {
                 Answer::of(Verdict::Run, None, bypass_sandbox)
             }
             Requirement::Forbidden { reason } => Answer::of(Verdict::Reject, Some(reason), false),
+            Requirement::NeedsPerson { reason } => {
+                Answer::of(Verdict::Prompt, Some(reason), false).for_a_person()
+            }
             Requirement::NeedsApproval { reason, amendment } => {
                 let reason = reason.or(call.justification);
                 Answer::of(Verdict::Prompt, reason, false).offering(amendment)
@@ -116,7 +122,12 @@ impl Judge<'_> {
 
 impl Answer {
     const fn of(verdict: Verdict, reason: Option<String>, bypass_sandbox: bool) -> Self {
-        Self { verdict, reason, amend: None, bypass_sandbox, avail: None }
+        Self { verdict, reason, amend: None, bypass_sandbox, kind: None, avail: None }
+    }
+
+    fn for_a_person(self) -> Self {
+        let all = vec![CommandDecision::Accept, CommandDecision::Decline, CommandDecision::Cancel];
+        Self { kind: Some(Kind::HumanCommand), avail: Some(all), ..self }
     }
 
     fn offering(self, amend: Option<Vec<String>>) -> Self {

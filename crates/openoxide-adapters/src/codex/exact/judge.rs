@@ -81,6 +81,7 @@ impl Judge<'_> {
         let why = Why { judge: self, call, segments: &segments };
         match segments.iter().map(Segment::decision).max().unwrap_or(Decision::Allow) {
             Decision::Forbidden => Requirement::Forbidden { reason: why.forbidden() },
+            Decision::PromptUser => why.person(),
             Decision::Prompt => why.prompt(),
             Decision::Allow => Requirement::Skip {
                 bypass_sandbox: segments.iter().all(Segment::allowed_by_rule),

@@ -25,6 +25,11 @@ pub enum Requirement {
         /// The words of the rule that is proposed.
         amendment: Option<Vec<String>>,
     },
+    /// A person says yes, once, and nothing else counts: no rule, no hook, no yes of before.
+    NeedsPerson {
+        /// Why: the words of the administrator's rule.
+        reason: String,
+    },
     /// It does not run.
     Forbidden {
         /// Why, as the model reads it.
@@ -64,14 +69,29 @@ impl Why<'_> {
         if let Some(reason) = self.switched_off(rule.is_some()) {
             return Requirement::Forbidden { reason };
         }
-        let command = shown(&self.call.argv);
-        let reason = rule.map(|found| match &found.justification {
-            Some(why) => format!("`{command}` requires approval: {why}"),
-            None => format!("`{command}` requires approval by policy"),
-        });
+        let reason = rule.map(|found| self.required("approval", found));
         let once = rule.is_none() && self.asks_once();
         let amendment = || self.judge.amendment(self.call, self.segments, Decision::Prompt);
         Requirement::NeedsApproval { reason, amendment: if once { None } else { amendment() } }
+    }
+
+    /// Asks a person whose answer alone counts, unless questions of rules are switched off.
+    pub(super) fn person(&self) -> Requirement {
+        match (self.switched_off(true), self.longest(Decision::PromptUser)) {
+            (None, Some(rule)) => {
+                Requirement::NeedsPerson { reason: self.required("human approval", rule) }
+            }
+            (Some(reason), _) => Requirement::Forbidden { reason },
+            (None, None) => Requirement::Forbidden { reason: self.forbidden() },
+        }
+    }
+
+    fn required(&self, what: &str, rule: &PrefixRuleMatch) -> String {
+        let command = shown(&self.call.argv);
+        match &rule.justification {
+            Some(why) => format!("`{command}` requires {what}: {why}"),
+            None => format!("`{command}` requires {what} by policy"),
+        }
     }
 
     fn switched_off(&self, by_rule: bool) -> Option<String> {

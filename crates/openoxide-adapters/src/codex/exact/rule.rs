@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 
 /// What a rule says of a command; the greatest of all decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// It runs.
     Allow,
     /// A person is asked.
     Prompt,
+    /// A person is asked, whoever else could answer. Only an administrator says so.
+    PromptUser,
     /// It does not run.
     Forbidden,
 }

@@ -5,7 +5,9 @@ use std::{
     path::Path,
 };
 
-use openoxide_adapters::codex::exact::{Answer, Call, Judge, Place, SandboxPermissions};
+use openoxide_adapters::codex::exact::{
+    Answer, Call, Dialect, Judge, Place, Policy, SandboxPermissions,
+};
 use openoxide_protocol::SCHEMA;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -71,8 +73,10 @@ struct Line {
 pub(super) fn decide(args: &CodexDecideArgs) -> Result<Exit, String> {
     let (cwd, home) = super::here(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let place = Place { cwd: &cwd, home: home.as_deref() };
+    let mut policy = super::policy(&args.rules, &place)?;
+    args.requirements.iter().try_for_each(|path| require(&mut policy, path, args.dialect))?;
     let judge = Judge {
-        policy: &super::policy(&args.rules, &place)?,
+        policy: &policy,
         approval: args.policy,
         sandbox: args.sandbox,
         dialect: args.dialect,
@@ -80,6 +84,14 @@ pub(super) fn decide(args: &CodexDecideArgs) -> Result<Exit, String> {
         shell: &args.shell,
     };
     Ok(ended(lines::each(|line, output| answer(&judge, line, output))))
+}
+
+fn require(policy: &mut Policy, path: &Path, dialect: Dialect) -> Result<(), String> {
+    let text =
+        super::text(path).map_err(|error| super::failed("read", path, &error.to_string()))?;
+    policy
+        .require(&path.to_string_lossy(), &text, dialect)
+        .map_err(|error| format!("Error: {error}"))
 }
 
 fn answer(judge: &Judge<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
