@@ -1,4 +1,4 @@
-//! Claude Code: the pinned client, fetched once into a cache outside of the repository.
+//! The real agents: pinned programs, each fetched once into a cache outside of the repository.
 
 use std::{
     env, fs,
@@ -6,27 +6,95 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::steps::{show, succeed};
+use crate::{
+    setup,
+    steps::{show, succeed},
+};
 
-/// The version that the scenarios were measured with.
-const VERSION: &str = "2.1.330";
+/// A program that npm brings.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    /// What its folder in the cache is called.
+    name: &'static str,
+    /// The version that it was measured with.
+    version: &'static str,
+    /// What npm installs: the version, and the digest of every file that may come.
+    manifest: &'static str,
+    lock: &'static str,
+    /// Where its program lies. The package itself is a launcher; the program comes in one package for each platform.
+    program: fn(Platform) -> String,
+}
 
-/// What npm installs: the version, and the digest of every file that may come.
-const MANIFEST: &str = include_str!("../../agents/claude-code/package.json");
-const LOCK: &str = include_str!("../../agents/claude-code/package-lock.json");
+/// Claude Code.
+pub(crate) const CLAUDE: Pinned = Pinned {
+    name: "claude-code",
+    version: "2.1.330",
+    manifest: include_str!("../agents/claude-code/package.json"),
+    lock: include_str!("../agents/claude-code/package-lock.json"),
+    program: |Platform { node, .. }| format!("@anthropic-ai/claude-code-{node}/claude"),
+};
 
-/// Returns the client's program, installing it where it is missing.
-pub(crate) fn install() -> Result<PathBuf, String> {
-    let folder = cache()?.join(format!("claude-code-{VERSION}"));
-    let program = folder.join(program_in_package()?);
-    if version(&program).is_err() {
-        fetch(&folder)?;
+/// Codex.
+pub(crate) const CODEX: Pinned = Pinned {
+    name: "codex",
+    version: "0.169.0",
+    manifest: include_str!("../agents/codex/package.json"),
+    lock: include_str!("../agents/codex/package-lock.json"),
+    program: |Platform { node, machine }| {
+        format!("@openai/codex-{node}/vendor/{machine}-unknown-linux-musl/bin/codex")
+    },
+};
+
+/// What this machine is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Platform {
+    node: &'static str,
+    machine: &'static str,
+}
+
+impl Platform {
+    fn here() -> Result<Self, String> {
+        match (env::consts::OS, env::consts::ARCH) {
+            ("linux", "x86_64") => Ok(Self { node: "linux-x64", machine: "x86_64" }),
+            ("linux", "aarch64") => Ok(Self { node: "linux-arm64", machine: "aarch64" }),
+            (os, arch) => Err(format!("nobody has tried the agents on {os} {arch}")),
+        }
     }
-    let found = version(&program)?;
-    if found.split(' ').next() == Some(VERSION) {
-        Ok(program)
-    } else {
-        Err(format!("{} says it is {found:?}, not {VERSION}", program.display()))
+}
+
+impl Pinned {
+    /// Returns the program, installing it where it is missing.
+    pub(crate) fn install(&self) -> Result<PathBuf, String> {
+        let folder = cache()?.join(format!("{}-{}", self.name, self.version));
+        let program = folder.join(self.in_package()?);
+        if says(&program).is_err() {
+            self.fetch(&folder)?;
+        }
+        let found = says(&program)?;
+        if found.split(' ').any(|word| word == self.version) {
+            Ok(program)
+        } else {
+            Err(format!("{} says it is {found:?}, not {}", program.display(), self.version))
+        }
+    }
+
+    fn in_package(&self) -> Result<PathBuf, String> {
+        Ok(Path::new("node_modules").join((self.program)(Platform::here()?)))
+    }
+
+    fn fetch(&self, folder: &Path) -> Result<(), String> {
+        setup::programs(setup::AGENTS)?;
+        let write = |name, text| fs::write(folder.join(name), text);
+        fs::create_dir_all(folder)
+            .and_then(|()| write("package.json", self.manifest))
+            .and_then(|()| write("package-lock.json", self.lock))
+            .map_err(|error| format!("cannot write to {}: {error}", folder.display()))?;
+        let mut npm = Command::new("npm");
+        // No script of a package runs: the programs need none.
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+        npm.current_dir(folder).stdin(Stdio::null());
+        println!("==> setup: {} in {}", show(&npm), folder.display());
+        succeed(&mut npm)
     }
 }
 
@@ -37,32 +105,8 @@ fn cache() -> Result<PathBuf, String> {
     Ok(base.ok_or("neither XDG_CACHE_HOME nor HOME is set")?.join("openoxide-e2e"))
 }
 
-/// The npm package is a launcher; the program itself comes in one package for each platform.
-fn program_in_package() -> Result<PathBuf, String> {
-    let platform = match (env::consts::OS, env::consts::ARCH) {
-        ("linux", "x86_64") => "linux-x64",
-        ("linux", "aarch64") => "linux-arm64",
-        (os, arch) => return Err(format!("the scenarios do not know the client for {os} {arch}")),
-    };
-    let packages = Path::new("node_modules/@anthropic-ai");
-    Ok(packages.join(format!("claude-code-{platform}")).join("claude"))
-}
-
-fn fetch(folder: &Path) -> Result<(), String> {
-    let write = |name, text| fs::write(folder.join(name), text);
-    fs::create_dir_all(folder)
-        .and_then(|()| write("package.json", MANIFEST))
-        .and_then(|()| write("package-lock.json", LOCK))
-        .map_err(|error| format!("cannot write to {}: {error}", folder.display()))?;
-    let mut npm = Command::new("npm");
-    // No script of a package runs: the program needs none.
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-    npm.current_dir(folder).stdin(Stdio::null());
-    println!("==> setup: {} in {}", show(&npm), folder.display());
-    succeed(&mut npm)
-}
-
-fn version(program: &Path) -> Result<String, String> {
+/// Returns what a program says of its version.
+fn says(program: &Path) -> Result<String, String> {
     let mut ask = Command::new(program);
     // Asking the version must leave no trace in the home of the person who tests.
     ask.arg("--version").stdin(Stdio::null()).env("HOME", env::temp_dir());
@@ -76,11 +120,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lock_pins_the_version_and_the_digest_of_this_platform() {
-        let lock: serde_json::Value = serde_json::from_str(LOCK).unwrap();
-        let program = program_in_package().unwrap();
-        let package = &lock["packages"][program.parent().unwrap().to_str().unwrap()];
-        assert_eq!(package["version"], VERSION);
-        assert!(package["integrity"].as_str().unwrap().starts_with("sha512-"));
+    fn locks_pin_the_version_and_the_digest_of_this_platform() {
+        for agent in [CLAUDE, CODEX] {
+            let lock: serde_json::Value = serde_json::from_str(agent.lock).unwrap();
+            let program = agent.in_package().unwrap();
+            let folder = program.iter().take(3).collect::<PathBuf>();
+            let package = &lock["packages"][folder.to_str().unwrap()];
+            let version = package["version"].as_str().unwrap();
+            assert_eq!(version.split("-linux").next(), Some(agent.version));
+            assert!(package["integrity"].as_str().unwrap().starts_with("sha512-"));
+        }
     }
 }

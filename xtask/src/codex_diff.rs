@@ -15,20 +15,21 @@ use std::{
     time::Duration,
 };
 
-use crate::{Failure, workspace::test_program};
+use crate::{Failure, agents, workspace::test_program};
 
 use self::{ask::Asked, compare::Difference, generate::Case};
 
 /// What the verb takes.
 pub(crate) const ARGUMENTS: &str =
-    "--binary PATH [--ours PATH] [--cases N] [--seed S] [--record FILE]";
+    "[--binary PATH] [--ours PATH] [--cases N] [--seed S] [--record FILE]";
 
 /// So many differences are shown.
 const SHOWN: usize = 20;
 
 #[derive(Debug)]
 struct Options {
-    binary: PathBuf,
+    /// The real program; the pinned one where none is named.
+    binary: Option<PathBuf>,
     ours: Option<PathBuf>,
     cases: u64,
     seed: u64,
@@ -49,9 +50,10 @@ struct Found {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = read(arguments)?;
     let ours = options.ours.clone().map_or_else(|| test_program("openoxide-cli"), Ok)?;
+    let theirs = options.binary.clone().map_or_else(|| agents::CODEX.install(), Ok)?;
     let (next, found) = (AtomicU64::new(0), Mutex::new(Found::default()));
     let jobs = thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
-    let asked = Asked::new(ours, options.binary.clone())?;
+    let asked = Asked::new(ours, theirs)?;
     thread::scope(|scope| {
         let work = || work(&options, &asked, &next, &found);
         let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
@@ -108,23 +110,19 @@ fn report(options: &Options, mut found: Found) -> Result<(), Failure> {
 }
 
 fn read(arguments: &[String]) -> Result<Options, Failure> {
-    let mut options =
-        Options { binary: PathBuf::new(), ours: None, cases: 5_000, seed: 1, record: None };
+    let mut options = Options { binary: None, ours: None, cases: 5_000, seed: 1, record: None };
     let mut words = arguments.iter();
     while let Some(name) = words.next() {
         let wrong = || Failure::Usage(format!("`cargo xtask codex-diff` takes {ARGUMENTS}"));
         let value = words.next().ok_or_else(wrong)?;
         match name.as_str() {
-            "--binary" => options.binary = value.into(),
+            "--binary" => options.binary = Some(value.into()),
             "--ours" => options.ours = Some(value.into()),
             "--record" => options.record = Some(value.into()),
             "--cases" => options.cases = value.parse().map_err(|_| wrong())?,
             "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
             _ => return Err(wrong()),
         }
-    }
-    if options.binary.as_os_str().is_empty() {
-        return Err(Failure::Usage("`cargo xtask codex-diff` needs --binary PATH".to_owned()));
     }
     Ok(options)
 }

@@ -14,6 +14,7 @@ mod rejection;
 mod stage;
 mod tally;
 mod theirs;
+mod wiring;
 
 use std::{
     fs,
@@ -28,7 +29,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Failure, workspace::test_program};
+use crate::{Failure, agents, workspace::test_program};
 
 use self::{
     generate::{CALLS, Group},
@@ -60,6 +61,13 @@ struct Shared<'a> {
     model: Model,
     next: AtomicU64,
     found: Mutex<Found>,
+}
+
+/// Holds what `openoxide init` writes for Codex against the pinned one.
+pub(crate) fn wiring(ours: &Path) -> Result<(), Failure> {
+    let _leftovers = Leftovers::before();
+    let model = Model::start().map_err(|error| error.to_string())?;
+    Ok(wiring::holds(ours, &agents::CODEX.install()?, &model)?)
 }
 
 /// Asks both programs as often as `arguments` want, and says where they differ.

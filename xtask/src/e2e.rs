@@ -3,7 +3,6 @@
 //! The agent runs as an ordinary user in a network namespace that has only the loopback device,
 //! wherever this machine lets us arrange that.
 
-mod claude;
 mod mock_model;
 mod scenarios;
 mod session;
@@ -13,25 +12,46 @@ mod world;
 
 use std::{path::Path, time::Instant};
 
-use crate::{Failure, setup, workspace};
+use crate::{Failure, agents, codex_diff, codex_session, setup, workspace};
 
 /// Says that the process already stands inside the stage that follows.
 const INSIDE: &str = "--inside";
 
-/// Runs the scenarios whose names hold one of the words in `arguments`, or all of them.
+/// Runs the comparisons with Codex alone.
+const CODEX: &str = "codex";
+/// The calls that the real Codex is asked, too: a sample of what the two verbs compare at length.
+const CODEX_CHECKS: &str = "300";
+const CODEX_CALLS: &str = "200";
+
+/// Runs the scenarios whose names hold one of the words in `arguments`, or all of them and the comparisons with Codex.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments.split_first() {
         Some((first, rest)) if first == INSIDE => inside(rest),
-        _ => Ok(outside(arguments)?),
+        Some((only, [])) if only == CODEX => comparisons(),
+        Some(_) => Ok(scenarios(arguments)?),
+        None => {
+            scenarios(arguments)?;
+            comparisons()
+        }
     }
 }
 
 /// Prepares everything that needs a network, then goes on inside the stage.
-fn outside(words: &[String]) -> Result<(), String> {
+fn scenarios(words: &[String]) -> Result<(), String> {
     setup::programs(setup::AGENTS)?;
     let openoxide = workspace::release_program("openoxide-cli")?;
-    let claude = claude::install()?;
+    let claude = agents::CLAUDE.install()?;
     stage::enter(&openoxide, &claude, words)
+}
+
+/// The real Codex judges the same as we do.
+fn comparisons() -> Result<(), Failure> {
+    let ours = workspace::release_program("openoxide-cli")?;
+    codex_session::wiring(&ours)?;
+    let ours = ours.display().to_string();
+    let words = |cases: &str| ["--ours", &ours, "--cases", cases].map(str::to_owned);
+    codex_diff::run(&words(CODEX_CHECKS))?;
+    codex_session::run(&words(CODEX_CALLS))
 }
 
 fn inside(arguments: &[String]) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
 
+mod agents;
 mod bench;
 mod bypasses;
 mod codex_diff;

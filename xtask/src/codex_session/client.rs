@@ -81,7 +81,7 @@ impl Client {
     }
 
     /// Returns the answer to a call. What else comes before it is about nothing that was begun.
-    fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+    pub(super) fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let id = self.calls;
         self.send(&json!({ "id": id, "method": method, "params": params }))?;

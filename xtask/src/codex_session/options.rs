@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::generate::DIALECT;
-use crate::Failure;
+use crate::{Failure, agents};
 
 /// What the verb takes.
-pub(crate) const ARGUMENTS: &str = "--binary PATH [--ours PATH] [--cases N] [--seed S] [--dialect 0.169|0.145] [--record FILE] [--amendments FILE]";
+pub(crate) const ARGUMENTS: &str = "[--binary PATH] [--ours PATH] [--cases N] [--seed S] [--dialect 0.169|0.145] [--record FILE] [--amendments FILE]";
 
 #[derive(Debug)]
 pub(super) struct Options {
-    /// The real program.
+    /// The real program: the pinned one where none is named.
     pub(super) binary: PathBuf,
     /// Our program; the workspace is built when there is none.
     pub(super) ours: Option<PathBuf>,
@@ -50,8 +50,11 @@ impl Options {
                 _ => return Err(wrong()),
             }
         }
-        let path = std::path::absolute(binary.ok_or_else(wrong)?);
-        options.binary = path.map_err(|error| error.to_string())?;
+        options.binary = match binary {
+            Some(path) => std::path::absolute(path).map_err(|error| error.to_string())?,
+            None if options.dialect == DIALECT => agents::CODEX.install()?,
+            None => return Err(Failure::Usage("another dialect needs its --binary".to_owned())),
+        };
         Ok(options)
     }
 }
@@ -65,8 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_the_binary_or_with_half_an_option_is_wrong() {
-        for line in ["", "--cases 3", "--binary", "--binary /x --cases", "--binary /x --cases y"] {
+    fn another_dialect_without_its_binary_and_half_an_option_are_wrong() {
+        for line in ["--dialect 0.145", "--binary", "--binary /x --cases", "--binary /x --cases y"]
+        {
             assert!(matches!(read(line), Err(Failure::Usage(_))), "{line}");
         }
         assert_eq!(read("--binary /x --cases 3").unwrap().cases, 3);

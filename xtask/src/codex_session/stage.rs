@@ -30,8 +30,18 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts `binary` on a fresh stage. It does not lie in the directory for temporary files: Codex refuses that.
     pub(super) fn new(binary: &Path, model: &Model) -> Result<Self, String> {
+        Self::prepared(binary, model, |_| Ok(()))
+    }
+
+    /// Starts `binary` when the stage was made ready.
+    pub(super) fn prepared(
+        binary: &Path,
+        model: &Model,
+        prepare: impl FnOnce(&Path) -> Result<(), String>,
+    ) -> Result<Self, String> {
         let root = folder().map_err(|error| format!("no place for a stage: {error}"))?;
         furnish(root.path(), &model.url()).map_err(|error| error.to_string())?;
+        prepare(root.path())?;
         let client = Client::start(server(binary, root.path()))?;
         Ok(Self { client, root })
     }
@@ -53,6 +63,12 @@ impl Stage {
         let files = start.map(|text| (AMENDED.to_owned(), text));
         self.rules(files).map_err(|error| error.to_string())?;
         self.begin(&json!("untrusted"), "danger-full-access")
+    }
+
+    /// Returns what Codex says of its hooks.
+    pub(super) fn hooks(&mut self) -> Result<Value, String> {
+        let places = json!({ "cwds": [self.work()] });
+        self.client.call("hooks/list", &places)
     }
 
     /// Returns what the file for amendments says, if it is there.

@@ -1,0 +1,69 @@
+//! Our hook before a session of the real Codex, put there by `openoxide init`: Codex trusts it, and does what it says.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use super::{
+    model::{Model, line},
+    stage::Stage,
+};
+
+const POLICY: &str =
+    "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
+
+/// What is called, and what Codex tells the model then.
+const CALLS: [(&str, &str); 3] = [
+    ("touch allowed", "Process exited with code 0"),
+    ("touch denied", "blocked by PreToolUse hook"),
+    // What has to be asked is blocked, because Codex goes on where a hook asks.
+    ("touch-nothing-speaks-of", "blocked by PreToolUse hook"),
+];
+
+/// Holds the wiring of our program against the real one.
+pub(super) fn holds(ours: &Path, theirs: &Path, model: &Model) -> Result<(), String> {
+    let mut stage = Stage::prepared(theirs, model, |root| wire(ours, root))?;
+    trusted(&stage.hooks()?)?;
+    // Codex would ask about all of this; our answer takes the person's place.
+    let thread = stage.thread(&json!("untrusted"), "danger-full-access", &[])?;
+    let ids: Vec<String> = (0..CALLS.len()).map(|at| format!("hook-{at}")).collect();
+    let call = |(id, (script, _)): (&String, &(&str, &str))| line(id, &json!({ "cmd": script }));
+    let prompt: String = ids.iter().zip(&CALLS).map(call).collect();
+    let asked = stage.client.turn(&thread, &prompt, |_| json!("decline"))?;
+    if !asked.is_empty() {
+        return Err(format!("Codex asks although our hook answers: {asked:?}"));
+    }
+    for (id, (script, expected)) in ids.iter().zip(CALLS) {
+        let told = model.take(id).unwrap_or_default();
+        if !told.contains(expected) {
+            return Err(format!("`{script}`: {expected:?} is not in {told:?}"));
+        }
+    }
+    println!("{} calls were answered by the hook that `init` put in", CALLS.len());
+    Ok(())
+}
+
+fn wire(ours: &Path, root: &Path) -> Result<(), String> {
+    let config = root.join("home/.config/openoxide");
+    fs::create_dir_all(&config)
+        .and_then(|()| fs::write(config.join("policy.toml"), POLICY))
+        .map_err(|error| error.to_string())?;
+    let mut init = Command::new(ours);
+    init.args(["init", "codex"]).env_clear();
+    init.env("HOME", root.join("home")).env("CODEX_HOME", root.join("codex"));
+    let output = init.output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// Both hooks are there, and Codex itself says that it trusts them.
+fn trusted(listed: &Value) -> Result<(), String> {
+    let hooks = listed.pointer("/data/0/hooks").and_then(Value::as_array);
+    let state = |hook: &Value| hook.get("trustStatus").and_then(Value::as_str) == Some("trusted");
+    match hooks.map(|hooks| (hooks.len(), hooks.iter().all(state))) {
+        Some((2, true)) => Ok(()),
+        _ => Err(format!("Codex does not trust the hooks of `openoxide init`: {listed}")),
+    }
+}
