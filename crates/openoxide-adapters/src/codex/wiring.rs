@@ -136,7 +136,7 @@ fn hash(label: &str, command: &str) -> String {
 mod tests {
     use super::*;
 
-    const HOOKS: &str = "/root/cx/hh/hooks.json";
+    const HOOKS: &str = "/home/me/.codex/hooks.json";
 
     // What `hooks/list` of 0.169 has answered.
     #[test]
@@ -154,7 +154,7 @@ mod tests {
         let after = trusted(before, HOOKS, &places, "/bin/openoxide").unwrap();
         assert!(after.starts_with(before), "{after}");
         assert!(after.contains(
-            "[hooks.state.\"/root/cx/hh/hooks.json:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:"
+            "[hooks.state.\"/home/me/.codex/hooks.json:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:"
         ));
         assert_eq!(trusted(&after, HOOKS, &places, "/bin/openoxide").unwrap(), after);
         assert_eq!(forgotten(&after, HOOKS, &places).unwrap(), before);

@@ -84,10 +84,12 @@ fn claude(home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String>
     use claude_code::wiring::{asking, not_asking, wiring};
     let change = Change::of(home.join("settings.json"), |before| {
         let wiring = wiring(program);
-        match undo {
-            false => asking(&wiring.put(before)?.text),
-            true => not_asking(&wiring.take(before)?.text),
+        if !undo {
+            return asking(&wiring.put(before)?.text);
         }
+        // Where our hook is not, the rule that asks is the person's own.
+        let taken = wiring.take(before)?;
+        if taken.places.is_empty() { Ok(taken.text) } else { not_asking(&taken.text) }
     })?;
     Ok(vec![change])
 }

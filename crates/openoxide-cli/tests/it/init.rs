@@ -61,6 +61,15 @@ fn both_agents_are_found_wired_and_unwired() {
 }
 
 #[test]
+fn who_never_called_us_keeps_the_rule_that_asks() {
+    let (world, claude, _) = home();
+    let own = "{ \"permissions\": { \"ask\": [\"*\"] } }";
+    fs::write(&claude, own).unwrap();
+    assert_eq!(init(&world, &["--undo", "claude"]).0, 0);
+    assert_eq!(fs::read_to_string(&claude).unwrap(), own);
+}
+
+#[test]
 fn settings_that_are_wrong_are_left_and_nothing_is_written_anywhere() {
     let (world, claude, codex) = home();
     fs::write(codex.join("hooks.json"), "{\"hooks\": []}").unwrap();
