@@ -1,9 +1,10 @@
-//! Our hook in the settings of agents: put in, found again and taken out. Nothing else of them changes, no blank and no comment.
+//! Our hook in the settings of agents: put in, found again and taken out. Nothing else of them changes, no blank either.
 
 use jsonc_parser::{
     ParseOptions,
     cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode},
 };
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// What is put into the settings of an agent.
@@ -146,9 +147,12 @@ impl Settings {
     /// Reads settings; an empty text is an empty object.
     ///
     /// # Errors
-    /// With the line where the text is no JSON object.
+    /// With the line where the text is no JSON (RFC 8259: agents leave out a file with comments), or when it is no object.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
+        // A looser reader than the agent's would put a hook into a file that the agent does not take.
+        serde_json::from_str::<IgnoredAny>(text)
+            .map_err(|error| format!("this is no JSON: {error}"))?;
         let root = CstRootNode::parse(text, &ParseOptions::default())
             .map_err(|error| format!("this is no JSON: {error}"))?;
         let object = root.object_value().ok_or("this is no JSON object")?;

@@ -10,8 +10,7 @@ fn ours() -> Wiring {
 }
 
 const OTHERS: &str = r#"{
-  // my own
-  "model": "x",
+  "model":   "x",
   "hooks": {
     "PreToolUse": [
       { "matcher": "Bash", "hooks": [{ "type": "command", "command": "mine" }] }
@@ -26,14 +25,14 @@ fn the_hook_stands_behind_others_and_they_stay_as_they_are() {
     let wired = ours().put(OTHERS).unwrap();
     let place = |event, group| HookPlace { event, group, hook: 0 };
     assert_eq!(wired.places, [place("PreToolUse", 1), place("PermissionRequest", 0)]);
-    assert!(wired.text.contains("// my own"), "{}", wired.text);
+    assert!(wired.text.contains(r#""model":   "x""#), "{}", wired.text);
     assert!(wired.text.contains(r#"'/opt/open oxide/openoxide' hook codex"#), "{}", wired.text);
     // Nothing changes when it is done again, and what was before comes back.
     assert_eq!(ours().put(&wired.text).unwrap(), wired);
     let taken = ours().take(&wired.text).unwrap();
     let value = |text: &str| Settings::read(text).unwrap().object.to_serde_value().unwrap();
     assert_eq!(value(&taken.text), value(OTHERS));
-    assert!(taken.text.contains("// my own"));
+    assert!(taken.text.contains(r#""model":   "x""#));
     assert_eq!(taken.places.len(), 2);
 }
 
@@ -66,6 +65,9 @@ fn what_is_no_settings_is_an_error_and_nothing_is_written_over() {
     for (text, why) in [
         ("[]", "no JSON object"),
         ("{", "no JSON"),
+        ("{\n  // mine\n}", "line 2 column 3"),
+        ("{'hooks': {}}", "line 1 column 2"),
+        (r#"{"hooks": {},}"#, "line 1 column 14"),
         (r#"{"hooks": []}"#, "`hooks` is no object"),
         (r#"{"hooks": {"PreToolUse": {}}}"#, "`PreToolUse` is no list"),
         (r#"{"hooks": {}, "hooks": {}}"#, "more than once"),
