@@ -15,7 +15,12 @@ pub(super) struct Answer {
     pub(super) amend: Value,
     /// The decisions that are offered.
     pub(super) avail: Value,
+    /// Whether the question is about files, not about a command.
+    pub(super) files: bool,
 }
+
+/// Begins what the model reads of a patch that was tried, and could not be applied.
+const PATCHED: &str = "Exit code: 1";
 
 /// What Codex asks when the sandbox has stopped a command: the policy had let it run.
 const RETRY: &str = "command failed; retry without sandbox?";
@@ -32,7 +37,8 @@ impl Answer {
         }
         if asked.is_some() {
             let (amend, avail) = (part("proposedExecpolicyAmendment"), part("availableDecisions"));
-            return Ok(Self { amend, avail, ..Self::bare("PROMPT", part("reason")) });
+            let files = part("isAboutFiles") == true;
+            return Ok(Self { amend, avail, files, ..Self::bare("PROMPT", part("reason")) });
         }
         let output = output.ok_or("the model read nothing of the call")?;
         match rejection::text(output) {
@@ -48,29 +54,38 @@ impl Answer {
             serde_json::from_str(line).map_err(|error| format!("{error} in our answer {line}"))?;
         let part = |name| value.get(name).cloned().unwrap_or_default();
         let verdict = part("verdict").as_str().unwrap_or_default().to_owned();
-        Ok(Self { verdict, reason: part("reason"), amend: part("amend"), avail: part("avail") })
+        let files = verdict == "PROMPT" && !part("changes").is_null();
+        let (amend, avail) = (part("amend"), part("avail"));
+        Ok(Self { verdict, reason: part("reason"), amend, avail, files })
     }
 
     /// Adds it to a row of the corpus.
     pub(super) fn row(&self, mut row: Value) -> Value {
-        let Self { verdict, reason, amend, avail } = self;
+        let Self { verdict, reason, amend, avail, files } = self;
         let more = json!({ "verdict": verdict, "reason": reason, "amend": amend, "avail": avail });
         if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
             row.extend(more);
+            row.extend(files.then(|| ("files".to_owned(), json!(true))));
         }
         row
     }
 
     fn bare(verdict: &str, reason: Value) -> Self {
-        Self { verdict: verdict.to_owned(), reason, amend: Value::Null, avail: Value::Null }
+        let (verdict, files) = (verdict.to_owned(), false);
+        Self { verdict, reason, amend: Value::Null, avail: Value::Null, files }
     }
 }
 
 /// Says whether a command has been started. What the sandbox did to it afterwards is not the policy's word.
 fn ran(output: &str) -> bool {
-    ["Process exited with code", "Process running with session"]
-        .iter()
-        .any(|sign| output.contains(sign))
+    [
+        "Process exited with code",
+        "Process running with session",
+        "Success. Updated the following files",
+        PATCHED,
+    ]
+    .iter()
+    .any(|sign| output.contains(sign))
 }
 
 #[cfg(test)]

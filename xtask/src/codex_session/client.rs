@@ -10,6 +10,10 @@ use std::{
 
 use serde_json::{Value, json};
 
+/// The requests that are answered.
+const COMMAND: &str = "item/commandExecution/requestApproval";
+const FILES: &str = "item/fileChange/requestApproval";
+
 /// A server that says nothing for so long is given up.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -69,10 +73,10 @@ impl Client {
             let params = message.get("params").unwrap_or(&Value::Null);
             match (message.get("id"), method(&message)) {
                 (_, "turn/completed") => return ended(params).map(|()| asked),
-                (Some(id), "item/commandExecution/requestApproval") => {
+                (Some(id), method @ (COMMAND | FILES)) => {
                     let result = json!({ "decision": decide(params) });
                     self.send(&json!({ "id": id, "result": result }))?;
-                    asked.push(params.clone());
+                    asked.push(about(params, method));
                 }
                 (Some(_), _) => return Err(format!("an unexpected request: {message}")),
                 (None, _) => {}
@@ -114,6 +118,13 @@ impl Drop for Client {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Returns what was asked, and whether it is about files.
+fn about(params: &Value, method: &str) -> Value {
+    let mut asked = params.as_object().cloned().unwrap_or_default();
+    asked.insert("isAboutFiles".to_owned(), json!(method == FILES));
+    asked.into()
 }
 
 fn method(message: &Value) -> &str {

@@ -19,6 +19,7 @@ pub(super) fn difference(
         ("reason", ours.reason != theirs.reason),
         ("amend", ours.amend != theirs.amend),
         ("avail", ours.avail != theirs.avail),
+        ("files", ours.files != theirs.files),
     ];
     let differ: Vec<_> = parts.iter().filter(|part| part.1).map(|part| part.0).collect();
     let shown = || {

@@ -3,6 +3,7 @@
 
 mod call;
 mod kinds;
+mod patch;
 mod rules;
 mod script;
 

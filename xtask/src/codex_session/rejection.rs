@@ -2,8 +2,14 @@
 
 use std::str::Chars;
 
-/// What is said of the arguments alone, before any policy, is not quoted.
-const PLAIN: [&str; 2] = ["approval policy is ", "`justification` requires "];
+/// What is said of the arguments alone, before any policy, is not quoted; nor what is said of a patch.
+const PLAIN: [&str; 5] = [
+    "approval policy is ",
+    "`justification` requires ",
+    "patch rejected: ",
+    "apply_patch verification failed: ",
+    "apply_patch environment selection ",
+];
 
 /// Returns the text of a rejection, or nothing when `output` is none.
 pub(super) fn text(output: &str) -> Option<String> {

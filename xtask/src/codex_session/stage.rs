@@ -83,7 +83,8 @@ impl Stage {
 
     /// Returns what Codex said with the paths of a case.
     pub(super) fn here(&self, text: &str) -> String {
-        text.replace(&self.work(), WORK)
+        let root = format!("{}/", self.root.path().display());
+        text.replace(&self.work(), WORK).replace(&root, "/")
     }
 
     fn begin(&mut self, policy: &Value, sandbox: &str) -> Result<String, String> {

@@ -3,11 +3,19 @@
 //! Codex goes on as if there were no hook when one fails, when it says nothing, and also when it answers `ask` or a bare `allow`
 //! before a tool. So what has to be asked is blocked there, unless Codex asks a person about everything by itself. The payload's
 //! directory is the one that the command would run in; which sandbox the model wants for it, Codex does not tell.
+//!
+//! A script that calls `apply_patch` with a here-document is a command before the tool, and a patch when a person is asked: without
+//! the directory that the script goes to first, so nobody can tell then which files are meant.
 
-use openoxide_protocol::{Decision, Effect};
+use openoxide_protocol::{Action, Decision, Effect};
 use serde_json::{Value, json};
 
-use crate::hook::{Call, Event, before_tool, denied, explained, request};
+use super::exact::patch_call;
+use crate::{
+    hook::{Call, Event, before_tool, denied, explained, request},
+    patch,
+    tool::action,
+};
 
 /// Who asks a person where the policy wants that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +33,10 @@ pub fn answer(call: &Call, decision: &Decision, asks: Asks) -> Option<String> {
     let reason = format!("OpenOxide: {}", explained(decision));
     match (call.event, decision.effect) {
         (Event::PermissionRequest, Effect::Allow) if wants_host(call) => None,
+        // Before the tool it may have been left to Codex; otherwise the files have been judged there, each at its place.
+        (Event::PermissionRequest, Effect::Allow) if asks == Asks::Codex && is_anywhere(call) => {
+            None
+        }
         (Event::PreToolUse, Effect::Deny) => Some(before_tool(Effect::Deny, &reason)),
         (Event::PreToolUse, Effect::Ask) if asks == Asks::Nobody => {
             Some(before_tool(Effect::Deny, &format!("{reason}. {}", permitted_by(decision))))
@@ -47,6 +59,35 @@ pub fn undecided(why: &str) -> String {
 fn wants_host(call: &Call) -> bool {
     let about = call.input.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.trim_start().starts_with("network-access "))
+}
+
+/// Says whether a patch names files by paths that count from a directory which is not told.
+fn is_anywhere(call: &Call) -> bool {
+    let patched = call.tool == "apply_patch";
+    let files = match action(&call.tool, &call.input) {
+        Action::Edit { paths } if patched => paths,
+        _ => Vec::new(),
+    };
+    files.iter().any(|file| !file.starts_with('/'))
+}
+
+/// Returns the files that Codex itself changes where a script calls `apply_patch`, which is no program: no process is started, and
+/// our analysis of the script does not see them. It is judged as a script besides.
+#[must_use]
+pub fn patched(call: &Call) -> Option<Action> {
+    let Action::Command { script } = action(&call.tool, &call.input) else { return None };
+    let call = patch_call(&script)?;
+    let at = |file: String| match &call.directory {
+        Some(directory) if !file.starts_with('/') => format!("{}/{file}", literal(directory)),
+        _ => literal(&file),
+    };
+    let paths = patch::files(&call.patch)?.into_iter().map(at).collect();
+    Some(Action::Edit { paths })
+}
+
+/// Returns a path in which `~` is a name like any other, as it is to Codex.
+fn literal(path: &str) -> String {
+    if path.starts_with('~') { format!("./{path}") } else { path.to_owned() }
 }
 
 /// Says how a person can let it through.
@@ -89,6 +130,23 @@ mod tests {
     fn said(event: Event, effect: Effect, asks: Asks) -> Option<Value> {
         let line = answer(&call(event, "because"), &decision(effect), asks)?;
         Some(serde_json::from_str::<Value>(&line).unwrap()["hookSpecificOutput"].take())
+    }
+
+    // Observed on 0.169: the directory of a `cd` in the script is not told when a person is asked.
+    #[test]
+    fn a_patch_that_could_be_elsewhere_is_left_to_the_person_where_codex_asks() {
+        let said = |file: &str, asks| {
+            let patch = format!("*** Begin Patch\n*** Add File: {file}\n+a\n*** End Patch");
+            let payload = json!({
+                "hook_event_name": "PermissionRequest", "session_id": "s", "cwd": "/p",
+                "tool_name": "apply_patch", "tool_input": { "command": patch },
+            });
+            let call = read(payload.to_string().as_bytes()).unwrap();
+            answer(&call, &decision(Effect::Allow), asks).is_some()
+        };
+        assert!(said("a", Asks::Nobody));
+        assert!(!said("a", Asks::Codex));
+        assert!(said("/p/a", Asks::Codex));
     }
 
     /// `ask`, and `allow` without another input, are no answers to Codex: it would go on.

@@ -64,6 +64,9 @@ pub(crate) struct CodexDecideArgs {
     /// The directory that it is started in.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// A directory that a patch may write to, besides that one, `/tmp` and `TMPDIR`; repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) writable: Vec<PathBuf>,
     /// The shell that it runs commands with.
     #[arg(long, default_value = "/bin/bash", value_name = "PATH")]
     pub(crate) shell: String,

@@ -81,6 +81,9 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
         loaded.policy.permitted(client.mode(call).or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let mut facts = facts_of(&action, &call.tool, place);
+    if let Some(besides) = client.besides(call) {
+        facts.accesses.extend(facts_of(&besides, &call.tool, place).accesses);
+    }
     if loaded.policy.watches_repetition() {
         repetition::note(call, environment, &mut facts);
     }

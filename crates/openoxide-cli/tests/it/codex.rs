@@ -147,6 +147,50 @@ fn each_line_that_is_a_call_is_decided_and_others_are_errors() {
     }
 }
 
+// Observed on 0.169: the paths of a patch decide, whoever applies it, and no rule is asked.
+#[test]
+fn a_patch_is_decided_by_its_paths_as_a_tool_and_as_a_script() {
+    let world = World::new();
+    let rules = world.file("x.rules", "prefix_rule([\"apply_patch\"], \"forbidden\")\n");
+    let decide = ["codex", "decide", "--policy", "on-request", "--sandbox", "workspace-write"];
+    let places = ["--cwd", "/w/p", "--writable", "/w/more", "--rules", &rules];
+    let patch = |file: &str| format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** End Patch");
+    let script = |file: &str| format!("cd sub && apply_patch <<'E'\n{}\nE", patch(file));
+    let calls = [
+        json!({ "patch": patch("a") }),
+        json!({ "patch": patch("../a"), "id": 1 }),
+        json!({ "patch": patch("/w/more/a") }),
+        json!({ "patch": patch(".git/hooks/x") }),
+        json!({ "cmd": script("../a") }),
+        json!({ "cmd": script("a"), "workdir": ".." }),
+        json!({ "patch": patch("a"), "cmd": "ls" }),
+        json!({}),
+    ];
+    let input: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let output = world.run(&[&decide[..], &places].concat(), input.as_bytes());
+    let rows: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row["verdict"].as_str(), row["changes"][0]["path"].as_str()))
+        .collect();
+    let (run, asked) = (Some("RUN"), Some("PROMPT"));
+    let expected = [
+        (run, Some("/w/p/a")),
+        (asked, Some("/w/a")),
+        (run, Some("/w/more/a")),
+        (asked, Some("/w/p/.git/hooks/x")),
+        (run, Some("/w/p/a")),
+        (asked, Some("/w/sub/a")),
+        (None, None),
+        (None, None),
+    ];
+    assert_eq!(found, expected, "{}", stderr(&output));
+    assert_eq!(rows[1]["changes"][0]["kind"], json!({ "type": "add" }));
+    assert_eq!(rows[6]["error"], "a call has `cmd` or `patch`, not both");
+    assert!(rows[7]["error"].as_str().unwrap().contains("`cmd`"));
+}
+
 #[test]
 fn rules_of_an_administrator_are_added_to_those_of_files() {
     let world = World::new();

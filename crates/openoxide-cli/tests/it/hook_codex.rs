@@ -111,3 +111,29 @@ fn what_is_no_payload_is_blocked() {
         assert_eq!(said["permissionDecision"], "deny", "{:?}", &input[..input.len().min(20)]);
     }
 }
+
+// Codex 0.169 applies such a script itself, and starts nothing: what a rule says of `apply_patch` is not said of its files.
+#[test]
+fn the_files_of_a_patch_in_a_script_are_judged_at_their_places() {
+    let policy = "[permissions]\nallow = [\"Bash(apply_patch)\", \"Bash(cd *)\", \"Edit(**)\"]\ndeny = [\"Edit(kept/**)\"]\n";
+    let world = World::new().policy(policy);
+    let here = world.project().display().to_string();
+    let script = |first: &str, file: &str| {
+        format!(
+            "{first}apply_patch <<'E'\n*** Begin Patch\n*** Add File: {file}\n+a\n*** End Patch\nE"
+        )
+    };
+    for (first, file, goes_on) in [
+        ("", "a", true),
+        ("cd sub && ", "a", true),
+        ("", "kept/a", false),
+        ("cd kept && ", "a", false),
+        ("cd kept && ", "../a", true),
+        ("", ".git/hooks/pre-commit", false),
+        ("cd .git/hooks && ", "pre-commit", false),
+        ("", "/etc/passwd", false),
+    ] {
+        let said = before(&world, &["hook", "codex"], &here, &script(first, file));
+        assert_eq!(said.is_none(), goes_on, "{first}{file}: {said:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What scripts can have. A letter in angle brackets is filled in by `script`: `C` a command, `P` a program, `W` a word,
-//! `R` a removal, `Q` a quoted script, `D` a nest of wrappers.
+//! `R` a removal, `Q` a quoted script, `D` a nest of wrappers, `A` a call of
+//! `apply_patch`, `U` a patch by itself.
 
 /// A name, and scripts of its kind.
 type Kind = (&'static str, &'static [&'static str]);
@@ -106,6 +107,12 @@ pub(super) const KINDS: &[Kind] = &[
     ("broken", &[
         "<P> \"", "<P> '", "<C> &&", "| <C>", "(<C>", "<C>)", "<P> $(", "<C> ;; <C>", "{ <C>", "}", "", " ", "\n", "<C> || ", "<R> )",
         "<C> < ", "<R> &&", "&& <C>", "<P> ${", "\"", "<R>; fi", "(<R>", "<P> `<R>",
+    ]),
+    // Codex answers these itself. What they add lies below the work directory, or in places that are never writable here.
+    ("patch", &[
+        "<A>", "<A>", "<A>", "<A>", "cd sub && <A>", "cd \"sub\" && <A>", "cd 's u' && <A>", "cd sub; <A>", "cd sub && cd .. && <A>", "cd $x && <A>",
+        "cd /ws/sub && <A>", "cd ~ && <A>", "cd .. && <A>", "A=1 <A>", "\n<A>\n", "<C> && <A>", "<A>\n<C>", "(<A>\n)", "! <A>", "# a\n<A>",
+        "cd sub || <A>", "cd && <A>", "cd a b && <A>", "time <A>", "> f <A>", "cd \"$x\" && <A>", "cd s* && <A>", "<U>",
     ]),
     ("banned", &[
         "git zz", "git -C zz zz", "python3 -c uu", "python3 - zz", "node -e uu", "perl -e uu", "ruby -e uu", "bash -c uu", "sh -lc uu",

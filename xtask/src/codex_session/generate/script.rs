@@ -2,7 +2,7 @@
 
 use crate::{codex_diff::generate::words::one, crash::chance::Chance};
 
-use super::kinds::KINDS;
+use super::{kinds::KINDS, patch};
 
 /// Programs that are not there, and three that do nothing.
 pub(super) const PROGRAMS: [&str; 10] =
@@ -57,6 +57,8 @@ fn hole(chance: &mut Chance, letter: char) -> Option<String> {
         'R' => removal(chance),
         'Q' => quoted(chance),
         'D' => nest(chance),
+        'A' => patch::call(chance),
+        'U' => patch::patch(chance),
         _ => return None,
     })
 }

@@ -87,6 +87,11 @@ pub enum SandboxMode {
 }
 
 impl SandboxMode {
+    /// Says whether anything may be written.
+    pub(super) const fn writes(self) -> bool {
+        !matches!(self, Self::ReadOnly)
+    }
+
     /// Says whether Codex itself holds commands.
     pub(super) const fn restricts(self) -> bool {
         matches!(self, Self::ReadOnly | Self::WorkspaceWrite)

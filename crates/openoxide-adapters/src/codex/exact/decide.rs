@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     dialect::Dialect,
     judge::{Judge, ShellCall},
+    patch::FileChange,
+    place::normal,
     requirement::Requirement,
+    shell,
 };
 use crate::codex::wire::{CommandDecision, Kind};
 
@@ -29,6 +32,9 @@ pub struct Call {
     /// The words of a rule that the model proposes.
     #[serde(default)]
     pub prefix_rule: Option<Vec<String>>,
+    /// The directory it wants to run in; where Codex was started if nothing is said.
+    #[serde(default)]
+    pub workdir: Option<String>,
 }
 
 /// Where a call wants to run.
@@ -73,6 +79,9 @@ pub struct Answer {
     /// What the person may answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avail: Option<Vec<CommandDecision>>,
+    /// The files that are changed, where Codex takes the call for a patch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<FileChange>>,
 }
 
 const UNASKED_JUSTIFICATION: &str = "`justification` requires an explicit `sandbox_permissions`; use \
@@ -98,17 +107,21 @@ impl Judge<'_> {
     #[must_use]
     pub fn answer(&self, call: Call) -> Answer {
         if let Some(wrong) = call.wrong(self.dialect) {
-            return Answer::of(Verdict::Reject, Some(wrong.to_owned()), false);
+            return Answer::refused(wrong.to_owned());
         }
         let escalated = call.sandbox_permissions == Some(SandboxPermissions::RequireEscalated);
         let flag = if call.login.unwrap_or(true) { "-lc" } else { "-c" };
         let argv = vec![self.shell.to_owned(), flag.to_owned(), call.cmd];
         let wanted = ShellCall { argv, escalated, prefix_rule: call.prefix_rule };
+        let patched = || self.patched(&wanted, call.workdir.as_deref());
+        if let Some(answer) = self.refused(&wanted).map(Answer::refused).or_else(patched) {
+            return answer;
+        }
         match self.requirement(&wanted) {
             Requirement::Skip { bypass_sandbox, .. } => {
                 Answer::of(Verdict::Run, None, bypass_sandbox)
             }
-            Requirement::Forbidden { reason } => Answer::of(Verdict::Reject, Some(reason), false),
+            Requirement::Forbidden { reason } => Answer::refused(reason),
             Requirement::NeedsPerson { reason } => {
                 Answer::of(Verdict::Prompt, Some(reason), false).for_a_person()
             }
@@ -118,11 +131,27 @@ impl Judge<'_> {
             }
         }
     }
+
+    /// Answers a call that Codex takes for a patch. No rule is asked about it.
+    fn patched(&self, call: &ShellCall, workdir: Option<&str>) -> Option<Answer> {
+        let script = shell::script(&call.argv)?;
+        let cwd = match workdir {
+            Some(absolute) if absolute.starts_with('/') => normal(absolute),
+            Some(relative) => normal(&format!("{}/{relative}", self.place.cwd)),
+            None => self.place.cwd.to_owned(),
+        };
+        self.patch_of_script(script, &cwd)
+    }
 }
 
 impl Answer {
-    const fn of(verdict: Verdict, reason: Option<String>, bypass_sandbox: bool) -> Self {
-        Self { verdict, reason, amend: None, bypass_sandbox, kind: None, avail: None }
+    pub(super) const fn of(verdict: Verdict, reason: Option<String>, bypass_sandbox: bool) -> Self {
+        let (amend, avail, changes) = (None, None, None);
+        Self { verdict, reason, amend, bypass_sandbox, kind: None, avail, changes }
+    }
+
+    pub(super) const fn refused(reason: String) -> Self {
+        Self::of(Verdict::Reject, Some(reason), false)
     }
 
     fn for_a_person(self) -> Self {

@@ -5,6 +5,7 @@ use super::{
     banned::is_banned,
     danger::{Danger, danger},
     dialect::Dialect,
+    patch::Writable,
     place::Place,
     policy::Policy,
     requirement::{Requirement, Why},
@@ -27,6 +28,8 @@ pub struct Judge<'a> {
     pub place: Place<'a>,
     /// The shell that is configured.
     pub shell: &'a str,
+    /// Where a patch may write to.
+    pub writable: Writable<'a>,
 }
 
 /// A call of the shell tool.
@@ -74,8 +77,8 @@ impl Judge<'_> {
     /// Returns what has to happen before a call runs.
     #[must_use]
     pub fn requirement(&self, call: &ShellCall) -> Requirement {
-        if call.escalated && !self.approval.may_escalate(self.dialect) {
-            return Requirement::Forbidden { reason: self.no_escalation() };
+        if let Some(reason) = self.refused(call) {
+            return Requirement::Forbidden { reason };
         }
         let segments = self.segments(call);
         let why = Why { judge: self, call, segments: &segments };
@@ -90,12 +93,14 @@ impl Judge<'_> {
         }
     }
 
-    fn no_escalation(&self) -> String {
+    /// Returns why a call is refused before anything else is looked at: nobody may be asked for what it wants.
+    pub(super) fn refused(&self, call: &ShellCall) -> Option<String> {
         let policy = self.approval;
-        format!(
+        let refused = call.escalated && !policy.may_escalate(self.dialect);
+        refused.then(|| format!(
             "approval policy is {policy:?}; reject command — you cannot ask for escalated permissions if the approval policy \
              is {policy:?}"
-        )
+        ))
     }
 
     fn segments(&self, call: &ShellCall) -> Vec<Segment> {

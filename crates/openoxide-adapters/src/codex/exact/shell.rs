@@ -63,9 +63,16 @@ pub(super) fn before_heredoc(text: &str) -> Option<Vec<String>> {
     let fed = has("heredoc_redirect") && !has("file_redirect");
     let literal = Literal { script: &script, dialect: Dialect::V0145 };
     match script.all("command").as_slice() {
-        [only] if fed => literal.command(*only),
+        [only] if fed && is_bare(*only) => literal.command(*only),
         _ => None,
     }
+}
+
+/// Says whether no word of a command has quotes.
+fn is_bare(command: Node<'_>) -> bool {
+    let mut cursor = command.walk();
+    let mut arguments = command.children_by_field_name("argument", &mut cursor);
+    arguments.all(|argument| ["word", "number"].contains(&argument.kind()))
 }
 
 /// Returns the literal words of every command anywhere in a script; nothing if the script is wrong. What is no literal word is

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{AskForApproval, Call, Judge, Place, Policy, Unreadable};
+use super::{AskForApproval, Call, Judge, Place, Policy, Unreadable, Writable};
 
 const RECORDED: &str = include_str!("../../../../../corpus/codex/decide.ndjson");
 const PLACE: Place<'_> = Place { cwd: "/ws", home: Some("/home/me") };
@@ -24,6 +24,7 @@ fn answer(row: &Value) -> Value {
         dialect: text("dialect").parse().unwrap(),
         place: PLACE,
         shell: "/bin/bash",
+        writable: Writable::default(),
     };
     let call: Call = serde_json::from_value(row["call"].clone()).unwrap();
     serde_json::to_value(judge.answer(call)).unwrap()

@@ -1,12 +1,13 @@
 //! `codex decide`: what Codex makes of calls of its shell tool, line by line.
 
 use std::{
+    env,
     io::{self, Write},
     path::Path,
 };
 
 use openoxide_adapters::codex::exact::{
-    Answer, Call, Dialect, Judge, Place, Policy, SandboxPermissions,
+    Answer, Call, Dialect, Judge, Place, Policy, SandboxPermissions, Writable,
 };
 use openoxide_protocol::SCHEMA;
 use serde::{Deserialize, Serialize};
@@ -19,12 +20,14 @@ use crate::{
     lines,
 };
 
-/// A line: a call, or an object in which it stands.
+/// A line: a call, an object in which it stands, or a patch.
 #[derive(Deserialize)]
 struct Row {
     #[serde(default)]
     id: Option<Value>,
-    cmd: Cmd,
+    cmd: Option<Cmd>,
+    patch: Option<String>,
+    workdir: Option<String>,
     login: Option<bool>,
     sandbox_permissions: Option<SandboxPermissions>,
     additional_permissions: Option<Value>,
@@ -40,19 +43,21 @@ enum Cmd {
 }
 
 impl Row {
-    fn call(self) -> Call {
-        let Self { sandbox_permissions, additional_permissions, .. } = self;
-        let Self { login, justification, prefix_rule, .. } = self;
-        match self.cmd {
-            Cmd::Script(cmd) => Call {
+    fn answer(self, judge: &Judge<'_>) -> Result<Answer, &'static str> {
+        match (self.cmd, self.patch) {
+            (Some(Cmd::Script(cmd)), None) => Ok(judge.answer(Call {
                 cmd,
-                login,
-                sandbox_permissions,
-                additional_permissions,
-                justification,
-                prefix_rule,
-            },
-            Cmd::Call(call) => call,
+                login: self.login,
+                sandbox_permissions: self.sandbox_permissions,
+                additional_permissions: self.additional_permissions,
+                justification: self.justification,
+                prefix_rule: self.prefix_rule,
+                workdir: self.workdir,
+            })),
+            (Some(Cmd::Call(call)), None) => Ok(judge.answer(call)),
+            (None, Some(patch)) => Ok(judge.patch(&patch)),
+            (Some(_), Some(_)) => Err("a call has `cmd` or `patch`, not both"),
+            (None, None) => Err("missing field `cmd`, or `patch`"),
         }
     }
 }
@@ -75,6 +80,7 @@ pub(super) fn decide(args: &CodexDecideArgs) -> Result<Exit, String> {
     let place = Place { cwd: &cwd, home: home.as_deref() };
     let mut policy = super::policy(&args.rules, &place)?;
     args.requirements.iter().try_for_each(|path| require(&mut policy, path, args.dialect))?;
+    let roots = writable(args)?;
     let judge = Judge {
         policy: &policy,
         approval: args.policy,
@@ -82,6 +88,7 @@ pub(super) fn decide(args: &CodexDecideArgs) -> Result<Exit, String> {
         dialect: args.dialect,
         place,
         shell: &args.shell,
+        writable: Writable { roots: &roots },
     };
     Ok(ended(lines::each(|line, output| answer(&judge, line, output))))
 }
@@ -94,10 +101,19 @@ fn require(policy: &mut Policy, path: &Path, dialect: Dialect) -> Result<(), Str
         .map_err(|error| format!("Error: {error}"))
 }
 
+/// Returns the directories that a patch may write to: those that are named, and those for temporary files.
+fn writable(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
+    let set = env::var_os("TMPDIR").filter(|value| !value.is_empty());
+    let temporary = ["/tmp".into()].into_iter().chain(set.map(Into::into));
+    let all = args.writable.iter().cloned().chain(temporary);
+    all.map(|directory| super::here(&directory).map(|(absolute, _)| absolute)).collect()
+}
+
 fn answer(judge: &Judge<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
-    match lines::object::<Row>(line) {
-        Ok(mut row) => {
-            let (id, answer) = (row.id.take(), judge.answer(row.call()));
+    let row = lines::object::<Row>(line)
+        .and_then(|mut row| Ok((row.id.take(), row.answer(judge).map_err(str::to_owned)?)));
+    match row {
+        Ok((id, answer)) => {
             serde_json::to_writer(&mut *output, &Line { schema: SCHEMA, id, answer })?;
         }
         Err(error) => {

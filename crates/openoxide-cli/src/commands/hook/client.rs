@@ -7,7 +7,7 @@ use openoxide_adapters::{
     codex::{self, hook::Asks},
     hook::Call,
 };
-use openoxide_protocol::{AbsPath, Decision, PermissionMode};
+use openoxide_protocol::{AbsPath, Action, Decision, PermissionMode};
 use openoxide_store::project_root;
 
 use crate::policy::directory;
@@ -44,6 +44,14 @@ impl Client {
         match self {
             Self::Claude => claude_code::answer(call.event, decision),
             Self::Codex(asks) => codex::hook::answer(call, decision, asks),
+        }
+    }
+
+    /// Returns what the agent does beside what the call says.
+    pub(super) fn besides(self, call: &Call) -> Option<Action> {
+        match self {
+            Self::Claude => None,
+            Self::Codex(_) => codex::hook::patched(call),
         }
     }
 

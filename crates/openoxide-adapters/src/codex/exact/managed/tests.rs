@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::codex::exact::{AskForApproval, Call, Judge, Place, Unreadable};
+use crate::codex::exact::{AskForApproval, Call, Judge, Place, Unreadable, Writable};
 
 const ERRORS: &str = include_str!("../../../../../../corpus/codex/requirements-errors.ndjson");
 const RECORDED: &str = include_str!("../../../../../../corpus/codex/managed.ndjson");
@@ -62,6 +62,7 @@ fn rules_of_an_administrator_are_asked_and_refused_as_codex_does() {
             dialect: Dialect::V0169,
             place: PLACE,
             shell: "/bin/bash",
+            writable: Writable::default(),
         };
         let call: Call = serde_json::from_value(row["call"].clone()).unwrap();
         let found = serde_json::to_value(judge.answer(call)).unwrap();
