@@ -1,5 +1,7 @@
 //! `--exact`: what the program would answer whose policy it is.
 
+mod codex;
+
 use std::{fs, path::Path};
 
 use openoxide_adapters::{
@@ -29,6 +31,7 @@ pub(crate) struct Exact {
 
 enum Judge {
     Claude(claude_code::Policy),
+    Codex(codex::Rules),
     OpenCode(opencode::Policy),
 }
 
@@ -49,8 +52,11 @@ impl Exact {
             Program::Claude => claude(args, &files),
             Program::Opencode => opencode(args, &files, home.as_ref()),
             Program::Native => return Err("--exact is about the policies of other programs".into()),
-            Program::Codex | Program::LlmDo => {
-                return Err("--exact answers as Claude Code and OpenCode only; leave it out".into());
+            Program::Codex => Ok(rules(args, &cwd, home.as_ref())),
+            Program::LlmDo => {
+                return Err(
+                    "--exact answers as Claude Code, Codex and OpenCode; leave it out".into()
+                );
             }
         };
         match judge {
@@ -73,6 +79,7 @@ impl Exact {
         let at = self.around(cwd, worktree.as_ref());
         match &self.judge {
             Judge::Claude(policy) => policy.call(tool, input, at),
+            Judge::Codex(rules) => Ok(rules.call(tool, input, cwd, self.home.as_ref())),
             Judge::OpenCode(policy) => policy.call(tool, input, at),
         }
     }
@@ -90,6 +97,9 @@ impl Exact {
     ) -> Result<Decision, String> {
         match &self.judge {
             Judge::Claude(policy) => policy.question(permission, patterns, self.around(cwd, None)),
+            Judge::Codex(rules) => {
+                Ok(rules.question(permission, patterns, cwd, self.home.as_ref()))
+            }
             Judge::OpenCode(policy) => Ok(policy.question(permission, patterns)),
         }
     }
@@ -143,6 +153,13 @@ fn claude(args: &CallArgs, files: &[Named]) -> Read {
     }
     settings.notes.iter().for_each(report::note);
     Ok(Ok(Judge::Claude(claude_code::Policy::of(settings, args.policy.mode.map(Into::into)))))
+}
+
+fn rules(args: &CallArgs, cwd: &AbsPath, home: Option<&AbsPath>) -> Result<Judge, String> {
+    if args.agent.is_some() || args.policy.mode.is_some() {
+        return Err("Codex's rules have no modes, and none for agents".to_owned());
+    }
+    codex::Rules::read(&args.policy.policy, cwd, home).map(Judge::Codex)
 }
 
 /// The last file is the lowest layer.

@@ -59,7 +59,11 @@ fn here(directory: &Path) -> Result<(String, Option<String>), String> {
     Ok((here.to_string_lossy().into_owned(), env::var("HOME").ok()))
 }
 
-fn policy(files: &[PathBuf], place: &Place<'_>) -> Result<Policy, String> {
+/// Reads rule files as Codex does.
+///
+/// # Errors
+/// When one cannot be read, or Codex would not take it, in its words.
+pub(crate) fn policy(files: &[PathBuf], place: &Place<'_>) -> Result<Policy, String> {
     let mut policy = Policy::default();
     files.iter().try_for_each(|path| add(&mut policy, path, place))?;
     Ok(policy)

@@ -139,6 +139,35 @@ fn what_cannot_be_read_or_said_is_an_error_and_never_passed_over() {
     assert_eq!(code(&output), 2);
 }
 
+// The verdicts are those of Codex 0.169 under `untrusted` (rows of corpus/codex/decide.ndjson have the same shapes).
+#[test]
+fn codex_to_the_letter_asks_about_all_that_no_rule_allows() {
+    let world = World::new();
+    let rules = "prefix_rule([\"ls\"])\nprefix_rule([\"curl\"], \"forbidden\")\nprefix_rule([\"git\", \"push\"], \"prompt\")\n";
+    let file = world.file("x.rules", rules);
+    let scripts =
+        ["ls -l", "ls && ls x", "ls > f", "make", "curl x", "curl $X", "git push", "git status"];
+    let mut rows =
+        scripts.map(|script| json!({ "tool": "Bash", "input": { "command": script } })).to_vec();
+    rows.push(json!({ "tool": "Read", "input": { "file_path": "x" } }));
+    rows.push(json!({ "permission": "bash", "patterns": ["ls", "curl x"] }));
+    let found = batch(&world, &["--exact", "--policy", &file], &rows);
+    let expected = ["allow", "allow", "ask", "ask", "deny", "ask", "ask", "ask", "ask", "deny"];
+    assert_eq!(said(&found), expected);
+    let one = |args: &[&str]| {
+        let all = [&["check", "--exact", "--policy", &file][..], args].concat();
+        world.run(&all, b"")
+    };
+    let output = one(&["-c", "curl x"]);
+    assert_eq!(code(&output), 3);
+    assert!(stdout(&output).contains("`/bin/bash -lc 'curl x'` rejected: policy forbids"));
+    assert_eq!(code(&one(&["--mode", "plan", "-c", "ls"])), 2);
+    let wrong = world.file("wrong.rules", "prefix_rule([])\n");
+    let output = world.run(&["check", "--exact", "--policy", &wrong, "-c", "ls"], b"");
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("wrong.rules"), "{}", stderr(&output));
+}
+
 /// What people write, in every shape that rules of commands have there.
 const CONFIGURATIONS: &[&str] = &[
     r#""ask""#,

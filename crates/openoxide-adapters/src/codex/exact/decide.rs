@@ -13,7 +13,7 @@ use super::{
 use crate::codex::wire::{CommandDecision, Kind};
 
 /// The arguments of Codex's shell tool, as far as they decide.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Call {
     /// The script.
     pub cmd: String,
