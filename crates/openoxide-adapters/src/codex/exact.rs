@@ -30,6 +30,7 @@ mod rule;
 mod safe;
 mod said;
 mod shell;
+mod together;
 
 pub use amend::{DEFAULT_RULES, LivePolicy, apply, network_line, prefix_line, validated};
 pub use approval::{AskForApproval, GranularApprovalConfig, SandboxMode};

@@ -70,11 +70,11 @@ impl Rules {
             shell: "/bin/bash",
             writable: Writable::default(),
         };
-        decided(judge.answer(Call { cmd, ..Call::default() }))
+        decided(&judge.answer(Call { cmd, ..Call::default() }))
     }
 }
 
-fn decided(answer: Answer) -> Decision {
+fn decided(answer: &Answer) -> Decision {
     let (effect, otherwise) = match answer.verdict {
         Verdict::Run => (Effect::Allow, "Codex's rules allow all of it"),
         Verdict::Prompt => (Effect::Ask, "under `untrusted` Codex asks about what no rule allows"),

@@ -9,6 +9,7 @@ use super::{
     amend::network_line,
     approval::AskForApproval,
     review::{NetworkAction, NetworkAmendment, ReviewDecision},
+    together::Questions,
 };
 
 /// How a host is reached.
@@ -70,6 +71,8 @@ pub enum Reach {
 #[derive(Debug, Default)]
 pub struct NetworkApprovals {
     said: Mutex<Said>,
+    /// By the turn, and the host.
+    open: Questions<(String, HostKey), Reach>,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +101,17 @@ impl NetworkApprovals {
             true => Reach::Asked,
             false => Reach::Denied,
         }
+    }
+
+    /// Asks about a host in a turn; whoever asks for the same meanwhile waits for this answer. `ask` returns what becomes of it, which it
+    /// has from [`answered`](Self::answered).
+    pub async fn ask_once(
+        &self,
+        turn: &str,
+        key: &HostKey,
+        ask: impl AsyncFnOnce() -> Reach,
+    ) -> Reach {
+        self.open.ask(&(turn.to_owned(), key.clone()), ask).await
     }
 
     /// Takes an answer: what becomes of the wish, and the line that `default.rules` gets. A rule for good counts in this session, too.
