@@ -8,6 +8,7 @@ mod calls;
 mod evaluated;
 pub mod exact;
 pub mod hook;
+mod in_script;
 mod layer;
 mod lexer;
 pub mod review;
@@ -17,6 +18,7 @@ pub mod wire;
 pub mod wiring;
 mod write;
 
+pub use in_script::patched;
 pub use layer::translate;
 pub use write::write;
 

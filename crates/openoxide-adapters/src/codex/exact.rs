@@ -41,7 +41,7 @@ pub use decide::{Answer, Call, SandboxPermissions, Verdict};
 pub use dialect::Dialect;
 pub use judge::{Judge, ShellCall};
 pub use network::NetworkRule;
-pub use patch::{FileChange, PatchCall, Writable, patch_call};
+pub use patch::{FileChange, Writable};
 pub use place::Place;
 pub use policy::{Evaluation, Hosts, Policy, RuleMatch};
 pub use reach::{HostKey, NetworkApprovals, NetworkProtocol, Reach};

@@ -10,10 +10,8 @@
 use openoxide_protocol::{Action, Decision, Effect};
 use serde_json::{Value, json};
 
-use super::exact::patch_call;
 use crate::{
     hook::{Call, Event, before_tool, denied, explained, request},
-    patch,
     tool::action,
 };
 
@@ -69,25 +67,6 @@ fn is_anywhere(call: &Call) -> bool {
         _ => Vec::new(),
     };
     files.iter().any(|file| !file.starts_with('/'))
-}
-
-/// Returns the files that Codex itself changes where a script calls `apply_patch`, which is no program: no process is started, and
-/// our analysis of the script does not see them. It is judged as a script besides.
-#[must_use]
-pub fn patched(call: &Call) -> Option<Action> {
-    let Action::Command { script } = action(&call.tool, &call.input) else { return None };
-    let call = patch_call(&script)?;
-    let at = |file: String| match &call.directory {
-        Some(directory) if !file.starts_with('/') => format!("{}/{file}", literal(directory)),
-        _ => literal(&file),
-    };
-    let paths = patch::files(&call.patch)?.into_iter().map(at).collect();
-    Some(Action::Edit { paths })
-}
-
-/// Returns a path in which `~` is a name like any other, as it is to Codex.
-fn literal(path: &str) -> String {
-    if path.starts_with('~') { format!("./{path}") } else { path.to_owned() }
 }
 
 /// Says how a person can let it through.

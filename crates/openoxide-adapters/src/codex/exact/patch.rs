@@ -7,8 +7,9 @@ mod change;
 mod read;
 mod script;
 
+use std::collections::BTreeSet;
+
 pub use change::{FileChange, Writable};
-pub use script::{PatchCall, patch_call};
 
 use self::change::Patch;
 use super::{
@@ -41,7 +42,7 @@ impl Judge<'_> {
         if may_be_one && Patch::read(script).is_ok() {
             return Some(Answer::refused(format!("{UNVERIFIED}{UNCALLED}")));
         }
-        let call = patch_call(script)?;
+        let call = script::call(script)?;
         let at = call.directory.map_or_else(|| cwd.to_owned(), |to| joined(cwd, &to));
         Some(self.read(&call.patch, &at, |_| true))
     }
@@ -70,12 +71,12 @@ impl Judge<'_> {
 
     /// Returns what is wrong with the paths. Until 0.145 a file might come up twice.
     fn wrong(&self, changes: &[FileChange]) -> Option<String> {
-        for (at, change) in changes.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for change in changes {
             if let Some(odd) = change.written.iter().find(|path| path.contains('\0')) {
                 return Some(format!("'{odd}' is invalid on 'linux'"));
             }
-            let before = changes.iter().take(at).any(|other| other.path == change.path);
-            if before && self.dialect != Dialect::V0145 {
+            if !seen.insert(&change.path) && self.dialect != Dialect::V0145 {
                 return Some(format!("invalid patch: multiple operations target {}", change.path));
             }
         }

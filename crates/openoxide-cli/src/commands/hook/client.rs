@@ -51,7 +51,7 @@ impl Client {
     pub(super) fn besides(self, call: &Call) -> Option<Action> {
         match self {
             Self::Claude => None,
-            Self::Codex(_) => codex::hook::patched(call),
+            Self::Codex(_) => codex::patched(call),
         }
     }
 

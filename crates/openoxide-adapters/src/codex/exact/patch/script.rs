@@ -8,17 +8,16 @@ use crate::script::Script;
 const NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 
 /// A call of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PatchCall {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Call {
     /// Where it goes first, as it is written: nothing in it is expanded.
-    pub directory: Option<String>,
+    pub(super) directory: Option<String>,
     /// The patch, as it is written.
-    pub patch: String,
+    pub(super) patch: String,
 }
 
 /// Returns the call that Codex takes a script for.
-#[must_use]
-pub fn patch_call(text: &str) -> Option<PatchCall> {
+pub(super) fn call(text: &str) -> Option<Call> {
     // What names the program nowhere needs no tree.
     text.contains("apply").then_some(())?;
     // A document that never ends counts, too: Codex does not ask for the errors of this tree.
@@ -37,7 +36,7 @@ pub fn patch_call(text: &str) -> Option<PatchCall> {
         }
         _ => called_as(&script, body, &NAMES)?.is_empty().then_some(None)?,
     };
-    Some(PatchCall { directory, patch: script.text(document).to_owned() })
+    Some(Call { directory, patch: script.text(document).to_owned() })
 }
 
 /// Returns the named children of a node, if it is of this kind and has so many.
