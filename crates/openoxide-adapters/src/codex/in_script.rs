@@ -16,9 +16,10 @@ const NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 pub fn patched(call: &Call) -> Option<Action> {
     let Action::Command { script } = action(&call.tool, &call.input) else { return None };
     let first = NAMES.iter().filter_map(|name| script.find(name)).min()?;
-    let files = patch::files(&script)?;
-    let Some(directory) = script.get(..first).and_then(directory) else {
-        let text = "where a patch in a script is applied is not known".to_owned();
+    let begins = script.contains("*** Begin Patch");
+    let known = || Some((patch::files(&script)?, directory(script.get(..first)?)?));
+    let Some((files, directory)) = begins.then(known)? else {
+        let text = "what a patch in a script changes is not known".to_owned();
         return Some(Action::Opaque { text });
     };
     let at = |file: String| match directory {
@@ -136,6 +137,8 @@ mod tests {
             let script = format!("{before}apply_patch <<'E'\n{PATCH}\nE");
             assert!(matches!(found(&script), Some(Action::Opaque { .. })), "{script}");
         }
+        let quoted = format!("apply_patch '{PATCH}'");
+        assert!(matches!(found(&quoted), Some(Action::Opaque { .. })));
         assert_eq!(found("grep apply_patch x"), None);
         assert_eq!(found("cat <<'E'\n*** Begin Patch\n*** Add File: a\n*** End Patch\nE"), None);
     }
