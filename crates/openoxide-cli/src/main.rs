@@ -22,21 +22,16 @@ mod staged;
 mod task;
 mod watched;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
-use args::{Args, Verb};
+use args::{Args, ExecpolicyCheckArgs, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
-    // A hook is called for each step of an agent: it goes past the parsing of all other arguments.
-    let mut words = std::env::args_os().skip(1);
-    if let (Some(verb), Some(agent), None) = (words.next(), words.next(), words.next())
-        && verb == "hook"
-        && let Some(agent) = agent.to_str()
-        && let Ok(exit) = commands::hook::of(agent, false)
-    {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(exit) = quick(&words) {
         return exit.into();
     }
     let args = Args::parse();
@@ -66,4 +61,17 @@ fn main() -> ExitCode {
         Exit::Usage
     })
     .into()
+}
+
+/// What an agent calls for each of its steps goes past the parsing of all other arguments. What is not understood is left to it.
+fn quick(words: &[OsString]) -> Option<Exit> {
+    let [verb, second, rest @ ..] = words else { return None };
+    match (verb.to_str()?, second.to_str()?, rest) {
+        ("hook", agent, []) => commands::hook::of(agent, false).ok(),
+        ("codex", "execpolicy", [check, rest @ ..]) if check == "check" => {
+            let args = ExecpolicyCheckArgs::read(rest.iter().cloned())?;
+            Some(commands::codex::execpolicy(&args))
+        }
+        _ => None,
+    }
 }

@@ -2,9 +2,9 @@
 
 mod review;
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, Subcommand};
+use clap::{Args, FromArgMatches as _, Subcommand};
 use openoxide_adapters::codex::exact::{AskForApproval, Dialect, SandboxMode};
 
 pub(crate) use review::CodexReviewArgs;
@@ -42,6 +42,16 @@ pub(crate) struct ExecpolicyCheckArgs {
     /// The command; nothing behind its first word is an option of this program.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
+}
+
+impl ExecpolicyCheckArgs {
+    /// Reads what follows `codex execpolicy check`, if that is all there is to read. It takes less time than the arguments of the
+    /// whole program do, and every mistake is left to them.
+    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let command = Self::augment_args(clap::Command::new("check").no_binary_name(true));
+        let found = command.try_get_matches_from(words).ok()?;
+        Self::from_arg_matches(&found).ok()
+    }
 }
 
 #[derive(Clone, Debug, Args)]

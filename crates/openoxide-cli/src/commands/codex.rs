@@ -25,9 +25,14 @@ pub(crate) fn codex(verb: &CodexVerb, global: Global) -> Result<Exit, String> {
     Ok(match verb {
         CodexVerb::Amend(args) => said(amend::amend(args), Exit::Failure),
         CodexVerb::Decide(args) => said(decide::decide(args), Exit::Usage),
-        CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) => said(check(args), Exit::Failure),
+        CodexVerb::Execpolicy(ExecpolicyVerb::Check(args)) => execpolicy(args),
         CodexVerb::Review(args) => return review::review(args, global),
     })
+}
+
+/// Answers as `codex execpolicy check` does.
+pub(crate) fn execpolicy(args: &ExecpolicyCheckArgs) -> Exit {
+    said(check(args), Exit::Failure)
 }
 
 fn said(done: Result<Exit, String>, otherwise: Exit) -> Exit {
