@@ -82,7 +82,9 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let mut facts = facts_of(&action, &call.tool, place);
     if let Some(besides) = client.besides(call) {
-        facts.accesses.extend(facts_of(&besides, &call.tool, place).accesses);
+        let besides = facts_of(&besides, &call.tool, place);
+        facts.accesses.extend(besides.accesses);
+        facts.findings.extend(besides.findings);
     }
     if loaded.policy.watches_repetition() {
         repetition::note(call, environment, &mut facts);
