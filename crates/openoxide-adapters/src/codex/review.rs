@@ -6,6 +6,7 @@
 mod changes;
 mod offers;
 mod permissions;
+mod tool;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use openoxide_protocol::{
 use serde_json::{Value, json};
 
 use super::wire::{
-    Asked, Change, CommandApproval, FileChangeApproval, Host, Kind, Origin, PermissionsApproval,
+    Asked, BegunCall, Change, CommandApproval, FileChangeApproval, Host, Kind, Origin,
+    PermissionsApproval,
 };
 pub use offers::{Answer, Offered, Offers};
 
@@ -29,6 +31,8 @@ pub struct Scene<'a> {
     pub cwd: &'a AbsPath,
     /// The changes of the item that it is about.
     pub changes: Option<&'a [Change]>,
+    /// The calls of tools that have begun in the conversation, and not ended.
+    pub begun: &'a [&'a BegunCall],
     /// Its session, where the conversation's name is none.
     pub session: SessionId,
 }
@@ -57,6 +61,7 @@ pub fn wanted(asked: &Asked, scene: &Scene<'_>) -> Result<Wanted, &'static str> 
         Asked::Command(approval) => command(approval, scene),
         Asked::FileChange(approval) => files(approval, scene),
         Asked::Permissions(approval) => more(approval, scene),
+        Asked::Tool(approval) => tool::wanted(approval, scene),
     }
 }
 

@@ -11,9 +11,11 @@ use crate::quote;
 
 mod given;
 mod heard;
+mod tool;
 
 pub use given::{PermissionsAnswer, PermissionsScope};
 pub use heard::{Change, ChangeKind, Heard, Item, heard};
+pub use tool::{BegunCall, Persist, ToolApproval, ToolCall, ToolDecision, ToolKind};
 
 /// The name of a request: the server counts, other clients may use texts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -48,6 +50,9 @@ pub enum Asked {
     /// To have more permissions for a while.
     #[serde(rename = "item/permissions/requestApproval")]
     Permissions(Box<PermissionsApproval>),
+    /// To call a tool of an MCP server.
+    #[serde(rename = "mcpServer/elicitation/request")]
+    Tool(Box<ToolApproval>),
 }
 
 /// What all requests say of where they come from.
@@ -224,7 +229,11 @@ pub enum FileChangeDecision {
 /// It is one, and is not understood: nobody may take it for answered.
 pub fn request(line: &Value) -> Result<Option<Request>, serde_json::Error> {
     let method = line.get("method").and_then(Value::as_str).unwrap_or_default();
-    let asks = line.get("id").is_some() && method.ends_with("/requestApproval");
+    let asks = match method {
+        tool::METHOD => line.get("params").is_some_and(tool::is_approval),
+        method => method.ends_with("/requestApproval"),
+    };
+    let asks = asks && line.get("id").is_some();
     asks.then(|| Request::deserialize(line)).transpose()
 }
 
@@ -235,13 +244,25 @@ pub fn response<D: Serialize>(id: &RequestId, decision: &D) -> Value {
 }
 
 impl Asked {
-    /// Returns where it comes from.
+    /// Returns the conversation.
     #[must_use]
-    pub const fn origin(&self) -> &Origin {
+    pub fn thread(&self) -> &str {
         match self {
-            Self::Command(approval) => &approval.origin,
-            Self::FileChange(approval) => &approval.origin,
-            Self::Permissions(approval) => &approval.origin,
+            Self::Tool(approval) => &approval.thread_id,
+            Self::Command(approval) => &approval.origin.thread_id,
+            Self::FileChange(approval) => &approval.origin.thread_id,
+            Self::Permissions(approval) => &approval.origin.thread_id,
+        }
+    }
+
+    /// Returns the name of the call, or of the tool where the call is not named.
+    #[must_use]
+    pub fn call(&self) -> &str {
+        match self {
+            Self::Tool(approval) => &approval.call.tool_name,
+            Self::Command(approval) => &approval.origin.item_id,
+            Self::FileChange(approval) => &approval.origin.item_id,
+            Self::Permissions(approval) => &approval.origin.item_id,
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     codex::exact::{banned_beginning, prefix_line},
     codex::wire::{
         Asked, CommandApproval, CommandDecision, FileChangeDecision, HostRule, Kind,
-        PermissionsAnswer, PermissionsScope, RequestId, response,
+        PermissionsAnswer, PermissionsScope, Persist, RequestId, ToolApproval, ToolDecision,
+        response,
     },
     quote,
 };
@@ -30,6 +31,13 @@ pub enum Answer {
     Files(FileChangeDecision),
     /// To a wish for more permissions.
     Permissions(PermissionsAnswer),
+    /// To a question about a tool.
+    Tool {
+        /// The answer.
+        decision: ToolDecision,
+        /// What Codex keeps in its configuration with it.
+        keeps: Option<String>,
+    },
 }
 
 /// One answer, as it is offered.
@@ -62,6 +70,7 @@ impl Answer {
             Self::Command(decision) => response(id, decision),
             Self::Files(decision) => response(id, decision),
             Self::Permissions(answer) => json!({ "id": id, "result": answer }),
+            Self::Tool { decision, .. } => decision.line(id),
         }
     }
 
@@ -86,6 +95,7 @@ impl Answer {
                 PermissionsScope::Turn => GrantScope::Once,
                 PermissionsScope::Session => GrantScope::Session,
             },
+            Self::Tool { decision, .. } => return of_tool(*decision),
             Self::Command(C::Decline) | Self::Files(F::Decline) => return ApprovalResponse::Denied,
             Self::Command(C::Cancel) | Self::Files(F::Cancel) => {
                 return ApprovalResponse::Cancelled;
@@ -94,7 +104,7 @@ impl Answer {
         ApprovalResponse::approved(scope)
     }
 
-    /// Returns the rule that Codex keeps with it, as its rule files say it.
+    /// Returns what Codex keeps with it: a rule, as its rule files say it, or a line of its configuration.
     #[must_use]
     pub fn keeps(&self) -> Option<String> {
         match self {
@@ -104,6 +114,7 @@ impl Answer {
             Self::Command(CommandDecision::ApplyNetworkPolicyAmendment {
                 network_policy_amendment: HostRule { action, host },
             }) => Some(format!("network_rule(host={}, decision={})", json!(host), json!(action))),
+            Self::Tool { keeps, .. } => keeps.clone(),
             _ => None,
         }
     }
@@ -117,6 +128,7 @@ impl Answer {
                 .then_some(Self::Command(CommandDecision::Accept)),
             Asked::FileChange(_) => Some(Self::Files(FileChangeDecision::Accept)),
             Asked::Permissions(_) => None,
+            Asked::Tool(_) => Some(Self::tool(ToolDecision::Accept(None))),
         }
     }
 
@@ -129,7 +141,12 @@ impl Answer {
             Asked::Permissions(_) => {
                 Self::Permissions(given(json!({}), PermissionsScope::Turn, None))
             }
+            Asked::Tool(_) => Self::tool(ToolDecision::Decline),
         }
+    }
+
+    const fn tool(decision: ToolDecision) -> Self {
+        Self::Tool { decision, keeps: None }
     }
 }
 
@@ -142,6 +159,7 @@ impl Offers {
             Asked::Command(approval) => offers.command(approval, facts),
             Asked::FileChange(_) => offers.files(),
             Asked::Permissions(approval) => offers.permissions(&approval.permissions),
+            Asked::Tool(approval) => offers.tool(approval),
         }
         offers.also_no();
         offers
@@ -202,6 +220,35 @@ impl Offers {
         }
     }
 
+    fn tool(&mut self, approval: &ToolApproval) {
+        use ToolDecision::{Accept, Cancel, Decline};
+        self.add(Answer::tool(Accept(None)), 'y', "yes, this once".to_owned());
+        for (long, key, meaning) in [
+            (
+                Persist::Session,
+                'a',
+                "yes, and Codex asks no more about this tool in this conversation, whatever its arguments",
+            ),
+            (
+                Persist::Always,
+                'p',
+                "yes, and Codex keeps it: it asks no more about this tool, whatever its arguments",
+            ),
+        ] {
+            if approval.may_persist(long) {
+                let keeps = (long == Persist::Always).then(|| approved(approval));
+                let answer = Answer::Tool { decision: Accept(Some(long)), keeps };
+                self.add(answer, key, meaning.to_owned());
+            }
+        }
+        self.add(Answer::tool(Decline), 'n', "no, and the model goes on".to_owned());
+        self.add(
+            Answer::tool(Cancel),
+            ESCAPE,
+            "the question is taken away, and the model goes on".to_owned(),
+        );
+    }
+
     /// Adds an answer. Where its key is taken, a number gives it.
     fn add(&mut self, answer: Answer, key: char, meaning: String) {
         if self.list.len() >= MOST || self.list.iter().any(|offered| offered.answer == answer) {
@@ -233,6 +280,22 @@ const fn given(
     strict_auto_review: Option<bool>,
 ) -> PermissionsAnswer {
     PermissionsAnswer { permissions, scope, strict_auto_review }
+}
+
+/// Returns the answer in our words.
+const fn of_tool(decision: ToolDecision) -> ApprovalResponse {
+    ApprovalResponse::approved(match decision {
+        ToolDecision::Accept(None) => GrantScope::Once,
+        ToolDecision::Accept(Some(Persist::Session)) => GrantScope::Session,
+        ToolDecision::Accept(Some(Persist::Always)) => GrantScope::Project,
+        ToolDecision::Decline | ToolDecision::Cancel => return ApprovalResponse::Denied,
+    })
+}
+
+/// Returns what 0.169 writes into its configuration.
+fn approved(approval: &ToolApproval) -> String {
+    let (server, tool) = (json!(approval.server_name), json!(approval.call.tool_name));
+    format!("mcp_servers.{server}.tools.{tool}.approval_mode = \"approve\"")
 }
 
 fn lasting(approval: &CommandApproval) -> String {

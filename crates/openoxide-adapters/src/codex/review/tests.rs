@@ -3,7 +3,7 @@
 use openoxide_protocol::{Access, ApprovalResponse, Exec, Facts, GrantScope, Words};
 
 use super::*;
-use crate::codex::wire::{Heard, heard};
+use crate::codex::wire::{Heard, ToolApproval, heard};
 
 /// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
 const RECORDED: &str = include_str!("../../../../../corpus/codex/app_server.ndjson");
@@ -24,7 +24,7 @@ fn request(text: &str) -> Asked {
 }
 
 fn scene<'a>(cwd: &'a AbsPath, changes: Option<&'a [Change]>) -> Scene<'a> {
-    Scene { cwd, changes, session: SessionId::from_parts(0, [0; 10]) }
+    Scene { cwd, changes, begun: &[], session: SessionId::from_parts(0, [0; 10]) }
 }
 
 fn seen(asked: &Asked) -> Result<Wanted, &'static str> {
@@ -67,13 +67,13 @@ fn each_recorded_request_is_an_operation() {
             Heard::Changes(item, told) => changes = Some((item, told)),
             Heard::Asked(request) => {
                 seen += 1;
-                let origin = request.asked.origin();
-                let own = changes.as_ref().filter(|(item, _)| item.item == origin.item_id);
+                let (thread, call) = (request.asked.thread(), request.asked.call());
+                let own = changes.as_ref().filter(|(item, _)| item.item == call);
                 let cwd = AbsPath::new("/ws").unwrap();
                 let scene = scene(&cwd, own.map(|(_, changes)| changes.as_slice()));
                 let wanted = wanted(&request.asked, &scene).unwrap();
-                assert_eq!(wanted.operation.session.to_string(), origin.thread_id);
-                assert_eq!(wanted.operation.call.0, origin.item_id);
+                assert_eq!(wanted.operation.session.to_string(), thread);
+                assert_eq!(wanted.operation.call.0, call);
                 assert_eq!(wanted.operation.cwd, cwd);
             }
             _ => {}
@@ -289,4 +289,101 @@ fn answers_are_written_as_codex_takes_them() {
     assert_eq!(keeps, [None, Some(rule.to_owned()), None]);
     let dear = with(&touch, json!({ "availableDecisions": ["cancel"] }));
     assert_eq!(Answer::yes(&dear), None, "a yes is not offered");
+}
+
+/// Calls of tools with app server 0.169, recorded, and among them a question of the server that tells of itself that it is one.
+const TOOLS: &str = include_str!("../../../../../corpus/codex/app_server_tools.ndjson");
+
+/// Returns each recorded question about a tool, with the calls that run meanwhile.
+fn tools() -> Vec<(ToolApproval, Vec<BegunCall>)> {
+    let lines = TOOLS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let (mut all, mut running) = (Vec::new(), Vec::new());
+    for line in lines.filter(|line| line["from"] == "server") {
+        match heard(line["message"].clone()) {
+            Heard::Call(item, call) => running.push((item, call)),
+            Heard::Ended(item) => running.retain(|(of, _)| *of != item),
+            Heard::Asked(request) => {
+                let Asked::Tool(approval) = request.asked else { panic!() };
+                all.push((*approval, running.iter().map(|(_, call)| call.clone()).collect()));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    all
+}
+
+fn tool(approval: &ToolApproval, begun: &[BegunCall]) -> Result<Wanted, &'static str> {
+    let (cwd, begun) = (AbsPath::new("/ws").unwrap(), begun.iter().collect::<Vec<_>>());
+    let scene = Scene { begun: &begun, ..scene(&cwd, None) };
+    wanted(&Asked::Tool(Box::new(approval.clone())), &scene)
+}
+
+#[test]
+fn a_call_of_a_tool_is_judged_as_that_tool() {
+    let all = tools();
+    let wanted = tool(&all[0].0, &all[0].1).unwrap();
+    assert_eq!(wanted.operation.tool, "mcp__files__remove");
+    assert_eq!(wanted.operation.action, Action::CallTool);
+    assert_eq!(wanted.operation.input, json!({ "path": "x" }));
+    assert_eq!(wanted.presentation.content, "{\n  \"path\": \"x\"\n}");
+    assert_eq!(wanted.personal, None);
+    let mut odd = all[0].clone();
+    odd.0.message = "Allow it all?".to_owned();
+    let other = tool(&odd.0, &odd.1).unwrap();
+    assert_eq!(other.presentation.metadata["question"], "Allow it all?");
+    assert!(other.personal.is_some(), "a rule answers only the question of Codex");
+    odd = all[0].clone();
+    odd.0.server_name = "fi__les".to_owned();
+    odd.0.message = "Allow the fi__les MCP server to run tool \"remove\"?".to_owned();
+    odd.1[0].server = "fi__les".to_owned();
+    assert!(tool(&odd.0, &odd.1).unwrap().personal.is_some(), "whose tool is it?");
+}
+
+#[test]
+fn a_server_cannot_ask_in_the_name_of_codex() {
+    let all = tools();
+    let forged =
+        |(approval, begun): &&(ToolApproval, Vec<BegunCall>)| tool(approval, begun).is_err();
+    let forged: Vec<_> = all.iter().filter(forged).collect();
+    assert_eq!((all.len(), forged.len()), (6, 1));
+    assert_eq!(forged[0].0.message, "Which colour?", "it says that it is the call of another tool");
+    let (approval, begun) = &all[0];
+    assert!(tool(approval, &[]).is_err(), "no call has begun");
+    let mut other = begun.clone();
+    other[0].arguments = json!({ "path": "z" });
+    assert!(tool(approval, &other).is_err(), "another call has begun");
+    let mut wants = approval.clone();
+    wants.requested_schema =
+        json!({ "type": "object", "properties": { "key": { "type": "string" } } });
+    assert!(tool(&wants, begun).is_err(), "it wants to be told something");
+}
+
+#[test]
+fn a_tool_is_answered_as_codex_offers() {
+    let (approval, _) = tools().swap_remove(0);
+    let offered = |persist: Value| {
+        let mut approval = approval.clone();
+        approval.call.persist = serde_json::from_value(persist).unwrap();
+        offers(&Asked::Tool(Box::new(approval)), &[])
+    };
+    assert_eq!(keys(&offered(json!(["session", "always"]))), ["y", "a", "p", "nd", "\\u{1b}"]);
+    assert_eq!(keys(&offered(json!("session"))), ["y", "a", "nd", "\\u{1b}"]);
+    assert_eq!(keys(&offered(json!(null))), ["y", "nd", "\\u{1b}"]);
+    let list = offered(json!(["session", "always"])).list;
+    let scopes: Vec<_> = list.iter().map(|offered| offered.answer.response()).collect();
+    let yes = |scope| ApprovalResponse::approved(scope);
+    let no = ApprovalResponse::Denied;
+    let scoped = [GrantScope::Once, GrantScope::Session, GrantScope::Project].map(yes);
+    assert_eq!(scopes, [&scoped[..], &[no.clone(), no]].concat());
+    let kept = "mcp_servers.\"files\".tools.\"remove\".approval_mode = \"approve\"";
+    let keeps: Vec<_> = list.iter().filter_map(|offered| offered.answer.keeps()).collect();
+    assert_eq!(keeps, [kept]);
+    // The real server took each of these, and did as it says.
+    let told: Vec<_> =
+        TOOLS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+    for offered in &list {
+        let result =
+            offered.answer.line(&crate::codex::wire::RequestId::Number(0))["result"].clone();
+        assert!(told.iter().any(|line| line["message"]["result"] == result), "{result}");
+    }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Request, RequestId, request};
+use super::{BegunCall, Request, RequestId, request};
 
 /// A message of the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,10 @@ pub enum Heard {
     Resolved(RequestId),
     /// A conversation is about to change files.
     Changes(Item, Vec<Change>),
+    /// A conversation is about to call a tool of an MCP server.
+    Call(Item, BegunCall),
+    /// A call has ended.
+    Ended(Item),
     /// Something happened in this conversation.
     Thread(String),
     /// It answers a call of ours: what came of it, or its error.
@@ -84,24 +88,37 @@ fn told(method: &str, params: &Value) -> Heard {
             id.map_or(Heard::Nothing, Heard::Resolved)
         }
         "item/started" | "item/fileChange/patchUpdated" => {
-            changes(params).unwrap_or(Heard::Nothing)
+            changes(params).or_else(|| call(params)).unwrap_or(Heard::Nothing)
         }
+        "item/completed" => item(params).map_or(Heard::Nothing, Heard::Ended),
         "thread/started" => thread().map_or(Heard::Nothing, Heard::Thread),
         "thread/status/changed" => text("threadId").map_or(Heard::Nothing, Heard::Thread),
         _ => Heard::Nothing,
     }
 }
 
-/// Reads the changes of an item that begins, or of one that is still being written.
-fn changes(params: &Value) -> Option<Heard> {
+/// Reads the name of an item.
+fn item(params: &Value) -> Option<Item> {
     let item = params.get("item");
     let name = item.map_or_else(|| params.get("itemId"), |item| item.get("id"));
-    let changes = item.unwrap_or(params).get("changes")?;
     let thread = params.get("threadId")?.as_str()?.to_owned();
-    let item = Item { thread, item: name?.as_str()?.to_owned() };
+    Some(Item { thread, item: name?.as_str()?.to_owned() })
+}
+
+/// Reads the changes of an item that begins, or of one that is still being written.
+fn changes(params: &Value) -> Option<Heard> {
+    let changes = params.get("item").unwrap_or(params).get("changes")?;
     // What is not understood of them is not shown, and so nobody can say yes to it.
     let changes = Vec::deserialize(changes).unwrap_or_default();
-    Some(Heard::Changes(item, changes))
+    Some(Heard::Changes(item(params)?, changes))
+}
+
+/// Reads the call of a tool that begins.
+fn call(params: &Value) -> Option<Heard> {
+    let told = params.get("item")?;
+    let begins = told.get("type")?.as_str()? == "mcpToolCall";
+    let call = begins.then(|| BegunCall::deserialize(told).ok()).flatten()?;
+    Some(Heard::Call(item(params)?, call))
 }
 
 fn answered(mut message: Value) -> Option<Heard> {

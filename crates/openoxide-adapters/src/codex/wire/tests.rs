@@ -171,3 +171,20 @@ fn what_is_asked_and_not_understood_is_left_to_others() {
     let done = json!({ "id": 3, "result": { "cwd": "/ws" } });
     assert_eq!(heard(done), Heard::Answered(3, Ok(json!({ "cwd": "/ws" }))));
 }
+
+#[test]
+fn questions_about_tools_are_read_and_written_alike() {
+    let tools = include_str!("../../../../../corpus/codex/app_server_tools.ndjson");
+    let lines = tools.lines().map(|line| serde_json::from_str::<Recorded>(line).unwrap().message);
+    let asked: Vec<_> = lines.filter(|line| line["method"] == tool::METHOD).collect();
+    assert_eq!(asked.len(), 6);
+    for line in &asked {
+        let read = request(line).unwrap().unwrap();
+        assert_eq!(without_nulls(&serde_json::to_value(&read).unwrap()), without_nulls(line));
+    }
+    let mut plain = asked[0].clone();
+    plain["params"]["_meta"] = Value::Null;
+    assert_eq!(request(&plain).unwrap(), None, "any question of a server");
+    plain["params"]["_meta"] = json!({ "codex_approval_kind": "another" });
+    assert!(request(&plain).is_err(), "not understood");
+}

@@ -15,7 +15,7 @@ use openoxide_adapters::codex::wire::{Request, RequestId};
 use openoxide_tui::can_ask;
 
 use self::{
-    heard::Changes,
+    heard::{Calls, Changes},
     judge::policy_args,
     lines::say,
     server::{Lost, Server},
@@ -90,6 +90,7 @@ struct Reviewer<'a> {
     /// The one that is being dealt with, once somebody else has answered it.
     resolved: BTreeSet<RequestId>,
     changes: Changes,
+    calls: Calls,
 }
 
 impl<'a> Reviewer<'a> {
@@ -112,6 +113,7 @@ impl<'a> Reviewer<'a> {
             answered: BTreeSet::new(),
             resolved: BTreeSet::new(),
             changes: Changes::default(),
+            calls: Calls::default(),
         })
     }
 
@@ -135,8 +137,7 @@ impl<'a> Reviewer<'a> {
 
     /// Returns the oldest request whose conversation is known: the rules of its project judge it.
     fn next(&mut self) -> Option<Request> {
-        let known =
-            |request: &Request| self.threads.cwd(&request.asked.origin().thread_id).is_some();
+        let known = |request: &Request| self.threads.cwd(request.asked.thread()).is_some();
         let at = self.waiting.iter().position(known)?;
         self.waiting.remove(at)
     }

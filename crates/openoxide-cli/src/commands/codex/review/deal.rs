@@ -19,15 +19,16 @@ use crate::{record, report, review::Signals};
 impl Reviewer<'_> {
     /// Judges a request, and has it answered.
     pub(super) fn deal(&mut self, request: &Request) -> Result<Dealt, Stop> {
-        let origin = request.asked.origin();
-        let Some(project) = self.threads.cwd(&origin.thread_id).cloned() else {
-            return Ok(left(&origin.item_id, "its conversation is not known"));
+        let asked = &request.asked;
+        let Some(project) = self.threads.cwd(asked.thread()).cloned() else {
+            return Ok(left(asked.call(), "its conversation is not known"));
         };
-        let changes = self.changes.of(origin);
-        let scene = Scene { cwd: &project, changes, session: new_session_id() };
-        let wanted = match wanted(&request.asked, &scene) {
+        let changes = self.changes.of(asked);
+        let begun = self.calls.of(asked.thread());
+        let scene = Scene { cwd: &project, changes, begun: &begun, session: new_session_id() };
+        let wanted = match wanted(asked, &scene) {
             Ok(wanted) => wanted,
-            Err(why) => return Ok(left(&origin.item_id, why)),
+            Err(why) => return Ok(left(asked.call(), why)),
         };
         let name = named(&wanted);
         // Hooks listen for signals themselves.

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use openoxide_adapters::codex::wire::{Change, Heard, Item, Origin, Request, RequestId, heard};
+use openoxide_adapters::codex::wire::{
+    Asked, BegunCall, Change, Heard, Item, Request, RequestId, heard,
+};
 
 use super::{
     Reviewer, Stop,
@@ -15,6 +17,8 @@ const AT_ONCE: usize = 500;
 const MOST_WAITING: usize = 200;
 /// The changes of so many items are kept: they come right before their request.
 const MOST_CHANGES: usize = 16;
+/// So many calls of tools run at a time; those that began before are forgotten.
+const MOST_CALLS: usize = 64;
 
 /// The changes of files that were told last.
 #[derive(Debug, Default)]
@@ -29,9 +33,32 @@ impl Changes {
         }
     }
 
-    pub(super) fn of(&self, origin: &Origin) -> Option<&[Change]> {
-        let meant = |item: &Item| item.item == origin.item_id && item.thread == origin.thread_id;
+    pub(super) fn of(&self, asked: &Asked) -> Option<&[Change]> {
+        let meant = |item: &Item| item.item == asked.call() && item.thread == asked.thread();
         self.0.iter().find(|(item, _)| meant(item)).map(|(_, changes)| changes.as_slice())
+    }
+}
+
+/// The calls of tools that run.
+#[derive(Debug, Default)]
+pub(super) struct Calls(VecDeque<(Item, BegunCall)>);
+
+impl Calls {
+    fn begin(&mut self, item: Item, call: BegunCall) {
+        self.end(&item);
+        self.0.push_back((item, call));
+        if self.0.len() > MOST_CALLS {
+            self.0.pop_front();
+        }
+    }
+
+    fn end(&mut self, item: &Item) {
+        self.0.retain(|(running, _)| running != item);
+    }
+
+    pub(super) fn of(&self, thread: &str) -> Vec<&BegunCall> {
+        let own = self.0.iter().filter(|(item, _)| item.thread == thread);
+        own.map(|(_, call)| call).collect()
     }
 }
 
@@ -56,6 +83,8 @@ impl Reviewer<'_> {
             }
             Heard::Resolved(id) => self.resolve(&id),
             Heard::Changes(item, changes) => self.changes.keep(item, changes),
+            Heard::Call(item, call) => self.calls.begin(item, call),
+            Heard::Ended(item) => self.calls.end(&item),
             Heard::Thread(thread) => self.threads.heard(thread),
             Heard::Answered(call, answer) => {
                 let taken = self.threads.answered(&mut self.server, call, answer);
@@ -92,7 +121,7 @@ impl Reviewer<'_> {
         let meant = |request: &Request| request.id == *id;
         let at = self.waiting.iter().position(meant);
         if let Some(request) = at.and_then(|at| self.waiting.remove(at)) {
-            elsewhere(&request.asked.origin().item_id);
+            elsewhere(request.asked.call());
         }
     }
 }
