@@ -134,8 +134,9 @@ fn serve(
 
 /// Returns the recorded message of the server that holds this text, in the project and the conversation of the test.
 fn recorded(world: &World, text: &str) -> Value {
-    let path = workspace().join("corpus/codex/app_server.ndjson");
-    let lines = fs::read_to_string(path).unwrap();
+    let names = ["app_server", "app_server_tools"];
+    let paths = names.map(|name| workspace().join(format!("corpus/codex/{name}.ndjson")));
+    let lines = paths.map(|path| fs::read_to_string(path).unwrap()).concat();
     let line =
         lines.lines().find(|line| line.contains(text) && line.contains(r#""from":"server""#));
     let line = line.unwrap_or_else(|| panic!("{text}"));
@@ -327,6 +328,56 @@ fn changes_are_shown_and_answered() {
     server.hears_nothing();
     server.end();
     terminal.end();
+}
+
+/// Has a call of a tool begin, and Codex ask about it.
+fn call(world: &World, server: &Server, id: i64, arguments: &Value) {
+    let mut begins = recorded(world, r#"item/started","params":{"item":{"type":"mcpToolCall""#);
+    begins["params"]["item"]["arguments"] = arguments.clone();
+    server.ask(begins);
+    let asked = recorded(world, r#"run tool \"remove\"?"#);
+    let mut asked = with(asked, id, json!({}));
+    asked["params"]["_meta"]["tool_params"] = arguments.clone();
+    server.ask(asked);
+}
+
+#[test]
+fn a_tool_is_answered_by_the_policy_or_by_the_person() {
+    let rules = "[permissions]\nask = [\"mcp__files__remove\"]\n";
+    let world = World::new().policy(rules);
+    let server = Server::start(&world);
+    let mut terminal = at_terminal(&world, &server);
+    call(&world, &server, 1, &json!({ "path": "x\u{1b}[31m" }));
+    for shown in [
+        "Call remove of the MCP server files (mcp__files__remove)",
+        r#""path": "x"#,
+        "description by the server: Removes",
+        "[y]     yes, this once",
+        "[a]     yes, and Codex asks no more about this tool in this conversation, whatever",
+        "[p]     yes, and Codex keeps it: it asks no more about this tool, whatever",
+        "[n d]   no, and the model goes on",
+    ] {
+        terminal.wait_for(shown);
+    }
+    std::thread::sleep(NEVER);
+    terminal.press("p");
+    let always = json!({ "action": "accept", "content": {}, "_meta": { "persist": "always" } });
+    assert_eq!(server.answer(), json!({ "id": 1, "result": always }));
+    terminal.wait_for("accepted by you");
+    for (id, effect, action) in [(2, "deny", "decline"), (3, "allow", "accept")] {
+        fs::write(world.user_policy(), rules.replace("ask", effect)).unwrap();
+        call(&world, &server, id, &json!({ "path": "y" }));
+        assert_eq!(server.answer()["result"]["action"], json!(action), "{effect}");
+    }
+    server.ask(with(recorded(&world, "Which colour?"), 4, json!({})));
+    terminal.wait_for("no call that was said to begin asks this: its server could");
+    server.hears_nothing();
+    server.end();
+    let (_, text) = terminal.end();
+    assert!(!text.contains("\u{1b}[31m"), "{text:?}");
+    let log = String::from_utf8(world.run(&["audit", "log", "--json"], b"").stdout).unwrap();
+    let kept = r#"mcp_servers.\"files\".tools.\"remove\".approval_mode = \"approve\""#;
+    assert_eq!(log.matches(kept).count(), 1, "{log}");
 }
 
 #[test]

@@ -156,6 +156,7 @@ fn what_is_asked_and_not_understood_is_left_to_others() {
     let rows = [
         (json!({ "id": 1, "method": "mcpServer/elicitation/request", "params": {} }), true),
         (json!({ "id": 1, "method": "item/new/requestApproval", "params": {} }), true),
+        (json!({ "id": 1, "method": "execCommandApproval", "params": {} }), true),
         (json!({ "id": 1, "method": "item/fileChange/requestApproval", "params": {} }), true),
         (json!({ "method": "turn/started", "params": {} }), false),
         (json!({ "method": "serverRequest/resolved", "params": {} }), false),
