@@ -13,6 +13,7 @@ mod cached;
 mod danger;
 mod decide;
 mod dialect;
+pub mod events;
 mod example;
 mod judge;
 mod managed;

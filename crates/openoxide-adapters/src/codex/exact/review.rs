@@ -15,6 +15,8 @@ pub enum ReviewDecision {
     },
     /// As long as the session lasts.
     ApprovedForSession,
+    /// And this tool of an MCP server is allowed for good.
+    ApprovedMcpPolicyAmendment,
     /// A rule about the host is written.
     NetworkPolicyAmendment {
         /// The rule.
