@@ -332,11 +332,19 @@ fn a_call_of_a_tool_is_judged_as_that_tool() {
     let other = tool(&odd.0, &odd.1).unwrap();
     assert_eq!(other.presentation.metadata["question"], "Allow it all?");
     assert!(other.personal.is_some(), "a rule answers only the question of Codex");
-    odd = all[0].clone();
-    odd.0.server_name = "fi__les".to_owned();
-    odd.0.message = "Allow the fi__les MCP server to run tool \"remove\"?".to_owned();
-    odd.1[0].server = "fi__les".to_owned();
-    assert!(tool(&odd.0, &odd.1).unwrap().personal.is_some(), "whose tool is it?");
+    // The real one told its hook `mcp__my_files__remove`.
+    let long = "f".repeat(64);
+    let doubtful = ["fi__les", "files_", "fi-.les", &long].map(|server| (server, false));
+    for (server, rules_answer) in [("my-files", true)].into_iter().chain(doubtful) {
+        let (mut approval, mut begun) = all[0].clone();
+        approval.server_name = server.to_owned();
+        approval.message = format!("Allow the {server} MCP server to run tool \"remove\"?");
+        begun[0].server = server.to_owned();
+        let wanted = tool(&approval, &begun).unwrap();
+        assert_eq!(wanted.personal.is_none(), rules_answer, "{server}");
+        let name = format!("mcp__{}__remove", server.replace(['-', '.'], "_"));
+        assert_eq!(wanted.operation.tool, name);
+    }
 }
 
 #[test]

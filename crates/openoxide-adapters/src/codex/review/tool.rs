@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::{Scene, Wanted, presentation};
 use crate::codex::wire::ToolApproval;
 
+/// Codex shortens longer names for its hooks.
+const LONGEST: usize = 64;
+
 /// Reads what a call wants. The question is the server's word until the call that it is about was said to begin.
 pub(super) fn wanted(approval: &ToolApproval, scene: &Scene<'_>) -> Result<Wanted, &'static str> {
     let begun = scene.begun.iter().find(|begun| approval.is_about(begun));
@@ -24,7 +27,7 @@ pub(super) fn wanted(approval: &ToolApproval, scene: &Scene<'_>) -> Result<Wante
         session: approval.thread_id.parse().unwrap_or(scene.session),
         call: CallId(tool.clone()),
         principal: Principal::Agent,
-        tool: format!("mcp__{server}__{tool}"),
+        tool: name(approval),
         action: Action::CallTool,
         input,
         cwd: scene.cwd.clone(),
@@ -38,11 +41,29 @@ pub(super) fn wanted(approval: &ToolApproval, scene: &Scene<'_>) -> Result<Wante
     })
 }
 
+/// Returns the name of the tool as Codex tells it to its hooks, so that the same rules speak of it here.
+fn name(approval: &ToolApproval) -> String {
+    let [server, tool] = parts(approval);
+    format!("mcp__{server}__{tool}")
+}
+
+fn parts(approval: &ToolApproval) -> [String; 2] {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    let parts = [&approval.server_name, &approval.call.tool_name];
+    parts.map(|part| part.chars().map(plain).collect())
+}
+
+/// Says whether the name could be that of another server's tool, or is not the one that a hook is told.
+fn is_doubtful(approval: &ToolApproval) -> bool {
+    let [server, tool] = parts(approval);
+    let joint = server.ends_with('_') || tool.starts_with('_');
+    joint || format!("{server} {tool}").contains("__") || name(approval).len() > LONGEST
+}
+
 /// Says why an allow of a rule is not enough for a call.
 fn personal(approval: &ToolApproval) -> Option<&'static str> {
-    let joined = [&approval.server_name, &approval.call.tool_name];
-    if joined.iter().any(|name| name.contains("__")) {
-        Some("a rule cannot tell its server from its tool")
+    if is_doubtful(approval) {
+        Some("its name does not tell its server from its tool")
     } else if !approval.asks_plainly() {
         Some("it is not asked in the words of Codex")
     } else {
