@@ -35,6 +35,7 @@ pub(crate) struct World<'a> {
     hook: Hook,
     permissions: Value,
     mode: Option<&'static str>,
+    init: bool,
 }
 
 impl<'a> World<'a> {
@@ -43,7 +44,7 @@ impl<'a> World<'a> {
         let folder = tempfile::tempdir_in(&agent.worlds);
         let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
         let hook = Hook::product(&agent.openoxide);
-        let world = Self { agent, folder, hook, permissions: bare(), mode: None };
+        let world = Self { agent, folder, hook, permissions: bare(), mode: None, init: false };
         for part in ["home/.claude", "project", "config/openoxide", "tmp"] {
             make_folder(&world.path(part))?;
         }
@@ -54,6 +55,12 @@ impl<'a> World<'a> {
     /// Sets the client's own permissions in the user's settings.
     pub(crate) fn client_permissions(mut self, permissions: Value) -> Self {
         self.permissions = permissions;
+        self
+    }
+
+    /// Has `openoxide init` put the hook into settings that have the client's own permissions, and no more.
+    pub(crate) fn wired_by_init(mut self) -> Self {
+        self.init = true;
         self
     }
 
@@ -111,8 +118,7 @@ impl<'a> World<'a> {
     pub(crate) fn run(self, script: impl Into<Script>) -> Result<Session, String> {
         let script = script.into();
         let steps = script.calls.len() + script.delegated.len();
-        let settings = self.hook.settings(&self.permissions).to_string();
-        let world = self.file("home/.claude/settings.json", &settings)?;
+        let world = self.wired()?;
         let start = |error: io::Error| format!("cannot start the session: {error}");
         let model = MockModel::start(script).map_err(start)?;
         let child = world.client(&model.url()).and_then(|mut client| client.spawn());
@@ -123,6 +129,21 @@ impl<'a> World<'a> {
             Some(step) => Err(session.fault(&format!("the model read no outcome of call {step}"))),
             None => Ok(session),
         }
+    }
+
+    fn wired(self) -> Result<Self, String> {
+        const SETTINGS: &str = "home/.claude/settings.json";
+        if !self.init {
+            let settings = self.hook.settings(&self.permissions).to_string();
+            return self.file(SETTINGS, &settings);
+        }
+        let settings = json!({ "permissions": self.permissions }).to_string();
+        let world = self.file(SETTINGS, &settings)?;
+        let mut init = Command::new(world.openoxide());
+        init.args(["init", "claude"]).stdin(Stdio::null()).env_clear();
+        init.env("HOME", world.path("home")).env("XDG_CONFIG_HOME", world.path("config"));
+        succeed(&mut init)?;
+        Ok(world)
     }
 
     /// Without this the client ignores what the project's own settings allow.

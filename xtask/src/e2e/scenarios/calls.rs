@@ -10,6 +10,7 @@ use crate::e2e::{
 scenarios! {
     an_allowed_call_runs,
     an_allowed_call_runs_under_the_recommended_wiring,
+    what_init_wires_is_asked_about_each_call,
     a_denied_call_does_not_run_and_the_model_reads_why,
     a_compound_command_with_one_denied_part_does_not_run_at_all,
     an_ask_does_not_run_where_nobody_can_be_asked,
@@ -51,6 +52,17 @@ fn an_allowed_call_runs_under_the_recommended_wiring(agent: &Agent) -> Verdict {
     session.made("allowed")?;
     session.left_no("denied")?;
     session.refused(1, "touch denied")
+}
+
+fn what_init_wires_is_asked_about_each_call(agent: &Agent) -> Verdict {
+    let world = World::new(agent)?.client_permissions(careless()).wired_by_init().policy(POLICY)?;
+    let names = ["allowed", "denied", "unnamed"];
+    let session = world.run(names.map(|name| bash(&format!("touch {name}"))).to_vec())?;
+    session.made("allowed")?;
+    session.left_no("denied")?;
+    session.refused(1, "touch denied")?;
+    session.left_no("unnamed")?;
+    session.refused(2, "")
 }
 
 fn a_denied_call_does_not_run_and_the_model_reads_why(agent: &Agent) -> Verdict {
