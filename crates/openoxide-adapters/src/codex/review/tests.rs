@@ -333,8 +333,7 @@ fn a_call_of_a_tool_is_judged_as_that_tool() {
     assert_eq!(other.presentation.metadata["question"], "Allow it all?");
     assert!(other.personal.is_some(), "a rule answers only the question of Codex");
     // The real one told its hook `mcp__my_files__remove`.
-    let long = "f".repeat(64);
-    let doubtful = ["fi__les", "files_", "fi-.les", &long].map(|server| (server, false));
+    let doubtful = ["fi__les", "files_", "fi-.les"].map(|server| (server, false));
     for (server, rules_answer) in [("my-files", true)].into_iter().chain(doubtful) {
         let (mut approval, mut begun) = all[0].clone();
         approval.server_name = server.to_owned();
@@ -360,6 +359,9 @@ fn a_server_cannot_ask_in_the_name_of_codex() {
     let mut other = begun.clone();
     other[0].arguments = json!({ "path": "z" });
     assert!(tool(approval, &other).is_err(), "another call has begun");
+    let mut silent = approval.clone();
+    silent.call.tool_params = None;
+    assert!(tool(&silent, begun).is_err(), "it does not tell the arguments");
     let mut wants = approval.clone();
     wants.requested_schema =
         json!({ "type": "object", "properties": { "key": { "type": "string" } } });

@@ -6,9 +6,6 @@ use serde_json::{Value, json};
 use super::{Scene, Wanted, presentation};
 use crate::codex::wire::ToolApproval;
 
-/// Codex shortens longer names for its hooks.
-const LONGEST: usize = 64;
-
 /// Reads what a call wants. The question is the server's word until the call that it is about was said to begin.
 pub(super) fn wanted(approval: &ToolApproval, scene: &Scene<'_>) -> Result<Wanted, &'static str> {
     let begun = scene.begun.iter().find(|begun| approval.is_about(begun));
@@ -53,11 +50,11 @@ fn parts(approval: &ToolApproval) -> [String; 2] {
     parts.map(|part| part.chars().map(plain).collect())
 }
 
-/// Says whether the name could be that of another server's tool, or is not the one that a hook is told.
+/// Says whether the name could be that of another tool, of another server.
 fn is_doubtful(approval: &ToolApproval) -> bool {
     let [server, tool] = parts(approval);
     let joint = server.ends_with('_') || tool.starts_with('_');
-    joint || format!("{server} {tool}").contains("__") || name(approval).len() > LONGEST
+    joint || [server, tool].iter().any(|part| part.contains("__"))
 }
 
 /// Says why an allow of a rule is not enough for a call.

@@ -103,11 +103,11 @@ impl ToolApproval {
     /// Says whether Codex itself could have asked this about a call that was said to begin.
     #[must_use]
     pub fn is_about(&self, begun: &BegunCall) -> bool {
-        let told = self.call.tool_params.as_ref();
+        let told = self.call.tool_params.as_ref().unwrap_or(&Value::Null);
         let nothing = json!({ "type": "object", "properties": {} });
         self.server_name == begun.server
             && self.call.tool_name == begun.tool
-            && told.is_none_or(|told| *told == begun.arguments)
+            && *told == begun.arguments
             && self.requested_schema == nothing
     }
 

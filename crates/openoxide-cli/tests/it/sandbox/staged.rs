@@ -42,6 +42,7 @@ impl Place {
         fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         // Not written by this process: a child of another test would hold it open for writing, and then it cannot be run.
         let mut copy = Command::new("cp");
+        copy.arg("--preserve=mode");
         assert!(copy.arg(OPENOXIDE).arg(place.path("openoxide")).status().unwrap().success());
         for name in ["w", "home/.config/openoxide"] {
             fs::create_dir_all(place.path(name)).unwrap();
