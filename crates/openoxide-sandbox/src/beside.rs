@@ -20,6 +20,7 @@ use crate::{
     Limits,
     error::{SandboxError, Step as _},
     inside::{self, World, worker},
+    progress::Event,
     sys,
     wire::Message,
 };
@@ -52,7 +53,7 @@ pub(crate) fn run(world: &World<'_>) -> i32 {
 }
 
 fn begin<'a>(world: &World<'a>) -> Result<Attending<'a>, SandboxError> {
-    let World { launch, wire, .. } = *world;
+    let World { launch, wire, progress, .. } = *world;
     setsid().step(|| "making a session".to_owned())?;
     // Whatever `bwrap` leaves becomes a child of this process, which waits until nothing is left.
     set_child_subreaper(Some(getpid())).step(|| "waiting for processes".to_owned())?;
@@ -77,8 +78,9 @@ fn begin<'a>(world: &World<'a>) -> Result<Attending<'a>, SandboxError> {
     set_limits(first, launch.limits).step(|| "setting limits".to_owned())?;
     let told = wire.send(&Message::Restricted { landlock: false }, &[]);
     told.step(|| "telling the supervisor".to_owned())?;
+    progress.record(Event::Starting).step(|| "recording the start".to_owned())?;
     go(ours.begin).step(|| "letting bwrap go on".to_owned())?;
-    Ok(Attending { launch, wire, heard, bwrap, first, status: ours.status, said })
+    Ok(Attending { launch, wire, progress, heard, bwrap, first, status: ours.status, said })
 }
 
 fn pipes() -> io::Result<(Ours, Theirs)> {

@@ -20,6 +20,7 @@ use crate::{
     Launch,
     error::{SandboxError, Step as _},
     network, notify,
+    progress::ProgressWriter,
     protect::Mounted,
     sys, terminal,
     wire::{Message, Wire},
@@ -31,6 +32,8 @@ pub(crate) struct World<'a> {
     pub(crate) guards: &'a Mounted,
     pub(crate) owner: Owner,
     pub(crate) wire: &'a Wire,
+    /// Where the program's start and end are recorded.
+    pub(crate) progress: &'a ProgressWriter,
 }
 
 /// Does everything, and returns the status of this process. It is alone in its namespaces and has one thread.
@@ -55,7 +58,7 @@ pub(crate) fn failure(error: SandboxError) -> Message {
 }
 
 fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
-    let World { launch, guards, owner, wire } = *world;
+    let World { launch, guards, owner, wire, progress } = *world;
     owner.keep().step(|| "keeping the user's identity in a user namespace".to_owned())?;
     mounts::make(launch, guards)?;
     if !matches!(launch.profile.network, Network::On) {
@@ -68,8 +71,8 @@ fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
     let kept = Kept::new(&guards.guards, unreadable).step(|| "watching mounts".to_owned())?;
     let child = sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?;
     match child {
-        Some(worker) => Ok(init::Init { worker, ended, wire, kept }),
-        None => worker::become_program(launch, terminal.as_deref(), wire),
+        Some(worker) => Ok(init::Init { worker, ended, wire, progress, kept }),
+        None => worker::become_program(world, terminal.as_deref()),
     }
 }
 

@@ -30,6 +30,8 @@ pub mod network;
 #[cfg(target_os = "linux")]
 mod notify;
 mod plan;
+#[cfg(target_os = "linux")]
+mod progress;
 mod protect;
 #[cfg(target_os = "linux")]
 mod quarantine;

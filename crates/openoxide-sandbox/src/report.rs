@@ -18,6 +18,8 @@ pub struct Report {
     pub suspected: bool,
     /// What is to be looked at by a person.
     pub found: Vec<Found>,
+    /// What went wrong after the program was started: then this report is incomplete, and the program has ended.
+    pub interrupted: Option<String>,
 }
 
 /// What is known of why a command failed.

@@ -9,12 +9,13 @@ mod questions;
 mod streams;
 mod turn;
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use crate::{
     Backend, Guarded, Launch, Plan, Registry, Report,
     error::{SandboxError, Step as _},
     janitor::Janitor,
+    progress::{self, ProgressWriter},
     protect::with_other_names,
     wire::Wire,
 };
@@ -30,7 +31,7 @@ use turn::Turn;
 /// # Errors
 /// Where the confinement could not be set up; nothing was run then.
 pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
-    run(launch, None, None)
+    reported(launch, None)
 }
 
 /// The same, by this backend and no other.
@@ -38,7 +39,15 @@ pub fn supervise(launch: &Launch) -> Result<Report, SandboxError> {
 /// # Errors
 /// Where it does not hold the whole profile here, or could not be set up; nothing was run then.
 pub fn supervise_by(launch: &Launch, backend: Backend) -> Result<Report, SandboxError> {
-    run(launch, Some(backend), None)
+    reported(launch, Some(backend))
+}
+
+/// Runs it, and corrects the result by what the processes inside recorded: all of them have ended by then.
+fn reported(launch: &Launch, by: Option<Backend>) -> Result<Report, SandboxError> {
+    let (reader, writer) = progress::pair().step(|| "making a pipe".to_owned())?;
+    let result = run(launch, by, None, &writer);
+    drop(writer);
+    reader.read(Duration::ZERO).settle(result, &launch.profile)
 }
 
 /// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
@@ -46,6 +55,7 @@ pub(crate) fn run(
     launch: &Launch,
     by: Option<Backend>,
     caller: Option<Wire>,
+    progress: &ProgressWriter,
 ) -> Result<Report, SandboxError> {
     let profile =
         with_other_names(&launch.profile).step(|| "looking for unreadable files".to_owned())?;
@@ -59,34 +69,46 @@ pub(crate) fn run(
     // Before the first placeholder there is somebody who would take it away.
     let janitor = Janitor::start(&registry, &guarded, &launch.profile);
     let janitor = janitor.step(|| "making a process".to_owned())?;
-    let report = hold(launch, &guarded, &registry, wanted.as_ref(), caller);
+    let run = Run { launch, guarded: &guarded, wanted: wanted.as_ref(), progress };
+    let report = run.hold(&registry, caller);
     janitor.dismiss();
     report
 }
 
-fn hold(
-    launch: &Launch,
-    guarded: &Guarded,
-    registry: &Registry,
-    wanted: Option<&Plan>,
-    caller: Option<Wire>,
-) -> Result<Report, SandboxError> {
-    // In a staged run nothing is put on the host.
-    let nothing = Guarded::default();
-    let placed = if launch.staged.is_some() { &nothing } else { guarded };
-    let placeholders = registry.hold(placed).step(|| "making placeholders".to_owned())?;
-    let guards = match launch.staged {
-        Some(_) => guarded.staged(),
-        None => guarded.without(placeholders.passed_over()),
-    };
-    let turn = Turn::default();
-    let questions = caller.and_then(|caller| Questions::new(caller, turn.clone()).ok());
-    let mut attempt = Attempt { launch, guarded, guards: &guards, questions, turn };
-    let report = match wanted {
-        Some(plan) if plan.backend == Backend::Bubblewrap => attempt.by_bubblewrap(plan),
-        Some(_) => attempt.by_namespaces().flatten(),
-        None => otherwise::by_any(&mut attempt),
-    };
-    placeholders.release().step(|| "taking placeholders away".to_owned())?;
-    report
+/// One run, once everything is known that it needs.
+struct Run<'a> {
+    launch: &'a Launch,
+    guarded: &'a Guarded,
+    wanted: Option<&'a Plan>,
+    progress: &'a ProgressWriter,
+}
+
+impl Run<'_> {
+    /// Makes the placeholders, runs the program, and takes them away again.
+    fn hold(&self, registry: &Registry, caller: Option<Wire>) -> Result<Report, SandboxError> {
+        let Self { launch, guarded, wanted, progress } = *self;
+        // In a staged run nothing is put on the host.
+        let nothing = Guarded::default();
+        let placed = if launch.staged.is_some() { &nothing } else { guarded };
+        let placeholders = registry.hold(placed).step(|| "making placeholders".to_owned())?;
+        let guards = match launch.staged {
+            Some(_) => guarded.staged(),
+            None => guarded.without(placeholders.passed_over()),
+        };
+        let turn = Turn::default();
+        let questions = caller.and_then(|caller| Questions::new(caller, turn.clone()).ok());
+        let mut attempt = Attempt { launch, guarded, guards: &guards, questions, progress, turn };
+        let report = match wanted {
+            Some(plan) if plan.backend == Backend::Bubblewrap => attempt.by_bubblewrap(plan),
+            Some(_) => attempt.by_namespaces().flatten(),
+            None => otherwise::by_any(&mut attempt),
+        };
+        let released = placeholders.release().step(|| "taking placeholders away".to_owned());
+        match (report, released) {
+            (Ok(report), Err(error)) => {
+                Ok(Report { interrupted: Some(error.to_string()), ..report })
+            }
+            (report, _) => report,
+        }
+    }
 }

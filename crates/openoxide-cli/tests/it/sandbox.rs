@@ -1,5 +1,6 @@
 //! Whole sandboxes: what is done inside, and what the host looks like afterwards.
 
+mod abrupt;
 mod battery;
 mod bubblewrap;
 mod leftovers;

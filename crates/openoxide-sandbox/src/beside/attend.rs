@@ -11,7 +11,9 @@ use rustix::{
 
 use super::{ended, is_handed_on};
 use crate::{
-    Launch, sys,
+    Launch,
+    progress::{Event, ProgressWriter},
+    sys,
     wire::{Message, Wire},
 };
 
@@ -23,6 +25,7 @@ pub(super) const HEARD: &[Signal] =
 pub(super) struct Attending<'a> {
     pub(super) launch: &'a Launch,
     pub(super) wire: &'a Wire,
+    pub(super) progress: &'a ProgressWriter,
     pub(super) heard: OwnedFd,
     pub(super) bwrap: Pid,
     /// The first process inside, which leads the group of the program.
@@ -40,6 +43,12 @@ impl Attending<'_> {
         let Some(status) = status else { return 1 };
         ended::rest(&self.status, &mut self.said);
         let message = ended::message(status, &self.said, self.launch);
+        let event = match message {
+            Message::Ended(end) => Event::Ended(end),
+            _ => Event::NotExecuted,
+        };
+        // The supervisor hears the same next.
+        drop(self.progress.record(event));
         i32::from(self.wire.send(&message, &[]).is_err())
     }
 

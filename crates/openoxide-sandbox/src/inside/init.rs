@@ -12,6 +12,7 @@ use rustix::{
 
 use super::kept::Kept;
 use crate::{
+    progress::{Event, ProgressWriter},
     report::End,
     sys,
     wire::{Message, Wire},
@@ -22,6 +23,7 @@ pub(super) struct Init<'a> {
     pub(super) worker: Pid,
     pub(super) ended: OwnedFd,
     pub(super) wire: &'a Wire,
+    pub(super) progress: &'a ProgressWriter,
     pub(super) kept: Kept,
 }
 
@@ -43,6 +45,8 @@ impl Init<'_> {
     fn wait(&mut self) -> i32 {
         loop {
             if let Some(end) = self.reap() {
+                // The supervisor hears the same next; this is for whoever asks when it is gone.
+                drop(self.progress.record(Event::Ended(end)));
                 return i32::from(self.wire.send(&Message::Ended(end), &[]).is_err());
             }
             let mut waits = [

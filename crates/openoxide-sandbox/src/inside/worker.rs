@@ -21,8 +21,10 @@ use rustix::{
 use crate::{
     Launch, Limits,
     error::{SandboxError, Step as _},
+    inside::World,
     landlock,
     network::inside::is_stream,
+    progress::{Event, ProgressWriter},
     report::End,
     seccomp::{self, Wanted},
     sys,
@@ -30,16 +32,26 @@ use crate::{
 };
 
 /// Becomes the program; it never returns. What goes wrong is said over the wire.
-pub(super) fn become_program(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> ! {
-    let failed = match prepare(launch, terminal, wire) {
+pub(super) fn become_program(world: &World<'_>, terminal: Option<&CStr>) -> ! {
+    let World { launch, wire, progress, .. } = *world;
+    let failed = match prepare(launch, terminal, wire).and_then(|()| begin(progress)) {
         Err(SandboxError::Setup { step, error }) => {
             Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
         Err(SandboxError::Unavailable { .. }) => Message::Ended(End::NotStarted(libc::EIO)),
-        Ok(()) => Message::Ended(not_started(&execute(launch))),
+        Ok(()) => {
+            let end = not_started(&execute(launch));
+            drop(progress.record(Event::Ended(end)));
+            Message::Ended(end)
+        }
     };
     drop(wire.send(&failed, &[]));
     sys::end(1)
+}
+
+/// Records that the program is executed next. Where that cannot be recorded, it is not.
+fn begin(progress: &ProgressWriter) -> Result<(), SandboxError> {
+    progress.record(Event::Starting).step(|| "recording the start".to_owned())
 }
 
 fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), SandboxError> {

@@ -271,7 +271,7 @@ impl<'a> Attendant<'a> {
         let (said, known) = (self.said(errors), denials.clone());
         denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
         let (plan, suspected) = (self.plan(), said.suspected);
-        Report { plan, end, denials, suspected, found: Vec::new() }
+        Report { plan, end, denials, suspected, found: Vec::new(), interrupted: None }
     }
 
     /// What the program's own words say of files.

@@ -16,6 +16,7 @@ use crate::{
     Found, Guarded, Launch, Plan, Report, beside,
     error::{SandboxError, Step as _},
     inside::{self, Owner},
+    progress::ProgressWriter,
     protect::Mounted,
     sys,
     wire::Wire,
@@ -27,6 +28,8 @@ pub(super) struct Attempt<'a> {
     pub(super) guarded: &'a Guarded,
     pub(super) guards: &'a Mounted,
     pub(super) questions: Option<Questions>,
+    /// Where the program's start and end are recorded.
+    pub(super) progress: &'a ProgressWriter,
     /// Whose turn it is at the terminal.
     pub(super) turn: Turn,
 }
@@ -78,8 +81,8 @@ impl Attempt<'_> {
         let first = sys::fork_into(by.namespaces);
         let Some(first) = first.step(|| "making namespaces".to_owned())? else {
             drop((wire, self.questions.take()));
-            let (launch, guards) = (self.launch, self.guards);
-            let world = inside::World { launch, guards, owner, wire: &inner };
+            let (launch, guards, progress) = (self.launch, self.guards, self.progress);
+            let world = inside::World { launch, guards, owner, wire: &inner, progress };
             sys::end(streams.enter().map_or(1, |()| (by.run)(&world)));
         };
         drop(inner);

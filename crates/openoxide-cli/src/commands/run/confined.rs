@@ -160,6 +160,12 @@ pub(crate) fn tell(report: &Report) {
     for one in &report.found {
         report::note(&found::text(one));
     }
+    if let Some(why) = &report.interrupted {
+        report::note(&format!(
+            "the program was started and has ended, but the sandbox was interrupted, so this report is incomplete: {}",
+            visible(why, Lines::One)
+        ));
+    }
 }
 
 /// What is different under another backend than the best.
