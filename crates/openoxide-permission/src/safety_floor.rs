@@ -2,7 +2,7 @@
 //!
 //! It looks at paths here; what it looks at in commands comes as findings from the shell analysis.
 
-use openoxide_protocol::{AbsPath, Word, Words};
+use openoxide_protocol::{AbsPath, Word, Words, steering_files::is_protected_path};
 
 /// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.
 #[must_use]
@@ -26,12 +26,7 @@ pub fn holds_secrets(path: &AbsPath) -> bool {
 /// Says whether a path steers shells, tools, agents or this program: changing it asks, in every mode.
 #[must_use]
 pub fn is_protected(path: &AbsPath) -> bool {
-    let Some(name) = path.name() else { return true };
-    let named =
-        |names: &[&str], name: &str| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-    named(PROTECTED_NAMES, name)
-        || path.as_str().split('/').any(|component| named(PROTECTED_DIRECTORIES, component))
-        || pairs(path).any(|pair| PROTECTED_PLACES.iter().any(|place| place.holds(&pair)))
+    is_protected_path(path)
 }
 
 /// Returns the places below a home, and those of the system, where secrets usually lie.
@@ -49,13 +44,6 @@ pub(crate) fn secrets(home: &AbsPath) -> Vec<AbsPath> {
     ];
     let names = SECRET_NAMES.iter().filter(|name| name.starts_with(['.', '_']));
     names.chain(ELSEWHERE).map(|name| home.join(name)).chain(places(home, SECRET_PLACES)).collect()
-}
-
-/// Returns the places below a home that steer shells, tools, agents or this program.
-pub(crate) fn steering(home: &AbsPath) -> Vec<AbsPath> {
-    let dotted = PROTECTED_NAMES.iter().filter(|name| name.starts_with('.'));
-    let names = dotted.chain(PROTECTED_DIRECTORIES).map(|name| home.join(name));
-    names.chain(places(home, PROTECTED_PLACES)).collect()
 }
 
 fn places(home: &AbsPath, places: &'static [Place]) -> impl Iterator<Item = AbsPath> {
@@ -225,84 +213,6 @@ const SECRET_PLACES: &[Place] = &[
     Place("state", Some("openoxide")),
 ];
 
-/// Start-up files of shells, and files that make tools run something.
-const PROTECTED_NAMES: &[&str] = &[
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".claude.json",
-    ".cshrc",
-    ".envrc",
-    ".gitconfig",
-    ".gitmodules",
-    ".inputrc",
-    ".login",
-    ".mcp.json",
-    ".npmrc",
-    ".pre-commit-config.yaml",
-    ".profile",
-    ".ripgreprc",
-    ".tcshrc",
-    ".vimrc",
-    ".xprofile",
-    ".xsession",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    "authorized_keys",
-    "config.fish",
-    "lefthook.yml",
-    "opencode.json",
-    "opencode.jsonc",
-];
-
-/// Directories in which everything steers something.
-const PROTECTED_DIRECTORIES: &[&str] = &[
-    ".aider",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".devcontainer",
-    ".gemini",
-    ".git",
-    ".gnupg",
-    ".husky",
-    ".idea",
-    ".openoxide",
-    ".opencode",
-    ".ssh",
-    ".vscode",
-];
-
-const PROTECTED_PLACES: &[Place] = &[
-    Place(".cargo", Some("config")),
-    Place(".cargo", Some("config.toml")),
-    // A compiled policy is a policy.
-    Place(".cache", Some("openoxide")),
-    Place(".config", Some("autostart")),
-    Place(".config", Some("fish")),
-    Place(".config", Some("git")),
-    Place(".config", Some("opencode")),
-    Place(".config", Some("openoxide")),
-    Place(".config", Some("systemd")),
-    Place("etc", Some("cron.d")),
-    Place("etc", Some("crontab")),
-    Place("etc", Some("ld.so.preload")),
-    Place("etc", Some("openoxide")),
-    Place("etc", Some("passwd")),
-    Place("etc", Some("profile")),
-    Place("etc", Some("shadow")),
-    Place("etc", Some("sudoers")),
-    Place("etc", Some("sudoers.d")),
-    Place("state", Some("openoxide")),
-];
-
 /// What this program does for everybody: it looks, or judges anew.
 const LOOKS: &[&str] = &[
     "audit",
@@ -454,9 +364,11 @@ mod tests {
                 "/h/.cache/openoxide/policy-1.bin",
                 "/h/.local/state/openoxide/audit/journal.ndjson",
                 "/etc/sudoers.d/x",
+                "/p/.github/workflows/x.yml",
+                "/p/CLAUDE.md",
                 "/",
             ],
-            &["/p/src/main.rs", "/p/.gitignore", "/p/git/x", "/p/.github/workflows/x.yml"],
+            &["/p/src/main.rs", "/p/.gitignore", "/p/git/x", "/p/.github/FUNDING.yml"],
         );
     }
 }

@@ -25,6 +25,7 @@ mod mode;
 mod operation;
 mod path;
 mod profile;
+pub mod steering_files;
 mod words;
 
 pub use access::{Access, CommandClass, Exec, PathAccess, Touch};

@@ -8,96 +8,13 @@
 
 use std::{fs, io::Read as _, path::Path};
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Word};
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, Exec, Word,
+    steering_files::{Distrust, SteeringFile, steering_files},
+};
 
 /// What is looked for in a file at most; a longer one could say anything.
 const MOST: usize = 64 * 1024;
-
-/// Files that programs look for in the working directory and those above it.
-struct Setting {
-    programs: &'static [&'static str],
-    files: &'static [&'static str],
-    /// The program is steered only where the file says one of these; none: where it lies.
-    says: &'static [&'static str],
-}
-
-const fn steers(programs: &'static [&'static str], files: &'static [&'static str]) -> Setting {
-    Setting { programs, files, says: &[] }
-}
-
-const SETTINGS: &[Setting] = &[
-    steers(&["npm"], &[".npmrc"]),
-    steers(&["pnpm"], &[".pnpmfile.cjs", ".pnpmfile.mjs", ".npmrc", "pnpm-workspace.yaml"]),
-    steers(&["bun"], &[".npmrc", "bunfig.toml"]),
-    steers(&["cargo"], &[".cargo/config.toml", ".cargo/config"]),
-    steers(&["mvn", "mvnd"], &[".mvn"]),
-    steers(&["poetry"], &[".poetry"]),
-    steers(&["mlr"], &[".mlrrc"]),
-    // It may say to follow links, or which files are searched.
-    steers(&["ack", "ack-grep"], &[".ackrc", "_ackrc"]),
-    steers(&["bundle", "bundler"], &[".bundle"]),
-    // They hand over to the one that the project has installed.
-    steers(&["xo"], &["node_modules/xo"]),
-    steers(&["stylelint"], &["node_modules/stylelint"]),
-    steers(&["ts-node"], &["node_modules/typescript"]),
-    Setting {
-        programs: &[
-            "cargo",
-            "cargo-clippy",
-            "cargo-fmt",
-            "clippy-driver",
-            "rust-analyzer",
-            "rustc",
-            "rustdoc",
-            "rustfmt",
-            "rustup",
-        ],
-        files: &["rust-toolchain.toml", "rust-toolchain"],
-        // A letter of a key may be written as a number.
-        says: &["path", "\\"],
-    },
-    Setting { programs: &["dotnet"], files: &["global.json"], says: &["paths", "\\"] },
-    // The programs that asdf and mise put others in the place of.
-    Setting {
-        programs: &[
-            "bundle",
-            "bun",
-            "cargo",
-            "corepack",
-            "dart",
-            "deno",
-            "elixir",
-            "erl",
-            "flutter",
-            "gem",
-            "go",
-            "gofmt",
-            "gradle",
-            "java",
-            "javac",
-            "julia",
-            "lua",
-            "mvn",
-            "node",
-            "npm",
-            "npx",
-            "perl",
-            "php",
-            "pip",
-            "pip3",
-            "poetry",
-            "python",
-            "python3",
-            "ruby",
-            "rustc",
-            "terraform",
-            "uv",
-            "zig",
-        ],
-        files: &[".tool-versions", "mise.toml", ".mise.toml"],
-        says: &["path:", "\\"],
-    },
-];
 
 /// Takes from such programs that they are harmless, where one of their files lies.
 pub(crate) fn distrust(accesses: &mut [Access], cwd: &AbsPath, home: Option<&AbsPath>) {
@@ -116,35 +33,39 @@ fn is_steered(exec: &Exec, cwd: &AbsPath, home: Option<&AbsPath>) -> bool {
         Word::Known(text) => text.rsplit('/').next(),
         Word::Begins(_) | Word::Many => None,
     });
-    let settings = programs
-        .flat_map(|program| SETTINGS.iter().filter(move |known| known.programs.contains(&program)));
+    let distrusted = |program| {
+        steering_files()
+            .filter(move |file| file.distrust != Distrust::Never && file.steers(program))
+    };
+    let settings = programs.flat_map(distrusted);
     // The root stands for a place that is not known: any of these files could lie there.
     if exec.place.as_ref() == Some(&AbsPath::root()) {
         return settings.count() > 0;
     }
     // What lies in the home directory is the user's own.
-    let steered_from = |above: &Path, setting: &Setting| {
-        home != Some(above) && setting.files.iter().any(|file| setting.holds(&above.join(file)))
+    let steered_from = |above: &Path, file: &SteeringFile| {
+        home != Some(above) && is_distrusted(file, &above.join(file.pattern()))
     };
     let mut settings = settings;
-    settings.any(|setting| place.ancestors().any(|above| steered_from(above, setting)))
+    settings.any(|file| place.ancestors().any(|above| steered_from(above, file)))
 }
 
-impl Setting {
-    /// Says whether this file is there and steers. What cannot be read, or not to its end, could say anything.
-    fn holds(&self, file: &Path) -> bool {
-        let Ok(found) = fs::metadata(file) else { return false };
-        // Nobody waits for what a pipe says.
-        if self.says.is_empty() || !found.is_file() {
-            return true;
-        }
-        let mut text = Vec::new();
-        let read = fs::File::open(file)
-            .and_then(|open| open.take(MOST as u64 + 1).read_to_end(&mut text))
-            .is_ok_and(|length| length <= MOST);
-        let text = String::from_utf8_lossy(&text);
-        !read || self.says.iter().any(|said| text.contains(said))
-    }
+/// Says whether this file exists and steers. A file that cannot be read, or not to its end, could contain anything.
+fn is_distrusted(file: &SteeringFile, path: &Path) -> bool {
+    let Ok(found) = fs::metadata(path) else { return false };
+    let texts = match file.distrust {
+        Distrust::Never => return false,
+        // A pipe is not waited for.
+        Distrust::Present => return true,
+        Distrust::Contains(_) if !found.is_file() => return true,
+        Distrust::Contains(texts) => texts,
+    };
+    let mut text = Vec::new();
+    let read = fs::File::open(path)
+        .and_then(|open| open.take(MOST as u64 + 1).read_to_end(&mut text))
+        .is_ok_and(|length| length <= MOST);
+    let text = String::from_utf8_lossy(&text);
+    !read || texts.iter().any(|wanted| text.contains(wanted))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use openoxide_protocol::{AbsPath, Access, Decision, PathAccess, Touch};
+use openoxide_protocol::{
+    AbsPath, Access, Decision, PathAccess, Touch, steering_files::protected_home_paths,
+};
 
 use super::{Ground, IN_ROOTS, git, granted};
 use crate::{
@@ -38,7 +40,7 @@ pub(super) fn writable(ground: &Ground<'_>, decision: &Decision) -> Paths {
 pub(super) fn protected(ground: &Ground<'_>, decision: &Decision, writable: &Paths) -> Paths {
     let mut candidates: Paths = ground.seen.iter().chain(ground.kept).cloned().collect();
     candidates.extend(literals(ground, Space::Edit, Space::EditHere));
-    candidates.extend(ground.home.map(safety_floor::steering).unwrap_or_default());
+    candidates.extend(ground.home.map(protected_home_paths).unwrap_or_default());
     candidates.retain(|path| !ground.lets(Access::Edit, path) || ground.kept.contains(path));
     let names = ground.open().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
     candidates.extend(names.chain(ground.own.iter().cloned()));

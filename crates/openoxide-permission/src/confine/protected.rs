@@ -1,8 +1,6 @@
 //! What stays as it is inside writable directories: the one list.
 
-use openoxide_protocol::AbsPath;
-
-use crate::safety_floor;
+use openoxide_protocol::{AbsPath, steering_files::protected_home_paths};
 
 /// Names at the top of each root whose content steers tools, agents or this program (issue 5 §1).
 pub const IN_ROOTS: [&str; 9] = [
@@ -32,5 +30,5 @@ pub(super) const GIT_DIRECTIONS: [&str; 2] = ["commondir", "gitdir"];
 /// a home writable keeps these.
 #[must_use]
 pub fn start_up_files(home: &AbsPath) -> Vec<AbsPath> {
-    safety_floor::steering(home)
+    protected_home_paths(home)
 }

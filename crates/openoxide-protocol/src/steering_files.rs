@@ -1,0 +1,241 @@
+//! Files that steer programs: start-up files of shells, settings and instructions of agents, configuration that names
+//! programs to run. This is the one list; the safety floor, the facts about a script and the sandbox read it.
+
+mod agents;
+mod continuous_integration;
+mod editors;
+mod pattern;
+mod programs;
+mod project;
+mod shells;
+mod system;
+mod tools;
+mod version_control;
+
+use std::sync::OnceLock;
+
+use crate::AbsPath;
+
+/// A file or directory that makes programs behave differently or run something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SteeringFile {
+    /// Where the file is looked for.
+    pub location: SteeringLocation,
+    /// The programs that obey it, by the names that start them. Empty: an agent, a shell, an editor or a service obeys it
+    /// by itself.
+    pub programs: &'static [&'static str],
+    /// What kind of program obeys it.
+    pub category: SteeringCategory,
+    /// What a host program does with its content.
+    pub effect: SteeringEffect,
+    /// Whether changing it requires approval in every mode. Files that are the work itself (`Makefile`, `package.json`)
+    /// are not protected: they only steer later commands.
+    pub is_protected: bool,
+    /// When a file that is already there makes the programs that obey it more than read-only.
+    pub distrust: Distrust,
+    /// Where the behaviour is documented.
+    pub source: &'static str,
+}
+
+/// Where a steering file is looked for. The text has components divided by `/`; a component may hold one `*`, which
+/// matches any characters of a name; a text that ends in `/` names a directory, of which everything steers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SteeringLocation {
+    /// In any directory.
+    Anywhere(&'static str),
+    /// In the home directory. Where a home is not known, a dotted name is matched in any directory.
+    Home(&'static str),
+    /// From the root; matched in any directory as well, because the root of a container or of an image is one.
+    System(&'static str),
+}
+
+/// The kind of program that obeys a steering file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SteeringCategory {
+    /// Start-up files of shells and of a user's session.
+    ShellStartup,
+    /// Repositories and their hooks.
+    VersionControl,
+    /// Settings, hooks and extensions of agents.
+    AgentSettings,
+    /// Texts that agents follow.
+    AgentInstructions,
+    /// Settings, tasks and plugins of editors.
+    Editor,
+    /// Configuration of development tools.
+    ToolConfiguration,
+    /// Configuration of package managers and of what chooses versions of programs.
+    PackageManager,
+    /// Descriptions of jobs that run on other machines.
+    ContinuousIntegration,
+    /// Accounts, services and scheduled jobs of the machine.
+    System,
+    /// OpenOxide's own policy and state.
+    OpenOxide,
+}
+
+/// What a host program does with the content of a steering file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SteeringEffect {
+    /// It can run commands that the content holds or names.
+    Executes,
+    /// It follows the content: settings, permissions, instructions.
+    Obeys,
+}
+
+/// When a file that is already there makes the programs that obey it more than read-only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// Never: what these programs do by it is known from their words.
+    Never,
+    /// Whenever the file exists.
+    Present,
+    /// When its text contains one of these.
+    Contains(&'static [&'static str]),
+}
+
+impl SteeringFile {
+    /// Returns the text of the pattern, whatever it is relative to.
+    #[must_use]
+    pub const fn pattern(&self) -> &'static str {
+        match self.location {
+            SteeringLocation::Anywhere(text)
+            | SteeringLocation::Home(text)
+            | SteeringLocation::System(text) => text,
+        }
+    }
+
+    /// Says whether the pattern names a directory of which everything steers.
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        self.pattern().ends_with('/')
+    }
+
+    /// Returns the components of the pattern.
+    pub fn components(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.pattern().split('/').filter(|component| !component.is_empty())
+    }
+
+    /// Says whether the pattern holds a wildcard.
+    #[must_use]
+    pub fn has_wildcard(&self) -> bool {
+        self.pattern().contains('*')
+    }
+
+    /// Says whether this program obeys the file.
+    #[must_use]
+    pub fn steers(&self, program: &str) -> bool {
+        self.programs.contains(&program)
+    }
+
+    /// Says whether the path is such a file, is below such a directory, or is a directory that would hold it by its last
+    /// names (`.github` for `.github/workflows/`): who replaces that directory replaces the file.
+    #[must_use]
+    pub fn matches(&self, path: &AbsPath) -> bool {
+        let is_home_alone = |text: &str| !text.starts_with('.');
+        !matches!(self.location, SteeringLocation::Home(text) if is_home_alone(text))
+            && pattern::matches(self, path)
+    }
+
+    /// Says whether a relative path, such as one below a project, is such a file or is below such a directory.
+    #[must_use]
+    pub fn matches_relative(&self, path: &str) -> bool {
+        self.matches(&AbsPath::root().join(path))
+    }
+
+    /// Returns the place of the file below this directory, if the pattern names one place.
+    #[must_use]
+    pub fn at(&self, directory: &AbsPath) -> Option<AbsPath> {
+        (!self.has_wildcard()).then(|| directory.join(self.pattern()))
+    }
+}
+
+/// Returns all steering files.
+pub fn steering_files() -> impl Iterator<Item = &'static SteeringFile> {
+    const GROUPS: &[&[SteeringFile]] = &[
+        agents::SETTINGS,
+        agents::INSTRUCTIONS,
+        shells::FILES,
+        version_control::FILES,
+        editors::FILES,
+        tools::PROTECTED,
+        project::FILES,
+        continuous_integration::FILES,
+        system::FILES,
+    ];
+    GROUPS.iter().copied().flatten()
+}
+
+/// Returns the steering files that match this path.
+pub fn steering_files_at(path: &AbsPath) -> impl Iterator<Item = &'static SteeringFile> {
+    static INDEX: OnceLock<pattern::Index> = OnceLock::new();
+    let index = INDEX.get_or_init(pattern::Index::new);
+    index.candidates(path).filter(move |file| file.matches(path))
+}
+
+/// Says whether changing this path requires approval in every mode.
+#[must_use]
+pub fn is_protected_path(path: &AbsPath) -> bool {
+    path.parent().is_none() || steering_files_at(path).any(|file| file.is_protected)
+}
+
+/// Returns the protected places below a home directory, as far as the list names single places.
+#[must_use]
+pub fn protected_home_paths(home: &AbsPath) -> Vec<AbsPath> {
+    let in_home = |file: &&SteeringFile| match file.location {
+        SteeringLocation::Home(_) => true,
+        SteeringLocation::Anywhere(text) => {
+            text.starts_with('.') && file.category != SteeringCategory::ContinuousIntegration
+        }
+        SteeringLocation::System(_) => false,
+    };
+    let files = steering_files().filter(|file| file.is_protected).filter(in_home);
+    files.filter_map(|file| file.at(home)).collect()
+}
+
+/// Returns a row about any directory.
+const fn file(
+    pattern: &'static str,
+    category: SteeringCategory,
+    effect: SteeringEffect,
+    source: &'static str,
+) -> SteeringFile {
+    SteeringFile {
+        location: SteeringLocation::Anywhere(pattern),
+        programs: &[],
+        category,
+        effect,
+        is_protected: true,
+        distrust: Distrust::Never,
+        source,
+    }
+}
+
+impl SteeringFile {
+    const fn by(self, programs: &'static [&'static str]) -> Self {
+        Self { programs, ..self }
+    }
+
+    const fn in_home(self) -> Self {
+        Self { location: SteeringLocation::Home(self.pattern()), ..self }
+    }
+
+    const fn in_system(self) -> Self {
+        Self { location: SteeringLocation::System(self.pattern()), ..self }
+    }
+
+    const fn unprotected(self) -> Self {
+        Self { is_protected: false, ..self }
+    }
+
+    const fn distrusted(self) -> Self {
+        Self { distrust: Distrust::Present, ..self }
+    }
+
+    const fn distrusted_with(self, texts: &'static [&'static str]) -> Self {
+        Self { distrust: Distrust::Contains(texts), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests;

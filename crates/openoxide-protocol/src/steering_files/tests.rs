@@ -1,0 +1,115 @@
+use super::*;
+
+fn path(text: &str) -> AbsPath {
+    AbsPath::new(text).unwrap()
+}
+
+#[test]
+fn protected_paths_are_found_at_any_depth_and_in_any_case() {
+    for protected in [
+        "/",
+        "/h/.bashrc",
+        "/h/.BASHRC",
+        "/p/.git/hooks/pre-commit",
+        "/p/sub/.GIT/config",
+        "/p/.git",
+        "/p/.openoxide/policy.toml",
+        "/h/.config/openoxide/policy.toml",
+        "/h/.cache/openoxide/policy-1.bin",
+        "/h/.local/state/openoxide/audit/journal.ndjson",
+        "/etc/sudoers.d/x",
+        "/image/etc/passwd",
+        "/p/.aider.conf.yml",
+        "/p/a/CLAUDE.md",
+        "/p/AGENTS.md",
+        "/p/.github/workflows/ci.yml",
+        // Whoever replaces the directory replaces what is in it.
+        "/p/.github/workflows",
+        "/p/.github",
+        "/h/.config",
+        "/p/.hg/hgrc",
+        "/p/lefthook-local.yaml",
+        "/p/.kiro/steering/x.md",
+        "/p/x.code-workspace",
+        "/h/.config/nvim/init.lua",
+        "/h/.local/bin/git",
+        "/h/.kube/config",
+    ] {
+        assert!(is_protected_path(&path(protected)), "{protected}");
+    }
+    for free in [
+        "/p/src/main.rs",
+        "/p/.gitignore",
+        "/p/git/x",
+        "/p/.github/ISSUE_TEMPLATE/bug.md",
+        "/p/package.json",
+        "/p/Makefile",
+        "/p/bin/x",
+        "/p/local/bin/x",
+        "/p/claude.md.txt",
+        "/p/etc",
+        "/p/x.code-workspace.txt",
+    ] {
+        assert!(!is_protected_path(&path(free)), "{free}");
+    }
+}
+
+#[test]
+fn a_wildcard_stays_in_one_name() {
+    let patterns = |text: &str| -> Vec<_> {
+        steering_files_at(&path(text)).map(SteeringFile::pattern).collect()
+    };
+    assert_eq!(patterns("/p/vite.config.ts"), ["vite.config.*"]);
+    assert_eq!(patterns("/p/vite.config/ts"), Vec::<&str>::new());
+    assert_eq!(patterns("/p/x.tf"), ["*.tf"]);
+    assert_eq!(patterns("/p/é.tf"), ["*.tf"]);
+    assert_eq!(patterns("/p/.t"), Vec::<&str>::new());
+}
+
+/// The index leaves nothing out: its first letters are those of the names that match.
+#[test]
+fn the_index_finds_what_a_look_at_every_row_finds() {
+    for file in steering_files() {
+        let name = file.pattern().replace('*', "x");
+        for below in ["/p/a", "/"] {
+            let place = path(below).join(name.trim_start_matches('/'));
+            let naive: Vec<_> = steering_files().filter(|file| file.matches(&place)).collect();
+            let found: Vec<_> = steering_files_at(&place).collect();
+            assert_eq!(naive.len(), found.len(), "{place}");
+            assert!(naive.iter().all(|file| found.contains(file)), "{place}");
+            let home_alone =
+                matches!(file.location, SteeringLocation::Home(text) if !text.starts_with('.'));
+            assert_eq!(found.contains(&file), !home_alone, "{place}");
+        }
+    }
+}
+
+#[test]
+fn every_row_can_be_used() {
+    let mut seen = std::collections::BTreeSet::new();
+    for file in steering_files() {
+        let pattern = file.pattern();
+        assert!(seen.insert(pattern), "{pattern} is listed twice");
+        assert!(!file.source.is_empty(), "{pattern}");
+        assert!(
+            file.components().all(|component| component.matches('*').count() <= 1),
+            "{pattern}"
+        );
+        let absolute = matches!(file.location, SteeringLocation::System(_));
+        assert_eq!(pattern.starts_with('/'), absolute, "{pattern}");
+        // A row that neither protects nor steers a program says nothing.
+        assert!(file.is_protected || !file.programs.is_empty(), "{pattern}");
+        assert!(file.distrust == Distrust::Never || !file.programs.is_empty(), "{pattern}");
+    }
+}
+
+#[test]
+fn places_in_a_home_are_named_once_the_home_is_known() {
+    let places = protected_home_paths(&path("/h"));
+    for place in ["/h/.bashrc", "/h/bin", "/h/go/bin", "/h/.config/nvim", "/h/.ssh", "/h/.claude"] {
+        assert!(places.contains(&path(place)), "{place}");
+    }
+    for place in ["/h/.github/workflows", "/etc/passwd", "/h/Makefile", "/h/.mvn"] {
+        assert!(!places.contains(&path(place)), "{place}");
+    }
+}
