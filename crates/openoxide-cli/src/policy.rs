@@ -40,14 +40,29 @@ pub(crate) struct World {
 impl World {
     /// Loads the policy that the arguments name, or the one that is found. With `fresh`, its layers come along.
     pub(crate) fn of(args: &PolicyArgs, fresh: bool) -> Result<Self, String> {
-        Self::of_session(args, fresh, None)
+        Self::load(args, fresh, None, named)
     }
 
-    /// As [`Self::of`], in a session: what was granted for a task of it counts, too.
-    pub(crate) fn of_session(
+    /// Loads the policy for something that is executed: the managed policy is in force beside files that a person named, and
+    /// what was granted for a task of the session is valid.
+    pub(crate) fn for_execution(
+        args: &PolicyArgs,
+        session: Option<SessionId>,
+    ) -> Result<Self, String> {
+        let with_managed = |args: &PolicyArgs, cwd: &AbsPath| {
+            let mut all = sources(&Environment::default(), cwd);
+            all.retain(|source| source.kind == LayerKind::Managed);
+            all.extend(named(args, cwd)?);
+            Ok(all)
+        };
+        Self::load(args, false, session, with_managed)
+    }
+
+    fn load(
         args: &PolicyArgs,
         fresh: bool,
         session: Option<SessionId>,
+        named: impl Fn(&PolicyArgs, &AbsPath) -> Result<Vec<Source>, String>,
     ) -> Result<Self, String> {
         let environment = Environment { task: task::of_job(session), ..Environment::read() };
         let cwd = directory(args.cwd.as_deref())?;

@@ -158,7 +158,7 @@ impl<'a> Review<'a> {
     /// Returns what the policy says by now: somebody may have granted or denied it since. Where it `spends`, a grant that counts so
     /// many times is used.
     fn decision_now(&self, spends: bool) -> Result<Decision, String> {
-        let world = World::of_session(&self.args.policy, false, self.args.session)?;
+        let world = World::for_execution(&self.args.policy, self.args.session)?;
         let (facts, context) = (facts(&self.operation, world.home.as_ref()), world.context());
         let grants = world.grants.as_ref();
         Ok(evaluate(

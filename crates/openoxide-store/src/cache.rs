@@ -33,7 +33,7 @@ const LONGEST: u64 = 1 << 30;
 /// The parts of the file before the texts: which files, their state, what is told, what decides.
 const PARTS: usize = 4;
 
-/// Begins the state of a policy that is only kept for its denies. The state of files begins with 0 or 1.
+/// Begins the state of a policy that is only kept for its denies. The state of files begins with 0, 1 or 2.
 const LAST_GOOD: &[u8] = b"last good";
 
 /// What is kept beside the rules.
@@ -94,6 +94,7 @@ impl Cache {
 
     /// Returns the policy, if it is there, undamaged, and made of just this.
     pub(crate) fn fetch(&self) -> Option<(PolicyStack, Beside)> {
+        self.signature.known.then_some(())?;
         let kept = Kept::open(self)?;
         (kept.state == self.signature.state).then_some(())?;
         let beside = match kept.beside.as_slice() {

@@ -37,10 +37,42 @@ pub enum ReadError {
 impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing,
+            io::ErrorKind::NotFound => Self::Missing,
             _ => Self::Io(error),
         }
     }
+}
+
+/// Returns the metadata of a file, or `None` if nothing is there.
+///
+/// # Errors
+/// When that cannot be determined: a directory that may not be searched, a loop of links, a file in the place of a directory,
+/// or a symbolic link on the way whose target is missing. Such a file may exist, so it is not reported as absent.
+pub(crate) fn metadata_if_present(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            confirm_absent(path).map(|()| None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Checks that the nearest existing ancestor of a missing file is no symbolic link without a target.
+fn confirm_absent(path: &Path) -> io::Result<()> {
+    for place in path.ancestors() {
+        match fs::symlink_metadata(place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(meta) if meta.is_symlink() && fs::metadata(place).is_err() => {
+                let place = place.display();
+                let what = format!("the symbolic link `{place}` has no target");
+                return Err(io::Error::other(what));
+            }
+            Ok(_) => return Ok(()),
+        }
+    }
+    Ok(())
 }
 
 /// Opens a regular file of at most `limit` bytes. It never waits: a pipe in the file's place is refused.
@@ -84,6 +116,23 @@ pub(crate) fn is_open_to_others(path: &Path) -> bool {
     })
 }
 
+/// Returns the first of these directories in which another user could replace files. A missing directory is none of them;
+/// one that cannot be examined is.
+pub(crate) fn replaceable_by_others<'a>(directories: &[&'a Path]) -> Option<&'a Path> {
+    const STICKY: u32 = 0o1000;
+    let own = fs::metadata("/proc/self").map(|meta| meta.uid());
+    let is_safe = |meta: &Metadata| {
+        let owner = meta.uid();
+        let is_own = owner == 0 || own.as_ref().is_ok_and(|own| *own == owner);
+        is_own && (meta.mode() & 0o002 == 0 || meta.mode() & STICKY != 0)
+    };
+    let replaceable = |place: &&&Path| match metadata_if_present(place) {
+        Ok(meta) => !meta.is_none_or(|meta| is_safe(&meta)),
+        Err(_) => true,
+    };
+    directories.iter().find(replaceable).copied()
+}
+
 /// Says whether root alone can write a file, and put another in its place.
 pub(crate) fn is_roots_alone(path: &Path) -> bool {
     let places = [Some(path), path.parent()];
@@ -105,6 +154,53 @@ mod tests {
         assert!(matches!(read_regular(&pipe, 10), Err(ReadError::NotRegular)));
         assert!(matches!(read_regular(dir.path(), 10), Err(ReadError::NotRegular)));
         assert!(matches!(read_regular(&dir.path().join("none"), 10), Err(ReadError::Missing)));
+    }
+
+    #[test]
+    fn only_a_missing_file_is_absent() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("real")).unwrap();
+        fs::write(at("file"), "").unwrap();
+        symlink(at("real"), at("link")).unwrap();
+        symlink(at("gone"), at("dangling")).unwrap();
+        symlink(at("dangling"), at("twice")).unwrap();
+        symlink(at("loop"), at("loop")).unwrap();
+        for absent in ["none", "none/deeper/x", "real/none", "link/none/x"] {
+            assert!(metadata_if_present(&at(absent)).unwrap().is_none(), "{absent}");
+        }
+        for unknown in [
+            "dangling",
+            "dangling/x",
+            "dangling/x/y",
+            "twice",
+            "twice/x",
+            "loop",
+            "loop/x",
+            "file/x",
+        ] {
+            assert!(metadata_if_present(&at(unknown)).is_err(), "{unknown}");
+        }
+        for present in ["file", "real", "link"] {
+            assert!(metadata_if_present(&at(present)).unwrap().is_some(), "{present}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_all_can_write_is_replaceable_unless_it_is_sticky() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let with_mode = |mode| {
+            fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode)).unwrap();
+            replaceable_by_others(&[Path::new("/"), dir.path()]).is_some()
+        };
+        for (mode, replaceable) in
+            [(0o700, false), (0o775, false), (0o777, true), (0o702, true), (0o1777, false)]
+        {
+            assert_eq!(with_mode(mode), replaceable, "{mode:o}");
+        }
+        assert_eq!(replaceable_by_others(&[&dir.path().join("none")]), None);
     }
 
     #[test]

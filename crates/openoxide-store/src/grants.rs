@@ -22,7 +22,7 @@ use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table};
 
 use crate::{
     audit::Moment,
-    file::read_text,
+    file::{metadata_if_present, read_text},
     key::{self, KeyError},
     locations::Environment,
     lock::{Lock, LockError},
@@ -129,6 +129,9 @@ impl GrantFile {
         };
         let mut granted =
             Granted { layer, bounded: Vec::new(), notes: Vec::new(), elsewhere: false };
+        if let Err(error @ (KeyError::OpenDirectory(_) | KeyError::Damaged(_))) = self.key_state() {
+            granted.notes.push(error.to_string());
+        }
         match self.entries() {
             Ok(entries) => {
                 for entry in entries {
@@ -302,6 +305,14 @@ impl GrantFile {
 
     fn key(&self) -> Result<Vec<u8>, GrantError> {
         Ok(key::read(&self.key_path().ok_or(GrantError::NoState)?)?)
+    }
+
+    /// Checks the key of a project that has grants.
+    fn key_state(&self) -> Result<(), KeyError> {
+        match (self.key_path(), metadata_if_present(&self.path())) {
+            (Some(key), Ok(Some(_))) => key::read(&key).map(drop),
+            _ => Ok(()),
+        }
     }
 
     fn made_key(&self) -> Result<Vec<u8>, GrantError> {

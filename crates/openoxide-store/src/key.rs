@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::file::open_regular;
+use crate::file::{ReadError, open_regular, replaceable_by_others};
 
 const BYTES: usize = 32;
 
@@ -17,6 +17,16 @@ pub enum KeyError {
     /// Somebody else could know it.
     #[error("{0}: others than you can read or write this key; remove it, and grant anew")]
     Open(String),
+    /// Another user could put another key, or other records of grants, in its place.
+    #[error(
+        "{0}: others than you can write this directory, so grants are not valid; run `chmod go-w {0}`"
+    )]
+    OpenDirectory(String),
+    /// It is no key: its length is wrong.
+    #[error(
+        "{0}: this key is damaged (it must be a file of 32 bytes); remove it and grant again: what was granted with it is not valid any more"
+    )]
+    Damaged(String),
     /// It cannot be read or written.
     #[error("{path}: {error}")]
     Io {
@@ -31,19 +41,39 @@ pub enum KeyError {
 /// Returns the key, if nobody else could know it.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
     let failed = |error| failed(path, error);
-    let (mut file, meta) =
-        open_regular(path, BYTES as u64).map_err(|error| failed(io::Error::other(error)))?;
+    check_directory(path)?;
+    let (mut file, meta) = open_regular(path, BYTES as u64).map_err(|error| match error {
+        ReadError::NotRegular | ReadError::TooLong(_) => damaged(path),
+        other => failed(io::Error::other(other)),
+    })?;
     let own = fs::metadata("/proc/self").map_err(failed)?.uid();
     if meta.mode() & 0o077 != 0 || meta.uid() != own {
         return Err(KeyError::Open(path.to_string_lossy().into_owned()));
+    }
+    if meta.len() != BYTES as u64 {
+        return Err(damaged(path));
     }
     let mut key = vec![0; BYTES];
     file.read_exact(&mut key).map_err(failed)?;
     Ok(key)
 }
 
+fn damaged(path: &Path) -> KeyError {
+    KeyError::Damaged(path.to_string_lossy().into_owned())
+}
+
+/// Checks that no other user can replace what is in the directory of the key.
+fn check_directory(path: &Path) -> Result<(), KeyError> {
+    let directories: Vec<&Path> = path.parent().into_iter().collect();
+    match replaceable_by_others(&directories) {
+        Some(open) => Err(KeyError::OpenDirectory(open.to_string_lossy().into_owned())),
+        None => Ok(()),
+    }
+}
+
 /// Returns the key, and makes it if there is none. Where something else lies there, it stays: a person has to look at it.
 pub(crate) fn make(path: &Path) -> Result<Vec<u8>, KeyError> {
+    check_directory(path)?;
     let mut key = vec![0; BYTES];
     let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut key));
     random.map_err(|error| failed(path, error))?;

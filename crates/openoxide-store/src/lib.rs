@@ -5,6 +5,7 @@
 //! unread lines might have held back.
 #![forbid(unsafe_code)]
 
+mod account;
 mod append;
 pub mod audit;
 mod cache;
@@ -31,7 +32,7 @@ pub use format::{Format, Reader};
 pub use grants::{Bound, Entry, GrantError, GrantFile};
 pub use key::KeyError;
 pub use load::{Additional, Bounded, Broken, DirectoryState, Loaded, Untrusted, load, load_fresh};
-pub use locations::{Environment, Source, project_root, sources};
+pub use locations::{Environment, Source, SourceUse, project_root, sources};
 pub use lock::{Lock, LockError};
 pub use policy_file::{
     Case, Managed, NetworkSetting, PolicyFile, Problem, Require, Required, SandboxLimits,

@@ -10,10 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cache::{Beside, Cache},
-    file::{ReadError, is_open_to_others, is_roots_alone, read_text},
+    file::{
+        ReadError, is_open_to_others, is_roots_alone, metadata_if_present, read_text,
+        replaceable_by_others,
+    },
     grants::{self, Entry, GrantFile},
     hook_trust,
-    locations::{Environment, Source},
+    locations::{Environment, Source, SourceUse},
     policy_file::{Managed, Problem, SandboxSettings},
     trust::{Trust, name_in},
 };
@@ -240,6 +243,9 @@ impl Reading {
         if source.path == Path::new("/dev/null") {
             return;
         }
+        if let SourceUse::Unavailable(problem) = &source.usage {
+            return self.unreadable(source, &ReadError::Io(std::io::Error::other(problem.clone())));
+        }
         if source.grants {
             let granted = GrantFile::of(environment, &source.base).layer(home);
             self.notes.extend(granted.notes);
@@ -250,17 +256,23 @@ impl Reading {
         }
         match read_text(&source.path, LONGEST) {
             Ok(text) => {
-                self.check_owner(source);
+                self.check_owner(source, environment);
                 self.text(source, text, environment);
             }
-            Err(ReadError::Missing) if !source.required => {}
+            Err(ReadError::Missing) if !source.required => {
+                if let Err(error) = metadata_if_present(&source.path) {
+                    self.unreadable(source, &ReadError::Io(error));
+                }
+            }
             Err(error) => self.unreadable(source, &error),
         }
     }
 
     /// A file that others could have written may have lost the rules that hold back.
-    fn check_owner(&mut self, source: &Source) {
+    fn check_owner(&mut self, source: &Source, environment: &Environment) {
         let name = source.path.display();
+        let directories = source.guarded_directories(environment);
+        let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
         match source.kind {
             LayerKind::Managed if !is_roots_alone(&source.path) => {
                 self.distrust(
@@ -271,15 +283,28 @@ impl Reading {
             LayerKind::User if is_open_to_others(&source.path) => {
                 self.distrust(source, &format!("{name}: others than you can write it"));
             }
+            LayerKind::User => {
+                if let Some(open) = replaceable_by_others(&directories) {
+                    let open = open.display();
+                    let why = format!(
+                        "{name}: others than you can replace it, because they can write the directory `{open}`; \
+                         run `chmod o-w {open}`"
+                    );
+                    self.distrust(source, &why);
+                }
+            }
             // What lies in a project counts by its content.
             _ => {}
         }
     }
 
     fn text(&mut self, source: &Source, text: String, environment: &Environment) {
-        let anchors = Anchors { home: environment.home.as_ref(), base: &source.base };
+        let anchors = Anchors { home: source.home(environment), base: &source.base };
         let name = source.path.to_string_lossy();
-        let file = (source.format.read)(&text, source.kind, &name, anchors);
+        let mut file = (source.format.read)(&text, source.kind, &name, anchors);
+        if source.usage == SourceUse::RestrictionsOnly {
+            file.keep_restrictions();
+        }
         self.notes.extend(file.notes);
         if file.problems.iter().any(|problem| problem.loses_restraint) {
             self.distrust(source, &format!("{name} has errors, so a rule may be missing"));
@@ -309,6 +334,7 @@ impl Reading {
 
     /// Leaves out what would loosen in each project that nobody has vouched for, and says so.
     fn ask_for_trust(&mut self, trust: &Trust) {
+        self.notes.extend(trust.problem());
         let mut projects: Vec<AbsPath> = Vec::new();
         let of_layers = self.layers.iter().filter_map(|(of, _)| of.as_ref());
         let of_hooks = self.hooks.iter().filter_map(|(of, _)| of.as_ref());

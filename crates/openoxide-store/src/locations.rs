@@ -5,7 +5,13 @@ use std::path::{Path, PathBuf};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
 
-use crate::{format::Format, grants::GrantFile, worktree::main_checkout};
+use crate::{
+    account,
+    file::metadata_if_present,
+    format::Format,
+    grants::GrantFile,
+    worktree::{main_checkout, unreadable_link},
+};
 
 /// The managed policy. The path is compiled in, and no variable moves it.
 pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -14,13 +20,13 @@ pub(crate) const MANAGED: &str = if cfg!(target_os = "macos") {
     "/etc/openoxide/managed.toml"
 };
 
-/// So many projects inside of each other have settings that count.
-const MOST_PROJECTS: usize = 4;
+/// More projects inside of each other are refused: the settings of the outermost ones would not be read.
+const MOST_PROJECTS: usize = 32;
 
 /// What the environment says of this user.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// `HOME`.
+    /// What `~` stands for: `HOME` if it is absolute, otherwise the home directory of the account.
     pub home: Option<AbsPath>,
     /// `XDG_CONFIG_HOME`, or `~/.config`.
     pub config: Option<PathBuf>,
@@ -28,27 +34,57 @@ pub struct Environment {
     pub cache: Option<PathBuf>,
     /// `XDG_STATE_HOME`, or `~/.local/state`.
     pub state: Option<PathBuf>,
+    /// The home directory that the account has in `/etc/passwd`.
+    pub account_home: Option<AbsPath>,
+    /// Why the user's policy cannot be located.
+    pub problem: Option<String>,
     /// The task that is worked on, if its end can be told: grants for it count.
     pub task: Option<String>,
 }
 
 impl Environment {
     /// Reads the environment. As the XDG base directory specification wants it, relative paths do not count.
+    ///
+    /// Where `HOME` names no directory (it is unset, empty, relative, or nothing is there), the account's entry in
+    /// `/etc/passwd` gives it. Where neither does, the user's policy cannot be located, and that is a problem.
     #[must_use]
     pub fn read() -> Self {
         let absolute = |name: &str| {
             std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
         };
-        let home = absolute("HOME");
-        let below = |directory: &str| home.as_ref().map(|home| home.join(directory));
+        let account = account::home_directory();
+        let named = absolute("HOME").or_else(|| account.clone());
+        let homes = [&named, &account].into_iter().flatten();
+        let home = homes.into_iter().find(|home| account::is_home(home));
+        let below = |directory: &str| home.map(|home| home.join(directory));
+        let config = absolute("XDG_CONFIG_HOME").or_else(|| below(".config"));
+        let (cache, state) = (below(".cache"), below(".local/state"));
+        let problem = config.is_none().then(|| {
+            "no home directory is known, so your policy cannot be located; set HOME to an existing directory".to_owned()
+        });
+        let path = |home: PathBuf| AbsPath::new(home.to_str()?).ok();
         Self {
-            config: absolute("XDG_CONFIG_HOME").or_else(|| below(".config")),
-            cache: absolute("XDG_CACHE_HOME").or_else(|| below(".cache")),
-            state: absolute("XDG_STATE_HOME").or_else(|| below(".local/state")),
+            problem,
+            config,
+            cache: absolute("XDG_CACHE_HOME").or(cache),
+            state: absolute("XDG_STATE_HOME").or(state),
             task: None,
-            home: home.and_then(|home| AbsPath::new(home.to_str()?).ok()),
+            home: named.and_then(path),
+            account_home: account.and_then(path),
         }
     }
+}
+
+/// How much of a source is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SourceUse {
+    /// Everything in it.
+    #[default]
+    Complete,
+    /// What denies, asks and requires. It is the policy of the account's home directory, and `HOME` names another one.
+    RestrictionsOnly,
+    /// Nothing, for this reason: it cannot be located. Rules that deny may be missing.
+    Unavailable(String),
 }
 
 /// A policy file that counts, if it is there.
@@ -73,6 +109,8 @@ pub struct Source {
     pub hooks_of: Option<AbsPath>,
     /// How its text is read.
     pub format: Format,
+    /// How much of it is used.
+    pub usage: SourceUse,
 }
 
 /// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too,
@@ -80,8 +118,14 @@ pub struct Source {
 #[must_use]
 pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
     let mut sources = vec![source(LayerKind::Managed, PathBuf::from(MANAGED), true)];
-    let projects = projects(project, environment.home.as_ref()).into_iter();
-    let projects: Vec<_> = projects.map(|base| (base.clone(), main_checkout(&base))).collect();
+    let (projects, problem) = projects(project, environment.home.as_ref());
+    let problems = problem.into_iter().chain(projects.iter().filter_map(unreadable_link));
+    sources.extend(problems.map(|problem| Source {
+        usage: SourceUse::Unavailable(problem),
+        ..source(LayerKind::Project, Path::new(project.as_str()).join(".git"), false)
+    }));
+    let projects: Vec<_> =
+        projects.into_iter().map(|base| (base.clone(), main_checkout(&base))).collect();
     for (kind, name) in [(LayerKind::Local, "local.toml"), (LayerKind::Project, "policy.toml")] {
         for (base, main) in &projects {
             let settings = |place: &AbsPath| Source {
@@ -100,24 +144,51 @@ pub fn sources(environment: &Environment, project: &AbsPath) -> Vec<Source> {
     let shared = sources.iter().position(|source| source.kind == LayerKind::Project);
     sources.insert(shared.unwrap_or(sources.len()), granted);
     if let Some(config) = &environment.config {
-        sources.push(source(LayerKind::User, config.join("openoxide").join("policy.toml"), true));
+        sources.push(user_policy(config));
     }
+    let account = environment.account_home.as_ref();
+    let account = account.map(|home| Path::new(home.as_str()).join(".config"));
+    let is_other = |path: &PathBuf| {
+        let own = environment.config.as_ref();
+        let real = own.and_then(|path| path.canonicalize().ok());
+        Some(path) != own && (real.is_none() || path.canonicalize().ok() != real)
+    };
+    sources.extend(
+        account
+            .filter(is_other)
+            .map(|config| Source { usage: SourceUse::RestrictionsOnly, ..user_policy(&config) }),
+    );
+    sources.extend(environment.problem.as_ref().map(|problem| Source {
+        usage: SourceUse::Unavailable(problem.clone()),
+        ..user_policy(Path::new("~/.config"))
+    }));
     sources
 }
 
-/// Returns a project, and the next ones around it that have settings, the innermost first.
-fn projects(project: &AbsPath, home: Option<&AbsPath>) -> Vec<AbsPath> {
+fn user_policy(config: &Path) -> Source {
+    source(LayerKind::User, config.join("openoxide").join("policy.toml"), true)
+}
+
+/// Returns a project, and the ones around it that have settings, the innermost first; and a problem if they are too many.
+fn projects(project: &AbsPath, home: Option<&AbsPath>) -> (Vec<AbsPath>, Option<String>) {
     let mut found = vec![project.clone()];
     let mut place = project.parent();
-    while let Some(directory) =
-        place.filter(|place| Some(place) != home && found.len() < MOST_PROJECTS)
-    {
+    while let Some(directory) = place.filter(|place| Some(place) != home) {
         place = directory.parent();
-        if Path::new(directory.as_str()).join(".openoxide").is_dir() {
+        if has_settings(Path::new(directory.as_str())) {
+            if found.len() == MOST_PROJECTS {
+                let problem = format!("more than {MOST_PROJECTS} projects contain each other");
+                return (found, Some(problem));
+            }
             found.push(directory);
         }
     }
-    found
+    (found, None)
+}
+
+/// Returns whether a directory has settings. If that cannot be determined, it has: reading them reports the error.
+fn has_settings(directory: &Path) -> bool {
+    metadata_if_present(&directory.join(".openoxide")).map_or(true, |meta| meta.is_some())
 }
 
 /// Returns the source of a file that stands for itself.
@@ -133,6 +204,7 @@ fn source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> Source {
         grants: false,
         hooks_of: None,
         format: Format::NATIVE,
+        usage: SourceUse::default(),
     }
 }
 
@@ -141,6 +213,27 @@ impl Source {
     #[must_use]
     pub fn named(path: PathBuf) -> Self {
         Self { required: true, ..source(LayerKind::Cli, path, true) }
+    }
+
+    /// Returns what `~` stands for in its rules: the policy of the account's home directory means that one.
+    pub(crate) fn home<'a>(&self, environment: &'a Environment) -> Option<&'a AbsPath> {
+        let holds = |home: &&AbsPath| self.path.starts_with(home.as_str());
+        let account = environment.account_home.as_ref().filter(|_| self.kind == LayerKind::User);
+        let own = environment.home.as_ref();
+        if own.is_some_and(|home| holds(&home)) { own } else { account.filter(holds).or(own) }
+    }
+
+    /// Returns the directories whose writers could replace this file, as far as these decide whether it is accepted.
+    pub(crate) fn guarded_directories(&self, environment: &Environment) -> Vec<PathBuf> {
+        let parents = |path: &Path| path.ancestors().skip(1).take(2).map(Path::to_owned).collect();
+        match (self.kind, self.grants) {
+            (_, true) => {
+                let state = environment.state.iter();
+                state.map(|state| state.join("openoxide")).collect()
+            }
+            (LayerKind::User | LayerKind::Managed, _) => parents(&self.path),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns what a person vouches for where its hooks shall count: the project, or a file that was named. None where they count
@@ -165,7 +258,8 @@ pub fn project_root(cwd: &AbsPath, home: Option<&AbsPath>) -> AbsPath {
             break;
         }
         let path = Path::new(directory.as_str());
-        if path.join(".git").exists() || path.join(".openoxide").is_dir() {
+        let has_repository = metadata_if_present(&path.join(".git"));
+        if has_repository.map_or(true, |meta| meta.is_some()) || has_settings(path) {
             return directory;
         }
         place = directory.parent();
@@ -206,6 +300,58 @@ mod tests {
         let expected = [root.join("home/a/b/c"), root.join("home/a")];
         assert!(bases(LayerKind::Project).eq(&expected));
         assert!(bases(LayerKind::Local).eq(&expected));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_examined_belong_to_a_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        std::fs::create_dir_all(root.join("outer/.git").as_str()).unwrap();
+        let inner = root.join("outer/inner");
+        std::fs::create_dir_all(inner.join("deep").as_str()).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", inner.join(".openoxide").as_str()).unwrap();
+        assert_eq!(project_root(&inner.join("deep"), None), inner);
+        let (found, problem) = projects(&inner.join("deep"), None);
+        assert!(found.contains(&inner) && problem.is_none());
+    }
+
+    #[test]
+    fn projects_that_are_too_deep_are_a_problem_and_not_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        let nested = |levels: usize| root.join(&vec!["a"; levels].join("/"));
+        for level in 0..=MOST_PROJECTS {
+            std::fs::create_dir_all(nested(level).join(".openoxide").as_str()).unwrap();
+        }
+        let environment = Environment { home: Some(root.clone()), ..Environment::default() };
+        let problems = |levels| {
+            let found = sources(&environment, &nested(levels));
+            found.iter().filter(|one| matches!(one.usage, SourceUse::Unavailable(_))).count()
+        };
+        assert_eq!((problems(MOST_PROJECTS), problems(MOST_PROJECTS + 1)), (0, 1));
+    }
+
+    #[test]
+    fn the_accounts_policy_restricts_where_home_is_another_one() {
+        let project = AbsPath::new("/p").unwrap();
+        let user = |environment: &Environment| {
+            let found = sources(environment, &project).into_iter();
+            let found = found.filter(|source| source.kind == LayerKind::User);
+            found.map(|source| (source.path, source.usage)).collect::<Vec<_>>()
+        };
+        let config = Some(PathBuf::from("/a/.config"));
+        let policy = |path: &str| PathBuf::from(path).join("openoxide/policy.toml");
+        let account_home = AbsPath::new("/b").ok();
+        let both = Environment { config, account_home, ..Environment::default() };
+        let expected = [
+            (policy("/a/.config"), SourceUse::Complete),
+            (policy("/b/.config"), SourceUse::RestrictionsOnly),
+        ];
+        assert_eq!(user(&both), expected);
+        let problem = Some("no home".to_owned());
+        let none = Environment { problem, ..Environment::default() };
+        let expected = SourceUse::Unavailable("no home".to_owned());
+        assert_eq!(user(&none), [(policy("~/.config"), expected)]);
     }
 
     #[test]

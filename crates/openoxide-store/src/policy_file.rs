@@ -63,6 +63,17 @@ pub struct PolicyFile {
     pub notes: Vec<String>,
 }
 
+impl PolicyFile {
+    /// Drops everything that allows, as in a file with a problem.
+    pub(crate) fn keep_restrictions(&mut self) {
+        self.layer.rules.retain(|rule| rule.effect != Effect::Allow);
+        self.layer.mode = None;
+        self.hooks.iter_mut().for_each(|hook| hook.may_allow = false);
+        (self.directories, self.writable) = (Vec::new(), Vec::new());
+        self.sandbox = std::mem::take(&mut self.sandbox).tightened();
+    }
+}
+
 /// What an administrator takes from everybody (the table `managed`, in the managed file alone).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Managed {

@@ -1,7 +1,7 @@
 //! What a policy is made of: which files, and in which state each of them is.
 
 use std::{
-    fs::{self, Metadata},
+    fs::Metadata,
     os::unix::fs::MetadataExt as _,
     path::Path,
     time::{Duration, SystemTime},
@@ -10,8 +10,9 @@ use std::{
 use openoxide_protocol::AbsPath;
 
 use crate::{
+    file::metadata_if_present,
     grants::GrantFile,
-    locations::{Environment, Source},
+    locations::{Environment, Source, SourceUse},
     trust::Trust,
 };
 
@@ -27,13 +28,15 @@ pub(crate) struct Signature {
     pub(crate) state: Vec<u8>,
     /// Whether every file has stayed so for a while.
     pub(crate) settled: bool,
+    /// Whether the state of every file could be determined. If not, no cached policy matches it.
+    pub(crate) known: bool,
 }
 
 impl Signature {
     /// Looks at every source, and at what decides which of its rules count: the key of grants, and what people vouched for.
     pub(crate) fn of(sources: &[Source], environment: &Environment) -> Self {
-        let mut all =
-            Self { files: Vec::with_capacity(512), state: Vec::with_capacity(512), settled: true };
+        let (files, state) = (Vec::with_capacity(512), Vec::with_capacity(512));
+        let mut all = Self { files, state, settled: true, known: true };
         let home = environment.home.as_ref().map_or("", |home| home.as_str());
         field(&mut all.files, env!("CARGO_PKG_VERSION").as_bytes());
         field(&mut all.files, home.as_bytes());
@@ -41,6 +44,7 @@ impl Signature {
         for source in sources {
             all.name(source);
             all.look(&source.path);
+            all.look_at_directories(source, environment);
             if source.grants {
                 let grants = GrantFile::of(environment, &source.base);
                 // What was taken back counts no more, though its entry may still be there.
@@ -70,21 +74,46 @@ impl Signature {
             source.kind as u8,
             u8::from(source.may_loosen),
             u8::from(source.required) | u8::from(source.grants) << 1,
+            match source.usage {
+                SourceUse::Complete => 0,
+                SourceUse::RestrictionsOnly => 1,
+                SourceUse::Unavailable(_) => 2,
+            },
         ]);
+        self.known &= !matches!(source.usage, SourceUse::Unavailable(_));
     }
 
-    /// Adds what tells one state of a file from another. What cannot be looked at has not settled.
+    /// Adds who can write the directories that decide whether a file is accepted.
+    fn look_at_directories(&mut self, source: &Source, environment: &Environment) {
+        for directory in source.guarded_directories(environment) {
+            match metadata_if_present(&directory) {
+                Ok(meta) => {
+                    let owned = meta.map(|meta| (meta.mode(), meta.uid()));
+                    let (mode, owner) = owned.unwrap_or_default();
+                    self.state.extend(mode.to_le_bytes().into_iter().chain(owner.to_le_bytes()));
+                }
+                Err(error) => self.unknown(&error),
+            }
+        }
+    }
+
+    /// Adds what tells one state of a file from another.
     fn look(&mut self, path: &Path) {
-        match fs::metadata(path) {
-            Ok(meta) => {
+        match metadata_if_present(path) {
+            Ok(Some(meta)) => {
                 stamp(&mut self.state, &meta);
                 self.settled &= is_settled(&meta);
             }
-            Err(error) => {
-                self.state.push(0);
-                self.settled &= error.kind() == std::io::ErrorKind::NotFound;
-            }
+            Ok(None) => self.state.push(0),
+            Err(error) => self.unknown(&error),
         }
+    }
+
+    /// Adds a file that may exist and cannot be examined.
+    fn unknown(&mut self, error: &std::io::Error) {
+        self.state.push(2);
+        self.state.extend(error.raw_os_error().unwrap_or(0).to_le_bytes());
+        (self.settled, self.known) = (false, false);
     }
 }
 

@@ -7,14 +7,14 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    file::{open_regular, read_regular},
+    file::{metadata_if_present, open_regular, read_regular, replaceable_by_others},
     locations::Environment,
 };
 
@@ -68,6 +68,9 @@ impl Trust {
     #[must_use]
     pub fn find(&self, project: &AbsPath) -> Option<Vouched> {
         let path = self.path(project)?;
+        if replaceable_by_others(&self.directories()).is_some() {
+            return None;
+        }
         let (_, meta) = open_regular(&path, LONGEST).ok()?;
         let own = fs::metadata("/proc/self").ok()?.uid();
         if meta.mode() & 0o022 != 0 || meta.uid() != own {
@@ -75,6 +78,26 @@ impl Trust {
         }
         let vouched: Vouched = serde_json::from_slice(&read_regular(&path, LONGEST).ok()?).ok()?;
         (vouched.schema == SCHEMA && vouched.project == *project).then_some(vouched)
+    }
+
+    /// Returns the directories that hold the records.
+    fn directories(&self) -> Vec<&Path> {
+        self.directory.iter().flat_map(|path| path.ancestors().take(2)).collect()
+    }
+
+    /// Returns whether there is, or may be, a record of a project that cannot be used.
+    fn has_unusable_record(&self, project: &AbsPath) -> bool {
+        let path = self.path(project);
+        let is_there = |path: PathBuf| !matches!(metadata_if_present(&path), Ok(None));
+        path.is_some_and(is_there) && self.find(project).is_none()
+    }
+
+    /// Returns why no record of trust is valid, if that is so.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let open = replaceable_by_others(&self.directories())?.display();
+        Some(format!(
+            "{open}: others than you can write this directory, so no project is trusted; run `chmod go-w {open}`"
+        ))
     }
 
     /// Says whether each of these settings was vouched for. Fewer than were vouched for are fine.
@@ -94,6 +117,8 @@ impl Trust {
         match self.find(worktree) {
             Some(said) if !said.trusted => false,
             Some(said) if said.covers(settings) => true,
+            // A record that cannot be used may say no.
+            None if self.has_unusable_record(worktree) => false,
             _ => self.covers(main, settings),
         }
     }
@@ -185,6 +210,14 @@ mod tests {
         assert!(covers(), "other settings were vouched for there");
         trust.keep(&path("/w"), &settings, false).unwrap();
         assert!(!covers(), "a no to the worktree stands");
+        let record = trust.path(&path("/w")).unwrap();
+        fs::write(&record, "damaged").unwrap();
+        assert!(!covers(), "a record that cannot be read may be a no");
+        fs::remove_file(&record).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", &record).unwrap();
+        assert!(!covers(), "as may a link without a target");
+        fs::remove_file(&record).unwrap();
+        assert!(covers());
         trust.keep(&path("/w"), &settings, true).unwrap();
         trust.revoke(&path("/p")).unwrap();
         assert!(covers(), "a yes to the worktree stands for itself");
@@ -214,6 +247,12 @@ mod tests {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(trust.find(&path("/p")), None);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        for (mode, valid) in [(0o777, false), (0o1777, true), (0o700, true)] {
+            let directory = trust.directory.as_ref().unwrap();
+            fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(trust.find(&path("/p")).is_some(), valid, "{mode:o}");
+            assert_eq!(trust.problem().is_none(), valid, "{mode:o}");
+        }
         // The file of one project does not speak for another, whatever its name.
         fs::rename(&file, trust.path(&path("/q")).unwrap()).unwrap();
         assert_eq!(trust.find(&path("/q")), None);

@@ -7,7 +7,7 @@ use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use openoxide_protocol::AbsPath;
 
-use crate::file::read_text;
+use crate::file::{ReadError, read_text};
 
 /// A file that links is one path. (`PATH_MAX`, and the word before it.)
 const LONGEST: u64 = 4096 + 16;
@@ -39,6 +39,17 @@ pub fn main_checkout(directory: &AbsPath) -> Option<AbsPath> {
     let own = [&*directory, &*admin, repository, main].into_iter().all(is_own);
     let counts = mutual && own && main != directory && !is_bare(repository);
     AbsPath::new(main.to_str().filter(|_| counts)?).ok()
+}
+
+/// Returns why a directory's `.git` file cannot be read, if it is one and cannot be: whose worktree it is, is then unknown, and so are
+/// the rules of its main checkout.
+pub(crate) fn unreadable_link(directory: &AbsPath) -> Option<String> {
+    let link = Path::new(directory.as_str()).join(".git");
+    let is_link = fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_file());
+    match is_link.then(|| read_text(&link, LONGEST))? {
+        Err(ReadError::Io(error)) => Some(format!("`{}`: {error}", link.display())),
+        _ => None,
+    }
 }
 
 /// Says whether a path is a directory's own, without following links: git writes it resolved (git-worktree(1)), so a link in it came

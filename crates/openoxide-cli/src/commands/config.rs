@@ -2,7 +2,7 @@
 
 use openoxide_permission::LayerKind;
 use openoxide_protocol::{AbsPath, SCHEMA};
-use openoxide_store::{Environment, Loaded, Source, load_fresh, project_root, sources};
+use openoxide_store::{Environment, Loaded, Source, SourceUse, load_fresh, project_root, sources};
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
@@ -16,7 +16,11 @@ pub(crate) fn config(verb: &ConfigVerb) -> Result<Exit, String> {
     let sources = sources(&environment, &project_root(&cwd, environment.home.as_ref()));
     let loaded = load_fresh(&sources, &environment, &[]);
     let line = |source| if *json { in_json(source, &loaded) } else { in_words(source, &loaded) };
-    let text: String = sources.iter().map(|source| line(source) + "\n").collect();
+    // That the account's home has no policy besides is no news.
+    let shown = sources.iter().filter(|source| {
+        source.usage != SourceUse::RestrictionsOnly || state(source, &loaded) != "missing"
+    });
+    let text: String = shown.map(|source| line(source) + "\n").collect();
     Ok(report::data(text.as_bytes(), Exit::Success))
 }
 
@@ -41,7 +45,9 @@ fn state(source: &Source, loaded: &Loaded) -> &'static str {
         "missing"
     } else if loaded.managed.allow_managed_rules_only && source.kind != LayerKind::Managed {
         "ignored"
-    } else if !source.may_loosen && untrusted(&source.base) {
+    } else if source.usage == SourceUse::RestrictionsOnly
+        || !source.may_loosen && untrusted(&source.base)
+    {
         "tightens"
     } else {
         "counts"

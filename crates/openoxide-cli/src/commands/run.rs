@@ -43,7 +43,7 @@ use way::{Passed, Way};
 
 /// Judges a command, asks about it if need be, and runs it.
 pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
-    let load = || World::of_session(&args.policy, false, args.session);
+    let load = || World::for_execution(&args.policy, args.session);
     let mut world = load()?;
     if trust::offer_all(&world.loaded, &Environment::read(), global) {
         world = load()?;

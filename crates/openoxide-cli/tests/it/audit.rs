@@ -203,7 +203,7 @@ fn where_nothing_can_be_written_the_decision_stands() {
         &world,
         world.command(&["hook", "claude"]).env("XDG_STATE_HOME", "/dev/null/x"),
     );
-    the_decision_stands(&world, world.command(&["hook", "claude"]).env_remove("HOME"));
+    the_decision_stands(&world, world.command(&["hook", "claude"]).env("HOME", "/dev/null"));
     let mut run = world.command(&["run", "-c", "touch a"]);
     let output = run.env("XDG_STATE_HOME", "/dev/null/x").output().unwrap();
     assert_eq!(code(&output), 0);

@@ -6,6 +6,8 @@ fn transcripts_are_true() {
     trycmd::TestCases::new()
         .env("HOME", "/h/u")
         .env("XDG_CONFIG_HOME", "/h/u/.config")
+        .env("XDG_CACHE_HOME", "/h/u/.cache")
+        .env("XDG_STATE_HOME", "/h/u/.local/state")
         .env("NO_COLOR", "1")
         .case("tests/cmd/*.md");
 }

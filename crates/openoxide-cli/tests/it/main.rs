@@ -66,4 +66,7 @@ mod task;
 #[cfg(test)]
 mod tools;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod unreadable;
+#[cfg(test)]
 mod worktrees;

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::file::read_text;
+use crate::file::{metadata_if_present, read_text};
 
 const REVOKED: &str = "revoked";
 /// A number or a word.
@@ -31,7 +31,7 @@ impl Spent<'_> {
     /// Returns what became of a grant. What cannot be read is gone.
     pub(super) fn fate(self, id: &str) -> Fate {
         let Some(path) = self.path(id) else { return Fate::Gone };
-        if fs::symlink_metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        if matches!(metadata_if_present(&path), Ok(None)) {
             return Fate::Used(0);
         }
         let text = read_text(&path, LONGEST).ok();

@@ -31,7 +31,7 @@ use crate::{
 
 /// Attaches to a server, and answers until somebody ends it.
 pub(super) fn review(args: &CodexReviewArgs, global: Global) -> Result<Exit, String> {
-    let world = World::of(&policy_args(args, None), false)?;
+    let world = World::for_execution(&policy_args(args, None), None)?;
     if world.sound(global).is_err() && world.loaded.closed.is_none() {
         report::note(&"until the policy is put right, nothing is allowed without a question");
     }

@@ -20,6 +20,7 @@ impl Disk {
             cache: below(".cache"),
             state: below(".local/state"),
             task: None,
+            ..Environment::default()
         };
         let disk = Self { dir, environment };
         for name in ["project/.openoxide", ".config/openoxide", "lib", "other"] {

@@ -44,7 +44,7 @@ impl Case {
         wanted: Wanted,
     ) -> Result<Option<Self>, String> {
         let arguments = policy_args(args, Some(Path::new(project.as_str())));
-        let world = World::of(&arguments, false)?;
+        let world = World::for_execution(&arguments, None)?;
         let facts = meant(&wanted, &world);
         let Some(hooks) = hooks::ask_about(&world, &wanted.operation, &facts) else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl Case {
     /// Returns what the policy denies by now, whatever a person has said meanwhile.
     pub(super) fn denied_meanwhile(&self) -> Option<Decision> {
         let operation = &self.wanted.operation;
-        let world = World::of(&self.arguments, false).ok()?;
+        let world = World::for_execution(&self.arguments, None).ok()?;
         let context = world.context_in(&operation.cwd, &world.roots);
         let policy = policy(&world, operation, &self.facts, false);
         let decision = evaluate(policy, &context, &self.facts);
