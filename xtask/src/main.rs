@@ -5,12 +5,15 @@
 mod agents;
 mod bench;
 mod bypasses;
+#[path = "../../crates/openoxide-shell/tests/it/chance.rs"]
+mod chance;
 mod codex_diff;
 mod codex_session;
 mod crash;
 mod e2e;
 mod fuzz;
 mod http;
+mod languages;
 mod precision;
 mod referee;
 mod setup;
@@ -43,10 +46,10 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 10] = [
+const VERBS: [Verb; 11] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|referee|dash|precision|doc]…",
+        arguments: "[fmt|clippy|test|referee|dash|languages|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -61,6 +64,12 @@ const VERBS: [Verb; 10] = [
         arguments: referee::ARGUMENTS,
         does: "run scripts by chance in real shells, and compare with what the analysis says",
         run: referee::run,
+    },
+    Verb {
+        name: "languages",
+        arguments: languages::ARGUMENTS,
+        does: "run programs of awk, jq, sed and SQL that the analysis calls harmless in every implementation",
+        run: languages::run,
     },
     Verb {
         name: "bench",

@@ -1,8 +1,6 @@
 //! The referee: real shells run scripts made by chance, every program and file is recorded, and the analysis must have
 //! said all of it before.
 
-#[path = "../../crates/openoxide-shell/tests/it/chance.rs"]
-mod chance;
 mod compare;
 mod corpus;
 mod deeds;
@@ -16,7 +14,7 @@ mod work;
 
 use std::{fs, time::Instant};
 
-use crate::{Failure, setup};
+use crate::{Failure, chance, setup};
 
 pub(crate) use self::options::ARGUMENTS;
 use self::{

@@ -36,6 +36,19 @@ pub(crate) const REFEREE: &[Need] = &[
     ("setpriv", "util-linux"),
 ];
 
+/// What the fuzzers of languages need: every implementation that Debian has.
+pub(crate) const LANGUAGES: &[Need] = &[
+    ("cc", "gcc libc6-dev"),
+    ("mawk", "mawk"),
+    ("gawk", "gawk"),
+    ("original-awk", "original-awk"),
+    ("busybox", "busybox"),
+    ("jq", "jq"),
+    ("gojq", "gojq"),
+    ("sed", "sed"),
+    ("sqlite3", "sqlite3"),
+];
+
 /// What driving the real agents needs beyond that.
 pub(crate) const AGENTS: &[Need] = &[
     ("bash", "bash"),
@@ -81,7 +94,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// Returns where `program` lies on the search path; the system's own folders always count.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     let folders = env::split_paths(&path).chain(system);

@@ -22,12 +22,13 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 8] = [
+const STEPS: [(&str, &[&str]); 9] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("test", &["test", "--workspace"]),
     ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
     ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
+    ("languages", &["xtask", "languages", "--cases", "2000", "--seed", "1"]),
     ("crash", &["xtask", "crash", "--kills", "200", "--seed", "1"]),
     ("precision", PRECISION),
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
@@ -71,7 +72,8 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs_in_order() {
-        let all = ["fmt", "clippy", "test", "referee", "dash", "crash", "precision", "doc"];
+        let all =
+            ["fmt", "clippy", "test", "referee", "dash", "languages", "crash", "precision", "doc"];
         assert_eq!(names(&[]).unwrap(), all);
     }
 

@@ -1,5 +1,6 @@
-//! `awk`: a script is harmless if it neither runs programs nor writes, and reads no files but its operands. It is read word
-//! by word; what two kinds of awk could read in two ways is not understood.
+//! `awk`: a script is harmless if it neither runs programs nor writes, and reads no files but its operands. It is read token
+//! by token; what two implementations could read in two ways is not understood. What is understood is also searched for
+//! forbidden texts, and both must agree.
 
 use super::{
     super::{
@@ -9,6 +10,7 @@ use super::{
         reading::read_plainly,
     },
     awk_words::{Token, tokens},
+    forbidden,
 };
 use openoxide_protocol::CommandClass;
 
@@ -19,12 +21,13 @@ pub(in super::super) fn awk(
     from: usize,
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
-    let (mut scripted, mut ends) = (false, false);
+    let (mut scripts, mut files, mut ends) = (Vec::new(), Vec::new(), false);
+    let mut scripted = false;
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option: Opt { name: "e" | "source", .. }, value } => {
                 scripted = true;
-                script(&mut meaning, value);
+                scripts.push(value.unwrap_or(Arg::Many));
             }
             Item::Option { option, .. } => {
                 scripted |= option.does == Does::Loads;
@@ -32,17 +35,30 @@ pub(in super::super) fn awk(
             }
             Item::Operand(arg, _) if !scripted => {
                 scripted = true;
-                script(&mut meaning, Some(arg));
+                scripts.push(arg);
             }
             Item::Operand(Arg::Known(text), _) if is_assignment(text) => {}
-            Item::Operand(arg, _) => meaning.read(arg, false),
+            Item::Operand(arg, _) => files.push(arg),
             Item::Number | Item::Unclear => {}
         }
     }
+    if !scripts.is_empty() {
+        script(&mut meaning, joined(&scripts));
+    }
+    files.into_iter().for_each(|file| meaning.read(file, false));
     if !scripted && !ends {
         meaning.lower(CommandClass::Unknown);
     }
     meaning
+}
+
+/// Returns the scripts as one, a line each, as awk joins them; nothing if one is not known.
+fn joined(scripts: &[Arg<'_>]) -> Option<String> {
+    let texts = scripts.iter().map(|script| match script {
+        Arg::Known(text) => Some(*text),
+        _ => None,
+    });
+    Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
 /// Says whether an operand sets a variable before the files behind it.
@@ -54,16 +70,21 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
-fn script(meaning: &mut Meaning, script: Option<Arg<'_>>) {
-    let Some(Arg::Known(text)) = script else {
+fn script(meaning: &mut Meaning, script: Option<String>) {
+    let Some(text) = script else {
         meaning.lower(CommandClass::Unknown);
         return meaning.cannot_tell("runs a script that is not known");
     };
-    match tokens(text) {
-        Some(tokens) => judge(meaning, &tokens),
+    match tokens(&text) {
+        Some(tokens) => {
+            let writes = judge(meaning, &tokens);
+            if !forbidden::is_free_of_awk(&text, &tokens, writes) {
+                meaning.lower(CommandClass::Unknown);
+            }
+        }
         None => {
             meaning.lower(CommandClass::Unknown);
-            if may_run_or_write(text) {
+            if may_run_or_write(&text) {
                 meaning.cannot_tell("its script can run programs or write files");
             }
         }
@@ -72,11 +93,14 @@ fn script(meaning: &mut Meaning, script: Option<Arg<'_>>) {
 
 /// Says whether a script that is not understood holds something that could run or write.
 fn may_run_or_write(script: &str) -> bool {
-    script.contains(['>', '|', '@']) || script.contains("system") || script.contains("extension")
+    script.contains(['>', '|', '@'])
+        || ["system", "extension", "getline"].iter().any(|word| script.contains(word))
 }
 
 /// Goes through a script. A `>` behind `print` and outside of parentheses names a file, elsewhere it compares.
-fn judge(meaning: &mut Meaning, tokens: &[Token<'_>]) {
+/// Returns how many name a file.
+fn judge(meaning: &mut Meaning, tokens: &[Token<'_>]) -> usize {
+    let mut redirections = 0;
     let (mut depth, mut printing) = (0_usize, None);
     let mut tokens = tokens.iter().peekable();
     while let Some(token) = tokens.next() {
@@ -96,10 +120,12 @@ fn judge(meaning: &mut Meaning, tokens: &[Token<'_>]) {
                     Some(_) => false,
                 };
                 writes(meaning, target.filter(|_| end));
+                redirections += 1;
             }
-            Token::Sign(_) | Token::Text(_) | Token::Regex => {}
+            Token::Sign(_) | Token::Text(_) | Token::Regex(_) | Token::Number | Token::Step => {}
         }
     }
+    redirections
 }
 
 fn runs(meaning: &mut Meaning) {

@@ -3,39 +3,116 @@
 /// One word of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A name or a number.
+    /// A name.
     Word(&'a str),
-    /// What stands in quotes.
+    Number,
+    /// The letters between quotes.
     Text(&'a str),
-    /// A regular expression.
-    Regex,
-    /// One letter of an operator; `||` and `&&` are none that matter, and left out.
+    /// The letters between the slashes of a regular expression.
+    Regex(&'a str),
+    /// `++` or `--`.
+    Step,
+    /// One letter of an operator; `&` for `||` and `&&`.
     Sign(char),
     /// The end of a line that ends a statement.
     Line,
 }
 
-/// What stands before a `/` says whether it divides.
+/// What a `/` means behind a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    /// A value: it divides.
-    Value,
-    /// Nothing, or an operator: a regular expression begins.
-    Nothing,
-    /// Something after which the kinds of awk do not agree.
-    Either,
+enum Slash {
+    /// A value ends here: it divides.
+    Divides,
+    /// A pattern, a statement or an operand begins here, in every awk: a regular expression begins.
+    Begins,
+    /// The implementations do not agree, or it is not certain that they do.
+    Unclear,
 }
 
-/// After these a value begins, although they are words.
-const KEYWORDS: [&str; 14] = [
-    "print", "printf", "return", "in", "else", "do", "case", "if", "while", "for", "switch",
-    "delete", "exit", "BEGIN",
+/// Keywords, and the names of functions of every awk: they are no values, so a `/` behind one is unclear.
+const RESERVED: &[&str] = &[
+    "BEGIN",
+    "END",
+    "BEGINFILE",
+    "ENDFILE",
+    "print",
+    "printf",
+    "if",
+    "else",
+    "while",
+    "for",
+    "do",
+    "break",
+    "continue",
+    "next",
+    "nextfile",
+    "exit",
+    "return",
+    "delete",
+    "in",
+    "function",
+    "getline",
+    "length",
+    "substr",
+    "index",
+    "split",
+    "sub",
+    "gsub",
+    "gensub",
+    "match",
+    "sprintf",
+    "sin",
+    "cos",
+    "atan2",
+    "exp",
+    "log",
+    "sqrt",
+    "int",
+    "rand",
+    "srand",
+    "tolower",
+    "toupper",
+    "close",
+    "fflush",
+    "systime",
+    "strftime",
+    "mktime",
+    "and",
+    "or",
+    "xor",
+    "compl",
+    "lshift",
+    "rshift",
+    "strtonum",
+    "asort",
+    "asorti",
+    "patsplit",
+    "typeof",
+    "isarray",
+    "mkbool",
+    "bindtextdomain",
+    "dcgettext",
+    "dcngettext",
+    "system",
+    "extension",
 ];
 
-/// Splits a script; nothing if it is not understood.
+/// Keywords of some implementations, which are names in the others.
+const DISPUTED: [&str; 5] = ["case", "switch", "default", "func", "namespace"];
+
+/// Behind these words a line can end.
+const ENDING: &[&str] = &[
+    "print", "printf", "else", "do", "break", "continue", "next", "nextfile", "exit", "return",
+    "getline", "length", "fflush", "systime", "strftime", "rand", "srand",
+];
+
+/// Splits a script; nothing if it is not understood, or if two implementations could split it in two ways.
 pub(super) fn tokens(script: &str) -> Option<Vec<Token<'_>>> {
+    if script.contains(|each: char| each.is_control() && !matches!(each, '\t' | '\n')) {
+        return None;
+    }
     let mut reader =
-        Reader { rest: script, before: Before::Nothing, parens: Vec::new(), tokens: Vec::new() };
+        Reader { rest: script, slash: Slash::Begins, open: Vec::new(), tokens: Vec::new() };
     while let Some(letter) = reader.rest.chars().next() {
         reader.token(letter)?;
     }
@@ -44,9 +121,9 @@ pub(super) fn tokens(script: &str) -> Option<Vec<Token<'_>>> {
 
 struct Reader<'a> {
     rest: &'a str,
-    before: Before,
-    /// For each open parenthesis, whether it belongs to `if`, `while` and the like.
-    parens: Vec<bool>,
+    slash: Slash,
+    /// The open parentheses and brackets; for each, whether it belongs to `if`, `while` or `for`.
+    open: Vec<bool>,
     tokens: Vec<Token<'a>>,
 }
 
@@ -57,15 +134,15 @@ impl<'a> Reader<'a> {
         Some(skipped)
     }
 
-    fn push(&mut self, token: Token<'a>, before: Before) {
+    fn push(&mut self, token: Token<'a>, slash: Slash) {
         self.tokens.push(token);
-        self.before = before;
+        self.slash = slash;
     }
 
-    /// Reads one token, or what stands between them.
+    /// Reads one token, or what is between two.
     fn token(&mut self, letter: char) -> Option<()> {
         match letter {
-            ' ' | '\t' | '\r' => drop(self.skip(1)?),
+            ' ' | '\t' => drop(self.skip(1)?),
             '\\' => self.rest = self.rest.strip_prefix("\\\n")?,
             '\n' => self.line()?,
             '#' => {
@@ -74,20 +151,27 @@ impl<'a> Reader<'a> {
             }
             '"' => self.text()?,
             '/' => self.slash()?,
-            _ if letter.is_ascii_alphanumeric() || letter == '_' => self.word()?,
-            _ if letter.is_ascii_punctuation() => self.sign(letter)?,
-            _ => return None,
+            '0'..='9' | '.' => self.number()?,
+            _ if letter.is_ascii_alphabetic() || letter == '_' => self.word()?,
+            _ => self.sign(letter)?,
         }
         Some(())
     }
 
+    /// Reads the end of a line. Behind an operator some implementations go on in the next line, so there it is not understood.
     fn line(&mut self) -> Option<()> {
         self.skip(1)?;
-        let goes_on = matches!(self.tokens.last(), Some(Token::Sign(',' | '&' | '|')));
-        self.before = Before::Nothing;
-        if !goes_on {
-            self.tokens.push(Token::Line);
-        }
+        let ends = match self.tokens.last() {
+            Some(Token::Sign(',' | '&')) => return Some(()),
+            None | Some(Token::Line | Token::Text(_) | Token::Regex(_) | Token::Number) => true,
+            Some(Token::Word(word)) => ENDING.contains(word) || !RESERVED.contains(word),
+            Some(Token::Step) => true,
+            Some(Token::Sign(sign)) => matches!(sign, ';' | '{' | '}' | ')' | ']'),
+        };
+        (ends && self.open.is_empty()).then_some(())?;
+        let after_condition =
+            self.tokens.last() == Some(&Token::Sign(')')) && self.slash == Slash::Unclear;
+        self.push(Token::Line, if after_condition { Slash::Unclear } else { Slash::Begins });
         Some(())
     }
 
@@ -99,7 +183,7 @@ impl<'a> Reader<'a> {
                 '"' => {
                     let text = self.skip(at)?;
                     self.skip(1)?;
-                    self.push(Token::Text(text), Before::Value);
+                    self.push(Token::Text(text), Slash::Unclear);
                     return Some(());
                 }
                 '\n' => return None,
@@ -112,63 +196,84 @@ impl<'a> Reader<'a> {
 
     fn slash(&mut self) -> Option<()> {
         self.skip(1)?;
-        match self.before {
-            Before::Value => self.push(Token::Sign('/'), Before::Nothing),
-            Before::Nothing => {
-                let end = end_of_regex(self.rest)?;
-                self.skip(end + 1)?;
-                self.push(Token::Regex, Before::Value);
+        match self.slash {
+            Slash::Divides => self.push(Token::Sign('/'), Slash::Unclear),
+            Slash::Begins => {
+                // `/=` is an operator, too.
+                let end = end_of_regex(self.rest).filter(|_| !self.rest.starts_with('='))?;
+                let regex = self.skip(end)?;
+                self.skip(1)?;
+                self.push(Token::Regex(regex), Slash::Unclear);
             }
-            Before::Either => return None,
+            Slash::Unclear => return None,
         }
         Some(())
     }
 
+    /// Reads a number. What the implementations read behind one differs: `1e3system`, `0x1f`, `1.2.3`.
+    fn number(&mut self) -> Option<()> {
+        let digits = |text: &'a str| text.trim_start_matches(|each: char| each.is_ascii_digit());
+        let whole = digits(self.rest);
+        let rest = whole.strip_prefix('.').map_or(whole, digits);
+        let read = self.rest.len() - rest.len();
+        let plain = read > usize::from(self.rest.starts_with('.'))
+            && !rest.starts_with(|each: char| each.is_alphanumeric() || matches!(each, '_' | '.'));
+        self.skip(read).filter(|_| plain)?;
+        self.push(Token::Number, Slash::Divides);
+        Some(())
+    }
+
     fn word(&mut self) -> Option<()> {
-        // `1system()` are a number and a call.
-        let number = self.rest.starts_with(|each: char| each.is_ascii_digit());
-        let plain = |each: char| {
-            each.is_ascii_digit() || !number && (each.is_ascii_alphabetic() || each == '_')
-        };
+        let plain = |each: char| each.is_ascii_alphanumeric() || each == '_';
         let rest = self.rest.trim_start_matches(plain);
         let word = self.skip(self.rest.len() - rest.len())?;
-        let before = match word {
-            _ if KEYWORDS.contains(&word) => Before::Nothing,
-            "getline" | "length" => Before::Either,
-            _ => Before::Value,
-        };
-        self.push(Token::Word(word), before);
+        if DISPUTED.contains(&word) {
+            return None;
+        }
+        let slash = if RESERVED.contains(&word) { Slash::Unclear } else { Slash::Divides };
+        self.push(Token::Word(word), slash);
         Some(())
     }
 
     fn sign(&mut self, letter: char) -> Option<()> {
         if self.rest.starts_with("||") || self.rest.starts_with("&&") {
             self.skip(2)?;
-            // It stands for both: a line may go on behind it.
-            self.push(Token::Sign('&'), Before::Nothing);
+            // It is one token for both: a line may go on behind it.
+            self.push(Token::Sign('&'), Slash::Begins);
             return Some(());
         }
         if self.rest.starts_with("++") || self.rest.starts_with("--") {
             self.skip(2)?;
-            self.before = Before::Either;
+            self.push(Token::Step, Slash::Unclear);
             return Some(());
         }
+        let namespace = self.rest.starts_with("::");
         self.skip(letter.len_utf8())?;
-        let before = match letter {
+        let slash = match letter {
             '(' => {
                 let word = self.tokens.last();
-                let condition =
-                    matches!(word, Some(Token::Word("if" | "while" | "for" | "switch")));
-                self.parens.push(condition);
-                Before::Nothing
+                self.open.push(matches!(word, Some(Token::Word("if" | "while" | "for"))));
+                Slash::Begins
             }
-            ')' if self.parens.pop()? => Before::Nothing,
-            ')' | ']' => Before::Value,
-            '$' => Before::Either,
-            '\'' | '`' => return None,
-            _ => Before::Nothing,
+            '[' => {
+                self.open.push(false);
+                Slash::Unclear
+            }
+            ')' if self.open.pop()? => Slash::Unclear,
+            ']' => {
+                self.open.pop()?;
+                Slash::Divides
+            }
+            ')' => Slash::Divides,
+            '{' | '}' if self.open.is_empty() => Slash::Begins,
+            ';' | ',' | '!' | '~' => Slash::Begins,
+            ':' if namespace => return None,
+            '+' | '-' | '*' | '%' | '^' | '=' | '<' | '>' | '?' | ':' | '$' | '|' | '@' => {
+                Slash::Unclear
+            }
+            _ => return None,
         };
-        self.push(Token::Sign(letter), before);
+        self.push(Token::Sign(letter), slash);
         Some(())
     }
 }

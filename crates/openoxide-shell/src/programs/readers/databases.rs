@@ -10,195 +10,8 @@ use super::{
         reading::read_plainly,
     },
     NOT_SHOWN,
+    sql::{self, Text},
 };
-
-/// What a text for a data base does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Text {
-    /// It reads.
-    Reads,
-    /// It may change something there.
-    Changes,
-    /// It can run programs, or touch files of this machine.
-    Hides,
-}
-
-/// Functions that compute from what they are given, and what else stands before a parenthesis.
-const FUNCTIONS: [&str; 60] = [
-    "count",
-    "sum",
-    "min",
-    "max",
-    "avg",
-    "total",
-    "coalesce",
-    "nullif",
-    "ifnull",
-    "lower",
-    "upper",
-    "length",
-    "char_length",
-    "substr",
-    "substring",
-    "trim",
-    "ltrim",
-    "rtrim",
-    "replace",
-    "round",
-    "abs",
-    "ceil",
-    "floor",
-    "now",
-    "date",
-    "datetime",
-    "strftime",
-    "julianday",
-    "time",
-    "date_trunc",
-    "extract",
-    "age",
-    "to_char",
-    "concat",
-    "group_concat",
-    "string_agg",
-    "array_agg",
-    "json_extract",
-    "json_array_length",
-    "cast",
-    "in",
-    "exists",
-    "values",
-    "and",
-    "or",
-    "not",
-    "where",
-    "on",
-    "from",
-    "as",
-    "over",
-    "select",
-    "version",
-    "distinct",
-    "row_number",
-    "rank",
-    "using",
-    "by",
-    "when",
-    "then",
-];
-
-/// Words that change something, lock it, or reach outside of the data base.
-const CHANGING: [&str; 33] = [
-    "insert",
-    "update",
-    "delete",
-    "drop",
-    "create",
-    "alter",
-    "truncate",
-    "into",
-    "grant",
-    "revoke",
-    "copy",
-    "attach",
-    "detach",
-    "vacuum",
-    "reindex",
-    "call",
-    "execute",
-    "do",
-    "set",
-    "merge",
-    "lock",
-    "share",
-    "outfile",
-    "dumpfile",
-    "program",
-    "install",
-    "load",
-    "import",
-    "export",
-    "analyze",
-    "refresh",
-    "procedure",
-    "pragma",
-];
-
-/// Judges one SQL text: a single `SELECT` of plain functions reads.
-fn sql(text: &str) -> Text {
-    let text = text.trim().trim_end_matches(';');
-    let lower = text.to_ascii_lowercase();
-    let hiding = [
-        "load_extension",
-        "writefile",
-        "readfile",
-        "edit(",
-        "fts3_tokenizer",
-        "from program",
-        "to program",
-        "outfile",
-        "dumpfile",
-        "vacuum into",
-        "load_file",
-    ];
-    if hiding.iter().any(|part| lower.contains(part)) {
-        return Text::Hides;
-    }
-    let secret = [
-        "pg_authid",
-        "pg_shadow",
-        "mysql.user",
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "api_key",
-    ];
-    let plain = !secret.iter().any(|part| lower.contains(part));
-    let plain = plain
-        && !lower.contains([';', '\\', '`', '$', '"'])
-        && !lower.contains("--")
-        && !lower.contains("/*");
-    if plain && (is_select(&lower) || is_table_pragma(&lower)) {
-        Text::Reads
-    } else {
-        Text::Changes
-    }
-}
-
-/// Says whether a text of lower case begins with `select` and holds only words that read. Texts in quotes are left out.
-fn is_select(lower: &str) -> bool {
-    if !lower.matches('\'').count().is_multiple_of(2) || !lower.starts_with("select") {
-        return false;
-    }
-    let code: String = lower.split('\'').step_by(2).collect::<Vec<_>>().join(" '' ");
-    let word = |each: char| each.is_alphanumeric() || each == '_' || each == '.';
-    let changes = code.split(|each| !word(each)).any(|word| CHANGING.contains(&word));
-    let calls = |before: &str| {
-        let before = before.trim_end();
-        let name = before.rsplit(|each| !word(each)).next().unwrap_or_default();
-        name.is_empty() || FUNCTIONS.contains(&name)
-    };
-    let pieces: Vec<&str> = code.split('(').collect();
-    let all = pieces.len().saturating_sub(1);
-    !changes && pieces.iter().take(all).all(|before| calls(before))
-}
-
-fn is_table_pragma(lower: &str) -> bool {
-    const NAMES: [&str; 8] = [
-        "table_info",
-        "table_xinfo",
-        "table_list",
-        "index_list",
-        "index_info",
-        "foreign_key_list",
-        "user_version",
-        "schema_version",
-    ];
-    let Some(rest) = lower.strip_prefix("pragma ") else { return false };
-    let name = rest.split('(').next().unwrap_or_default().trim();
-    !rest.contains('=') && NAMES.contains(&name)
-}
 
 /// `psql`: a text that begins with a backslash is a command of psql's own; in backquotes it runs a shell.
 pub(in super::super) fn psql(
@@ -262,7 +75,7 @@ fn judge(meaning: &mut Meaning, worst: Option<Text>, ends: bool) {
 fn psql_text(text: &str) -> Text {
     let trimmed = text.trim();
     let Some(command) = trimmed.strip_prefix('\\') else {
-        return if trimmed.contains('\\') { Text::Hides } else { sql(trimmed) };
+        return if trimmed.contains('\\') { Text::Hides } else { sql::judge(trimmed) };
     };
     let name: String = command.chars().take_while(|each| !each.is_whitespace()).collect();
     let shows = name.starts_with(['d', 'l', 'z']) && !name.starts_with("lo");
@@ -303,6 +116,13 @@ fn mysql_text(text: &str) -> Text {
         "prompt",
         "charset",
         "!",
+        "ssl_session_data_print",
+        "query_attributes",
+        "resetconnection",
+        "notee",
+        "nopager",
+        "use",
+        "sandbox",
     ];
     let first =
         |statement: &str| statement.split_whitespace().next().unwrap_or_default().to_owned();
@@ -316,7 +136,7 @@ fn mysql_text(text: &str) -> Text {
     let shows = matches!(words.next(), Some("show" | "describe" | "desc"))
         && !lower.contains([';', '(', '"'])
         && words.next().is_some_and(|word| !lower.starts_with("show") || SHOWS.contains(&word));
-    if shows { Text::Reads } else { sql(&lower) }
+    if shows { Text::Reads } else { sql::judge(&lower) }
 }
 
 /// `sqlite3 FILE [SQL]…`, duckdb: a line that begins with a dot is a command of the shell's own.
@@ -327,10 +147,13 @@ pub(in super::super) fn sqlite(
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut worst, mut file) = (None, None);
-    let (mut stored, mut safe) = (false, false);
+    let (mut stored, mut safe, mut early) = (false, false, false);
     for item in items(level, arguments, from) {
         let text = match item {
-            Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => value,
+            Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => {
+                early = true;
+                value
+            }
             Item::Option { option: Opt { name: "safe", .. }, .. } => {
                 safe = true;
                 continue;
@@ -346,7 +169,8 @@ pub(in super::super) fn sqlite(
         stored |= matches!(text, Some(Arg::Known(text)) if runs_stored(text));
     }
     judge(&mut meaning, worst, ends(level, arguments, from));
-    if stored && !safe {
+    // What `-cmd` says can come before `-safe`.
+    if stored && (!safe || early) {
         meaning.lower(CommandClass::Unknown);
     }
     match file {
@@ -367,24 +191,30 @@ fn base(meaning: &mut Meaning, text: &str, reads: bool) {
     if reads { meaning.read(Arg::Known(name), false) } else { meaning.write(Arg::Known(name)) }
 }
 
-/// Says whether a text may look at a view: what lies in the file under the name of a table, and may start an editor by `edit()`.
-/// What lists tables looks at none, and `-safe` refuses the function.
+/// Says whether a text may look at a view: code in the file under the name of a table, which may start an editor by `edit()`;
+/// `-safe` refuses that function. `.schema` looks at `pragma_database_list`, and a view can have that name.
 fn runs_stored(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    if lower.trim_start().starts_with('.') {
-        return [".dump", ".fullschema"].iter().any(|name| lower.trim_start().starts_with(name));
+    const PLAIN: [&str; 13] = [
+        ".table",
+        ".tables",
+        ".indexes",
+        ".indices",
+        ".databases",
+        ".mode",
+        ".headers",
+        ".header",
+        ".show",
+        ".width",
+        ".help",
+        ".version",
+        ".separator",
+    ];
+    let lower = text.trim().to_ascii_lowercase();
+    if lower.starts_with('.') {
+        let name = lower.split_whitespace().next().unwrap_or_default();
+        return !PLAIN.contains(&name);
     }
-    let mut parts = lower.split("from");
-    let (Some(_), Some(source)) = (parts.next(), parts.next()) else { return false };
-    let own = ["sqlite_master", "sqlite_schema"];
-    let rest = own.iter().find_map(|name| source.trim_start().strip_prefix(name));
-    let alone = |rest: &str| {
-        rest.is_empty()
-            || rest.starts_with([' ', ';', ')'])
-                && !rest.contains([',', '.'])
-                && !rest.split_whitespace().any(|word| matches!(word, "in" | "join"))
-    };
-    parts.next().is_some() || !rest.is_some_and(alone)
+    sql::reads_tables(&lower)
 }
 
 fn lines(text: &str) -> Text {
@@ -414,7 +244,7 @@ fn lines(text: &str) -> Text {
     ];
     let dotted = text.lines().any(|line| line.trim_start().starts_with('.'));
     if !dotted {
-        return sql(text);
+        return sql::judge(text);
     }
     let name = text.split_whitespace().next().unwrap_or_default();
     let plain = text.trim().lines().count() == 1 && !text.contains(['|', '\'', '"', '`']);

@@ -9,7 +9,7 @@ use super::{
         level::{Does, Level, Opt},
         reading::read_plainly,
     },
-    jq::{OF_JQ, stays_within},
+    filters::{self, Filter},
 };
 
 /// Reads a whole command. The person's login may go to the usual hosts only, and what is handed on to git is looked at.
@@ -91,7 +91,7 @@ fn is_plain_for_clone(word: Word<'_>) -> bool {
 /// A filter of jq can read the environment.
 pub(in super::super) fn filters_only(name: &str, value: Option<Arg<'_>>) -> bool {
     match (name, value) {
-        ("q" | "jq", Some(Arg::Known(filter))) => stays_within(filter, &OF_JQ),
+        ("q" | "jq", Some(Arg::Known(filter))) => filters::judge(filter) == Filter::Plain,
         ("q" | "jq", _) => false,
         _ => true,
     }

@@ -1,36 +1,16 @@
-//! `jq` and `yq`: a filter can read the environment and other files, so it is searched for the words that do.
+//! `jq` and `yq`: a filter can read the environment and other files, so it must be understood to its end.
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{
-    Arg, Arguments, Meaning,
-    items::{Item, items},
-    level::{Does, Level, Opt},
-    reading::read_plainly,
+use super::{
+    super::{
+        Arg, Arguments, Meaning,
+        items::{Item, items},
+        level::{Does, Level, Opt},
+        reading::read_plainly,
+    },
+    filters::{Filter, judge, judge_file},
 };
-
-/// The builtins and keywords of jq that reach beyond the input.
-pub(super) const OF_JQ: [&str; 6] =
-    ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
-
-/// Those of yq; `system` runs a command.
-const OF_YQ: [&str; 15] = [
-    "env",
-    "ENV",
-    "import",
-    "include",
-    "modulemeta",
-    "get_search_list",
-    "strenv",
-    "envsubst",
-    "load",
-    "load_str",
-    "load_base64",
-    "load_props",
-    "load_xml",
-    "eval",
-    "system",
-];
 
 /// Reads a whole command of jq.
 pub(in super::super) fn jq(
@@ -70,9 +50,7 @@ pub(in super::super) fn jq(
     let plain = match filter {
         None => ends,
         Some(Arg::Known(filter)) => {
-            if !stays_within(filter, &OF_JQ) {
-                reaches_out(&mut meaning);
-            }
+            add_filter(&mut meaning, judge(filter));
             true
         }
         Some(_) => {
@@ -84,6 +62,14 @@ pub(in super::super) fn jq(
         meaning.lower(CommandClass::Unknown);
     }
     meaning
+}
+
+fn add_filter(meaning: &mut Meaning, filter: Filter) {
+    match filter {
+        Filter::Plain => {}
+        Filter::Unknown => meaning.lower(CommandClass::Unknown),
+        Filter::Reaches => reaches_out(meaning),
+    }
 }
 
 fn reaches_out(meaning: &mut Meaning) {
@@ -113,9 +99,14 @@ pub(in super::super) fn yq(
         }
     }
     let mut files = files.as_slice();
+    let mut read: fn(&str) -> Filter = judge;
     if let (None, Some((expression, rest))) = (filter, files.split_first()) {
         filter = Some(*expression);
-        files = if rest.is_empty() { files } else { rest };
+        if rest.is_empty() {
+            read = judge_file;
+        } else {
+            files = rest;
+        }
     }
     for file in files {
         meaning.read(*file, false);
@@ -124,56 +115,9 @@ pub(in super::super) fn yq(
         }
     }
     match filter {
-        Some(Arg::Known(filter)) if stays_within(filter, &OF_YQ) => {}
+        Some(Arg::Known(filter)) => add_filter(&mut meaning, read(filter)),
         Some(_) => reaches_out(&mut meaning),
         None => meaning.lower(CommandClass::Unknown),
     }
     meaning
-}
-
-/// Says whether a filter holds none of these words but as names of fields, and in texts that are nothing else.
-pub(super) fn stays_within(filter: &str, reaching: &[&str]) -> bool {
-    let mut rest = filter;
-    let mut before = ' ';
-    while let Some(letter) = rest.chars().next() {
-        let end = if letter == '"' {
-            match end_of_text(rest) {
-                Some(end) => end,
-                // A text with code in it: its words count, wherever they stand.
-                None => return !words(rest).any(|word| reaching.contains(&word)),
-            }
-        } else {
-            let word = words(rest).next().unwrap_or_default();
-            let end = if is_word(letter) { word.len() } else { letter.len_utf8() };
-            if is_word(letter) && before != '.' && reaching.contains(&word) {
-                return false;
-            }
-            end
-        };
-        // `..` and `.` in front of a blank are no fields.
-        before = if before == '.' && letter == '.' { ' ' } else { letter };
-        rest = rest.get(end..).unwrap_or_default();
-    }
-    true
-}
-
-fn is_word(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_'
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|each: char| !is_word(each))
-}
-
-/// Returns where a text ends that holds no code.
-fn end_of_text(quoted: &str) -> Option<usize> {
-    let mut letters = quoted.char_indices().skip(1);
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '"' => return Some(at + 1),
-            '\\' => drop(letters.next().filter(|(_, each)| *each != '(')?),
-            _ => {}
-        }
-    }
-    None
 }

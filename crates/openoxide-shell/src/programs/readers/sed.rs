@@ -8,7 +8,8 @@ use super::{
         items::{Item, items},
         level::{Does, Level, Opt},
     },
-    sed_script::{Act, acts, may_run_or_write},
+    forbidden,
+    sed_script::{Act, acts},
 };
 
 /// Reads a whole command.
@@ -104,12 +105,15 @@ fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
         return false;
     };
     let Some(acts) = acts(&script) else {
+        // Where commands begin is not certain, and each of their letters could be one that runs or writes.
         meaning.lower(CommandClass::Unknown);
-        if may_run_or_write(&script) {
-            meaning.cannot_tell("its script can run programs or write files");
-        }
+        meaning.cannot_tell("its script can run programs or write files");
         return false;
     };
+    let told = acts.iter().any(|act| matches!(act, Act::Writes(_) | Act::Runs(_)));
+    if !told && !forbidden::is_free_of_sed(&script) {
+        meaning.lower(CommandClass::Unknown);
+    }
     for act in &acts {
         match *act {
             Act::Prints | Act::Changes => {}

@@ -24,17 +24,6 @@ pub(super) fn acts(script: &str) -> Option<Vec<Act<'_>>> {
     (reader.depth == 0).then_some(reader.acts)
 }
 
-/// Says whether a script may hold one of the commands `e`, `r`, `w` or one of the flags of `s` of the same names. Where
-/// commands begin is for sed to say, so each letter counts that could be one.
-pub(super) fn may_run_or_write(script: &str) -> bool {
-    script.char_indices().any(|(at, letter)| {
-        let before = script.get(..at).unwrap_or_default();
-        matches!(letter, 'e' | 'w' | 'W' | 'r' | 'R')
-            && !before.ends_with(|each: char| each.is_alphabetic() && !"gpiImM".contains(each))
-            && !script.get(at + 1..).is_some_and(|after| after.starts_with(char::is_alphanumeric))
-    })
-}
-
 struct Reader<'a> {
     rest: &'a str,
     depth: usize,

@@ -1,0 +1,276 @@
+//! SQL, as far as every data base splits a text alike, and it does nothing but read.
+
+use super::forbidden;
+
+/// What a text for a data base does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Text {
+    /// It reads.
+    Reads,
+    /// It may change something there.
+    Changes,
+    /// It can run programs, or touch files of this machine.
+    Hides,
+}
+
+/// One token of a text in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    Word(&'a str),
+    /// The letters between single quotes.
+    Text(&'a str),
+    Number,
+    Sign(char),
+}
+
+/// Functions that compute from what they are given, and what else stands before a parenthesis.
+const FUNCTIONS: &[&str] = &[
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "total",
+    "coalesce",
+    "nullif",
+    "ifnull",
+    "lower",
+    "upper",
+    "length",
+    "char_length",
+    "substr",
+    "substring",
+    "trim",
+    "ltrim",
+    "rtrim",
+    "replace",
+    "round",
+    "abs",
+    "ceil",
+    "floor",
+    "now",
+    "date",
+    "datetime",
+    "strftime",
+    "julianday",
+    "time",
+    "date_trunc",
+    "extract",
+    "age",
+    "to_char",
+    "concat",
+    "group_concat",
+    "string_agg",
+    "array_agg",
+    "json_extract",
+    "json_array_length",
+    "cast",
+    "in",
+    "exists",
+    "values",
+    "and",
+    "or",
+    "not",
+    "where",
+    "on",
+    "from",
+    "as",
+    "over",
+    "select",
+    "version",
+    "distinct",
+    "row_number",
+    "rank",
+    "using",
+    "by",
+    "when",
+    "then",
+];
+
+/// Words that change something, lock it, or reach outside of the data base.
+const CHANGING: &[&str] = &[
+    "insert",
+    "update",
+    "delete",
+    "drop",
+    "create",
+    "alter",
+    "truncate",
+    "into",
+    "grant",
+    "revoke",
+    "copy",
+    "attach",
+    "detach",
+    "vacuum",
+    "reindex",
+    "call",
+    "execute",
+    "do",
+    "set",
+    "merge",
+    "lock",
+    "share",
+    "outfile",
+    "dumpfile",
+    "program",
+    "install",
+    "load",
+    "import",
+    "export",
+    "analyze",
+    "refresh",
+    "procedure",
+    "pragma",
+];
+
+/// Parts of names of what nobody should read unseen.
+const SECRET: [&str; 8] =
+    ["pg_authid", "pg_shadow", "mysql.user", "password", "passwd", "secret", "token", "api_key"];
+
+/// Judges one SQL text: a single `SELECT` of plain functions reads.
+pub(super) fn judge(text: &str) -> Text {
+    let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
+    let tokens = tokens(&lower);
+    let texts = tokens.iter().flatten().filter_map(|token| match token {
+        Token::Text(text) => Some(*text),
+        _ => None,
+    });
+    if !forbidden::is_free_of_sql(&lower, texts) {
+        return Text::Hides;
+    }
+    let secret = SECRET.iter().any(|part| lower.contains(part));
+    match tokens {
+        Some(tokens) if !secret && (is_select(&tokens) || is_table_pragma(&tokens)) => Text::Reads,
+        _ => Text::Changes,
+    }
+}
+
+/// Says whether a text of SQLite looks at a table, which can be a view or a virtual one in a hostile file: its code runs with the
+/// functions of the client, of which `edit()` starts a program. Only the list of tables is certain to be none.
+pub(super) fn reads_tables(text: &str) -> bool {
+    let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
+    let Some(tokens) = tokens(&lower) else { return true };
+    if is_table_pragma(&tokens) {
+        return false;
+    }
+    let word = |token: &Token<'_>, words: &[&str]| matches!(token, Token::Word(word) if words.contains(word));
+    let count = |words: &[&str]| tokens.iter().filter(|token| word(token, words)).count();
+    if count(&["select", "with", "values", "table"]) != 1 || count(&["join"]) > 0 {
+        return true;
+    }
+    // `in NAME` is all of a table, `in (…)` a list.
+    let lists = |(at, token): (usize, &Token<'_>)| {
+        !word(token, &["in"]) || tokens.get(at + 1) == Some(&Token::Sign('('))
+    };
+    if !tokens.iter().enumerate().all(lists) {
+        return true;
+    }
+    let mut after = tokens.iter().skip_while(|token| !word(token, &["from"])).skip(1);
+    let behind = ["where", "order", "group", "limit"];
+    match (count(&["from"]), after.next(), after.next()) {
+        (0, ..) => false,
+        (1, Some(source), end) => {
+            let own = word(source, &["sqlite_master", "sqlite_schema"]);
+            !own || end.is_some_and(|end| !word(end, &behind))
+        }
+        _ => true,
+    }
+}
+
+/// Splits a text; nothing if it holds a comment, a quoted name or anything else that not every data base reads alike.
+fn tokens(lower: &str) -> Option<Vec<Token<'_>>> {
+    let mut rest = lower;
+    let mut tokens = Vec::new();
+    while let Some(letter) = rest.chars().next() {
+        let mut end = letter.len_utf8();
+        match letter {
+            ' ' | '\t' | '\n' => {}
+            '\'' => {
+                let text = text(rest.get(1..)?)?;
+                end = text.len() + 2;
+                tokens.push(Token::Text(text));
+            }
+            '-' if rest.starts_with("--") => return None,
+            '/' if rest.starts_with("/*") => return None,
+            _ if is_word(letter) => {
+                end = rest.find(|each| !is_word(each)).unwrap_or(rest.len());
+                let word = rest.get(..end)?;
+                // `x'00'`, `e'\''`, `1e3`, `1from`.
+                (!rest.get(end..)?.starts_with('\'')).then_some(())?;
+                let number = letter.is_ascii_digit();
+                let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+                (!number || digits).then_some(())?;
+                tokens.push(if number { Token::Number } else { Token::Word(word) });
+            }
+            '(' | ')' | ',' | '.' | '*' | '+' | '-' | '/' | '%' | '=' | '<' | '>' | '!' | '|'
+            | ':' | '~' | '^' => tokens.push(Token::Sign(letter)),
+            _ => return None,
+        }
+        rest = rest.get(end..)?;
+    }
+    Some(tokens)
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+/// Returns the letters of a text up to its quote; `''` in it is a quote, and a backslash is not the same everywhere.
+fn text(quoted: &str) -> Option<&str> {
+    let mut letters = quoted.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\'' if letters.next_if(|(_, next)| *next == '\'').is_none() => {
+                return quoted.get(..at);
+            }
+            '\\' => return None,
+            _ if letter.is_control() && !matches!(letter, '\n' | '\t') => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Says whether a text is one `SELECT` with nothing but words that read and functions that compute.
+fn is_select(tokens: &[Token<'_>]) -> bool {
+    let changes = |token: &Token<'_>| matches!(token, Token::Word(word) if CHANGING.contains(word));
+    let calls = |at: usize| {
+        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+        match before(1) {
+            Some(Token::Word(name)) => {
+                FUNCTIONS.contains(name) && before(2) != Some(&Token::Sign('.'))
+            }
+            Some(Token::Sign(sign)) => !matches!(sign, '.' | ')'),
+            _ => false,
+        }
+    };
+    let opens = |(at, token): (usize, &Token<'_>)| *token != Token::Sign('(') || calls(at);
+    tokens.first() == Some(&Token::Word("select"))
+        && !tokens.iter().any(changes)
+        && tokens.iter().enumerate().all(opens)
+}
+
+fn is_table_pragma(tokens: &[Token<'_>]) -> bool {
+    const NAMES: [&str; 8] = [
+        "table_info",
+        "table_xinfo",
+        "table_list",
+        "index_list",
+        "index_info",
+        "foreign_key_list",
+        "user_version",
+        "schema_version",
+    ];
+    match tokens {
+        [Token::Word("pragma"), Token::Word(name)] => NAMES.contains(name),
+        [
+            Token::Word("pragma"),
+            Token::Word(name),
+            Token::Sign('('),
+            Token::Word(_) | Token::Text(_),
+            Token::Sign(')'),
+        ] => NAMES.contains(name),
+        _ => false,
+    }
+}

@@ -1,0 +1,40 @@
+//! The fuzzers of languages inside of arguments: what the analysis calls harmless is run in every implementation, and must not
+//! start a program, write, read another file, show the environment or reach anything (docs/languages.md).
+
+mod awk;
+mod enclosure;
+mod generate;
+mod ground;
+mod jq;
+mod language;
+mod options;
+mod said;
+mod sed;
+mod sql;
+mod work;
+
+use std::time::Instant;
+
+use crate::{Failure, chance, setup};
+
+pub(crate) use self::options::ARGUMENTS;
+use self::{ground::Ground, options::Options};
+
+/// Tries as many programs as `arguments` ask for, and fails where one did what was not said.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    let options = Options::read(arguments).map_err(Failure::Usage)?;
+    setup::programs(setup::LANGUAGES)?;
+    let ground = Ground::build(&options.languages)?;
+    let mut violations = 0;
+    for &language in &options.languages {
+        let since = Instant::now();
+        let score = work::run(language, &options, &ground)?;
+        let seconds = since.elapsed().as_secs();
+        println!("{}, seed {}, {seconds} s: {}", language.name, options.seed, score.report());
+        violations += score.violations.len();
+    }
+    match violations {
+        0 => Ok(()),
+        count => Err(Failure::Work(format!("{count} programs did what was not said"))),
+    }
+}

@@ -1,0 +1,97 @@
+//! The enclosure: a program of its own that runs others one after the other under a filter of system calls, lets nothing
+//! succeed that starts, writes or reaches, and tells what was tried.
+
+use std::{
+    fs,
+    io::{self, BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use crate::steps::succeed;
+
+/// How much processor time a program gets, in seconds.
+const SECONDS: u32 = 1;
+
+/// What one program is run with.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The file of the program, the name by which it is called, and its arguments.
+    pub(crate) arguments: Vec<String>,
+    /// The files that it may read.
+    pub(crate) reads: Vec<String>,
+    /// The files that it may write.
+    pub(crate) writes: Vec<String>,
+}
+
+/// One enclosure, with a directory of its own.
+#[derive(Debug)]
+pub(crate) struct Enclosure {
+    child: Child,
+    input: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    place: PathBuf,
+}
+
+/// Compiles the program and returns its file.
+pub(crate) fn compile(folder: &Path) -> Result<PathBuf, String> {
+    let (source, program) = (folder.join("enclosure.c"), folder.join("enclosure"));
+    fs::write(&source, include_str!("enclosure.c"))
+        .map_err(|error| format!("cannot write {}: {error}", source.display()))?;
+    succeed(Command::new("cc").args(["-O2", "-static", "-o"]).arg(&program).arg(source))?;
+    Ok(program)
+}
+
+impl Enclosure {
+    /// Starts the compiled `program` in the directory `place`.
+    pub(crate) fn start(program: &Path, place: &Path) -> Result<Self, String> {
+        let mut command = Command::new(program);
+        command.current_dir(place).env_clear();
+        command.env("PATH", "/usr/bin:/bin").env("HOME", "/nonexistent");
+        command.env("LC_ALL", "C.UTF-8").env("CANARY", "CANARY-7f3a9c");
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child =
+            piped.spawn().map_err(|error| format!("cannot start the enclosure: {error}"))?;
+        let input = child.stdin.take();
+        let answers = child.stdout.take().ok_or("the enclosure has no output")?;
+        Ok(Self { child, input, answers: BufReader::new(answers), place: place.to_owned() })
+    }
+
+    /// Returns the directory in which it runs programs.
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Runs a program and returns what it tried.
+    pub(crate) fn run(&mut self, request: &Request) -> Result<Vec<String>, String> {
+        let mut line = String::new();
+        let answer = self.send(request).and_then(|()| self.answers.read_line(&mut line));
+        answer.map_err(|error| format!("the enclosure does not answer: {error}"))?;
+        let deeds = line.strip_suffix("ended\n").ok_or("the enclosure has ended")?;
+        Ok(deeds.split_terminator('\t').map(str::to_owned).collect())
+    }
+
+    fn send(&mut self, request: &Request) -> io::Result<()> {
+        let mut bytes = SECONDS.to_ne_bytes().to_vec();
+        for list in [&request.arguments, &request.reads, &request.writes] {
+            bytes.extend(count(list.len()));
+            for text in list {
+                bytes.extend(count(text.len()));
+                bytes.extend(text.as_bytes());
+            }
+        }
+        self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&bytes)
+    }
+}
+
+fn count(length: usize) -> [u8; 4] {
+    u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes()
+}
+
+impl Drop for Enclosure {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

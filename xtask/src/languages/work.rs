@@ -1,0 +1,253 @@
+//! The work on one language: programs are generated and judged, and those that are harmless are run.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use super::{
+    chance::Chance,
+    enclosure::{Enclosure, Request},
+    generate,
+    ground::{BASE, Base, Ground},
+    language::{Implementation, Language},
+    options::Options,
+    said::{self, Said},
+};
+
+/// Of the programs that are not harmless but told, one of so many is run.
+const TOLD_RUN: u64 = 8;
+
+/// More violations are counted, but not shown.
+const MOST_SHOWN: usize = 20;
+
+/// What came out.
+#[derive(Debug, Default)]
+pub(crate) struct Score {
+    pub(crate) generated: u64,
+    /// Programs that were called harmless, each counted once.
+    pub(crate) harmless: u64,
+    pub(crate) opaque: u64,
+    pub(crate) told: u64,
+    pub(crate) told_run: u64,
+    /// How often a program of an implementation was run.
+    pub(crate) runs: u64,
+    pub(crate) violations: Vec<String>,
+}
+
+struct Work<'a> {
+    language: &'static Language,
+    options: &'a Options,
+    next: AtomicU64,
+    seen: Mutex<HashSet<u64>>,
+    score: Mutex<Score>,
+}
+
+/// Generates, judges and runs as many programs of a language as `options` say.
+pub(crate) fn run(
+    language: &'static Language,
+    options: &Options,
+    ground: &Ground,
+) -> Result<Score, String> {
+    let work = Work {
+        language,
+        options,
+        next: AtomicU64::new(0),
+        seen: Mutex::default(),
+        score: Mutex::default(),
+    };
+    thread::scope(|scope| {
+        let start = |index| {
+            scope.spawn({
+                let work = &work;
+                move || work.take_part(ground, index)
+            })
+        };
+        let all: Vec<_> = (0..options.jobs).map(start).collect();
+        let join = |one: thread::ScopedJoinHandle<'_, Result<(), String>>| {
+            one.join().unwrap_or_else(|_| Err("a worker has panicked".to_owned()))
+        };
+        all.into_iter().try_for_each(join)
+    })?;
+    Ok(work.score.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Work<'_> {
+    fn take_part(&self, ground: &Ground, index: usize) -> Result<(), String> {
+        let mut enclosure = ground.enclosure(index)?;
+        let mut score = Score::default();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.options.cases {
+                break;
+            }
+            self.case(self.options.from + number, ground, &mut enclosure, &mut score)?;
+        }
+        self.score.lock().unwrap_or_else(PoisonError::into_inner).add(score);
+        Ok(())
+    }
+
+    /// Judges the case `number`, and runs it if it is to be run. The same number of the same seed is the same program.
+    fn case(
+        &self,
+        number: u64,
+        ground: &Ground,
+        enclosure: &mut Enclosure,
+        score: &mut Score,
+    ) -> Result<(), String> {
+        let seed = self.options.seed.wrapping_mul(1_000_003).wrapping_add(number) << 1;
+        let words = generate::command(self.language, &mut Chance::new(seed));
+        score.generated += 1;
+        let said = said::ask(&words);
+        match said {
+            Said::Opaque => {
+                score.opaque += 1;
+                return Ok(());
+            }
+            _ if !self.is_new(&words) => return Ok(()),
+            Said::Harmless { .. } => score.harmless += 1,
+            Said::Told { .. } => {
+                score.told += 1;
+                if !number.is_multiple_of(TOLD_RUN) {
+                    return Ok(());
+                }
+                score.told_run += 1;
+            }
+        }
+        for implementation in self.language.implementations {
+            score.runs += 1;
+            let deeds = attempt(implementation, &words, &said, ground, enclosure)?;
+            if deeds.is_empty() {
+                continue;
+            }
+            let shrunk = shrink(&words, self.language.files.len(), |words| {
+                let said = said::ask(words);
+                said != Said::Opaque
+                    && attempt(implementation, words, &said, ground, enclosure)
+                        .is_ok_and(|deeds| !deeds.is_empty())
+            });
+            let seed = self.options.seed;
+            let shown = format!(
+                "{} {:?} {deeds:?} by {said:?} (seed {seed}, case {number}): {words:?}; shortened: {shrunk:?}",
+                implementation.file, implementation.called
+            );
+            eprintln!("violation: {shown}");
+            score.violations.push(shown);
+            break;
+        }
+        Ok(())
+    }
+
+    fn is_new(&self, words: &[String]) -> bool {
+        let mut hasher = DefaultHasher::new();
+        words.hash(&mut hasher);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(hasher.finish())
+    }
+}
+
+/// Runs a command in one implementation, and returns what it did that was not said.
+fn attempt(
+    implementation: &Implementation,
+    words: &[String],
+    said: &Said,
+    ground: &Ground,
+    enclosure: &mut Enclosure,
+) -> Result<Vec<String>, String> {
+    let called = implementation.called.iter().map(ToString::to_string);
+    let file = ground.program(implementation.file)?;
+    let arguments = [file].into_iter().chain(called).chain(words.iter().skip(1).cloned());
+    let base = enclosure.place().join(BASE).display().to_string();
+    let mut writes = vec![base.clone(), format!("{base}-journal"), format!("{base}-wal")];
+    let mut reads = ["a", "a.json", BASE, "-"].map(str::to_owned).to_vec();
+    match said {
+        Said::Harmless { reads: told } => reads.extend(told.iter().cloned()),
+        Said::Told { writes: told, .. } => writes.extend(told.iter().cloned()),
+        Said::Opaque => {}
+    }
+    let request = Request { arguments: arguments.collect(), reads, writes };
+    let kind = if let Said::Harmless { .. } = said { Base::Hostile } else { Base::Plain };
+    let uses_base = implementation.file == "sqlite3";
+    if uses_base && ground.is_changed(kind, enclosure.place())? {
+        ground.put_base(kind, enclosure.place())?;
+    }
+    let mut deeds = enclosure.run(&request)?;
+    deeds.retain(|deed| deed != "waits");
+    if uses_base && ground.is_changed(kind, enclosure.place())? {
+        deeds.push("changes the data base".to_owned());
+    }
+    if let Said::Told { starts, .. } = said {
+        // It is told that it is not harmless: it may show the environment, and change what its words name.
+        deeds.retain(|deed| {
+            deed.starts_with("connects")
+                || deed.starts_with("writes")
+                || deed.starts_with("starts") && !starts
+        });
+    }
+    Ok(deeds)
+}
+
+/// Leaves out letters of the program, which `behind` words follow, as long as `violates` holds.
+fn shrink(
+    words: &[String],
+    behind: usize,
+    mut violates: impl FnMut(&[String]) -> bool,
+) -> Vec<String> {
+    let index = words.len().saturating_sub(behind + 1);
+    let mut best = words.to_vec();
+    let mut size = 16;
+    while size > 0 {
+        let mut at = 0;
+        while let Some(word) = best.get(index).filter(|word| at < word.chars().count()) {
+            let place = at..at + size;
+            let letters = word.chars().enumerate().filter(|(each, _)| !place.contains(each));
+            let kept: String = letters.map(|(_, letter)| letter).collect();
+            let mut shorter = best.clone();
+            if let Some(word) = shorter.get_mut(index) {
+                *word = kept;
+            }
+            if violates(&shorter) {
+                best = shorter;
+            } else {
+                at += size;
+            }
+        }
+        size /= 2;
+    }
+    best
+}
+
+impl Score {
+    fn add(&mut self, other: Self) {
+        self.generated += other.generated;
+        self.harmless += other.harmless;
+        self.opaque += other.opaque;
+        self.told += other.told;
+        self.told_run += other.told_run;
+        self.runs += other.runs;
+        self.violations.extend(other.violations);
+    }
+
+    /// Returns the numbers as text.
+    pub(crate) fn report(&self) -> String {
+        let mut text = format!(
+            "{} generated, {} opaque, {} different ones told ({} of them run), {} different ones harmless; {} runs; {} violations",
+            self.generated,
+            self.opaque,
+            self.told,
+            self.told_run,
+            self.harmless,
+            self.runs,
+            self.violations.len()
+        );
+        for violation in self.violations.iter().take(MOST_SHOWN) {
+            text.push_str("\n  ");
+            text.push_str(violation);
+        }
+        text
+    }
+}
