@@ -439,6 +439,8 @@ fn operands(text: &str) -> Fallible<Operands> {
             "runs" => "Runs",
             "script" => "Script",
             "loads" => "Loads",
+            "tool" => "Tool",
+            "guest" => "Guest",
             _ => return Err(format!("no kind of operand `{kind}`").into()),
         };
         let code = format!("Operand::{code}");

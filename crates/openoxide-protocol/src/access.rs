@@ -135,6 +135,10 @@ pub struct PathAccess {
     /// It is a directory: files below it are meant, whose names another program has printed.
     #[serde(default, skip)]
     pub printed: bool,
+    /// It is a pattern whose matches are only looked at for names that the program would take for options: those that begin with one
+    /// of these texts. Blanks separate them, and a text with a `*` before it can be anywhere in the name.
+    #[serde(default, skip)]
+    pub option_names: Option<String>,
     /// Where it stands in the script.
     #[serde(default, skip)]
     pub span: Span,
@@ -152,6 +156,7 @@ impl PathAccess {
             touch: Touch::default(),
             pattern: false,
             printed: false,
+            option_names: None,
             span: Span::default(),
         }
     }

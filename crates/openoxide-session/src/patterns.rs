@@ -2,10 +2,12 @@
 
 use std::fs;
 
-use openoxide_protocol::{AbsPath, Access, Facts, PathAccess};
+use openoxide_protocol::{AbsPath, Access, CommandClass, Facts, PathAccess};
 
 /// More files than this are not looked at one by one.
 const MOST: usize = 512;
+/// In a directory with more files it is not looked for names of options.
+const MOST_NAMES: usize = 65_536;
 
 /// Puts the files that are there in the place of each pattern. Where they are too many, or where one of their names would be
 /// read as something else, the pattern becomes something that is not understood.
@@ -14,15 +16,50 @@ pub(crate) fn expand(facts: &mut Facts) {
         return;
     }
     let all = std::mem::take(&mut facts.accesses);
+    let mut looked_up = Vec::new();
     for access in all {
         if !is_pattern(&access) {
             facts.accesses.push(access);
+        } else if let Access::Read(path) = &access
+            && let Some(beginnings) = &path.option_names
+        {
+            looked_up.push((path.clone(), beginnings.clone()));
         } else if let Access::Read(path) = access {
             put(facts, path, Access::Read);
         } else if let Access::Edit(path) = access {
             put(facts, path, Access::Edit);
         }
     }
+    for (path, beginnings) in looked_up {
+        let found = made_by_script(&path, &beginnings, &facts.accesses)
+            .or_else(|| named_like_option(&path, &beginnings));
+        let opaque = |text| Access::Opaque { text, span: path.span };
+        facts.accesses.extend(found.map(opaque));
+    }
+}
+
+/// Returns why the script itself could make a file that matches and has the name of an option.
+fn made_by_script(path: &PathAccess, beginnings: &str, accesses: &[Access]) -> Option<String> {
+    let (directory, part) = split(&path.path)?;
+    let makes = |access: &Access| match access {
+        // Its own words say what it changes; others could make any file.
+        Access::Exec(exec) => exec.class == CommandClass::Unknown && exec.span != path.span,
+        Access::Edit(edited) => {
+            let below = edited.path.as_str().strip_prefix(directory);
+            edited.pattern
+                || edited.printed
+                || format!("{}/", edited.path).ends_with(directory)
+                || below.is_some_and(|name| begins_like_option(name, beginnings))
+        }
+        _ => false,
+    };
+    let made = accesses.iter().any(makes);
+    made.then(|| format!("`{part}`: the script can make a file that is {}", path.written))
+}
+
+/// Returns the directory of a path, with a slash, and its last part.
+fn split(path: &AbsPath) -> Option<(&str, &str)> {
+    path.as_str().split_at_checked(path.as_str().rfind('/')? + 1)
 }
 
 fn is_pattern(access: &Access) -> bool {
@@ -52,6 +89,42 @@ fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
             facts.accesses.push(Access::Opaque { text: path.written, span: path.span });
         }
     }
+}
+
+/// Returns the file that may match and has the name of an option, as a sentence.
+fn named_like_option(path: &PathAccess, beginnings: &str) -> Option<String> {
+    let (directory, part) = split(&path.path)?;
+    // Without a match the pattern is a word itself.
+    let names = std::iter::once(part.to_owned());
+    let found = fs::read_dir(directory).ok().into_iter().flatten().filter_map(Result::ok);
+    let names = names.chain(found.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+    let pattern: Vec<char> = part.chars().collect();
+    let mut seen = Vec::new();
+    for (count, name) in names.enumerate() {
+        if count > MOST_NAMES {
+            return Some(format!("`{part}` in {directory}, which holds too many files"));
+        }
+        if !pieces(&name).any(|piece| begins_like_option(piece, beginnings)) {
+            continue;
+        }
+        let letters: Vec<char> = name.chars().collect();
+        if count == 0 || may_match(&pattern, &letters, &mut seen) {
+            return Some(format!("the file `{name}`, which could be {}", path.written));
+        }
+    }
+    None
+}
+
+/// Returns a name, and the words that the shell makes of it if it splits it.
+fn pieces(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(name).chain(name.split_whitespace())
+}
+
+fn begins_like_option(name: &str, beginnings: &str) -> bool {
+    beginnings.split(' ').any(|beginning| match beginning.strip_prefix('*') {
+        Some(held) => name.contains(held),
+        None => name.len() > 1 && name.starts_with(beginning),
+    })
 }
 
 /// Returns the files that match; nothing if they are too many, or hard to name.

@@ -108,8 +108,8 @@ pub(crate) fn at(code: Code, span: Span) -> Finding {
 }
 
 /// Returns the finding that a program would do something that its words do not show, and why.
-pub(crate) fn hidden(why: &'static str, span: Span) -> Finding {
-    Finding { message: Cow::Borrowed(why), ..at(Code::Hidden, span) }
+pub(crate) fn hidden(why: impl Into<Cow<'static, str>>, span: Span) -> Finding {
+    Finding { message: why.into(), ..at(Code::Hidden, span) }
 }
 
 #[cfg(test)]

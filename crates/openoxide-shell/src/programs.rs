@@ -9,6 +9,7 @@ pub(crate) mod hash;
 mod items;
 mod level;
 mod meaning;
+mod possible_option;
 mod readers;
 mod reading;
 mod table;
@@ -19,7 +20,8 @@ use openoxide_protocol::CommandClass;
 
 pub(crate) use self::{
     arguments::{Arg, Arguments, Argv, Paths},
-    meaning::{Effect, Meaning, Prints, Target},
+    meaning::{Effect, Meaning, PossibleOption, Prints, Target},
+    possible_option::add_possible_options,
 };
 
 /// Returns what a command does, as far as its words show it.
@@ -31,9 +33,8 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     };
     let Some(level) = table::program(base) else { return Meaning::unknown() };
     let mut meaning = reading::read(level, arguments, 1);
-    let carries = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
     let system = matches!(directory, "/bin" | "/usr/bin");
-    if name.contains('/') && (!system || meaning.effects.iter().any(carries)) {
+    if name.contains('/') && (!system || meaning.effects.iter().any(Effect::is_command)) {
         meaning.lower(CommandClass::Unknown);
     }
     meaning
@@ -47,6 +48,9 @@ fn class_alone(arguments: Arguments<'_>) -> CommandClass {
         return CommandClass::Unknown;
     }
     let meaning = meaning(arguments);
-    let runs = |effect: &Effect| matches!(effect, Effect::Runs(_) | Effect::Script(_));
-    if meaning.effects.iter().any(runs) { CommandClass::Unknown } else { meaning.class }
+    if meaning.effects.iter().any(Effect::is_command) {
+        CommandClass::Unknown
+    } else {
+        meaning.class
+    }
 }

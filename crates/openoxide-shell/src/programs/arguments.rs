@@ -13,6 +13,8 @@ pub(crate) enum Paths {
     Input { whole: bool },
     /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
     Tokens,
+    /// A number.
+    Number,
 }
 
 /// A command: its words, and which of the unknown ones are names of files.
@@ -109,7 +111,8 @@ impl Paths {
     /// Says whether such a name may begin with a dash.
     pub(crate) fn may_look_like_option(&self) -> bool {
         match self {
-            Self::Input { .. } => true,
+            // A number can be negative.
+            Self::Input { .. } | Self::Number => true,
             Self::Tokens => false,
             Self::Pattern(pattern) => pattern.starts_with(['-', '*', '?', '[']),
             Self::Below { roots, bare } => *bare || roots.iter().any(|root| root.starts_with('-')),

@@ -32,6 +32,34 @@ pub(crate) struct Items<'a, I> {
     doubtful: Option<Arg<'a>>,
     first: bool,
     operands_only: bool,
+    /// The word behind the last [`Item::Unclear`], if that word could be an option.
+    candidate: Option<Candidate<'a>>,
+    /// The last option is not in the table, or its value could be empty: a `--` behind it could be its value.
+    may_take_next: bool,
+}
+
+/// A word that is not wholly known, where the program looks for options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate<'a> {
+    /// The word.
+    pub(crate) word: Arg<'a>,
+    /// Its index among the words of the command.
+    pub(crate) index: usize,
+    /// Its kind.
+    pub(crate) kind: CandidateKind,
+}
+
+/// Which options a word could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CandidateKind {
+    /// Any option, or an operand.
+    Any,
+    /// Any option: the word begins with `-`.
+    Dashed,
+    /// Any long option: the word begins with `--`.
+    Long,
+    /// Any option of one letter: the word begins with `-` and letters.
+    Letters,
 }
 
 /// The known beginning of a word, and whether more follows that is not known.
@@ -63,6 +91,8 @@ pub(crate) fn items<'a>(
         doubtful: None,
         first: true,
         operands_only: false,
+        candidate: None,
+        may_take_next: false,
     }
 }
 
@@ -82,6 +112,23 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
     /// From here on, options may stand behind operands.
     pub(crate) fn permute(&mut self) {
         self.operands_only = false;
+    }
+
+    /// Returns the word that made the last item unclear, if it could be an option.
+    pub(crate) fn take_candidate(&mut self) -> Option<Candidate<'a>> {
+        self.candidate.take()
+    }
+
+    /// Returns the levels whose options are understood here, the innermost first. Those of a level whose options all come
+    /// before its subcommand are left out.
+    pub(crate) fn open_levels(&self) -> impl Iterator<Item = &'static Level> {
+        let above = self.levels.iter().skip(1).flatten().filter(|level| !level.traits.leading);
+        self.level().into_iter().chain(above.copied())
+    }
+
+    fn unclear(&mut self, word: Arg<'a>, kind: CandidateKind) -> Item<'a> {
+        self.candidate = Some(Candidate { word, index: self.consumed - 1, kind });
+        Item::Unclear
     }
 
     fn level(&self) -> Option<&'static Level> {
@@ -119,9 +166,10 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         if self.operands_only {
             return Some(Item::Operand(word, self.consumed - 1));
         }
+        let may_be_value = std::mem::take(&mut self.may_take_next);
         Some(match word {
             Arg::Known("--") => {
-                self.operands_only = true;
+                self.operands_only = !may_be_value;
                 return self.item();
             }
             Arg::Known(text) if first && is_bundle(text) && self.has(|l| l.traits.bundled) => {
@@ -135,10 +183,10 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
             Arg::Paths(paths) if !paths.may_look_like_option() || self.has(|l| l.traits.inert) => {
                 self.operand(word)
             }
-            Arg::Begins("-") => Item::Unclear,
+            Arg::Begins("-") => self.unclear(word, CandidateKind::Dashed),
             Arg::Begins("") | Arg::Many | Arg::Paths(_) => {
                 self.doubtful = Some(word);
-                Item::Unclear
+                self.unclear(word, CandidateKind::Any)
             }
             Arg::Begins(text) => self.opening(Piece { text, open: true }, word),
         })
@@ -175,12 +223,15 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
 
     fn short(&mut self, cluster: Piece<'a>) -> Item<'a> {
         let mut letters = cluster.text.chars();
-        let Some(letter) = letters.next() else { return Item::Unclear };
+        let Some(letter) = letters.next() else {
+            return self.unclear(Arg::Begins("-"), CandidateKind::Letters);
+        };
         let rest = Piece { text: letters.as_str(), ..cluster };
         let more = rest.open || !rest.text.is_empty();
         let name = cluster.text.get(..letter.len_utf8()).unwrap_or_default();
         let Some(option) = self.lookup(|level| level.option(name)) else {
             self.cluster = more.then_some(rest);
+            self.may_take_next = !more;
             return Item::Unclear;
         };
         let value = match option.takes {
@@ -194,12 +245,13 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
             Takes::Value | Takes::Rest
                 if rest.text.is_empty() && rest.open && option.does < Does::Asks =>
             {
+                self.may_take_next = true;
                 return Item::Unclear;
             }
             Takes::Value | Takes::Rest if more => Some(rest.arg()),
             Takes::Value | Takes::Rest => match self.value(option) {
                 Some(value) => Some(value),
-                None => return Item::Unclear,
+                None => return self.unclear(Arg::Many, CandidateKind::Any),
             },
         };
         self.operands_only |= option.takes == Takes::Rest;
@@ -216,14 +268,17 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         let found = self.lookup(|level| {
             level.option(name).filter(|_| single).or_else(|| level.long_option(name))
         });
-        let Some(option) = found else { return Item::Unclear };
+        let Some(option) = found else {
+            self.may_take_next = value.is_none();
+            return Item::Unclear;
+        };
         let value = match (option.takes, value) {
             (Takes::Value | Takes::Rest, None) => match self.value(option) {
                 Some(value) => Some(value),
-                None => return Item::Unclear,
+                None => return self.unclear(Arg::Many, CandidateKind::Any),
             },
             (Takes::Last, None) => match self.word() {
-                Some(Arg::Many) => return Item::Unclear,
+                Some(Arg::Many) => return self.unclear(Arg::Many, CandidateKind::Any),
                 next => next,
             },
             (_, value) => value,
@@ -233,8 +288,11 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
     }
 
     /// Returns the worst of the long options that begin so; what follows is not known.
-    fn begun(&self, name: &str) -> Item<'a> {
-        let found = self.lookup(|level| level.long_option(name).filter(|_| !name.is_empty()));
+    fn begun(&mut self, name: &'a str) -> Item<'a> {
+        if name.is_empty() {
+            return self.unclear(Arg::Begins("--"), CandidateKind::Long);
+        }
+        let found = self.lookup(|level| level.long_option(name));
         match found.filter(|option| option.does >= Does::Asks) {
             Some(option) => Item::Option { option, value: Some(Arg::Begins("")) },
             None => Item::Unclear,

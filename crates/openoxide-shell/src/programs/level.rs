@@ -193,6 +193,10 @@ pub(crate) enum Operand {
     Script,
     /// Code, or where it lies.
     Loads,
+    /// This and what follows is a command that this program's own rule covers. What it does counts as well.
+    Tool,
+    /// The same in a container: its files are not those of this machine.
+    Guest,
 }
 
 /// The operands, in order: some, then any number of one kind, then some.
@@ -229,11 +233,18 @@ pub(super) struct When {
     pub(super) prints_paths: bool,
 }
 
+impl Operand {
+    /// Returns whether a command or script begins with such an operand.
+    pub(crate) const fn starts_command(self) -> bool {
+        matches!(self, Self::Runs | Self::Script | Self::Tool | Self::Guest)
+    }
+}
+
 impl Operands {
     /// Says whether a command or script is among them.
     pub(crate) fn run(&self) -> bool {
         let all = self.first.iter().chain(&self.repeated).chain(self.last);
-        all.into_iter().any(|kind| matches!(kind, Operand::Runs | Operand::Script))
+        all.into_iter().any(|kind| kind.starts_command())
     }
 }
 
@@ -254,6 +265,11 @@ impl Level {
     /// Returns its name; of several the first.
     pub(crate) fn name(&self) -> &'static str {
         self.name.get()
+    }
+
+    /// Returns its options.
+    pub(super) fn options(&self) -> impl Iterator<Item = Opt> {
+        self.sets().flatten().map(OptRow::option)
     }
 
     /// Returns the sets of its options, each sorted by name.

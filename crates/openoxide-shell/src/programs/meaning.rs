@@ -35,10 +35,37 @@ pub(crate) enum Effect {
     Reaches(String),
     /// It runs this command.
     Runs(Argv),
+    /// It runs this command, and a rule for the outer command covers it. What it does counts as well.
+    Tool(Argv),
+    /// It runs this command in a container.
+    Guest(Argv),
     /// It has a shell run this script.
     Script(String),
     /// It does something that cannot be told, and why.
     Unknown(&'static str),
+    /// One of its words could be an option that is not harmless.
+    MayBeOption(PossibleOption),
+}
+
+/// An option that a word could be which is not known before the command runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PossibleOption {
+    /// The index of the word.
+    pub(crate) index: usize,
+    /// The pattern of the shell that the word is: then it is that option only if a file has such a name.
+    pub(crate) pattern: Option<String>,
+    /// How the names of such files begin, with blanks between the beginnings; a beginning with a `*` before it can be anywhere in
+    /// the name.
+    pub(crate) names: String,
+    /// What it could be, as a sentence says it: "the option `--pre`, which runs a command".
+    pub(crate) what: String,
+}
+
+impl Effect {
+    /// Returns whether it is another command, whose words are checked separately.
+    pub(crate) const fn is_command(&self) -> bool {
+        matches!(self, Self::Runs(_) | Self::Tool(_) | Self::Guest(_) | Self::Script(_))
+    }
 }
 
 /// What is read or written.
@@ -115,7 +142,9 @@ impl Meaning {
                 let found = |root: &String| effect(Target::Printed(root.clone()));
                 self.effects.extend(roots.iter().map(found));
             }
-            Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Input { .. } | Paths::Tokens | Paths::Number)
+            | Arg::Begins(_)
+            | Arg::Many => {
                 self.lower(CommandClass::Unknown);
             }
         }
@@ -133,7 +162,9 @@ impl Meaning {
                 let target = |root: &String| Effect::Writes(Target::below(root));
                 self.effects.extend(roots.iter().map(target));
             }
-            Arg::Paths(Paths::Input { .. } | Paths::Tokens) | Arg::Begins(_) | Arg::Many => {
+            Arg::Paths(Paths::Input { .. } | Paths::Tokens | Paths::Number)
+            | Arg::Begins(_)
+            | Arg::Many => {
                 self.lower(CommandClass::Unknown);
                 self.cannot_tell(UNKNOWN_FILE);
             }

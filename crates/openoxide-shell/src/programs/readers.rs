@@ -29,6 +29,7 @@ mod shells;
 mod sql;
 mod tar;
 mod tokens;
+mod tool;
 mod tools;
 mod wrappers;
 
@@ -38,10 +39,12 @@ use super::{Arg, Argv, Effect, Meaning, level::Level};
 
 pub(super) use self::{
     awk::awk,
-    builds::{cargo_fmt, cmake, compiler, make, ninja_tool, prints_here},
+    builds::{cargo_fmt, cmake, compiler, make, ninja_tool, prints_here, recipes},
     cloud::{aws, az, gcloud},
     conditions::{bracket, test},
-    containers::{copy, inspect, mount, plain_output, stays_local},
+    containers::{
+        container_option, copy, inspect, mount, plain_output, stays_local, volume_option,
+    },
     databases::{mysql, psql, sqlite, stays_here},
     files::{addresses, compresses, copies, dd, links, rsync_remote, seven_zip, unpacks},
     find::find,
@@ -64,11 +67,12 @@ pub(super) use self::{
     pager::{compares, linked, pager, printenv, searches},
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
-    python::{pytest_plugin, python},
+    python::{pytest_option, python},
     sed::sed,
     shells::{bash, posix, zsh},
     tar::tar,
     tokens::{log, merge_base, pgrep, rev_list, rev_parse},
+    tool::{add_tool, move_tools},
     tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };

@@ -5,7 +5,7 @@ use openoxide_protocol::CommandClass;
 use super::{
     Arg, Arguments, Argv, Paths,
     items::{Item, items},
-    level::{Check, Does, Level, Operand, Operands, OperandsRow, Opt},
+    level::{Check, Does, Level, Operand, Operands, OperandsRow, Opt, Takes},
     meaning::{Effect, Meaning, Prints, Target, UNKNOWN_FILE},
     readers,
 };
@@ -189,6 +189,9 @@ impl<'a> Reading<'a> {
     /// Adds what comes before a subcommand with a reader of its own.
     fn join(self, mut inner: Meaning) -> Meaning {
         inner.lower(self.meaning.class);
+        if self.meaning.place.is_some() {
+            readers::move_tools(&mut inner);
+        }
         inner.effects.splice(0..0, self.meaning.effects);
         inner.place = inner.place.or(self.meaning.place);
         inner
@@ -209,6 +212,10 @@ impl<'a> Reading<'a> {
         if self.checks.iter().any(|check| !check(option.name, value)) {
             self.meaning.lower(CommandClass::Unknown);
             self.asked = true;
+        }
+        if option.takes == Takes::Rest {
+            // What follows belongs to what it starts.
+            self.kinds = Operands { first: &[], repeated: Some(Operand::Asks), last: &[] };
         }
         if level.tokens.is_some() {
             self.options.push((option.name, value));
@@ -271,7 +278,8 @@ impl<'a> Reading<'a> {
         self.meaning.lower(CommandClass::Unknown);
         // What is not understood can move the words after it.
         let later = self.kinds.first.iter().skip(self.operands.len());
-        if later.chain(&self.kinds.repeated).any(|kind| runs(*kind)) {
+        let separate = |kind: &Operand| matches!(kind, Operand::Runs | Operand::Script);
+        if later.chain(&self.kinds.repeated).any(separate) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
         }
     }
@@ -284,7 +292,7 @@ impl<'a> Reading<'a> {
     fn runs(&mut self, arg: Arg<'a>) -> bool {
         let assigns = self.level.traits.assignments
             && matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.contains('='));
-        self.kind_of_next().is_some_and(runs) && !assigns
+        self.kind_of_next().is_some_and(Operand::starts_command) && !assigns
     }
 
     fn run(&mut self, command: Argv) {
@@ -299,6 +307,9 @@ impl<'a> Reading<'a> {
                 Some(script) => self.meaning.effects.push(Effect::Script(script)),
                 None => self.meaning.cannot_tell("runs a script that is not known"),
             }
+        } else if matches!(self.kind_of_next(), Some(Operand::Tool | Operand::Guest)) {
+            let guest = self.kind_of_next() == Some(Operand::Guest);
+            readers::add_tool(&mut self.meaning, command, guest);
         } else if self.meaning.place.is_some() {
             self.meaning.effects.push(Effect::Runs(readers::moved(&command.words).into()));
         } else {
@@ -341,7 +352,7 @@ impl<'a> Reading<'a> {
         if operands.len() <= texts && self.here {
             self.meaning.read(Arg::Known("."), traits.lists);
         }
-        let carries = kinds.first.iter().chain(&kinds.repeated).any(|kind| runs(*kind));
+        let carries = kinds.first.iter().chain(&kinds.repeated).any(|kind| kind.starts_command());
         if let (true, false, Some(why)) = (operands.is_empty() || carries, self.ran, self.alone) {
             self.meaning.lower(CommandClass::Unknown);
             self.meaning.cannot_tell(why);
@@ -427,7 +438,10 @@ impl<'a> Reading<'a> {
                 self.meaning.lower(CommandClass::Unknown);
                 self.meaning.cannot_tell(NOT_SHOWN);
             }
-            None | Some(Operand::Asks | Operand::Runs | Operand::Script) => {
+            None
+            | Some(
+                Operand::Asks | Operand::Runs | Operand::Script | Operand::Tool | Operand::Guest,
+            ) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
         }
@@ -484,9 +498,4 @@ fn is_doubtful(arg: Arg<'_>) -> bool {
 
 fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
-}
-
-/// Says whether a command or script begins with such an operand.
-fn runs(kind: Operand) -> bool {
-    matches!(kind, Operand::Runs | Operand::Script)
 }

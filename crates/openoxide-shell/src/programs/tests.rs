@@ -59,8 +59,8 @@ fn check(line: &str) -> Result<(), String> {
 }
 
 fn is_effects(text: &str) -> bool {
-    const WORDS: [&str; 8] =
-        ["reads", "lists", "writes", "reaches", "runs", "script", "unknown", "in"];
+    const WORDS: [&str; 10] =
+        ["reads", "lists", "writes", "reaches", "runs", "tool", "guest", "script", "unknown", "in"];
     text.is_empty() || WORDS.contains(&text.split([' ', ',']).next().unwrap_or_default())
 }
 
@@ -80,8 +80,11 @@ fn show_effects(meaning: &Meaning) -> String {
         Effect::Writes(target) => format!("writes {}", show_target(target)),
         Effect::Reaches(address) => format!("reaches {address}"),
         Effect::Runs(command) => format!("runs {}", show_command(command)),
+        Effect::Tool(command) => format!("tool {}", show_command(command)),
+        Effect::Guest(command) => format!("guest {}", show_command(command)),
         Effect::Script(script) => format!("script {script}"),
         Effect::Unknown(_) => "unknown".to_owned(),
+        Effect::MayBeOption(option) => option.what.clone(),
     });
     place.chain(effects).collect::<Vec<_>>().join(", ")
 }

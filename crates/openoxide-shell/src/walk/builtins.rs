@@ -76,12 +76,14 @@ impl Walk<'_> {
     /// Runs the words from `index` on as a command that is no function.
     fn run_rest(&mut self, call: &Call<'_>, index: usize) -> Failed {
         let command = call.arguments().tail(index);
+        let later = call.sources.iter().filter(|(at, _)| *at >= index);
         let rest = Call {
             text: call.text,
             span: call.span,
             input: call.input.clone(),
             argv: command.words,
             paths: command.paths,
+            sources: later.map(|(at, source)| (at - index, *source)).collect(),
             // The masks belong to the words as they stood before.
             tainted: super::simple::Mask::all(),
             numbers: super::simple::Mask::default(),

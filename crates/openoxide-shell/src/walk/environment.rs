@@ -1,7 +1,7 @@
 //! The variables that mean something.
 
 /// Says whether assigning `name` changes which programs run, or what they do.
-pub(super) fn changes_programs(name: &str) -> bool {
+pub(crate) fn changes_programs(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "LD_",
         "DYLD_",
@@ -82,7 +82,7 @@ pub(super) fn changes_programs(name: &str) -> bool {
 }
 
 /// Says whether a shell that starts with `name` set runs code of its value's choice, or reads scripts in another way.
-pub(super) fn runs_code(name: &str) -> bool {
+pub(crate) fn runs_code(name: &str) -> bool {
     matches!(
         name,
         "BASH_ENV" | "ENV" | "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASHOPTS" | "SHELLOPTS"

@@ -34,6 +34,8 @@ pub(super) struct Text {
     pattern: bool,
     /// It may become several words for another reason, or what is quoted in it looks like a pattern.
     scattered: bool,
+    /// Where in `text` something begins that may be split, or be looked up as a pattern.
+    split_from: Option<usize>,
 }
 
 /// What is known of a parameter's value.
@@ -102,6 +104,28 @@ impl Text {
         self.paths.as_ref()
     }
 
+    /// Returns what is known of it as the word of a command, if it is not wholly known.
+    pub(super) fn word_paths(&self) -> Option<Paths> {
+        self.paths.clone().or_else(|| self.is_numeric().then_some(Paths::Number))
+    }
+
+    /// Returns whether it is one word that is not known, and a number.
+    fn is_numeric(&self) -> bool {
+        !self.gaps.is_empty() && !self.many && !self.wordy && matches!(self.text.as_str(), "" | "-")
+    }
+
+    /// Returns the beginning of an option that the first of several words begins with for certain.
+    fn option_beginning(&self) -> Option<&str> {
+        let gap = self.gaps.first().copied().unwrap_or(self.text.len());
+        let end = self.split_from.map_or(gap, |from| from.min(gap));
+        self.text.get(..end).filter(|text| text.starts_with('-') && self.paths.is_none())
+    }
+
+    /// Notes that what is added next may be split, or be looked up as a pattern.
+    fn splits_at(&mut self, at: usize) {
+        self.split_from.get_or_insert(at);
+    }
+
     /// Adds text that the script does not show, in one word or in many.
     fn unknown(&mut self, one_word: bool) {
         self.gap(true);
@@ -114,14 +138,20 @@ impl Text {
         self.wordy |= wordy;
     }
 
-    /// Adds the word to a command.
-    pub(super) fn push_to(&self, words: &mut Words) -> bool {
+    /// Adds the word to a command. Returns how many words that makes.
+    pub(super) fn push_to(&self, words: &mut Words) -> usize {
         if self.many {
+            let beginning = self.option_beginning();
+            if let Some(beginning) = beginning {
+                words.push_piece(beginning);
+                words.push_unknown_piece();
+                words.end_word();
+            }
             words.push_many();
-            return true;
+            return 1 + usize::from(beginning.is_some());
         }
         if self.text.is_empty() && self.gaps.is_empty() && !self.quoted {
-            return false;
+            return 0;
         }
         let mut from = 0;
         for gap in &self.gaps {
@@ -131,7 +161,7 @@ impl Text {
         }
         words.push_piece(self.text.get(from..).unwrap_or_default());
         words.end_word();
-        true
+        1
     }
 }
 
@@ -175,8 +205,16 @@ impl Walk<'_> {
             }
         }
         self.plain(&run, index, index + 1, false, &mut text);
-        close_pattern(&mut text);
+        self.close(&mut text);
         text
+    }
+
+    /// Notes which files a word means that is a pattern.
+    fn close(&self, text: &mut Text) {
+        close_pattern(text);
+        if text.pattern && !text.scattered && text.gaps.is_empty() && !self.globs_changed() {
+            text.paths = Some(Paths::Pattern(text.text.clone()));
+        }
     }
 
     fn expand(&self, pieces: &[Piece<'_>]) -> Text {
@@ -192,10 +230,7 @@ impl Walk<'_> {
                 piece => self.piece(piece, false, &mut text),
             }
         }
-        close_pattern(&mut text);
-        if text.pattern && !text.scattered && text.gaps.is_empty() && !self.globs_changed() {
-            text.paths = Some(Paths::Pattern(text.text.clone()));
-        }
+        self.close(&mut text);
         text
     }
 
@@ -270,6 +305,9 @@ impl Walk<'_> {
         }
         if plain.contains('~') && [":~", "=~"].iter().any(|mark| plain.contains(mark)) {
             text.gap(true);
+        }
+        if let Some(at) = plain.find(['*', '?', '[']).filter(|_| !value) {
+            text.splits_at(text.text.len() + at);
         }
         if !value && plain.contains(['*', '?']) {
             text.pattern = true;
@@ -370,6 +408,9 @@ impl Walk<'_> {
         match self.lookup(parameter) {
             Lookup::Known(value) => {
                 let splits = !quoted && (self.blanks_changed() || !value.bytes().all(stays_whole));
+                if splits {
+                    text.splits_at(text.text.len());
+                }
                 text.many |= splits || !quoted && value.is_empty();
                 text.scattered |= text.many || value.contains(['*', '?', '[', '\\']);
                 text.text.push_str(&value);

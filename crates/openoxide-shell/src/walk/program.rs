@@ -5,14 +5,16 @@ use openoxide_protocol::{
 };
 
 use super::{
-    Walk, environment, portable,
+    Walk,
+    carried::{Role, tool},
+    environment, portable,
     simple::{Call, Input},
     state::State,
 };
 use crate::{
     arity, danger,
     findings::{self, Code},
-    programs::{self, Arguments, Argv, Effect, Meaning, Paths, Prints, Target},
+    programs::{self, Arguments, Effect, Meaning, Paths, Prints, Target},
 };
 
 /// How many programs may start each other.
@@ -48,7 +50,7 @@ impl Walk<'_> {
             self.opaque(call.text, call.span, Code::Program);
             return None;
         };
-        let meaning = self.exec(call, call.arguments(), call.text.to_owned(), 0);
+        let meaning = self.exec(call, call.arguments(), call.text.to_owned(), 0, Role::Program);
         self.only_bash |= portable::differs(&call.argv);
         let function = functions && self.defines(name);
         let prints = if function { None } else { self.printed(call, &meaning) };
@@ -100,9 +102,17 @@ impl Walk<'_> {
     }
 
     /// Adds a program that runs, and what it touches.
-    fn exec(&mut self, call: &Call<'_>, argv: Arguments<'_>, text: String, level: u8) -> Meaning {
+    pub(super) fn exec(
+        &mut self,
+        call: &Call<'_>,
+        argv: Arguments<'_>,
+        text: String,
+        level: u8,
+        role: Role,
+    ) -> Meaning {
         let name = argv.known(0).unwrap_or_default();
-        let meaning = programs::meaning(argv);
+        let mut meaning = programs::meaning(argv);
+        programs::add_possible_options(&mut meaning, argv);
         let place = self.place(&meaning);
         let trusted = !call.altered
             && !call.reveals
@@ -117,20 +127,22 @@ impl Walk<'_> {
             (true, false) => meaning.class,
         };
         self.tear(call, name, &meaning);
-        self.facts.accesses.push(Access::Exec(Exec {
-            argv: argv.words.clone(),
-            text,
-            class,
-            span: call.span,
-            arity: arity::prefix_len(argv.words),
-            place: place.elsewhere(),
-            plain: meaning.plain.clone(),
-        }));
+        if role == Role::Program {
+            self.facts.accesses.push(Access::Exec(Exec {
+                argv: argv.words.clone(),
+                text,
+                class,
+                span: call.span,
+                arity: arity::prefix_len(argv.words),
+                place: place.elsewhere(),
+                plain: meaning.plain.clone().or_else(|| tool(&meaning)),
+            }));
+        }
         // The directory that `cd` enters is only entered.
         if name == "cd" {
             self.enters(call);
         } else {
-            self.touches(call, &meaning, class);
+            self.touches(call, &meaning, class, level == 0);
         }
         if danger::concerns(name) {
             self.dangers(call, argv.words);
@@ -152,7 +164,7 @@ impl Walk<'_> {
     }
 
     /// Adds what a program reads, writes and reaches.
-    fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass) {
+    fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass, outer: bool) {
         if meaning.place.is_some() {
             // What lies there decides what it does.
             let here = Target::File(".".to_owned());
@@ -173,7 +185,12 @@ impl Walk<'_> {
                     let (host, touch) = (String::new(), Touch::Program);
                     self.facts.accesses.push(Access::Fetch { host, url: url.clone(), touch });
                 }
-                Effect::Runs(_) | Effect::Script(_) | Effect::Unknown(_) => {}
+                Effect::MayBeOption(option) => self.possible_option(call, option, outer),
+                Effect::Runs(_)
+                | Effect::Tool(_)
+                | Effect::Guest(_)
+                | Effect::Script(_)
+                | Effect::Unknown(_) => {}
             }
         }
     }
@@ -233,7 +250,7 @@ impl Walk<'_> {
         }
     }
 
-    fn dangers(&mut self, call: &Call<'_>, argv: &Words) {
+    pub(super) fn dangers(&mut self, call: &Call<'_>, argv: &Words) {
         // The project must not get lost, also from elsewhere.
         let mut bases = self.state.bases.all(self.setting.cwd).into_owned();
         if !bases.contains(self.setting.cwd) {
@@ -267,48 +284,22 @@ impl Walk<'_> {
         let altered = call.altered || self.assigns_for_others(call, name, argv.words);
         for effect in meaning.effects {
             match effect {
-                Effect::Runs(command) => self.inner(call, command, altered, level),
+                Effect::Runs(command) => self.inner(call, command, altered, level, Role::Program),
+                Effect::Tool(command) => self.inner(call, command, altered, level, Role::Tool),
+                Effect::Guest(command) => self.guest(call, &command),
                 Effect::Script(script) => self.shell(name, &script, call.span),
                 Effect::Unknown(why) => {
                     let text = call.text.to_owned();
                     self.facts.accesses.push(Access::Opaque { text, span: call.span });
                     self.facts.findings.push(findings::hidden(why, call.span));
                 }
-                Effect::Reads(_) | Effect::Lists(_) | Effect::Writes(_) | Effect::Reaches(_) => {}
+                Effect::Reads(_)
+                | Effect::Lists(_)
+                | Effect::Writes(_)
+                | Effect::Reaches(_)
+                | Effect::MayBeOption(_) => {}
             }
         }
-    }
-
-    fn inner(&mut self, call: &Call<'_>, mut command: Argv, altered: bool, level: u8) {
-        if command.words.is_empty() {
-            return;
-        }
-        if command.words.known(0).is_none() {
-            return self.opaque(call.text, call.span, Code::Program);
-        }
-        let stdin = self.inherited(call);
-        command.paths.retain_mut(|(_, paths)| match (&*paths, &stdin) {
-            (Paths::Input { whole }, Some(known)) => {
-                *paths = known.clone().read(*whole);
-                true
-            }
-            (Paths::Input { .. }, None) => false,
-            _ => true,
-        });
-        let inner = Call {
-            text: call.text,
-            span: call.span,
-            input: call.input.clone(),
-            argv: Words::new(),
-            paths: Vec::new(),
-            tainted: call.tainted,
-            numbers: call.numbers,
-            altered,
-            reveals: call.reveals,
-        };
-        let arguments = command.as_arguments();
-        let meaning = self.exec(&inner, arguments, render(arguments.words), level + 1);
-        self.inside(&inner, arguments, meaning, level + 1);
     }
 
     /// Says whether `env NAME=value` and its like change what the program inside does.
@@ -419,7 +410,7 @@ fn alters(argv: &Words) -> bool {
 }
 
 /// Returns a command for a person to read, its words quoted where that is needed.
-fn render(argv: &Words) -> String {
+pub(super) fn render(argv: &Words) -> String {
     let mut text = String::new();
     for word in argv.iter() {
         if !text.is_empty() {

@@ -21,6 +21,8 @@ pub(super) struct Call<'c> {
     pub(super) argv: Words,
     /// Which of its unknown words are names of files.
     pub(super) paths: Vec<(usize, Paths)>,
+    /// The source of the words that are not known.
+    pub(super) sources: Vec<(usize, &'c str)>,
     /// Which words may hold text that the script does not show.
     pub(super) tainted: Mask,
     /// Which words are assignments of numbers, though not of known ones.
@@ -40,11 +42,20 @@ impl<'c> Call<'c> {
             input: Input::Inherited,
             argv,
             paths: Vec::new(),
+            sources: Vec::new(),
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
             reveals: false,
         }
+    }
+
+    /// Returns the source of a word that is not known, shortened.
+    pub(super) fn source(&self, index: usize) -> Option<&'c str> {
+        const MOST: usize = 60;
+        let (_, source) = self.sources.iter().find(|(at, _)| *at == index)?;
+        let end = source.char_indices().nth(MOST).map_or(source.len(), |(end, _)| end);
+        source.get(..end)
     }
 
     /// Returns the words, with what is known of those that stand for files.
@@ -108,12 +119,13 @@ impl Walk<'_> {
             input: self.input(source, &simple.redirects),
             argv: Words::new(),
             paths: Vec::new(),
+            sources: Vec::new(),
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
             reveals: false,
         };
-        self.arguments(&simple.words, &mut call);
+        self.arguments(source, &simple.words, &mut call);
         self.only_bash |= !simple.assignments.is_empty() && portable::keeps_variables(&call.argv);
         let reads = self.splits_input(simple);
         for assignment in &simple.assignments {
@@ -154,7 +166,7 @@ impl Walk<'_> {
         None
     }
 
-    fn arguments(&mut self, words: &[Word<'_>], call: &mut Call<'_>) {
+    fn arguments<'a>(&mut self, source: Source<'a, '_>, words: &[Word<'_>], call: &mut Call<'a>) {
         let declares = words.first().and_then(Word::plain).is_some_and(is_declaration);
         let mut count = 0;
         for word in words {
@@ -169,12 +181,12 @@ impl Walk<'_> {
             if declares && assigns(word) && !super::braces::may_expand(&word.pieces) {
                 let text = self.expand_quoted(word);
                 call.numbers.set(count, text.is_number_assigned());
-                add(&text, &mut count, call);
+                add(&text, source.slice(word.span), &mut count, call);
                 continue;
             }
             self.only_bash |= super::braces::may_expand(&word.pieces);
             self.expand_all(word, &mut |text| {
-                add(text, &mut count, call);
+                add(text, source.slice(word.span), &mut count, call);
                 true
             });
         }
@@ -206,15 +218,21 @@ impl Walk<'_> {
 }
 
 /// Adds a word to a command that has `count` words.
-fn add(text: &super::expand::Text, count: &mut usize, call: &mut Call<'_>) {
-    if text.push_to(&mut call.argv) {
-        if let Some(paths) = text.paths() {
-            call.paths.push((*count, paths.clone()));
+fn add<'a>(text: &super::expand::Text, source: &'a str, count: &mut usize, call: &mut Call<'a>) {
+    let added = text.push_to(&mut call.argv);
+    if added > 0 {
+        if let Some(paths) = text.word_paths() {
+            call.paths.push((*count, paths));
         }
         call.reveals |= text.reveals();
-        call.tainted.set(*count, text.is_tainted());
-        *count += 1;
     }
+    for index in *count..*count + added {
+        if text.known().is_none() {
+            call.sources.push((index, source));
+        }
+        call.tainted.set(index, text.is_tainted());
+    }
+    *count += added;
 }
 
 /// Returns the place of assignments and words, and of the redirections between them.

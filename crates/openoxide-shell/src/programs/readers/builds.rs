@@ -6,6 +6,7 @@ use super::{
     super::{Arg, Arguments, Meaning, level::Level, reading::read_plainly},
     NOT_SHOWN,
 };
+use crate::walk::environment;
 
 /// Beginnings of words that make a compiler or linker load or run something. `@` is a file of further options.
 const HIDING: [&str; 31] = [
@@ -120,6 +121,32 @@ fn tells_only(arguments: Arguments<'_>, from: usize) -> bool {
     alone && (arguments.known(from).is_some_and(telling) || arguments.known(from) == Some("-v"))
 }
 
+/// Variables of make that name the programs of its rules.
+const PROGRAMS: [&str; 24] = [
+    "AR", "AS", "AWK", "CARGO", "CC", "CPP", "CXX", "ECHO", "FC", "GO", "INSTALL", "LD", "LEX",
+    "LN", "MAKE", "MKDIR", "MV", "NODE", "NPM", "PYTHON", "RM", "SED", "TEX", "YACC",
+];
+
+/// Returns whether make runs something because of an assignment on its command line: `x!=COMMAND`, the program of a rule with
+/// words of its own, or a variable of the environment of its recipes that changes the programs there.
+fn runs_by_assignment(text: &str) -> bool {
+    let Some((name, value)) = text.split_once('=') else { return false };
+    let name = name.trim_end();
+    let plain = name.trim_end_matches(['!', ':', '+', '?']).trim();
+    if PROGRAMS.contains(&plain) {
+        return name.ends_with('!') || value.trim().contains(char::is_whitespace);
+    }
+    if plain.ends_with("FLAGS") {
+        let loads = |word: &str| {
+            HIDING.iter().any(|start| word.starts_with(start))
+                || word.contains("toolexec")
+                || word.contains("linker")
+        };
+        return name.ends_with('!') || value.split_whitespace().any(loads);
+    }
+    name.ends_with('!') || environment::changes_programs(plain) || environment::runs_code(plain)
+}
+
 /// `make`: a variable of the command line becomes part of recipes, so it must not hold anything of a shell.
 pub(in super::super) fn make(
     level: &'static Level,
@@ -130,14 +157,35 @@ pub(in super::super) fn make(
     let hides = |arg| match arg {
         // A makefile from standard input.
         Arg::Known("-") => true,
+        Arg::Known("/dev/stdin") => true,
         Arg::Known(text) if text.starts_with('-') => {
-            text.ends_with("f-") || text.ends_with("file=-")
+            let file = text.rsplit_once('=').map_or(text, |(_, file)| file);
+            let file = file.trim_start_matches("-f");
+            matches!(file, "-" | "/dev/stdin") || text.ends_with("f-")
         }
         Arg::Known(text) => {
-            text.contains('=') && text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
+            runs_by_assignment(text)
+                || text.contains('=') && text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
         }
+        // It begins as a variable, and its value is not known.
+        Arg::Begins(text) => text.contains('='),
         _ => false,
     };
+    if arguments.iter(from).any(hides) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_SHOWN);
+    }
+    meaning
+}
+
+/// `just` and its like: their recipes hand words to a shell as they are.
+pub(in super::super) fn recipes(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = make(level, arguments, from);
+    let hides = |arg| matches!(arg, Arg::Known(text) if text.contains([';', '|', '&', '`', '$', '<', '>', '\n']));
     if arguments.iter(from).any(hides) {
         meaning.lower(CommandClass::Unknown);
         meaning.cannot_tell(NOT_SHOWN);
@@ -174,7 +222,7 @@ fn build(level: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
 }
 
 /// Parts of the names of variables that name programs or scripts.
-const NAMING: [&str; 9] = [
+const NAMING: [&str; 15] = [
     "_COMPILER",
     "_LAUNCHER",
     "_PROGRAM",
@@ -184,6 +232,12 @@ const NAMING: [&str; 9] = [
     "INCLUDE_AFTER",
     "_INCLUDE",
     "EMULATOR",
+    "EXECUTABLE",
+    "OVERRIDE",
+    "MODULE_PATH",
+    "PREFIX_PATH",
+    "SOURCE_DIR_",
+    "_COMMAND",
 ];
 
 fn configure(level: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
@@ -198,8 +252,14 @@ fn configure(level: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
         };
         let value =
             |option: &str| text.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
-        let scripts = ["-P", "-C", "--toolchain", "--project-file", "-DCMAKE_PROJECT"];
-        let written = value("-B").or(value("--install-prefix")).or(value("--graphviz"));
+        let scripts =
+            ["-P", "-C", "--toolchain", "--project-file", "-DCMAKE_PROJECT", "--debugger"];
+        let written = value("-B")
+            .or(value("--install-prefix"))
+            .or(value("--graphviz"))
+            .or(value("--trace-redirect"))
+            .or(value("--profiling-output"))
+            .or(value("--sarif-output"));
         plain &= text == "-N" || text.starts_with("-L") || !text.starts_with('-');
         views |= text == "-N";
         if scripts.iter().any(|option| text.starts_with(option))

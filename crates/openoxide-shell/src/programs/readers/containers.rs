@@ -17,6 +17,10 @@ pub(in super::super) fn mount(meaning: &mut Meaning, value: Arg<'_>) {
     if text.contains('"') {
         return meaning.write(Arg::Many);
     }
+    // A volume can be a directory of this machine by the options of its driver.
+    if text.contains("volume-opt") || text.contains("volume-driver") || text.contains("type=glob") {
+        return meaning.write(Arg::Many);
+    }
     let source = if is_path(text) { text.split(':').next() } else { bound(text) };
     let Some(source) = source else { return };
     meaning.read(Arg::Known(source), false);
@@ -40,6 +44,71 @@ fn bound(text: &str) -> Option<&str> {
     let file =
         fields().any(|(key, value)| is(key, &["id"]) || is(key, &["type"]) && value != "volume");
     (file || is_path(source)).then_some(source)
+}
+
+/// Capabilities that a container has anyway, or that reach nothing of this machine.
+const CAPABILITIES: [&str; 12] = [
+    "AUDIT_WRITE",
+    "CHOWN",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+];
+
+/// `docker run`: options that take the borders of a container away.
+pub(in super::super) fn container_option(
+    meaning: &mut Meaning,
+    name: &str,
+    value: Option<Arg<'_>>,
+) {
+    let text = match value {
+        Some(Arg::Known(text)) => Some(text),
+        _ => None,
+    };
+    let opens = match name {
+        "cap-add" => !text.is_some_and(|text| {
+            let name = text.to_ascii_uppercase();
+            CAPABILITIES.contains(&name.strip_prefix("CAP_").unwrap_or(&name))
+        }),
+        "security-opt" => !matches!(
+            text,
+            Some("no-new-privileges" | "no-new-privileges=true" | "no-new-privileges:true")
+        ),
+        "pid" | "ipc" | "uts" | "userns" | "cgroupns" | "network" | "net" => {
+            !text.is_some_and(|text| text != "host" && !text.contains([':', '/']))
+        }
+        "device" | "device-cgroup-rule" | "volumes-from" | "use-api-socket" => true,
+        "runtime" => text.is_none_or(|text| text.contains('/')),
+        "allow" => !text.is_some_and(|text| !text.contains("insecure") && !text.contains("host")),
+        _ => false,
+    };
+    if opens {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("its container reaches what belongs to this machine");
+    }
+}
+
+/// `docker volume create`: a volume can be a directory or a disk of this machine.
+pub(in super::super) fn volume_option(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    let plain = match (name, value) {
+        ("o" | "opt", Some(Arg::Known(text))) => {
+            text.starts_with("size=") || text == "type=tmpfs" || text == "device=tmpfs"
+        }
+        ("d" | "driver", Some(Arg::Known(text))) => text == "local",
+        ("o" | "opt" | "d" | "driver", _) => false,
+        _ => true,
+    };
+    if !plain {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("the volume can be a directory of this machine");
+    }
 }
 
 /// `docker inspect`: the format must name only what holds no secrets; without one the environment is shown.

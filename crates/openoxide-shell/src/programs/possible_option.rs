@@ -1,0 +1,373 @@
+//! Words that are not known before the command runs, and that could be options.
+//!
+//! A rule such as `Bash(rg *)` allows words that are not known. Where such a word could be `--pre=sh`, the rule does not cover the
+//! command. This pass reads the options by the table and reports the most harmful option that each unknown word could be.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    Arg, Arguments, Effect, Meaning, Paths,
+    items::{Candidate, CandidateKind, Item, items},
+    level::{Does, Level, Operand, Operands, Opt, Takes},
+    meaning::PossibleOption,
+    table,
+};
+
+/// Adds to the meaning of a command the options that its unknown words could be.
+pub(crate) fn add_possible_options(meaning: &mut Meaning, arguments: Arguments<'_>) {
+    if arguments.words.is_known() {
+        return;
+    }
+    let name = arguments.known(0).unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let Some(level) = table::program(name) else { return };
+    let found = Search::new(arguments, carries(meaning)).run(level);
+    for option in found {
+        if option.pattern.is_none() {
+            meaning.lower(CommandClass::Unknown);
+        }
+        meaning.effects.push(Effect::MayBeOption(option));
+    }
+}
+
+/// Returns whether the command runs another one, whose words are checked separately.
+fn carries(meaning: &Meaning) -> bool {
+    meaning.effects.iter().any(Effect::is_command)
+}
+
+/// A command line while its unknown words are looked for.
+struct Search<'a> {
+    arguments: Arguments<'a>,
+    carries: bool,
+    /// The program and its subcommands so far.
+    path: Vec<&'static Level>,
+    /// The operands behind the last subcommand.
+    operands: usize,
+    /// Only words that could be subcommands themselves were found before.
+    at_subcommand: bool,
+    /// The words that are the values of options.
+    values: Vec<usize>,
+    found: Vec<PossibleOption>,
+}
+
+impl<'a> Search<'a> {
+    fn new(arguments: Arguments<'a>, carries: bool) -> Self {
+        let (path, values, found) = (Vec::new(), Vec::new(), Vec::new());
+        Self { arguments, carries, path, operands: 0, at_subcommand: true, values, found }
+    }
+
+    fn run(mut self, level: &'static Level) -> Vec<PossibleOption> {
+        self.path.push(level);
+        let mut items = items(level, self.arguments, 1);
+        let mut end = self.arguments.words.len();
+        while let Some(item) = items.next() {
+            if self.path.last().is_some_and(|level| level.traits.anything) {
+                return Vec::new();
+            }
+            match item {
+                Item::Number => {}
+                Item::Unclear => {
+                    let levels: Vec<_> = items.open_levels().collect();
+                    if let Some(candidate) = items.take_candidate() {
+                        self.candidate(candidate, &levels);
+                    }
+                }
+                Item::Option { value, .. } => {
+                    let index = items.consumed() - 1;
+                    let levels: Vec<_> = items.open_levels().collect();
+                    self.value(value, index, &levels);
+                }
+                Item::Operand(arg, at) => {
+                    if let Some(sub) = self.sub(arg) {
+                        self.path.push(sub);
+                        self.operands = 0;
+                        items.enter(sub);
+                    } else if self.carries && self.starts_command() {
+                        end = at;
+                        break;
+                    } else {
+                        self.operands += 1;
+                        self.at_subcommand &= !matches!(arg, Arg::Known(_));
+                    }
+                }
+            }
+        }
+        self.opaque_words(end);
+        self.found
+    }
+
+    fn sub(&self, arg: Arg<'_>) -> Option<&'static Level> {
+        match arg {
+            Arg::Known(name) if self.at_subcommand => self.path.last()?.sub(name),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the next operand begins a command.
+    fn starts_command(&self) -> bool {
+        let Some(level) = self.path.last() else { return false };
+        let kinds = level.operands.operands();
+        let kind = kinds.first.get(self.operands).copied().or(kinds.repeated);
+        kind.is_some_and(Operand::starts_command)
+    }
+
+    /// A pattern as the value of an option can become several words.
+    fn value(&mut self, value: Option<Arg<'a>>, index: usize, levels: &[&'static Level]) {
+        match value {
+            Some(word @ Arg::Paths(Paths::Pattern(_))) => {
+                self.candidate(Candidate { word, index, kind: CandidateKind::Any }, levels);
+            }
+            Some(_) => self.values.push(index),
+            None => {}
+        }
+    }
+
+    fn candidate(&mut self, candidate: Candidate<'a>, levels: &[&'static Level]) {
+        if matches!(candidate.word, Arg::Paths(Paths::Number | Paths::Tokens)) {
+            return;
+        }
+        let worst = levels
+            .iter()
+            .filter(|level| !level.traits.inert)
+            .filter_map(|level| worst_option(level, candidate.kind))
+            .max_by_key(|(does, _)| rank(*does));
+        let what = match worst {
+            Some((_, what)) => what,
+            None if self.may_be_subcommand(candidate) => {
+                let level = self.path.last().copied();
+                let Some(what) = level.and_then(worst_subcommand) else { return };
+                what
+            }
+            None => return,
+        };
+        self.push(candidate.index, candidate.word, "-", what);
+    }
+
+    fn may_be_subcommand(&self, candidate: Candidate<'_>) -> bool {
+        self.at_subcommand && candidate.kind == CandidateKind::Any
+    }
+
+    fn push(&mut self, index: usize, word: Arg<'_>, begins: &str, what: String) {
+        let pattern = match word {
+            Arg::Paths(Paths::Pattern(pattern)) => Some(pattern.clone()),
+            _ => None,
+        };
+        let same = self.found.iter_mut().find(|found| found.index == index);
+        match same {
+            Some(found) if found.pattern.is_some() => {
+                found.names.push(' ');
+                found.names.push_str(begins);
+            }
+            Some(_) => {}
+            None => {
+                self.found.push(PossibleOption { index, pattern, names: begins.to_owned(), what });
+            }
+        }
+    }
+
+    /// Looks for words that could begin as one that makes the program run something else, wherever they are.
+    fn opaque_words(&mut self, end: usize) {
+        let starts: Vec<&str> = self.path.iter().flat_map(|level| level.opaque.iter()).collect();
+        if starts.is_empty() {
+            return;
+        }
+        let words: Vec<(usize, Arg<'a>)> = (1..end)
+            .zip(self.arguments.iter(1))
+            .filter(|(at, _)| !self.values.contains(at))
+            .collect();
+        for (index, word) in words {
+            let beginning = match word {
+                Arg::Begins(text) => text,
+                Arg::Many | Arg::Paths(Paths::Pattern(_) | Paths::Input { .. }) => "",
+                Arg::Paths(Paths::Below { bare: true, .. }) => "",
+                Arg::Known(_) | Arg::Paths(_) => continue,
+            };
+            let pattern = match word {
+                Arg::Paths(Paths::Pattern(pattern)) => plain_beginning(pattern),
+                _ => beginning,
+            };
+            for start in
+                starts.iter().filter(|start| start.starts_with('*') || start.starts_with(pattern))
+            {
+                let shown = start.trim_start_matches('*');
+                let what =
+                    format!("`{shown}…`, which can run something that the words do not show");
+                self.push(index, word, start, what);
+            }
+        }
+    }
+}
+
+/// Returns the letters before the first one that stands for others.
+fn plain_beginning(pattern: &str) -> &str {
+    let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
+    pattern.get(..end).unwrap_or_default()
+}
+
+/// Returns the most harmful option of a level that a word could be, and how a sentence calls it.
+fn worst_option(level: &Level, kind: CandidateKind) -> Option<(Does, String)> {
+    let fits = |option: &Opt| match kind {
+        CandidateKind::Any | CandidateKind::Dashed => true,
+        CandidateKind::Long => option.name.len() > 1,
+        CandidateKind::Letters => option.name.chars().count() == 1,
+    };
+    let options = level.options().filter(fits);
+    let harmful = options.filter_map(|option| Some((harm(level, option)?, option)));
+    // Of equally harmful ones a long name says more.
+    let (does, option) =
+        harmful.max_by_key(|(does, option)| (rank(*does), option.name.len() > 1))?;
+    let dashes = if option.name.len() > 1 && !level.traits.single_dash { "--" } else { "-" };
+    Some((does, format!("the option `{dashes}{}`, which {}", option.name, consequence(does))))
+}
+
+/// Returns the harm that an option can do.
+fn harm(level: &Level, option: Opt) -> Option<Does> {
+    if option.does >= Does::Asks || option.does == Does::Moves {
+        return Some(option.does);
+    }
+    let with = level.whens().iter().filter(|when| when.with.has(option.name));
+    let other = with.filter_map(|when| {
+        let kinds = when.operands.map(super::level::OperandsRow::operands);
+        let kinds = kinds.and_then(harm_of_operands);
+        let class = (when.class == Some(CommandClass::Unknown)).then_some(Does::Asks);
+        kinds.max(class)
+    });
+    other.max().or_else(|| harm_of_value(level, option))
+}
+
+/// Returns the harm that the value of an option can do.
+fn harm_of_value(level: &Level, option: Opt) -> Option<Does> {
+    let values = level.values().filter(|_| option.takes != Takes::Nothing)?;
+    let mut meaning = Meaning::of(CommandClass::Harmless);
+    values(&mut meaning, option.name, Some(Arg::Begins("")));
+    let hidden = meaning.effects.iter().any(|effect| matches!(effect, Effect::Unknown(_)));
+    hidden.then_some(Does::Loads)
+}
+
+fn harm_of_operands(kinds: Operands) -> Option<Does> {
+    let all = kinds.first.iter().chain(&kinds.repeated).chain(kinds.last);
+    all.filter_map(|kind| match kind {
+        Operand::Writes | Operand::Changes => Some(Does::Writes),
+        Operand::Into => Some(Does::Into),
+        Operand::Reaches => Some(Does::Reaches),
+        Operand::Runs | Operand::Script | Operand::Tool => Some(Does::Runs),
+        Operand::Loads => Some(Does::Loads),
+        Operand::Text
+        | Operand::Reads
+        | Operand::Revision
+        | Operand::Pathspec
+        | Operand::Peg
+        | Operand::Remote
+        | Operand::Guest
+        | Operand::Asks => None,
+    })
+    .max()
+}
+
+/// Returns the most harmful subcommand that a word could be, and how a sentence calls it.
+fn worst_subcommand(level: &'static Level) -> Option<String> {
+    let subs =
+        level.subs().iter().filter_map(|sub| Some((harm_of_level(sub.level()?)?, sub.name())));
+    let (does, name) = subs.max_by_key(|(does, _)| rank(*does))?;
+    Some(format!("the subcommand `{name}`, which {}", consequence(does)))
+}
+
+fn harm_of_level(level: &'static Level) -> Option<Does> {
+    if level.traits.anything {
+        return None;
+    }
+    let options = level.options().filter_map(|option| harm(level, option)).max();
+    let operands = harm_of_operands(level.operands.operands());
+    let hidden = level.reader().map(|_| Does::Asks);
+    let subs = level.subs().iter().filter_map(|sub| harm_of_level(sub.level()?)).max();
+    options.max(operands).max(hidden).max(subs)
+}
+
+/// Returns how harmful something is that an option does; what it runs says most to a person.
+const fn rank(does: Does) -> u8 {
+    match does {
+        Does::Runs => 7,
+        Does::Loads => 6,
+        Does::ReadsMore => 5,
+        Does::Writes | Does::Into => 4,
+        Does::Mounts => 3,
+        Does::Reaches | Does::Moves => 2,
+        Does::Asks => 1,
+        Does::Nothing | Does::Ends | Does::Reads => 0,
+    }
+}
+
+/// Returns what an option does, as the end of a sentence.
+const fn consequence(does: Does) -> &'static str {
+    match does {
+        Does::Runs => "runs a command",
+        Does::Writes => "writes a file",
+        Does::Into => "writes into a directory",
+        Does::Reaches => "contacts a host",
+        Does::Mounts => "mounts a directory of this machine",
+        Does::Moves => "works in another directory",
+        Does::ReadsMore => "reads options or file names from a file",
+        Does::Loads => "can run something that the words do not show",
+        Does::Nothing | Does::Ends | Does::Reads | Does::Asks => "is not read-only",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::Words;
+
+    use super::*;
+
+    fn worst(program: &str, kind: CandidateKind) -> Option<String> {
+        worst_option(table::program(program).unwrap(), kind).map(|(_, what)| what)
+    }
+
+    #[test]
+    fn the_most_harmful_option_is_named() {
+        let rg = worst("rg", CandidateKind::Any).unwrap();
+        assert!(rg.ends_with("which runs a command"), "{rg}");
+        assert_eq!(worst("rg", CandidateKind::Long).unwrap(), rg);
+        // Of those with one letter only `-z` is harmful: it starts unpackers.
+        assert!(worst("rg", CandidateKind::Letters).unwrap().starts_with("the option `-z`"));
+        assert_eq!(worst("wc", CandidateKind::Letters), None);
+    }
+
+    #[test]
+    fn only_what_could_be_an_option_is_reported() {
+        let found = |build: fn(&mut Words)| {
+            let mut words = Words::new();
+            words.push("rg");
+            build(&mut words);
+            let mut meaning = super::super::meaning((&words).into());
+            add_possible_options(&mut meaning, (&words).into());
+            meaning.effects.iter().any(|effect| matches!(effect, Effect::MayBeOption(_)))
+        };
+        assert!(found(Words::push_many));
+        assert!(found(|words| {
+            words.push("y");
+            words.push_unknown();
+        }));
+        assert!(found(|words| {
+            words.push("-A");
+            words.push_many();
+        }));
+        assert!(found(|words| {
+            words.push("--unlisted");
+            words.push("--");
+            words.push_unknown();
+        }));
+        assert!(!found(|words| {
+            words.push("--");
+            words.push_many();
+        }));
+        assert!(!found(|words| {
+            words.push("-A");
+            words.push_unknown();
+        }));
+        assert!(!found(|words| {
+            words.push_piece("src/");
+            words.push_unknown_piece();
+            words.end_word();
+        }));
+    }
+}

@@ -1,0 +1,134 @@
+//! The commands that a program runs in its turn, and the options that words could be which are not known.
+
+use openoxide_protocol::{Access, PathAccess, Words};
+
+use super::{Walk, program::render, simple::Call};
+use crate::{
+    danger,
+    findings::{self, Code},
+    programs::{self, Argv, Effect, Meaning, Paths, PossibleOption},
+};
+
+/// How a command is covered by rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It needs a rule of its own.
+    Program,
+    /// A rule for the program that runs it covers it.
+    Tool,
+}
+
+impl Walk<'_> {
+    /// Adds that a word could be an option that is not harmless. Of a pattern the names of the files decide.
+    pub(super) fn possible_option(
+        &mut self,
+        call: &Call<'_>,
+        option: &PossibleOption,
+        outer: bool,
+    ) {
+        let word = if outer { call.source(option.index) } else { None };
+        let Some(pattern) = &option.pattern else {
+            let message = match word {
+                Some(word) => format!("`{word}` could be {}", option.what),
+                None => format!("a word that is not known could be {}", option.what),
+            };
+            let text = call.text.to_owned();
+            self.facts.accesses.push(Access::Opaque { text, span: call.span });
+            self.facts.findings.push(findings::hidden(message, call.span));
+            return;
+        };
+        // What the shell puts before the names, or a directory, is not read as an option.
+        let first = pattern.split('/').next().unwrap_or_default();
+        let first = if first.contains("**") { "*" } else { first };
+        let Some(bases) = self.state.bases.known(self.setting.cwd) else {
+            return self.opaque(call.text, call.span, Code::Hidden);
+        };
+        let looked = bases.map(|base| {
+            Access::Read(PathAccess {
+                pattern: true,
+                option_names: Some(option.names.clone()),
+                written: option.what.clone(),
+                span: call.span,
+                ..PathAccess::new(base.join(first))
+            })
+        });
+        let looked: Vec<_> = looked.collect();
+        self.facts.accesses.extend(looked);
+    }
+
+    pub(super) fn inner(
+        &mut self,
+        call: &Call<'_>,
+        mut command: Argv,
+        altered: bool,
+        level: u8,
+        role: Role,
+    ) {
+        if command.words.is_empty() {
+            return;
+        }
+        if command.words.known(0).is_none() {
+            return self.opaque(call.text, call.span, Code::Program);
+        }
+        let stdin = self.inherited(call);
+        command.paths.retain_mut(|(_, paths)| match (&*paths, &stdin) {
+            (Paths::Input { whole }, Some(known)) => {
+                *paths = known.clone().read(*whole);
+                true
+            }
+            (Paths::Input { .. }, None) => false,
+            _ => true,
+        });
+        let inner = Call {
+            text: call.text,
+            span: call.span,
+            sources: Vec::new(),
+            input: call.input.clone(),
+            argv: Words::new(),
+            paths: Vec::new(),
+            tainted: call.tainted,
+            numbers: call.numbers,
+            altered,
+            reveals: call.reveals,
+        };
+        let arguments = command.as_arguments();
+        let meaning = self.exec(&inner, arguments, render(arguments.words), level + 1, role);
+        self.inside(&inner, arguments, meaning, level + 1);
+    }
+
+    /// Looks at a command that runs in a container: what it touches are not the files of this machine.
+    pub(super) fn guest(&mut self, call: &Call<'_>, command: &Argv) {
+        let arguments = command.as_arguments();
+        let mut meaning = programs::meaning(arguments);
+        programs::add_possible_options(&mut meaning, arguments);
+        if danger::concerns(arguments.known(0).unwrap_or_default()) {
+            self.dangers(call, arguments.words);
+        }
+        for effect in meaning.effects {
+            match effect {
+                Effect::Unknown(why) => {
+                    let text = call.text.to_owned();
+                    self.facts.accesses.push(Access::Opaque { text, span: call.span });
+                    self.facts.findings.push(findings::hidden(why, call.span));
+                }
+                Effect::MayBeOption(option) if option.pattern.is_none() => {
+                    self.possible_option(call, &option, false);
+                }
+                Effect::Runs(inner) | Effect::Tool(inner) | Effect::Guest(inner)
+                    if danger::concerns(inner.words.known(0).unwrap_or_default()) =>
+                {
+                    self.dangers(call, &inner.words);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns the command that this one runs under its own rule: rules that hold it back hold this one back.
+pub(super) fn tool(meaning: &Meaning) -> Option<Words> {
+    meaning.effects.iter().find_map(|effect| match effect {
+        Effect::Tool(command) | Effect::Guest(command) => Some(command.words.clone()),
+        _ => None,
+    })
+}
