@@ -14,6 +14,7 @@ mod e2e;
 mod fuzz;
 mod http;
 mod languages;
+mod mutants;
 mod precision;
 mod referee;
 mod setup;
@@ -46,7 +47,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 11] = [
+const VERBS: [Verb; 12] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|languages|precision|doc]…",
@@ -82,6 +83,12 @@ const VERBS: [Verb; 11] = [
         arguments: "[--seconds N] [TARGET]…",
         does: "try the laws of the shell analysis on scripts that a fuzzer makes",
         run: fuzz::run,
+    },
+    Verb {
+        name: "mutants",
+        arguments: mutants::ARGUMENTS,
+        does: "change the code in small ways, each of which has to make a test fail (docs/mutants.md)",
+        run: mutants::run,
     },
     Verb {
         name: "crash",

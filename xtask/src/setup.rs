@@ -73,6 +73,24 @@ pub(crate) fn programs(needs: &[Need]) -> Result<(), String> {
     if still.is_empty() { Ok(()) } else { Err(by_hand("installed in vain", &still)) }
 }
 
+/// A subcommand of cargo, and the package and the version that bring it.
+pub(crate) type CargoNeed = (&'static str, &'static str);
+
+/// What mutation testing needs.
+pub(crate) const MUTANTS: &[CargoNeed] =
+    &[("mutants", "cargo-mutants@27.1.0"), ("nextest", "cargo-nextest@0.9.143")];
+
+/// Makes sure that cargo has these subcommands, installing what is missing.
+pub(crate) fn cargo_programs(needs: &[CargoNeed]) -> Result<(), String> {
+    for (name, package) in needs {
+        if !quiet(cargo().args([*name, "--version"])) {
+            println!("==> setup: installing {package}");
+            succeed(cargo().args(["install", "--locked", package]))?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes sure that cargo has its formatter and its linter.
 pub(crate) fn components() -> Result<(), String> {
     for component in ["fmt", "clippy"] {

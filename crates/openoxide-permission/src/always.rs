@@ -80,3 +80,6 @@ pub fn exactly(argv: &Words) -> Option<String> {
     let words: Vec<_> = words?.into_iter().map(command::quote).collect();
     Some(format!("Bash({})", words.join(" ")))
 }
+
+#[cfg(test)]
+mod tests;

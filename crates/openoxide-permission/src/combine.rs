@@ -121,4 +121,37 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn each_algorithm_is_known_by_its_word() {
+        let words = Combining::ALL.map(Combining::as_str);
+        assert_eq!(words, ["strictest", "deny-allow-ask", "last-match"]);
+        for combining in Combining::ALL {
+            assert_eq!(Combining::parse(combining.as_str()), Some(combining));
+            assert_eq!(Combining::from_code(combining as u32), combining);
+        }
+        assert_eq!(Combining::parse("first-match"), None);
+        assert_eq!(Combining::from_code(7), Combining::Strictest);
+    }
+
+    #[test]
+    fn among_rules_of_one_class_the_exact_one_and_then_the_earliest_decides() {
+        use Effect::{Allow, Ask, Deny};
+        // Each row: what decides over what, with the order in which they stand.
+        let rows = [
+            ((Deny, false, false, 9), (Ask, true, true, 0)),
+            ((Ask, true, false, 9), (Ask, false, true, 0)),
+            ((Ask, false, true, 9), (Ask, false, false, 0)),
+            ((Ask, false, false, 0), (Ask, false, false, 1)),
+            ((Allow, false, true, ORDERS), (Allow, false, false, 0)),
+            ((Allow, false, true, 0), (Allow, false, true, 1)),
+        ];
+        for ((effect, human, exact, order), (other, person, same, later)) in rows {
+            for combining in [Combining::Strictest, Combining::DenyAllowAsk] {
+                let wins = combining.rank(effect, human, exact, order);
+                let loses = combining.rank(other, person, same, later);
+                assert!(wins > loses, "{combining:?} {effect:?} {other:?}");
+            }
+        }
+    }
 }

@@ -55,4 +55,11 @@ mod tests {
     fn every_built_in_rule_is_a_rule() {
         assert_eq!(default_layer().rules.len(), RULES.len());
     }
+
+    #[test]
+    fn every_built_in_rule_says_why() {
+        let reasons: Vec<_> = default_layer().rules.into_iter().map(|rule| rule.reason).collect();
+        let expected: Vec<_> = RULES.iter().map(|(_, _, why)| Some((*why).to_owned())).collect();
+        assert_eq!(reasons, expected);
+    }
 }

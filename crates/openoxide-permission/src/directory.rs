@@ -173,4 +173,57 @@ mod tests {
         let base = path("/w");
         assert!(directory("~/x", Anchors { home: None, base: &base }).is_err());
     }
+
+    #[test]
+    fn a_directory_says_why_it_is_refused() {
+        let home = path("/home/ann");
+        for (text, expected) in [
+            ("/", Some("it is the whole disk")),
+            ("/home/ann", Some("it is your home directory")),
+            ("/home", Some("your home directory lies in it")),
+            ("/etc", Some("it belongs to the system")),
+            ("/etc/x", None),
+            ("/proc/self", Some("it belongs to the system")),
+            ("/home/ann/.ssh", Some("secrets lie there")),
+            ("/home/ann/.config", Some("secrets lie in it; name a directory in it")),
+            ("/w/.OpenOxide/x", Some("policies lie there")),
+            ("/w", None),
+        ] {
+            assert_eq!(refused(&path(text), Some(&home)), expected, "{text}");
+        }
+        assert_eq!(refused(&path("/home/ann"), None), None);
+    }
+
+    #[test]
+    fn a_path_has_a_longest_length() {
+        let text = |length: usize| format!("/{}", "a".repeat(length - 1));
+        assert_eq!(read(&text(4096)), Ok(path(&text(4096))));
+        let error = read(&text(4097)).unwrap_err();
+        assert!(error.ends_with("` is no path"), "{error}");
+    }
+
+    #[test]
+    fn a_place_may_be_anything_but_the_whole_disk_and_a_pattern() {
+        let (home, base) = (path("/h"), path("/w"));
+        let read = |text| place(text, Anchors { home: Some(&home), base: &base });
+        assert_eq!(read("a"), Ok(path("/w/a")));
+        assert_eq!(read("~/.ssh"), Ok(path("/h/.ssh")));
+        assert_eq!(read("/etc"), Ok(path("/etc")));
+        assert_eq!(read("/").unwrap_err(), "`/` is the whole disk");
+        for pattern in ["/a*", "/a?", "/[a]"] {
+            let message = format!("`{pattern}` is a pattern, and here each has its name");
+            assert_eq!(read(pattern).unwrap_err(), message);
+        }
+        assert_eq!(read("").unwrap_err(), "`` is no path");
+    }
+
+    #[test]
+    fn a_directory_is_said_in_words_that_mean_the_same_anywhere() {
+        for (text, expected) in [("/a", "/a"), ("~/a", "~/a"), ("../a", "/w/a"), ("a", "/w/a")] {
+            let (layer, file) = (LayerKind::User, String::new());
+            let directory =
+                Directory { layer, file, line: 1, text: text.to_owned(), path: path("/w/a") };
+            assert_eq!(directory.anywhere(), expected);
+        }
+    }
 }

@@ -64,3 +64,62 @@ fn host_of(example: &str) -> &str {
     let rest = example.split_once("://").map_or(example, |(_, rest)| rest);
     rest.split(['/', ':']).next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::Effect;
+
+    use super::*;
+    use crate::parse;
+
+    #[test]
+    fn an_example_is_read_as_what_the_rule_is_about() {
+        let (home, base) = (AbsPath::new("/h").unwrap(), AbsPath::new("/p").unwrap());
+        let anchors = Anchors { home: Some(&home), base: &base };
+        for (rule, example, expected) in [
+            ("Bash(git push *)", "git push origin", true),
+            ("Bash(git push *)", "git pull", false),
+            ("Bash(echo 'a b')", "echo 'a b'", true),
+            ("Bash(echo 'a b')", "echo a b", false),
+            ("Read(~/notes/**)", "~/notes/a", true),
+            ("Read(~/notes/**)", "/h/notes/a", true),
+            ("Read(~/notes/**)", "~/other", false),
+            ("Read(/src/**)", "src/a", true),
+            ("Read(/src/**)", "/p/src/a", true),
+            ("Read(/src/**)", "/src/a", false),
+            ("Edit(//etc/hosts)", "/etc/hosts", true),
+            ("ExternalDirectory(//srv/**)", "/srv/a", true),
+            ("Read(*.env)", "a/x.env", true),
+            ("Read(*.env)", "/a/x.env", false),
+            ("Read(*.env)", "~/x.env", false),
+            ("Edit(src/a)", "src/a", true),
+            ("ExternalDirectory(a)", "a", true),
+            ("WebFetch(domain:x.io)", "x.io", true),
+            ("WebFetch(domain:x.io)", "https://x.io/a", true),
+            ("WebFetch(domain:x.io)", "x.io:8080", true),
+            ("WebFetch(domain:x.io)", "https://y.io/x.io", false),
+            ("Task(explore)", "explore", true),
+            ("Task(explore)", "explorer", false),
+            ("DoomLoop(Bash)", "Bash", true),
+            ("mcp__a__b", "mcp__a__b", true),
+            ("mcp__a__b", "mcp__a__c", false),
+        ] {
+            for effect in [Effect::Allow, Effect::Deny] {
+                let rule = parse(rule, effect, anchors).unwrap();
+                assert_eq!(
+                    try_example(&rule, example, anchors),
+                    Ok(expected),
+                    "{rule:?} {example}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_example_that_is_no_command_is_an_error() {
+        let base = AbsPath::root();
+        let anchors = Anchors { home: None, base: &base };
+        let rule = parse("Bash(echo *)", Effect::Allow, anchors).unwrap();
+        assert_eq!(try_example(&rule, "echo 'x", anchors).unwrap_err().at, 5..7);
+    }
+}

@@ -102,3 +102,70 @@ fn exactly(access: &Access) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::{AbsPath, CommandClass, Exec, PathAccess, PermissionMode};
+
+    use super::*;
+
+    fn run(command: &str) -> Access {
+        Access::Exec(Exec {
+            argv: command.split(' ').collect(),
+            text: command.to_owned(),
+            class: CommandClass::Unknown,
+            span: Default::default(),
+            arity: 0,
+            place: None,
+            plain: None,
+        })
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn exactly_what_was_granted_is_covered() {
+        let (one, other) = (Digest([1; 32]), Digest([2; 32]));
+        let mut grants = Grants::default();
+        assert!(!grants.covers_exactly(one));
+        grants.add_exact(one);
+        assert!(grants.covers_exactly(one) && !grants.covers_exactly(other));
+        assert!(!grants.cover_keys(&[]));
+        grants.add_keys(&[Key::Named("a".into())]);
+        assert!(grants.cover_keys(&texts(&["a"])) && !grants.cover_keys(&texts(&["a", "b"])));
+    }
+
+    #[test]
+    fn rules_add_up_each_once_and_a_text_that_is_no_rule_grants_nothing() {
+        let cwd = AbsPath::root();
+        let roots = std::slice::from_ref(&cwd);
+        let context = Context { mode: PermissionMode::Default, cwd: &cwd, roots, doubt: None };
+        let mut grants = Grants::default();
+        assert!(!grants.cover(&context, &run("a x")));
+        grants.add_rules(&texts(&["Bash(a *)", "Bash(a", "Bash(a *)"]), &context);
+        grants.add_rules(&texts(&["Bash(b *)", "Bash(a *)"]), &context);
+        assert_eq!(grants.rules.len(), 2);
+        assert!(grants.cover(&context, &run("a x")) && grants.cover(&context, &run("b x")));
+        assert!(!grants.cover(&context, &run("c x")));
+        // What no rule speaks of is no matter of the grants, even where it needs no yes.
+        let read = Access::Read(PathAccess::new(AbsPath::new("/a").unwrap()));
+        assert_eq!(decide(&PolicyStack::default(), &context, &read).effect, Effect::Allow);
+        assert!(!grants.cover(&context, &read));
+    }
+
+    #[test]
+    fn each_scope_remembers_what_a_person_reads() {
+        let accesses = [
+            run("npm ci"),
+            Access::DoomLoop { tool: "Bash".into() },
+            Access::CallTool { tool: "x".into() },
+        ];
+        let always = texts(&["Bash(npm *)"]);
+        let of = |scope| remembered(scope, &always, &accesses);
+        assert_eq!(of(GrantScope::Once), texts(&[]));
+        assert_eq!(of(GrantScope::Project), always);
+        assert_eq!(of(GrantScope::Session), texts(&["Bash(npm ci)", "DoomLoop(Bash)"]));
+    }
+}

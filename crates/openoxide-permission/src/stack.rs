@@ -55,10 +55,14 @@ const EXACT: u8 = 0x80;
 const BARE: u8 = 0x40;
 /// Marks the kind of a rule that only a person answers.
 const HUMAN: u8 = 0x20;
+/// All marks of a kind.
+const KIND_MARKS: u8 = 0xE0;
 /// Marks the mode of a policy that takes `bypass_permissions` away.
 const NO_BYPASS: u32 = 0x100;
 /// Marks the mode of a policy under which an allow counts only if it is written down.
 const AUDIT: u32 = 0x200;
+/// All marks of a mode.
+const MODE_MARKS: u32 = 0x300;
 /// File name (place and length), kind, combining algorithm, first rule.
 const LAYER_SIZE: usize = 20;
 
@@ -92,8 +96,8 @@ impl PolicyStack {
     /// # Errors
     /// When there are more than a policy can hold.
     pub fn compile(layers: &[Layer]) -> Result<Self, TooMuch> {
-        let count: usize = layers.iter().map(|layer| layer.rules.len()).sum();
-        if layers.len() > MAX_LAYERS || count > MAX_RULES {
+        let rules: usize = layers.iter().map(|layer| layer.rules.len()).sum();
+        if !fits(layers.len(), rules) {
             return Err(TooMuch);
         }
         let mut bytes = vec![0; header::SIZE];
@@ -145,7 +149,7 @@ impl PolicyStack {
     /// Returns the mode that the most precedent layer sets.
     #[must_use]
     pub fn mode(&self) -> Option<PermissionMode> {
-        let code = self.index().offset(header::MODE) & !(NO_BYPASS | AUDIT) as usize;
+        let code = self.index().offset(header::MODE) & !MODE_MARKS as usize;
         PermissionMode::ALL.get(code.checked_sub(1)?).copied()
     }
 
@@ -235,7 +239,7 @@ impl PolicyStack {
         let combining = Combining::from_code(index.u32(at + 12));
         let rule = index.u32(at + 16) + combining.order(rank);
         let kind = index.byte(index.offset(header::KINDS) + rule as usize);
-        let effect = crate::index::effect_of(u32::from(kind & !(EXACT | BARE | HUMAN)));
+        let effect = crate::index::effect_of(u32::from(kind & !KIND_MARKS));
         let layer = LayerKind::from_code(index.u32(at + 8));
         let has = |flag| kind & flag != 0;
         Ruling { effect, rule, layer, exact: has(EXACT), bare: has(BARE), human: has(HUMAN) }
@@ -280,6 +284,11 @@ impl PolicyStack {
             reason: Some(details.reason).filter(|reason| !reason.is_empty()),
         }
     }
+}
+
+/// Returns whether one policy can hold so many layers and rules.
+const fn fits(layers: usize, rules: usize) -> bool {
+    layers <= MAX_LAYERS && rules <= MAX_RULES
 }
 
 /// Puts the checksum where it belongs.
@@ -335,3 +344,6 @@ fn mode_code(layers: &[Layer]) -> u32 {
     let mode = layers.iter().find_map(|layer| layer.mode);
     mode.map_or(0, |mode| mode as u32 + 1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -144,3 +144,18 @@ proptest! {
         prop_assert!(!allowed[0] || near == argv, "the narrower one is this command alone");
     }
 }
+
+#[test]
+fn a_choice_that_leaves_a_command_unanswered_is_none() {
+    let (root, parts) = (root(), [part("npm run a", 3), part("git push x", 2)]);
+    let asked: Vec<_> = parts.iter().collect();
+    let anchors = Anchors { home: None, base: &root };
+    let answered = |rules: &[&str]| {
+        let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        answers(&Choice { width: Width::Wider, rules }, &asked, anchors)
+    };
+    assert!(answered(&["Bash(npm run *)", "Bash(git *)"]));
+    assert!(!answered(&["Bash(npm run *)"]));
+    assert!(!answered(&["Bash(git *)"]));
+    assert!(!answered(&[]));
+}

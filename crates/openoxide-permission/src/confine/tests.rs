@@ -361,3 +361,86 @@ fn only_a_pattern_that_somebody_wrote_wants_a_look() {
         assert!(!wants(&[(Deny, rule)]), "{rule}");
     }
 }
+
+/// Asks about the ground of a world that has nothing but its rules.
+fn on_ground<R>(world: &World, ask: impl FnOnce(&Ground<'_>) -> R) -> R {
+    let context = Context { mode: world.mode, cwd: &world.cwd, roots: &world.roots, doubt: None };
+    ask(&Ground {
+        policy: &world.policy,
+        layers: &world.layers,
+        context,
+        home: Some(&world.home),
+        own: &[],
+        seen: &[],
+        kept: &[],
+        writable: &[],
+        all_hosts: false,
+    })
+}
+
+#[test]
+fn a_rule_that_somebody_wrote_rules_out_reading_and_changing() {
+    let rules = [
+        (Deny, "Read(//srv/a/**)"),
+        (Ask, "Read(*.key)"),
+        (Allow, "Read(//srv/b)"),
+        (Deny, "Edit(/gen/**)"),
+        (Ask, "Edit(/lock)"),
+        (Deny, "Edit(*.sql)"),
+    ];
+    let world = World::new(&rules);
+    // The path; whether reading it is ruled out, changing it as a file, and changing it as a directory.
+    for (text, reads, file, directory) in [
+        ("/srv/a/x", true, true, true),
+        ("/h/p/x.key", true, false, false),
+        ("/srv/b", false, false, false),
+        ("/h/p/src", false, false, false),
+        ("/h/p/.env", false, false, false),
+        ("/h/p/gen/x", false, true, true),
+        ("/h/p/lock", false, true, true),
+        ("/h/p/x.sql", false, true, true),
+        ("/h/p", false, false, false),
+    ] {
+        let text = path(text);
+        assert_eq!(on_ground(&world, |ground| ground.rules_out_reading(&text)), reads, "{text}");
+        let changing = |is_directory| {
+            on_ground(&world, |ground| ground.rules_out_changing(&text, is_directory))
+        };
+        assert_eq!((changing(false), changing(true)), (file, directory), "{text}");
+    }
+    let inside = World::new(&[(Deny, "Edit(/dir/**)"), (Allow, "Edit(/dir)")]);
+    let inside_of = |is_directory| {
+        on_ground(&inside, |ground| ground.rules_out_changing(&path("/h/p/dir"), is_directory))
+    };
+    assert!(inside_of(true) && inside_of(false), "a deny of all in it is one of itself");
+    let strictly = World::new(&[(Deny, "Edit(/dir/*)")]);
+    let strictly = |is_directory| {
+        on_ground(&strictly, |ground| ground.rules_out_changing(&path("/h/p/dir"), is_directory))
+    };
+    assert_eq!((strictly(false), strictly(true)), (false, true));
+    let bare = World::new(&[(Deny, "Read"), (Deny, "Edit")]);
+    assert!(!on_ground(&bare, |ground| ground.rules_out_reading(&path("/srv/x"))));
+    assert!(on_ground(&bare, |ground| ground.rules_out_changing(&path("/srv/x"), false)));
+}
+
+#[test]
+fn a_denied_read_is_noticed_in_the_last_good_version_too() {
+    for (rules, expected) in [
+        (&[][..], false),
+        (&[(Ask, "Read(//srv/a)")], false),
+        (&[(Allow, "Read(//srv/a)")], false),
+        (&[(Deny, "Bash(rm *)")], false),
+        (&[(Deny, "Edit(//srv/a)")], false),
+        (&[(Deny, "Read(//srv/a)")], true),
+        (&[(Ask, "Read(//srv/b)"), (Deny, "Read(.env)")], true),
+    ] {
+        let world = World::new(rules);
+        assert_eq!(on_ground(&world, |ground| ground.denies_reading()), expected, "{rules:?}");
+        let now = World::new(&[(Deny, "Read(//srv/a)")]);
+        let held = World { policy: now.policy.held_by(world.policy), ..World::new(&[]) };
+        assert!(on_ground(&held, |ground| ground.denies_reading()));
+        let before = World::new(rules).policy;
+        let held = World { policy: World::new(&[]).policy.held_by(before), ..World::new(&[]) };
+        assert_eq!(on_ground(&held, |ground| ground.denies_reading()), expected, "{rules:?}");
+    }
+}

@@ -112,3 +112,85 @@ fn a_pattern_of_many_stars_takes_no_long_time() {
     let subject = vec![b'a'; 20_000];
     assert!(!matches(&glob.finish(), &subject, Manner { separator: 0, fold: false }));
 }
+
+#[test]
+fn two_stars_in_a_row_are_one_and_nothing_else_is_joined() {
+    let steps = |build: fn(&mut Glob)| {
+        let mut glob = Glob::new();
+        build(&mut glob);
+        glob.finish()
+    };
+    let one = steps(|glob| glob.any());
+    assert_eq!(one, [ANY, END]);
+    let two = steps(|glob| {
+        glob.any();
+        glob.any();
+    });
+    assert_eq!(two, one);
+    let others = steps(|glob| {
+        glob.any();
+        glob.one();
+        glob.one();
+        glob.any_in_part();
+        glob.any_in_part();
+        glob.some();
+        glob.any();
+    });
+    assert_eq!(others, [ANY, ONE, ONE, ANY_IN_PART, ANY_IN_PART, SOME, ANY, END]);
+    // The last byte of a literal is no instruction.
+    let text = steps(|glob| {
+        glob.literal(&[ANY]);
+        glob.any();
+    });
+    assert_eq!(text, [LITERAL, 1, 0, ANY, ANY, END]);
+    let class = steps(|glob| {
+        glob.class(false, &[('a', 'b')]);
+        glob.any();
+    });
+    assert_eq!(class.len(), 3 + 8 + 2);
+    assert_eq!(program_len(&class), class.len());
+    assert_eq!(program_len(&[&class[..], &one].concat()), class.len());
+}
+
+#[test]
+fn a_class_admits_its_ranges_or_all_but_them() {
+    let of = |negated: bool, fold: bool, text: &str| {
+        let mut glob = Glob::new();
+        glob.class(negated, &[('b', 'd'), ('X', 'X'), ('ä', 'ö')]);
+        matches(&glob.finish(), text.as_bytes(), Manner { separator: b'/', fold })
+    };
+    for (text, plain, folded) in [
+        ("a", false, false),
+        ("b", true, true),
+        ("c", true, true),
+        ("d", true, true),
+        ("e", false, false),
+        ("B", false, true),
+        ("X", true, true),
+        ("x", false, true),
+        ("ä", true, true),
+        ("ö", true, true),
+        ("ü", false, false),
+    ] {
+        assert_eq!(of(false, false, text), plain, "{text}");
+        assert_eq!(of(true, false, text), !plain, "{text}");
+        assert_eq!(of(false, true, text), folded, "{text}");
+        assert_eq!(of(true, true, text), !folded, "{text}");
+    }
+    assert!(!of(true, false, "/") && !of(true, false, "") && !of(true, false, "ee"));
+}
+
+#[test]
+fn as_many_ranges_as_a_byte_counts_are_kept() {
+    let ranges: Vec<_> = ('\u{1000}'..).take(300).map(|one| (one, one)).collect();
+    let mut glob = Glob::new();
+    glob.class(false, &ranges);
+    let code = glob.finish();
+    assert_eq!(code.len(), 3 + 8 * 255 + 1);
+    let admits = |number: usize| {
+        let mut bytes = [0; 4];
+        let text = ranges[number].0.encode_utf8(&mut bytes);
+        matches(&code, text.as_bytes(), Manner { separator: b'/', fold: false })
+    };
+    assert!(admits(0) && admits(254) && !admits(255));
+}

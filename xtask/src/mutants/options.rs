@@ -1,0 +1,169 @@
+//! The arguments of `cargo xtask mutants`.
+
+use std::path::Path;
+
+use crate::Failure;
+
+pub(crate) const ARGUMENTS: &str = "[--shard K/N] [--jobs N] [--own-tests] [CRATE|FILE]…";
+
+/// A package whose mutants are tested.
+struct Package {
+    name: &'static str,
+    /// The files that are examined where no file is named.
+    files: &'static [&'static str],
+    /// The packages whose tests run on what its own tests miss.
+    tested_by: &'static [&'static str],
+}
+
+const PACKAGES: [Package; 2] = [
+    Package {
+        name: "openoxide-permission",
+        files: &["crates/openoxide-permission/src/**/*.rs"],
+        tested_by: &["openoxide-session", "openoxide-store", "openoxide-adapters", "openoxide-cli"],
+    },
+    Package {
+        name: "openoxide-shell",
+        files: &[
+            "crates/openoxide-shell/src/syntax.rs",
+            "crates/openoxide-shell/src/syntax/**/*.rs",
+            "crates/openoxide-shell/src/walk.rs",
+            "crates/openoxide-shell/src/walk/**/*.rs",
+        ],
+        tested_by: &["openoxide-session", "openoxide-cli"],
+    },
+];
+
+/// The files of one package whose mutants are tested.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The name of the directory that the results are written to.
+    pub(super) name: String,
+    pub(super) package: &'static str,
+    pub(super) files: Vec<String>,
+    pub(super) tested_by: &'static [&'static str],
+}
+
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) targets: Vec<Target>,
+    pub(super) shard: Option<String>,
+    pub(super) jobs: u32,
+    pub(super) own_tests_only: bool,
+}
+
+/// Reads the arguments: packages and files, and which share of their mutants is tested.
+pub(super) fn parse(arguments: &[String], root: &Path) -> Result<Options, Failure> {
+    let mut options = Options { targets: Vec::new(), shard: None, jobs: 1, own_tests_only: false };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--own-tests" => options.own_tests_only = true,
+            "--shard" => options.shard = Some(shard(words.next())?),
+            "--jobs" => options.jobs = jobs(words.next())?,
+            name => add(&mut options.targets, name, root)?,
+        }
+    }
+    if options.targets.is_empty() {
+        options.targets = PACKAGES.iter().map(whole).collect();
+    }
+    Ok(options)
+}
+
+fn shard(word: Option<&String>) -> Result<String, Failure> {
+    let numbers = word.and_then(|word| word.split_once('/'));
+    let numbers = numbers.and_then(|(k, n)| Some((k.parse::<u32>().ok()?, n.parse::<u32>().ok()?)));
+    match numbers {
+        Some((k, n)) if k < n => Ok(format!("{k}/{n}")),
+        _ => Err(Failure::Usage("`--shard` needs K/N with K from 0 to N-1".into())),
+    }
+}
+
+fn jobs(word: Option<&String>) -> Result<u32, Failure> {
+    let number = word.and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| Failure::Usage("`--jobs` needs a number".into()))
+}
+
+fn whole(package: &Package) -> Target {
+    Target {
+        name: package.name.to_owned(),
+        package: package.name,
+        files: package.files.iter().map(|file| (*file).to_owned()).collect(),
+        tested_by: package.tested_by,
+    }
+}
+
+/// Adds a package or a file. Files of one package are one target.
+fn add(targets: &mut Vec<Target>, name: &str, root: &Path) -> Result<(), Failure> {
+    if let Some(package) = PACKAGES.iter().find(|package| package.name == name) {
+        targets.push(whole(package));
+        return Ok(());
+    }
+    let holds = |package: &&Package| name.starts_with(&format!("crates/{}/src/", package.name));
+    let package = PACKAGES.iter().find(holds).filter(|_| root.join(name).is_file());
+    let package = package.ok_or_else(|| {
+        let names = PACKAGES.map(|package| package.name).join(", ");
+        Failure::Usage(format!("`{name}` is neither one of {names} nor a file of theirs"))
+    })?;
+    let files_of = format!("{}-files", package.name);
+    match targets.iter_mut().find(|target| target.name == files_of) {
+        Some(target) => target.files.push(name.to_owned()),
+        None => {
+            targets.push(Target { name: files_of, files: vec![name.to_owned()], ..whole(package) });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::root;
+
+    fn read(words: &[&str]) -> Result<Options, Failure> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        parse(&words, root())
+    }
+
+    #[test]
+    fn without_names_both_packages_are_tested() {
+        let options = read(&[]).unwrap();
+        let names: Vec<_> = options.targets.iter().map(|target| target.package).collect();
+        assert_eq!(names, ["openoxide-permission", "openoxide-shell"]);
+        assert_eq!((options.shard, options.jobs, options.own_tests_only), (None, 1, false));
+    }
+
+    #[test]
+    fn files_of_one_package_are_one_target() {
+        let [one, two] =
+            ["spell.rs", "stack.rs"].map(|file| format!("crates/openoxide-permission/src/{file}"));
+        let options = read(&[&one, "--own-tests", &two]).unwrap();
+        assert_eq!(options.targets.len(), 1);
+        assert_eq!(options.targets[0].files, [one, two]);
+        assert!(options.own_tests_only);
+    }
+
+    #[test]
+    fn every_pattern_of_files_finds_some() {
+        for file in PACKAGES.iter().flat_map(|package| package.files) {
+            let fixed = file.split("**").next().unwrap();
+            assert!(root().join(fixed).exists(), "{file}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_target_and_no_share_is_a_usage_failure() {
+        for words in [
+            &["openoxide-tui"][..],
+            &["crates/openoxide-permission/src/no-such-file.rs"],
+            &["crates/openoxide-tui/src/lib.rs"],
+            &["--shard"],
+            &["--shard", "3/3"],
+            &["--shard", "1"],
+            &["--jobs", "0"],
+            &["--jobs"],
+        ] {
+            assert!(matches!(read(words), Err(Failure::Usage(_))), "{words:?}");
+        }
+        assert_eq!(read(&["--shard", "2/3"]).unwrap().shard.as_deref(), Some("2/3"));
+    }
+}
