@@ -139,6 +139,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_rule_that_hides_a_tool_is_named() {
+        let rule = |line| {
+            let layer = layer(LayerKind::User, Strictest, &[(Deny, "Bash")]);
+            let rules = layer.rules.iter().map(|rule| Rule { line, ..rule.clone() }).collect();
+            let layers = [Layer { file: Some("/f".to_owned()), rules, ..layer }];
+            let (cwd, policy) = (AbsPath::root(), PolicyStack::compile(&layers).unwrap());
+            let context = Context { mode: Normal, cwd: &cwd, roots: &[], doubt: None };
+            hidden(&policy, &layers, &context, ("Bash", &action("Bash"))).unwrap()
+        };
+        let found = rule(7);
+        assert_eq!(found.reason, "`deny Bash` denies every call of it");
+        let expected = RuleRef {
+            layer: "user".to_owned(),
+            file: Some("/f".to_owned()),
+            line: Some(7),
+            text: "deny Bash".to_owned(),
+            reason: None,
+        };
+        assert_eq!(found.rule, Some(expected));
+        assert_eq!(rule(0).rule.unwrap().line, None);
+    }
+
     const TOOLS: [&str; 7] = ["Bash", "Read", "Edit", "WebFetch", "Task", "TodoWrite", "mcp__a__b"];
 
     fn all_hidden(mode: PermissionMode, layer: Layer) -> Vec<&'static str> {

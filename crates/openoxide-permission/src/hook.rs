@@ -251,3 +251,102 @@ pub(crate) fn lift(hook: Lift, access: &Access, outcome: Outcome) -> Outcome {
     // No rule has allowed it: what the safety floor leaves to an exact rule is not left to a hook.
     Outcome { effect: Effect::Allow, ruling: None, why: Why::Hook }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook(command: HookCommand) -> Hook {
+        Hook {
+            layer: LayerKind::Project,
+            file: "/p/.openoxide/policy.toml".to_owned(),
+            line: 3,
+            event: HookEvent::PreToolUse,
+            matcher: Matcher::parse("Bash|Edit").unwrap(),
+            command,
+            timeout: Duration::from_secs(1),
+            may_allow: false,
+            below_rules: true,
+            project: None,
+            vouched: true,
+        }
+    }
+
+    fn shell(script: &str) -> Hook {
+        hook(HookCommand::Shell(script.to_owned()))
+    }
+
+    #[test]
+    fn an_event_has_our_word_and_claude_codes() {
+        use HookEvent::{PermissionRequest, PreToolUse};
+        assert_eq!(
+            [PreToolUse, PermissionRequest].map(HookEvent::as_str),
+            ["pre_tool_use", "permission_request"]
+        );
+        let theirs = [PreToolUse, PermissionRequest].map(HookEvent::as_camel_case);
+        assert_eq!(theirs, ["PreToolUse", "PermissionRequest"]);
+        assert_eq!(["pre_tool_use", "PreToolUse"].map(HookEvent::parse), [Some(PreToolUse); 2]);
+        assert_eq!(["permission_request", "pretooluse", ""].map(HookEvent::parse), [None; 3]);
+    }
+
+    #[test]
+    fn a_hook_is_asked_about_its_tools_at_its_moment() {
+        let hook = shell("guard");
+        assert!(hook.concerns(HookEvent::PreToolUse, "Bash"));
+        assert!(!hook.concerns(HookEvent::PreToolUse, "Read"));
+        assert!(!hook.concerns(HookEvent::PermissionRequest, "Bash"));
+    }
+
+    #[test]
+    fn a_hook_is_named_by_its_program_alone() {
+        for (script, expected) in [
+            ("guard", "guard"),
+            ("/opt/bin/guard --all", "guard"),
+            ("TOKEN=x 'bin/guard' y", "guard"),
+            ("\"/a b/guard\"", "a"),
+            ("A=1", ""),
+            ("", ""),
+        ] {
+            assert_eq!(shell(script).name(), expected, "{script}");
+        }
+        let program = |words: &[&str]| {
+            hook(HookCommand::Program(words.iter().map(|word| (*word).to_owned()).collect()))
+        };
+        assert_eq!(program(&["/a b/guard", "x"]).name(), "guard");
+        assert_eq!(program(&[]).name(), "");
+        let rule = shell("/opt/bin/guard").rule_ref();
+        assert_eq!(
+            (rule.layer.as_str(), rule.line, rule.text.as_str()),
+            ("project", Some(3), "hook guard")
+        );
+        assert_eq!(rule.file.as_deref(), Some("/p/.openoxide/policy.toml"));
+    }
+
+    #[test]
+    fn what_a_hook_runs_is_written_in_quotes() {
+        assert_eq!(HookCommand::Shell("a\nb".into()).to_string(), r#""a\nb""#);
+        let words = vec!["a".to_owned(), "b c".to_owned()];
+        assert_eq!(HookCommand::Program(words).to_string(), r#"["a", "b c"]"#);
+    }
+
+    #[test]
+    fn an_allow_counts_only_where_the_hook_may_allow() {
+        use HookSaid::{Allow, Ask, Deny, Failed, Pass};
+        let weak = shell("guard");
+        let strong = Hook { may_allow: true, below_rules: false, ..weak.clone() };
+        for said in [Pass, Allow, Ask, Deny, Failed] {
+            let answer = strong.answered(said, "so".to_owned());
+            assert_eq!(
+                (answer.said, answer.reason.as_str(), answer.below_rules),
+                (said, "so", false)
+            );
+            let answer = weak.answered(said, "so".to_owned());
+            let expected = match said {
+                Allow => (Pass, "it would allow, and may not", true),
+                other => (other, "so", true),
+            };
+            assert_eq!((answer.said, answer.reason.as_str(), answer.below_rules), expected);
+            assert_eq!(answer.hook, weak.rule_ref());
+        }
+    }
+}

@@ -285,11 +285,6 @@ pub(crate) struct HoldingBack<'a> {
 }
 
 impl<'a> HoldingBack<'a> {
-    /// Returns the layer of a rule.
-    pub(crate) fn layer(self, number: usize) -> usize {
-        self.index.offset(self.list + 8 * number + 4) & 0xFF
-    }
-
     /// Returns a program, and the effect of its rule.
     pub(crate) fn get(self, number: usize) -> (&'a [u8], Effect) {
         let at = self.list + 8 * number;

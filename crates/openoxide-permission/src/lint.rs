@@ -236,4 +236,68 @@ mod tests {
         let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();
         assert_eq!(found(Combining::Strictest, &rules), [(MOST, "OX407")]);
     }
+
+    #[test]
+    fn which_of_two_rules_decides_hangs_on_person_place_and_reason() {
+        use Combining::{DenyAllowAsk, LastMatch, Strictest};
+        use Effect::{Allow, Ask, Deny};
+        let base = AbsPath::root();
+        let rule =
+            |effect, text: &str| parse(text, effect, Anchors { home: None, base: &base }).unwrap();
+        let said = |rule: Rule| Rule { reason: Some("so it is".to_owned()), ..rule };
+        let person = |rule: Rule| Rule { human: true, ..rule };
+        let of = |combining, rules: &[Rule]| {
+            let (kind, rules) = (LayerKind::User, rules.to_vec());
+            let layer = Layer { kind, file: None, combining, rules, mode: None };
+            lint(&layer)
+                .into_iter()
+                .map(|lint| (lint.rule, lint.other, lint.code))
+                .collect::<Vec<_>>()
+        };
+        let (wide, narrow) = ("Bash(git *)", "Bash(git push *)");
+        let always = person(rule(Ask, wide));
+        assert_eq!(of(Strictest, &[always.clone(), rule(Ask, narrow)]), [(1, Some(0), "OX402")]);
+        assert_eq!(
+            of(DenyAllowAsk, &[always.clone(), rule(Allow, narrow)]),
+            [(1, Some(0), "OX402")]
+        );
+        assert_eq!(of(Strictest, &[person(rule(Ask, narrow)), rule(Ask, wide)]), []);
+        assert_eq!(of(Strictest, &[always, rule(Deny, narrow)]), []);
+        // A reason of its own is a reason to stand there.
+        assert_eq!(of(Strictest, &[said(rule(Ask, narrow)), rule(Ask, wide)]), []);
+        assert_eq!(
+            of(Strictest, &[rule(Ask, narrow), said(rule(Ask, wide))]),
+            [(0, Some(1), "OX402")]
+        );
+        assert_eq!(of(LastMatch, &[said(rule(Ask, narrow)), rule(Ask, wide)]), []);
+        assert_eq!(of(LastMatch, &[rule(Ask, narrow), rule(Ask, wide)]), [(0, Some(1), "OX402")]);
+        assert_eq!(of(LastMatch, &[rule(Ask, wide), rule(Ask, narrow)]), []);
+        assert_eq!(
+            of(LastMatch, &[said(rule(Ask, narrow)), rule(Deny, wide)]),
+            [(0, Some(1), "OX402")]
+        );
+        assert_eq!(of(LastMatch, &[rule(Ask, narrow), rule(Deny, wide)]), [(0, Some(1), "OX402")]);
+        // The same twice: the second one goes.
+        assert_eq!(of(Strictest, &[rule(Ask, wide), rule(Ask, wide)]), [(1, Some(0), "OX401")]);
+        assert_eq!(of(LastMatch, &[rule(Ask, wide), rule(Ask, wide)]), [(0, Some(1), "OX401")]);
+    }
+
+    #[test]
+    fn a_variable_before_a_command_has_a_name() {
+        let never = |text: &str| found(Combining::Strictest, &[(Effect::Deny, text)]);
+        for text in ["Bash(A=1 x)", "Bash(_a=1 x)", "Bash(a_b2= x)", "Bash(a && b)", "Bash(a | b)"]
+        {
+            assert_eq!(never(text), [(0, "OX404")], "{text}");
+        }
+        for text in ["Bash(2a=1 x)", "Bash(=1 x)", "Bash(a-b=1 x)", "Bash(x A=1)", "Bash(a-_)"] {
+            assert_eq!(never(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn as_many_rules_as_a_person_reads_are_no_finding() {
+        let texts: Vec<String> = (0..MOST).map(|number| format!("Bash(x{number})")).collect();
+        let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();
+        assert_eq!(found(Combining::Strictest, &rules), []);
+    }
 }

@@ -6,7 +6,7 @@ use openoxide_protocol::Effect;
 
 use crate::{
     glob::{self, Step},
-    index::HoldingBack,
+    index::{HoldingBack, build::first_literal},
     rule::Space,
     stack::PolicyStack,
 };
@@ -62,13 +62,6 @@ fn first_beyond(mut range: Range<usize>, front: impl Fn(usize) -> bool) -> usize
         }
     }
     range.start
-}
-
-fn first_literal(code: &[u8]) -> &[u8] {
-    match glob::steps(code).next() {
-        Some(Step::Literal(bytes)) => bytes,
-        _ => &[],
-    }
 }
 
 /// One piece of a program, byte by byte.
@@ -146,79 +139,4 @@ fn successors(
 }
 
 #[cfg(test)]
-mod tests {
-    use openoxide_protocol::{AbsPath, Words};
-
-    use super::*;
-    use crate::{Anchors, Combining, Layer, LayerKind, parse, pattern::command};
-
-    fn may(pattern: &str, build: impl Fn(&mut Words)) -> bool {
-        let mut words = Words::new();
-        build(&mut words);
-        may_match(&command::read(pattern).unwrap().glob.finish(), words.as_bytes())
-    }
-
-    #[test]
-    fn unknown_words_can_be_what_a_rule_names() {
-        let rm_unknown = |words: &mut Words| {
-            words.push("rm");
-            words.push_unknown();
-        };
-        assert!(may("rm -rf *", rm_unknown));
-        assert!(may("rm -rf", rm_unknown));
-        assert!(!may("rm a b", rm_unknown), "one word is not two");
-        assert!(!may("git push *", rm_unknown));
-        assert!(may("*--force*", rm_unknown));
-    }
-
-    #[test]
-    fn many_words_can_be_none_and_several() {
-        let rm_many = |words: &mut Words| {
-            words.push("rm");
-            words.push_many();
-            words.push("x");
-        };
-        assert!(may("rm x", rm_many));
-        assert!(may("rm -rf / x", rm_many));
-        assert!(!may("rm y", rm_many));
-        assert!(may("rm * x", rm_many));
-    }
-
-    #[test]
-    fn a_part_that_is_known_still_counts() {
-        let depth = |words: &mut Words| {
-            words.push("git");
-            words.push_piece("--depth=");
-            words.push_unknown_piece();
-            words.end_word();
-        };
-        assert!(may("git --depth=5", depth));
-        assert!(!may("git --force", depth));
-    }
-
-    #[test]
-    fn the_candidates_are_those_that_agree() {
-        let texts =
-            ["*", "a *", "ab *", "abc*", "b", "b c *", "b cd*", "ba *", "git * x", "git push *"];
-        let root = AbsPath::root();
-        let anchors = Anchors { home: None, base: &root };
-        let rule = |text: &&str| parse(&format!("Bash({text})"), Effect::Deny, anchors).unwrap();
-        let rules = texts.iter().map(rule).collect();
-        let (kind, combining) = (LayerKind::User, Combining::Strictest);
-        let layer = Layer { kind, file: None, combining, rules, mode: None };
-        let policy = PolicyStack::compile(&[layer]).unwrap();
-        let list = policy.index().holding_back(Space::Exec);
-        let known =
-            ["", "a", "ab", "b\0", "b\0c", "b\0cd\0e", "c", "git\0", "git\0push\0now\0", "zz"];
-        for known in known.map(str::as_bytes) {
-            let agrees = |number: &usize| {
-                let text = first_literal(list.get(*number).0);
-                text.starts_with(known) || known.starts_with(text)
-            };
-            let expected: Vec<_> = (0..list.count).filter(agrees).collect();
-            let mut found: Vec<_> = candidates(list, known).collect();
-            found.sort_unstable();
-            assert_eq!(found, expected, "{known:?}");
-        }
-    }
-}
+mod tests;

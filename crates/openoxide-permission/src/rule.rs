@@ -171,3 +171,41 @@ impl std::fmt::Display for RuleError {
 }
 
 impl std::error::Error for RuleError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_its_message() {
+        let error = RuleError::new("it is wrong", 2..5).help("mend it").shifted(3);
+        assert_eq!(error.to_string(), "it is wrong");
+        assert_eq!((error.help.as_deref(), error.at), (Some("mend it"), 5..8));
+    }
+
+    #[test]
+    fn each_kind_of_subject_has_its_separator_and_its_name() {
+        for (space, name, separator) in [
+            (Space::Exec, "Bash", 0),
+            (Space::Read, "Read", b'/'),
+            (Space::ReadHere, "Read", b'/'),
+            (Space::Edit, "Edit", b'/'),
+            (Space::EditHere, "Edit", b'/'),
+            (Space::Fetch, "WebFetch", b'.'),
+            (Space::Tool, "*", 0),
+            (Space::Delegate, "Task", 0),
+            (Space::DoomLoop, "DoomLoop", 0),
+            (Space::External, "ExternalDirectory", b'/'),
+            (Space::ExternalHere, "ExternalDirectory", b'/'),
+        ] {
+            assert_eq!((space.name(), space.separator()), (name, separator));
+            let paths = separator == b'/';
+            assert_eq!(space.is_path(), paths);
+            for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
+                let fold = paths && effect != Effect::Allow;
+                assert_eq!(space.manner(effect), Manner { separator, fold });
+            }
+        }
+        assert!(Space::ALL.into_iter().enumerate().all(|(at, space)| space as usize == at));
+    }
+}

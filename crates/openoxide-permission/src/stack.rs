@@ -253,11 +253,6 @@ impl PolicyStack {
         self.index().offset(header::LAYERS) + LAYER_SIZE * layer
     }
 
-    /// Returns which layer of settings a layer is.
-    pub(crate) fn kind_of(&self, layer: usize) -> LayerKind {
-        LayerKind::from_code(self.index().u32(self.layer_at(layer) + 8))
-    }
-
     /// Says whether some rule about commands asks or denies; the built-in ones do not count.
     pub(crate) fn holds_back(&self) -> bool {
         self.index().holding_back(Space::Exec).count > 0

@@ -242,7 +242,7 @@ fn similar(name: &str) -> Option<&'static str> {
         return None;
     }
     let near = |known: &str| known.eq_ignore_ascii_case(name) || one_letter_apart(known, name);
-    NAMES.iter().map(|(known, _)| *known).find(|known| known.len() > 1 && near(known))
+    NAMES.iter().map(|(known, _)| *known).find(|known| near(known))
 }
 
 fn one_letter_apart(a: &str, b: &str) -> bool {
@@ -337,5 +337,61 @@ mod tests {
         let long = parse_long("bash", "terraform apply *", Effect::Ask, anchors).unwrap();
         assert_eq!(long.patterns, rule("Bash(terraform apply *)", Effect::Ask).patterns);
         assert!(parse_long("frobnicate", "x", Effect::Ask, anchors).is_err());
+    }
+
+    #[test]
+    fn a_name_one_letter_apart_was_probably_meant() {
+        for (name, meant) in [
+            ("WebFetsh", Some("WebFetch")),
+            ("Bosh", Some("Bash")),
+            ("Basch", Some("Bash")),
+            ("Raed", None),
+            ("Edt", Some("Edit")),
+            ("Tasks", Some("Task")),
+            ("xTask", Some("Task")),
+            ("LSx", None),
+            ("Bosch", None),
+            ("Eit", Some("Edit")),
+        ] {
+            let base = AbsPath::root();
+            let read = parse(name, Effect::Allow, Anchors { home: None, base: &base });
+            let help = read.err().and_then(|error| error.help);
+            assert_eq!(help, meant.map(|meant| format!("did you mean `{meant}`?")), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_tool_takes_no_pattern() {
+        let error = error("*(x)");
+        assert_eq!(error.message, "a pattern cannot be given for every tool at once");
+        assert_eq!(error.at, 2..3);
+        assert_eq!(rule("*(*)", Effect::Deny).patterns, rule("*", Effect::Deny).patterns);
+    }
+
+    #[test]
+    fn a_rule_without_a_pattern_is_bare_in_both_forms() {
+        let base = AbsPath::root();
+        let long = |name: &str, pattern: &str| {
+            parse_long(name, pattern, Effect::Ask, Anchors { home: None, base: &base })
+        };
+        for (text, bare) in [("Edit", true), ("Edit(*)", true), ("Edit(**)", false), ("x_y", true)]
+        {
+            assert_eq!(rule(text, Effect::Ask).bare, bare, "{text}");
+        }
+        for (name, pattern, bare) in
+            [("edit", "*", true), ("edit", "//a", false), ("x_y", "*", true)]
+        {
+            assert_eq!(long(name, pattern).unwrap().bare, bare, "{name} {pattern}");
+        }
+        let error = long("x_y", "a").unwrap_err();
+        assert_eq!(error.message, "no permission is called `x_y`");
+    }
+
+    #[test]
+    fn the_last_wrong_letter_is_pointed_at() {
+        assert_eq!(error("Bash(a\0b)").at, 6..7);
+        assert_eq!(error("Read(//a\0b)").at, 8..9);
+        assert_eq!(error("Read(//ab/c\\)").at, 11..12);
+        assert_eq!(error("WebFetch(domain:a\tb)").at, 17..18);
     }
 }

@@ -8,7 +8,7 @@ use openoxide_protocol::{
 
 use super::{Ground, IN_ROOTS, git, granted};
 use crate::{
-    LayerKind, PolicyStack,
+    PolicyStack,
     directory::refused,
     glob::{self, Step},
     rule::Space,
@@ -102,8 +102,7 @@ fn literals(ground: &Ground<'_>, rooted: Space, here: Space) -> Paths {
 pub(super) fn has_patterns(policy: &PolicyStack) -> bool {
     [Space::Read, Space::ReadHere, Space::Edit, Space::EditHere].into_iter().any(|space| {
         let rules = policy.index().holding_back(space);
-        let written = |number: &usize| policy.kind_of(rules.layer(*number)) != LayerKind::Default;
-        (0..rules.count).filter(written).any(|number| is_wild(rules.get(number).0))
+        (0..rules.count).any(|number| is_wild(rules.get(number).0))
     })
 }
 

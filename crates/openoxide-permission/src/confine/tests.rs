@@ -444,3 +444,13 @@ fn a_denied_read_is_noticed_in_the_last_good_version_too() {
         assert_eq!(on_ground(&held, |ground| ground.denies_reading()), expected, "{rules:?}");
     }
 }
+
+#[test]
+fn start_up_files_are_those_that_steer() {
+    let home = path("/h");
+    let files = start_up_files(&home);
+    for name in [".bashrc", ".gitconfig", ".claude"] {
+        assert!(files.contains(&home.join(name)), "{name}");
+    }
+    assert!(files.iter().all(crate::safety_floor::is_protected));
+}

@@ -149,3 +149,12 @@ proptest! {
         prop_assert_eq!(walk.goes(), goes_naively(&walk, (0, 0, false)));
     }
 }
+
+#[test]
+fn many_stars_take_no_long_time() {
+    let (wide, narrow) = ("*a".repeat(40), "*aa".repeat(40));
+    assert!(!covers(
+        &rule(&format!("Bash({wide}b)"), Effect::Allow),
+        &rule(&format!("Bash({narrow})"), Effect::Allow)
+    ));
+}

@@ -1,6 +1,6 @@
 use openoxide_protocol::{
-    Action, CallId, Digest, Exec, Facts, Operation, PathAccess, Presentation, PresentationKind,
-    Principal,
+    Action, CallId, Digest, Exec, Facts, Finding, FindingKind, Operation, PathAccess, Presentation,
+    PresentationKind, Principal,
 };
 
 use super::*;
@@ -289,4 +289,136 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
     assert!(matches!(gate.check(said(6, Deny)), Step::Refuse(Refusal::Denied(_))));
     let mut gate = self::gate(&[]);
     assert!(proceeds(&gate.check(said(1, Allow))));
+}
+
+#[test]
+fn a_gate_in_doubt_lets_nothing_pass_without_a_question() {
+    let rules = [(Effect::Allow, "Bash(ls *)")];
+    let mut sure = gate(&rules).in_doubt(None);
+    assert!(proceeds(&sure.check(run(1, "ls x"))));
+    let mut doubting = gate(&rules).in_doubt(Some("a rule may be missing".to_owned()));
+    let request = asked(doubting.check(run(1, "ls x")));
+    assert_eq!(request.decision.reason, "a rule may be missing");
+}
+
+#[test]
+fn an_id_that_waits_already_is_denied_and_says_why() {
+    let mut gate = gate(&[(Effect::Ask, "Bash(npm *)")]);
+    asked(gate.check(run(1, "npm a")));
+    let Step::Refuse(Refusal::Denied(decision)) = gate.check(run(1, "npm b")) else { panic!() };
+    let reason = "another request has the same id, and one answer cannot be for both";
+    assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Deny, reason));
+    assert_eq!(decision.rule, None);
+}
+
+#[test]
+fn what_was_granted_says_so_and_names_no_rule() {
+    let mut gate = gate(&[(Effect::Ask, "Bash(npm *)")]);
+    let request = asked(gate.check(run(1, "npm a")));
+    drop(gate.answer(request.id, &SESSION).unwrap());
+    let Step::Proceed(permit) = gate.check(run(2, "npm a")) else { panic!() };
+    let decision = permit.decision();
+    assert_eq!(decision.reason, "it was granted in this session");
+    assert_eq!((decision.effect, &decision.rule), (Effect::Allow, &None));
+}
+
+#[test]
+fn a_demand_for_an_explicit_yes_stays_when_the_policy_changes() {
+    let mut gate = gate(&[]);
+    let group = Some("g".to_owned());
+    let explicit =
+        Question { group: group.clone(), explicit_yes_required: true, ..run(1, "npm a") };
+    asked(gate.check(explicit));
+    asked(gate.check(Question { group, ..run(2, "npm b") }));
+    let same = PolicyStack::compile(&[default_layer()]).unwrap();
+    assert!(gate.set_policy(Arc::new(same), None).is_empty());
+    let settled = gate.answer_group(session(1), "g", GroupAnswer::All);
+    assert_eq!(settled.len(), 1);
+    assert_eq!(gate.pending().next().unwrap().id, id(1));
+}
+
+#[test]
+fn a_permit_is_for_its_operation() {
+    let mut gate = gate(&[(Effect::Allow, "Bash(ls *)")]);
+    let mut permit = || match gate.check(run(1, "ls x")) {
+        Step::Proceed(permit) => permit,
+        other => panic!("{other:?}"),
+    };
+    let digest = permit().digest();
+    assert!(permit().redeem(digest));
+    assert!(!permit().redeem(Digest([9; 32])));
+    assert_eq!(NotPending(id(1)).to_string(), format!("no request {} is pending", id(1)));
+}
+
+#[test]
+fn an_empty_message_corrects_nothing() {
+    for (message, expected) in [
+        (Some("use pnpm"), Refusal::Corrected { message: "use pnpm".to_owned() }),
+        (Some(""), Refusal::Rejected),
+        (None, Refusal::Rejected),
+    ] {
+        let mut gate = gate(&[]);
+        let request = asked(gate.check(run(1, "npm a")));
+        let response = ApprovalResponse::Rejected { message: message.map(str::to_owned) };
+        let settled = gate.answer(request.id, &response).unwrap().remove(0);
+        assert_eq!(settled.outcome.unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn where_an_explicit_yes_is_demanded_the_decision_says_so() {
+    let mut gate = gate(&[(Effect::Allow, "Bash(ls *)"), (Effect::Ask, "Bash(npm *)")]);
+    let explicit =
+        |number, command| Question { explicit_yes_required: true, ..run(number, command) };
+    let allowed = asked(gate.check(explicit(1, "ls x"))).decision;
+    assert_eq!(
+        (allowed.effect, allowed.reason.as_str()),
+        (Effect::Ask, "it demands an explicit yes")
+    );
+    assert_eq!((allowed.rule, allowed.always), (None, Vec::new()));
+    let other = asked(gate.check(explicit(2, "npm ci"))).decision;
+    assert_eq!((other.rule.unwrap().text.as_str(), other.always), ("ask Bash(npm *)", Vec::new()));
+    drop(gate.set_mode(session(1), PermissionMode::DontAsk));
+    let Step::Refuse(Refusal::Denied(decision)) = gate.check(explicit(3, "ls x")) else { panic!() };
+    assert_eq!(decision.effect, Effect::Deny);
+}
+
+#[test]
+fn a_circuit_breaker_is_answered_for_this_once_and_a_note_is_none() {
+    let with = |number, kind| {
+        let (code, message) = ("OX1".into(), "odd".into());
+        let finding = Finding { code, kind, message, span: Default::default() };
+        let mut question = run(number, "npm a b");
+        question.facts.findings.push(finding);
+        question
+    };
+    for (kind, once) in [
+        (FindingKind::Note, false),
+        (FindingKind::Escalate, false),
+        (FindingKind::CircuitBreaker, true),
+    ] {
+        let mut gate = gate(&[]);
+        let request = asked(gate.check(with(1, kind)));
+        assert_eq!(request.explicit_yes_required, once, "{kind:?}");
+        drop(gate.answer(request.id, &SESSION).unwrap());
+        assert_eq!(proceeds(&gate.check(with(2, kind))), !once, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_subagent_that_has_ended_is_none_any_more() {
+    let mut gate = gate(&[]);
+    assert!(gate.start_subagent(session(1), session(2), None));
+    assert!(gate.start_subagent(session(1), session(3), None));
+    drop(gate.end_session(session(2)));
+    // The number is free again, and below another session now: the end of the first one is not its end.
+    assert!(gate.start_subagent(session(4), session(2), None));
+    let of = |number, of| Question {
+        operation: Operation { session: session(of), ..run(number, "npm a").operation },
+        ..run(number, "npm a")
+    };
+    asked(gate.check(of(1, 2)));
+    asked(gate.check(of(2, 3)));
+    let ended: Vec<_> = gate.end_session(session(1)).iter().map(|one| one.resolution.id).collect();
+    assert_eq!(ended, [id(2)]);
 }

@@ -112,4 +112,21 @@ mod tests {
             assert!(Matcher::parse(text).is_err(), "{text:?}");
         }
     }
+
+    #[test]
+    fn what_is_wrong_in_a_matcher_is_named() {
+        assert_eq!(Matcher::parse("Edit||Write").unwrap_err(), "a name is missing beside a `|`");
+        assert_eq!(Matcher::parse("Edit|(x)").unwrap_err(), "`(x)` is no name of tools");
+    }
+
+    #[test]
+    fn a_matcher_is_written_as_it_is_read() {
+        for (text, expected) in
+            [("", "*"), (" ", "*"), ("*", "*"), ("Edit, Write|a*", "Edit|Write|a*")]
+        {
+            let matcher = Matcher::parse(text).unwrap();
+            assert_eq!(matcher.to_string(), expected);
+            assert!(Matcher::parse(&matcher.to_string()).unwrap().matches("Edit"));
+        }
+    }
 }

@@ -261,7 +261,8 @@ pub(crate) fn put(out: &mut [u8], at: usize, value: u32) {
     }
 }
 
-fn first_literal(code: &[u8]) -> &[u8] {
+/// Returns the text that a program begins with.
+pub(crate) fn first_literal(code: &[u8]) -> &[u8] {
     match glob::steps(code).next() {
         Some(Step::Literal(bytes)) => bytes,
         _ => &[],

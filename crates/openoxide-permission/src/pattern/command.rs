@@ -271,4 +271,42 @@ mod tests {
             prop_assert_eq!(matches(&pattern, &["x", &other]), word == other);
         }
     }
+
+    #[test]
+    fn an_example_is_cut_into_its_words() {
+        for (text, expected) in [
+            ("git push", &["git", "push"][..]),
+            (" \t git\tpush  x ", &["git", "push", "x"]),
+            ("echo 'a b'\"c d\"e", &["echo", "a bc de"]),
+            (r"echo a\ b \*", &["echo", "a b", "*"]),
+            ("ls *.rs", &["ls", "*.rs"]),
+            ("echo ''", &["echo", ""]),
+            ("", &[]),
+        ] {
+            assert_eq!(words(text).unwrap(), expected, "{text}");
+        }
+        assert_eq!(words("echo \"x").unwrap_err().at, 5..7);
+    }
+
+    #[test]
+    fn within_double_quotes_a_backslash_takes_four_meanings_away() {
+        for (text, expected) in [
+            (r#""a\"b""#, r#"a"b"#),
+            (r#""a\\b""#, r"a\b"),
+            (r#""a\$b""#, "a$b"),
+            (r#""a\`b""#, "a`b"),
+            (r#""a\nb""#, r"a\nb"),
+            (r#""a\*b*""#, r"a\*b*"),
+        ] {
+            assert_eq!(words(text).unwrap(), [expected], "{text}");
+            assert!(matches(text, &[expected]), "{text}");
+        }
+        assert_eq!(read(r#"x "a\"#).unwrap_err().at, 2..5);
+    }
+
+    #[test]
+    fn no_word_at_all_matches_nothing_at_all() {
+        assert!(matches("", &[]) && !matches("", &[""]));
+        assert!(matches("''", &[""]) && !matches("''", &[]));
+    }
 }

@@ -111,4 +111,26 @@ mod tests {
             assert!(read(text).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn a_single_star_is_every_host_and_says_so() {
+        let code = |text| read(text).unwrap().glob.finish();
+        let mut any = Glob::new();
+        any.any();
+        assert_eq!(code("*"), any.finish());
+        assert_ne!(code("*.io"), code("*"));
+        assert!(
+            !read("*").unwrap().exact
+                && !read("a*.io").unwrap().exact
+                && read("a.io").unwrap().exact
+        );
+        assert!(!matches("x.*.io", "x.a.b.io") && matches("x.*.io", "x.a.io"));
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_host_is_pointed_at() {
+        for (text, at) in [("x.com/path", 5..6), ("x y", 1..2), ("x\u{1}y", 1..2), ("a@b", 1..2)] {
+            assert_eq!(read(text).unwrap_err().at, at, "{text:?}");
+        }
+    }
 }

@@ -352,4 +352,40 @@ mod tests {
             assert!(glob::matches(&found.read.glob.finish(), parts(&path).as_bytes(), manner));
         }
     }
+
+    #[test]
+    fn a_bracket_within_a_class_is_a_member_of_it() {
+        let base = AbsPath::root();
+        let anchors = Anchors { home: None, base: &base };
+        assert!(
+            matches("/a[[x]b", Effect::Allow, "/p/a[b")
+                && matches("/a[[x]b", Effect::Allow, "/p/axb")
+        );
+        assert!(matches("/a[x:]b", Effect::Allow, "/p/a:b"));
+        for text in ["a[[:alpha:]]", "a[x[:digit:]]"] {
+            let error = read(text, Effect::Allow, anchors).unwrap_err();
+            assert_eq!(error.message, "named character classes are not understood", "{text}");
+            assert_eq!(error.at, 1..text.len());
+        }
+        assert!(matches(r"/a[\]x]b", Effect::Allow, "/p/a]b"));
+        assert!(
+            matches("/a[x-]b", Effect::Allow, "/p/a-b")
+                && matches("/a[-x]b", Effect::Allow, "/p/a-b")
+        );
+        assert!(
+            !matches(r"/a[b\-d]e", Effect::Allow, "/p/ace")
+                && matches(r"/a[b\-d]e", Effect::Allow, "/p/a-e")
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_path_is_pointed_at() {
+        let base = AbsPath::root();
+        let error =
+            |text| read(text, Effect::Allow, Anchors { home: None, base: &base }).unwrap_err().at;
+        assert_eq!(error("a\0b"), 1..2);
+        assert_eq!(error("a/bc\\"), 4..5);
+        assert_eq!(error("a/../b"), 2..4);
+        assert_eq!(error(""), 0..0);
+    }
 }

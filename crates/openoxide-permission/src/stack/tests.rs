@@ -187,8 +187,13 @@ fn each_kind_of_layer_comes_back_from_the_compiled_policy() {
     let layers: Vec<_> = kinds.iter().map(|kind| layer(*kind, Vec::new())).collect();
     let policy = PolicyStack::compile(&layers).unwrap();
     assert_eq!(policy.layer_count(), kinds.len());
-    let found: Vec<_> = (0..kinds.len()).map(|number| policy.kind_of(number)).collect();
-    assert_eq!(found, kinds);
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let one = Layer { rules: vec![rule(Effect::Deny, "Bash(a)")], ..layers[number].clone() };
+        let mut layers = layers.clone();
+        layers[number] = one;
+        assert_eq!(PolicyStack::compile(&layers).unwrap().rule_ref(0).layer, kind.as_str());
+        assert_eq!(LayerKind::from_code(kind as u32), kind);
+    }
     let names: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(names, ["managed", "cli", "local", "project", "user", "default"]);
 }
@@ -207,4 +212,26 @@ fn what_a_rule_is_comes_back_with_its_answer() {
             assert_eq!(policy.combine(&ranks), Some(expected));
         }
     }
+}
+
+#[test]
+fn the_details_come_back_from_wherever_they_lie() {
+    let policy = policy(vec![rule(Effect::Deny, "Bash(a)")]);
+    let details = policy.details();
+    let back =
+        PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(details.clone())).unwrap();
+    assert_eq!(back.details(), details);
+    assert_eq!(back.rule_ref(0).text, "deny Bash(a)");
+    // What follows behind the details is none of them.
+    let longer = [details.clone(), vec![7; 9]].concat();
+    let back = PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(longer)).unwrap();
+    assert_eq!(back.details(), details);
+}
+
+#[test]
+fn nothing_counts_of_what_was_before_the_last_good_version() {
+    let oldest = policy(vec![rule(Effect::Deny, "Bash(a)")]);
+    let older = policy(vec![rule(Effect::Deny, "Bash(b)")]);
+    let held = policy(Vec::new()).held_by(older.clone().held_by(oldest));
+    assert_eq!(held.before(), Some(&older));
 }

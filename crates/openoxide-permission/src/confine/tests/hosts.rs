@@ -18,6 +18,8 @@ fn hosts_come_from_rules_and_grants_and_denies_win() {
         (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.evil.x.io)")], &[], &[]),
         (&[(Allow, "WebFetch(domain:*.x.io)"), (Ask, "WebFetch(domain:a*.x.io)")], &[], &[]),
         (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.io)")], &[], &[]),
+        (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*a.x.io)")], &[], &[]),
+        (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*y.io)")], &[], &[]),
         (&[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:x.io)")], &[], &["*.x.io"]),
         (
             &[(Allow, "WebFetch(domain:*.x.io)"), (Deny, "WebFetch(domain:*.y.io)")],
