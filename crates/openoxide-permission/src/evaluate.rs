@@ -258,3 +258,6 @@ const fn spoken(outcome: &Outcome) -> bool {
 fn is_for_a_person(outcome: &Outcome) -> bool {
     outcome.effect == Effect::Ask && matches!(outcome.ruling, Some(ruling) if ruling.human)
 }
+
+#[cfg(test)]
+mod tests;

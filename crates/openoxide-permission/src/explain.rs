@@ -244,4 +244,42 @@ mod tests {
         assert_eq!(spoke, None);
         assert_eq!(lost, [("allow Edit".to_owned(), NOT_BY_RULES.to_owned())]);
     }
+
+    #[test]
+    fn an_allow_of_another_spelling_is_no_match() {
+        use Effect::{Allow, Deny};
+        let managed = layer(LayerKind::Managed, &[(Allow, "Bash(rm *)"), (Allow, "Bash(ls *)")]);
+        let user = layer(LayerKind::User, &[(Deny, "Bash(rm *)"), (Deny, "Bash(mv *)")]);
+        let (spoke, lost) = explained(&[managed, user], run("/bin/rm x"));
+        assert_eq!(spoke.as_deref(), Some("deny Bash(rm *)"));
+        assert_eq!(lost, []);
+    }
+
+    #[test]
+    fn a_deny_that_lost_in_its_layer_is_not_final() {
+        use Effect::{Allow, Deny};
+        let rules = [(Deny, "Bash(a *)"), (Allow, "Bash(a b)")];
+        let managed =
+            Layer { combining: Combining::LastMatch, ..layer(LayerKind::Managed, &rules) };
+        let user = layer(LayerKind::User, &[(Allow, "Bash(a *)")]);
+        let (spoke, lost) = explained(&[managed, user], run("a b"));
+        assert_eq!(spoke.as_deref(), Some("allow Bash(a b)"));
+        let lost: Vec<_> = lost.iter().map(|(text, why)| (text.as_str(), why.as_str())).collect();
+        let expected = [
+            ("deny Bash(a *)", "another rule of the layer outranks it"),
+            ("allow Bash(a *)", "a more precedent layer decides"),
+        ];
+        assert_eq!(lost, expected);
+    }
+
+    #[test]
+    fn a_rule_that_only_a_person_answers_outranks_another_layer() {
+        let asks = layer(LayerKind::User, &[(Effect::Ask, "Bash(a *)")]);
+        let rules = asks.rules.iter().map(|rule| Rule { human: true, ..rule.clone() }).collect();
+        let asks = Layer { rules, ..asks };
+        let allows = layer(LayerKind::Managed, &[(Effect::Allow, "Bash(a *)")]);
+        let (spoke, lost) = explained(&[allows, asks], run("a b"));
+        assert_eq!(spoke.as_deref(), Some("ask Bash(a *)"));
+        assert_eq!(lost[0].1, "only a person answers another rule");
+    }
 }

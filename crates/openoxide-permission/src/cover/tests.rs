@@ -158,3 +158,26 @@ fn many_stars_take_no_long_time() {
         &rule(&format!("Bash({narrow})"), Effect::Allow)
     ));
 }
+
+proptest! {
+    #[test]
+    fn no_way_is_forgotten_among_words(wide in "[ab*]{1,3}( [ab*]{1,2}){0,1}", narrow in "[ab*]{1,3}( [ab*]{1,2}){0,1}") {
+        let manner = Space::Exec.manner(Effect::Allow);
+        let [wide, narrow] = [wide, narrow].map(|text| rule(&format!("Bash({text})"), Effect::Allow));
+        let (wide, narrow) = (&wide.patterns[0].code, &narrow.patterns[0].code);
+        let (wide, narrow) = (atoms(wide, manner), atoms(narrow, manner));
+        let walk = Walk { wide: &wide, narrow: &narrow, manner, fold: false };
+        prop_assert_eq!(walk.goes(), goes_naively(&walk, (0, 0, false)));
+    }
+}
+
+#[test]
+fn a_star_takes_nothing_too() {
+    let of = |wide: &str, narrow: &str| {
+        covers(
+            &rule(&format!("Bash({wide})"), Effect::Allow),
+            &rule(&format!("Bash({narrow})"), Effect::Allow),
+        )
+    };
+    assert!(of("*b", "b") && of("*b", "ab") && of("a*b", "ab") && !of("*b", "ba"));
+}

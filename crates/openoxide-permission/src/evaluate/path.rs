@@ -92,7 +92,7 @@ pub(super) fn is_inside(roots: &[AbsPath], path: &PathAccess) -> bool {
 }
 
 /// Says whether of two spellings that ask this one speaks: a person's rule does, unless the other is more binding.
-fn outspeaks(outcome: &Outcome, other: &Outcome) -> bool {
+pub(super) fn outspeaks(outcome: &Outcome, other: &Outcome) -> bool {
     let binds = |one: &Outcome| {
         one.ruling.is_some_and(|ruling| ruling.human || ruling.layer == LayerKind::Managed)
     };

@@ -101,3 +101,17 @@ fn leave<K: std::hash::Hash + Eq>(sets: &mut HashMap<K, BTreeSet<u64>>, key: K, 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_ended_leaves_nothing_behind() {
+        let mut sets = HashMap::from([("a", BTreeSet::from([1, 2])), ("b", BTreeSet::from([1]))]);
+        leave(&mut sets, "a", 1);
+        leave(&mut sets, "b", 1);
+        leave(&mut sets, "c", 1);
+        assert_eq!(sets, HashMap::from([("a", BTreeSet::from([2]))]));
+    }
+}

@@ -325,3 +325,10 @@ fn an_allow_below_the_rules_leaves_their_questions_alone() {
     let said = [managed, by_user(HookSaid::Allow)];
     assert_eq!(administered.decide(run("ship x"), &said).effect, Ask);
 }
+
+#[test]
+fn an_allow_that_saves_no_question_leaves_the_decision_to_the_rule() {
+    let allowed = world().decide(run("ls x"), &[by_user(HookSaid::Allow)]);
+    assert_eq!(allowed.rule.unwrap().text, "allow Bash(ls *)");
+    assert!(allowed.reason.contains("by user policy"), "{}", allowed.reason);
+}

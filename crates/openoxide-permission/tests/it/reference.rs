@@ -277,6 +277,54 @@ fn written(layers: &[Layer]) -> String {
     layers.iter().map(layer).collect()
 }
 
+/// Many rules that begin alike are filed under what they differ in.
+#[test]
+fn the_index_agrees_where_rules_crowd() {
+    let mut dice = Dice(0x0C0F_FEE0_0C0F_FEE0);
+    let path = |text: &str| AbsPath::new(text).unwrap();
+    let world = World { home: path("/h"), base: path("/p"), cwd: path("/p/sub") };
+    let (root, mode) = (AbsPath::root(), PermissionMode::Default);
+    let roots = std::slice::from_ref(&root);
+    let context = Context { mode, cwd: &world.cwd, roots, doubt: None };
+    let anchors = Anchors { home: Some(&world.home), base: &world.base };
+    for _ in 0..40 {
+        let rules: Vec<_> = (0..40)
+            .map(|_| {
+                let [one, other] = [(); 2].map(|()| *dice.pick(CROWDED));
+                let text = match dice.roll(6) {
+                    0 => format!("Bash(git * {one} *)"),
+                    1 => format!("Bash(git * {one} * {other})"),
+                    2 => format!("Bash(git *{one}*)"),
+                    3 => format!("Bash(git {one}* {other})"),
+                    4 => format!("Read(/src/**/{one}*)"),
+                    _ => format!("Read(//**/*{one}*/{other})"),
+                };
+                parse(&text, *dice.pick(&EFFECTS), anchors).unwrap()
+            })
+            .collect();
+        let (kind, combining) = (LayerKind::User, *dice.pick(&Combining::ALL));
+        let layers = [Layer { kind, file: None, combining, rules, mode: None }];
+        let policy = PolicyStack::compile(&layers).unwrap();
+        for _ in 0..60 {
+            let [one, other, third] = [(); 3].map(|()| *dice.pick(CROWDED));
+            let question = match dice.roll(4) {
+                0 => Question::Read(format!("/p/src/{one}/{other}")),
+                1 => Question::Read(format!("/p/{third}{one}/{other}/x")),
+                _ => Question::Command(["git", one, other, third].map(str::to_owned).to_vec()),
+            };
+            let expected = naive(&layers, &question, &world);
+            let found = decide(&policy, &context, &access(&question)).ruling;
+            let found = found.map(|ruling| (ruling.rule, ruling.effect));
+            assert_eq!(found, expected, "{:?} under {}", access(&question), written(&layers));
+        }
+    }
+}
+
+const CROWDED: &[&str] = &[
+    "push", "pull", "pushy", "origin", "main", "maintain", "a", "ab", "abc", "abcd", "xabcdx",
+    "remote",
+];
+
 /// A million cases by default; `OPENOXIDE_REFERENCE_POLICIES` multiplies them by hundreds.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test may be told how long to run")]
