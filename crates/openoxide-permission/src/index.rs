@@ -29,7 +29,7 @@ pub(crate) type Ranks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// Grows with every change of the form below.
-pub(crate) const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 6;
 
 /// Where things stand: the header's fields, in bytes.
 pub(crate) mod header {
@@ -54,12 +54,14 @@ pub(crate) mod header {
     pub(crate) const SIZE: usize = SPACES + SPACE_SIZE * crate::rule::Space::ALL.len();
 }
 
-/// A node: its flags and the number of its hits in one word, then the hits, then the masks of lengths if it has any.
+/// A node: its flags and the number of its hits in one word, then the hits, then the masks of lengths if it has any. Its hash
+/// stands before it.
 pub(crate) mod node {
     pub(crate) const HEAD: usize = 0;
     pub(crate) const COUNT_SHIFT: u32 = 8;
     pub(crate) const HITS: usize = 4;
     pub(crate) const HIT_SIZE: usize = 12;
+    pub(crate) const HASH_SIZE: usize = 8;
 }
 
 /// A node's flags: whether there are nodes with one more leading part, and whether the beginnings of the next part or
@@ -239,11 +241,16 @@ impl<'a> Index<'a> {
             let slot = self.u64(table + 8 * ((hash.0 as usize + step) & mask));
             match (slot >> 32) as usize {
                 0 => return None,
-                node if slot as u32 == print => return Some(node),
+                // Another node may have the same fingerprint: who writes rules could have made it so, to hide this one.
+                node if slot as u32 == print && self.hash_of(node) == hash => return Some(node),
                 _ => {}
             }
         }
         None
+    }
+
+    fn hash_of(self, node: usize) -> Hash {
+        Hash(self.u64(node.saturating_sub(node::HASH_SIZE)))
     }
 
     #[inline]

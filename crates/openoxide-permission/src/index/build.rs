@@ -191,6 +191,7 @@ impl Builder {
         let mut table = vec![0_u64; slots];
         for hash in &self.order {
             let Some(node) = self.nodes.get(hash) else { continue };
+            out.extend_from_slice(&hash.to_le_bytes());
             let at = out.len() as u64;
             node.write(out, codes);
             let mut slot = *hash as usize;
@@ -369,3 +370,6 @@ fn later_parts(code: &[u8], separator: u8) -> Vec<Later<'_>> {
 fn windows<'a>(parts: &'a [Later<'a>]) -> impl Iterator<Item = &'a [u8; 4]> {
     parts.iter().flat_map(|part| part.text.windows(4)).filter_map(|piece| piece.try_into().ok())
 }
+
+#[cfg(test)]
+mod tests;
