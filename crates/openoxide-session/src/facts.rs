@@ -6,9 +6,15 @@ use openoxide_protocol::{
     AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Touch, Word,
     Words,
 };
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{Setting, analyse, findings};
 
-use crate::{address, moved, patterns, printed, repository, resolve::resolve, settings};
+use crate::{
+    address, moved, patterns, printed, repository,
+    resolve::resolve,
+    sandbox_opt_out::sandbox_opt_out,
+    script_edits::{EditsBefore, ScriptEdits},
+    settings,
+};
 
 /// Where an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +28,10 @@ pub struct Place<'a> {
 /// Returns what an operation does: each access, with symbolic links followed.
 #[must_use]
 pub fn facts(operation: &Operation, home: Option<&AbsPath>) -> Facts {
-    facts_of(&operation.action, &operation.tool, Place { cwd: &operation.cwd, home })
+    let place = Place { cwd: &operation.cwd, home };
+    let mut facts = facts_of(&operation.action, &operation.tool, place);
+    facts.accesses.extend(sandbox_opt_out(&operation.input));
+    facts
 }
 
 /// Returns the facts of a bare question, as OpenCode poses it: the name of a permission, and patterns that stand for what is
@@ -81,20 +90,69 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         }
     }
     facts.accesses.retain(|access| !stays(access, place.cwd));
-    distrust_git(&mut facts.accesses, place.cwd);
-    settings::distrust(&mut facts.accesses, place.cwd, place.home);
+    distrust_by_edits(action, &mut facts, place);
     facts
 }
 
+/// Takes from programs that they are harmless, where files that they obey could make them do more: files that exist, and
+/// files that the script edits before.
+fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>) {
+    let Action::Command { script } = action else { return };
+    let edits = ScriptEdits::collect(script, &facts.accesses);
+    note_embedded_repositories(facts, &edits, place.cwd);
+    distrust_git(&mut facts.accesses, &edits, place.cwd);
+    settings::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
+}
+
+/// A rule about git is not about a repository that the content of the project itself configures.
+fn note_embedded_repositories(facts: &mut Facts, edits: &ScriptEdits, cwd: &AbsPath) {
+    let runs = facts.accesses.iter().filter_map(|access| match access {
+        Access::Exec(exec) if runs_git(&exec.argv) => Some(exec),
+        _ => None,
+    });
+    let is_embedded =
+        |place: &AbsPath, exec| repository::is_embedded(place, cwd, &edits.before(exec));
+    let embedded = runs.filter(|exec| match &exec.place {
+        // Where it is not certain that a `cd` succeeds, each directory that the script goes to is looked at.
+        Some(place) if *place == AbsPath::root() => {
+            entered_directories(&facts.accesses, cwd).iter().any(|place| is_embedded(place, exec))
+        }
+        place => is_embedded(place.as_ref().unwrap_or(cwd), exec),
+    });
+    let found: Vec<_> = embedded.map(|exec| findings::embedded_repository(exec.span)).collect();
+    facts.findings.extend(found);
+}
+
+/// Returns the directories that the `cd`s of a script can lead to, as far as their words are known.
+fn entered_directories(accesses: &[Access], cwd: &AbsPath) -> Vec<AbsPath> {
+    const MOST: usize = 64;
+    let mut entered = vec![cwd.clone()];
+    for access in accesses {
+        let Access::Exec(exec) = access else { continue };
+        if !matches!(exec.argv.known(0), Some("cd" | "pushd")) {
+            continue;
+        }
+        let targets = (1..exec.argv.len()).filter_map(|index| exec.argv.known(index));
+        let from = entered.clone();
+        entered.extend(targets.flat_map(|target| from.iter().map(move |from| from.join(target))));
+        entered.truncate(MOST);
+    }
+    entered
+}
+
 /// What git does hangs on the repository that it finds: where that one could make it run something, no git is harmless.
-fn distrust_git(accesses: &mut [Access], cwd: &AbsPath) {
+fn distrust_git(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
     // Most commands work in one place, and look for its repository once.
     let mut last: Option<(AbsPath, bool)> = None;
-    for exec in accesses.iter_mut().filter_map(harmless_git) {
+    for exec in accesses.iter_mut().filter_map(read_only_git) {
         let place = exec.place.as_ref().unwrap_or(cwd);
+        let before = edits.before(exec);
         let plain = match &last {
-            Some((same, plain)) if same == place => *plain,
-            _ => last.insert((place.clone(), is_plain(exec, place))).1,
+            Some((same, plain)) if same == place && before.is_nothing() => *plain,
+            _ if before.is_nothing() => {
+                last.insert((place.clone(), is_plain(exec, place, &before))).1
+            }
+            _ => is_plain(exec, place, &before),
         };
         if !plain {
             exec.class = CommandClass::Unknown;
@@ -103,9 +161,10 @@ fn distrust_git(accesses: &mut [Access], cwd: &AbsPath) {
 }
 
 /// Says whether git runs nothing in the repository of this place. Of a place that the command names itself it is certain
-/// only if it is there.
-fn is_plain(exec: &Exec, place: &AbsPath) -> bool {
-    (exec.place.is_none() || Path::new(place.as_str()).is_dir()) && repository::is_plain(place)
+/// only if it is there, and not where the place is not known.
+fn is_plain(exec: &Exec, place: &AbsPath, before: &EditsBefore<'_>) -> bool {
+    (exec.place.is_none() || Path::new(place.as_str()).is_dir())
+        && repository::is_plain(place, before)
 }
 
 /// Gives what a program reaches the name of its host. An address without one that can be told could be any that a rule denies.
@@ -124,9 +183,9 @@ fn names_host(access: &mut Access) -> bool {
     true
 }
 
-fn harmless_git(access: &mut Access) -> Option<&mut Exec> {
+fn read_only_git(access: &mut Access) -> Option<&mut Exec> {
     let Access::Exec(exec) = access else { return None };
-    (exec.class == CommandClass::Harmless && runs_git(&exec.argv)).then_some(exec)
+    (exec.class != CommandClass::Unknown && runs_git(&exec.argv)).then_some(exec)
 }
 
 /// Says whether git runs, by any path, also inside of a wrapper that is judged by what it carries. `delta` has it compare, and

@@ -24,6 +24,8 @@ mod printed;
 mod remedy;
 mod repository;
 mod resolve;
+mod sandbox_opt_out;
+mod script_edits;
 mod seen;
 mod settings;
 
@@ -46,4 +48,5 @@ pub use orchestrator::{
 };
 pub use present::{present, title, title_of};
 pub use remedy::{Remedy, Surroundings};
+pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out};
 pub use seen::{Seen, seen};

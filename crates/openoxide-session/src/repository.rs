@@ -11,6 +11,8 @@ use std::{
 
 use openoxide_protocol::AbsPath;
 
+use crate::{script_edits::EditsBefore, settings::spellings};
+
 /// No configuration of a repository is longer.
 const LONGEST: u64 = 1 << 20;
 
@@ -27,26 +29,71 @@ struct Directories {
 }
 
 /// Says whether the repository that git would find from `cwd` configures nothing but what is known to run nothing; also when
-/// there is none.
-pub(crate) fn is_plain(cwd: &AbsPath) -> bool {
-    let mut place = Some(Path::new(cwd.as_str()));
-    while let Some(directory) = place {
+/// there is none. What may have been edited before is not plain.
+pub(crate) fn is_plain(cwd: &AbsPath, edits: &EditsBefore<'_>) -> bool {
+    spellings(cwd).iter().all(|place| is_plain_above(place, edits))
+}
+
+fn is_plain_above(place: &Path, edits: &EditsBefore<'_>) -> bool {
+    for directory in place.ancestors() {
         let git = directory.join(".git");
-        // A directory of that name that is no repository is passed by.
-        if git.is_file() || is_bare(&git) {
-            return is_plain_tree(directory, false, DEEPEST);
-        }
-        if is_bare(directory) {
+        if edits.may_change(&git) {
             return false;
         }
-        place = directory.parent();
+        // A directory of that name that is no repository is passed by.
+        if git.is_file() || is_bare(&git) {
+            return is_plain_tree(directory, edits, false, DEEPEST);
+        }
+        if is_bare(directory) || may_become_bare(directory, edits) {
+            return false;
+        }
     }
     true
 }
 
+/// Says whether a directory can have been made a repository: it has a `HEAD`, and something of the rest was edited.
+fn may_become_bare(directory: &Path, edits: &EditsBefore<'_>) -> bool {
+    let head = directory.join("HEAD");
+    let rest = ["HEAD", "commondir", "objects", "refs"];
+    (head.symlink_metadata().is_ok() || edits.may_change(&head))
+        && rest.iter().any(|name| edits.may_change(&directory.join(name)))
+}
+
+/// Says whether the repository that git would find from here is inside of the working tree of another one, or below the
+/// directory that the agent works in without being named `.git`, and is not plain. Nobody but who wrote that tree decides
+/// what git runs there.
+pub(crate) fn is_embedded(place: &AbsPath, cwd: &AbsPath, edits: &EditsBefore<'_>) -> bool {
+    spellings(place).iter().any(|place| is_embedded_above(place, cwd, edits))
+}
+
+fn is_embedded_above(place: &Path, cwd: &AbsPath, edits: &EditsBefore<'_>) -> bool {
+    let named =
+        |directory: &Path| directory.join(".git").is_dir() && is_bare(&directory.join(".git"));
+    for directory in place.ancestors() {
+        if directory.join(".git").is_file() {
+            return false;
+        }
+        let bare = !named(directory) && (is_bare(directory) || is_edited_bare(directory, edits));
+        if bare || named(directory) {
+            let inside = directory.ancestors().skip(1).any(|above| above.join(".git").exists());
+            let below =
+                spellings(cwd).iter().any(|cwd| directory != cwd && directory.starts_with(cwd));
+            return (inside || bare && below)
+                && (bare
+                    || !is_plain_tree(directory, &EditsBefore::Paths(Vec::new()), false, DEEPEST));
+        }
+    }
+    false
+}
+
+/// Says whether the script itself names the files that make this directory a repository.
+fn is_edited_bare(directory: &Path, edits: &EditsBefore<'_>) -> bool {
+    matches!(edits, EditsBefore::Paths(_)) && may_become_bare(directory, edits)
+}
+
 /// Says whether the repository of this working tree is plain, and those of its submodules are: `git status` and `git diff` run
 /// git in each of them, with the configuration that lies there.
-fn is_plain_tree(tree: &Path, is_submodule: bool, deep: usize) -> bool {
+fn is_plain_tree(tree: &Path, edits: &EditsBefore<'_>, is_submodule: bool, deep: usize) -> bool {
     let git = tree.join(".git");
     let Some(found) = directories(&git, git.is_dir()) else { return false };
     // What git does not take for a repository it passes by, for one above.
@@ -59,7 +106,9 @@ fn is_plain_tree(tree: &Path, is_submodule: bool, deep: usize) -> bool {
     let Some(links) = links(&found.own, &config) else { return false };
     let mut there = links.iter().map(|name| tree.join(name));
     there.all(|below| {
-        !below.join(".git").exists() || deep > 0 && is_plain_tree(&below, true, deep - 1)
+        !edits.may_change(&below.join(".git"))
+            && (!below.join(".git").exists()
+                || deep > 0 && is_plain_tree(&below, edits, true, deep - 1))
     })
 }
 

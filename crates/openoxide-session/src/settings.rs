@@ -6,48 +6,77 @@
 //! and below the `path` of `.bundle/config` lies the bundler that `bundle --version` starts. Where such a file lies, the program is
 //! not harmless, whatever its words are.
 
-use std::{fs, io::Read as _, path::Path};
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Exec, Word,
     steering_files::{Distrust, SteeringFile, steering_files},
 };
 
+use crate::script_edits::ScriptEdits;
+
 /// What is looked for in a file at most; a longer one could say anything.
 const MOST: usize = 64 * 1024;
 
-/// Takes from such programs that they are harmless, where one of their files lies.
-pub(crate) fn distrust(accesses: &mut [Access], cwd: &AbsPath, home: Option<&AbsPath>) {
+/// Takes from such programs that they are harmless, where one of their files exists or the script may edit one before.
+pub(crate) fn distrust(
+    accesses: &mut [Access],
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+    home: Option<&AbsPath>,
+) {
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
-        if exec.class == CommandClass::Harmless && is_steered(exec, cwd, home) {
+        if exec.class != CommandClass::Unknown && is_steered(exec, edits, cwd, home) {
             exec.class = CommandClass::Unknown;
         }
     }
 }
 
-fn is_steered(exec: &Exec, cwd: &AbsPath, home: Option<&AbsPath>) -> bool {
-    let place = Path::new(exec.place.as_ref().unwrap_or(cwd).as_str());
-    let home = home.map(|home| Path::new(home.as_str()));
-    let programs = exec.argv.iter().filter_map(|word| match word {
-        Word::Known(text) => text.rsplit('/').next(),
-        Word::Begins(_) | Word::Many => None,
-    });
+fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&AbsPath>) -> bool {
+    let before = edits.before(exec);
+    let programs = || {
+        exec.argv.iter().filter_map(|word| match word {
+            Word::Known(text) => text.rsplit('/').next(),
+            Word::Begins(_) | Word::Many => None,
+        })
+    };
     let distrusted = |program| {
         steering_files()
             .filter(move |file| file.distrust != Distrust::Never && file.steers(program))
     };
-    let settings = programs.flat_map(distrusted);
+    let mut settings = programs().flat_map(distrusted);
     // The root stands for a place that is not known: any of these files could lie there.
     if exec.place.as_ref() == Some(&AbsPath::root()) {
-        return settings.count() > 0;
+        return settings.next().is_some()
+            || !before.is_nothing() && programs().any(|program| is_steerable(program));
     }
+    let places = spellings(exec.place.as_ref().unwrap_or(cwd));
+    if programs().any(|program| before.may_steer(program, &places)) {
+        return true;
+    }
+    let home = home.map(|home| Path::new(home.as_str()));
     // What lies in the home directory is the user's own.
     let steered_from = |above: &Path, file: &SteeringFile| {
         home != Some(above) && is_distrusted(file, &above.join(file.pattern()))
     };
-    let mut settings = settings;
-    settings.any(|file| place.ancestors().any(|above| steered_from(above, file)))
+    let above = || places.iter().flat_map(|place| place.ancestors());
+    settings.any(|file| above().any(|above| steered_from(above, file)))
+}
+
+fn is_steerable(program: &str) -> bool {
+    steering_files().any(|file| file.steers(program))
+}
+
+/// Returns a directory as it is written and where it really is: programs look above the latter.
+pub(crate) fn spellings(place: &AbsPath) -> Vec<PathBuf> {
+    let written = PathBuf::from(place.as_str());
+    let real = fs::canonicalize(&written).ok().filter(|real| *real != written);
+    std::iter::once(written).chain(real).collect()
 }
 
 /// Says whether this file exists and steers. A file that cannot be read, or not to its end, could contain anything.

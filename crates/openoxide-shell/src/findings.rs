@@ -112,6 +112,12 @@ pub(crate) fn hidden(why: impl Into<Cow<'static, str>>, span: Span) -> Finding {
     Finding { message: why.into(), ..at(Code::Hidden, span) }
 }
 
+/// Returns the finding that git would run in a repository that is content of the project: its configuration names programs.
+#[must_use]
+pub fn embedded_repository(span: Span) -> Finding {
+    hidden("git would obey a repository that is part of the project's content", span)
+}
+
 #[cfg(test)]
 mod tests {
     use openoxide_protocol::AbsPath;

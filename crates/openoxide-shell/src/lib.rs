@@ -23,11 +23,14 @@ pub mod findings;
 #[cfg(test)]
 mod notation;
 mod programs;
+mod sequence;
 mod syntax;
 mod text;
 mod walk;
 
 use openoxide_protocol::{AbsPath, Facts};
+
+pub use sequence::Sequence;
 
 /// Longer scripts are not read.
 pub const MAX_SCRIPT: usize = 64 * 1024;

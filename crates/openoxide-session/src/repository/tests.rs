@@ -1,5 +1,9 @@
 use super::*;
 
+fn is_plain(cwd: &AbsPath) -> bool {
+    super::is_plain(cwd, &EditsBefore::Paths(Vec::new()))
+}
+
 const CLONED: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n[remote \"origin\"]\n\turl = https://x.io/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n";
 
 #[test]

@@ -1,0 +1,75 @@
+//! Whether a call asks to run outside of its agent's sandbox.
+
+use openoxide_protocol::Access;
+use serde_json::Value;
+
+/// The name under which rules know a call that asks to run outside of its agent's sandbox.
+pub const RUN_WITHOUT_SANDBOX: &str = "RunWithoutSandbox";
+
+/// Fields that ask for it, and the values with which they do not: Claude Code's Bash, Codex's shell (now and before), and
+/// Cursor's terminal.
+const FIELDS: &[(&str, &[&str])] = &[
+    ("dangerouslyDisableSandbox", &["false"]),
+    ("dangerously_disable_sandbox", &["false"]),
+    ("disable_sandbox", &["false"]),
+    ("no_sandbox", &["false"]),
+    ("sandbox_permissions", &["use_default", "useDefault", "default"]),
+    ("with_escalated_permissions", &["false"]),
+    ("additional_permissions", &["false"]),
+    ("required_permissions", &["false"]),
+];
+
+/// Returns the access that a call makes beside what its tool does, if it asks to run outside of its agent's sandbox. An
+/// approval of the command is not an approval of that.
+#[must_use]
+pub fn sandbox_opt_out(input: &Value) -> Option<Access> {
+    let object = input.as_object()?;
+    let asks = |(name, harmless): &(&str, &[&str])| {
+        object.get(*name).is_some_and(|value| !is_unset(value, harmless))
+    };
+    let tool = RUN_WITHOUT_SANDBOX.to_owned();
+    FIELDS.iter().any(asks).then_some(Access::CallTool { tool })
+}
+
+/// A value that is not plainly a no may be read as a yes by the agent.
+fn is_unset(value: &Value, harmless: &[&str]) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty() || harmless.contains(&text.as_str()),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_asks_for_no_sandbox_is_known() {
+        for input in [
+            json!({ "command": "ls", "dangerouslyDisableSandbox": true }),
+            json!({ "command": "ls", "dangerouslyDisableSandbox": "true" }),
+            json!({ "command": "ls", "dangerouslyDisableSandbox": 1 }),
+            json!({ "command": ["ls"], "sandbox_permissions": "require_escalated" }),
+            json!({ "command": ["ls"], "sandbox_permissions": "with_additional_permissions" }),
+            json!({ "command": ["ls"], "with_escalated_permissions": true }),
+            json!({ "command": "ls", "required_permissions": ["all"] }),
+        ] {
+            assert!(sandbox_opt_out(&input).is_some(), "{input}");
+        }
+        for input in [
+            json!({ "command": "ls" }),
+            json!({ "command": "ls", "dangerouslyDisableSandbox": false }),
+            json!({ "command": "ls", "dangerouslyDisableSandbox": null }),
+            json!({ "command": ["ls"], "sandbox_permissions": "use_default" }),
+            json!({ "command": "ls", "required_permissions": [] }),
+            json!("dangerouslyDisableSandbox"),
+        ] {
+            assert_eq!(sandbox_opt_out(&input), None, "{input}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a script may have edited when one of its commands starts.
+//!
+//! Whether a command is read-only depends on files: the repository that git finds, the settings that a tool reads. The disk
+//! shows them as they are before the script. What the script edits itself, or may edit, has to be added.
+
+use std::path::{Path, PathBuf};
+
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, Exec, PathAccess, Span,
+    steering_files::{SteeringFile, steering_files},
+};
+use openoxide_shell::Sequence;
+
+/// The edits of a script, and which of its parts makes them.
+#[derive(Debug, Default)]
+pub(crate) struct ScriptEdits {
+    sequence: Sequence,
+    paths: Vec<(usize, AbsPath)>,
+    /// The first part that starts a program of which nothing is known: it may edit any file.
+    unknown: Option<usize>,
+}
+
+/// What may have been edited before one command starts.
+#[derive(Debug)]
+pub(crate) enum EditsBefore<'a> {
+    /// These paths, and what is below them.
+    Paths(Vec<&'a AbsPath>),
+    /// Any file.
+    Anything,
+}
+
+impl ScriptEdits {
+    /// Collects the edits among the accesses of a script.
+    pub(crate) fn collect(script: &str, accesses: &[Access]) -> Self {
+        let edits_or_runs = |access: &&Access| matches!(access, Access::Exec(_) | Access::Edit(_));
+        // A single command cannot edit anything before itself.
+        if accesses.iter().filter(edits_or_runs).count() < 2 {
+            return Self::default();
+        }
+        let mut edits = Self { sequence: Sequence::from_script(script), ..Self::default() };
+        accesses.iter().for_each(|access| edits.add(access));
+        edits
+    }
+
+    fn add(&mut self, access: &Access) {
+        match access {
+            Access::Edit(path) => {
+                let part = self.sequence.part(path.span);
+                self.paths.extend(edited_paths(path).map(|path| (part, path)));
+            }
+            Access::Exec(exec) if exec.class == CommandClass::Unknown => {
+                let part = self.sequence.part(exec.span);
+                self.unknown = Some(self.unknown.map_or(part, |first| first.min(part)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what may have been edited when this command starts.
+    pub(crate) fn before(&self, exec: &Exec) -> EditsBefore<'_> {
+        let part = match exec.span {
+            span if span == Span::default() => usize::MAX,
+            span => self.sequence.part(span),
+        };
+        if self.unknown.is_some_and(|first| first <= part) {
+            return EditsBefore::Anything;
+        }
+        let earlier = self.paths.iter().filter(|(edited_in, _)| *edited_in <= part);
+        EditsBefore::Paths(earlier.map(|(_, path)| path).collect())
+    }
+}
+
+/// A pattern of the shell stands for all that its directory holds.
+fn edited_paths(path: &PathAccess) -> impl Iterator<Item = AbsPath> {
+    let is_pattern = path.pattern;
+    path.spellings().map(move |spelling| match spelling.as_str().find(['*', '?', '[']) {
+        Some(wild) if is_pattern => {
+            let fixed = spelling.as_str().get(..wild).unwrap_or("/");
+            let directory = fixed.rsplit_once('/').map_or("/", |(directory, _)| directory);
+            AbsPath::root().join(directory)
+        }
+        _ => spelling.clone(),
+    })
+}
+
+impl EditsBefore<'_> {
+    /// Says whether nothing can have been edited.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Self::Paths(paths) if paths.is_empty())
+    }
+
+    /// Says whether this path can have been made, changed or replaced: it was edited, or is below or above what was.
+    pub(crate) fn may_change(&self, path: &Path) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Paths(edited) => edited.iter().any(|edited| {
+                let edited = Path::new(edited.as_str());
+                path.starts_with(edited) || edited.starts_with(path)
+            }),
+        }
+    }
+
+    /// Says whether a file that steers this program can have been edited, or the program itself, if it works in one of these
+    /// places.
+    pub(crate) fn may_steer(&self, program: &str, places: &[PathBuf]) -> bool {
+        let mut files = steering_files().filter(|file| file.steers(program));
+        match self {
+            Self::Anything => files.next().is_some(),
+            Self::Paths(edited) if edited.is_empty() => false,
+            Self::Paths(edited) => {
+                edited.iter().any(|edited| edited.name() == Some(program))
+                    || files.any(|file| edited.iter().any(|edited| may_be(file, edited, places)))
+            }
+        }
+    }
+}
+
+/// Says whether an edited path is such a file, or a directory that can hold it for a program in one of these places.
+fn may_be(file: &SteeringFile, edited: &AbsPath, places: &[PathBuf]) -> bool {
+    let edited_path = Path::new(edited.as_str());
+    file.matches(edited)
+        || places.iter().flat_map(|place| place.ancestors()).any(|above| {
+            above.starts_with(edited_path)
+                || !file.has_wildcard() && above.join(file.pattern()).starts_with(edited_path)
+        })
+}
+
+#[cfg(test)]
+mod tests;
