@@ -28,15 +28,17 @@ pub use write::write;
 use openoxide_protocol::{Decision, Effect};
 use serde_json::json;
 
-use crate::hook::{Event, before_tool, denied, explained, request};
+use crate::hook::{Call, Event, asks_the_person, before_tool, denied, explained, request};
 
 /// Returns the answer to a hook, as one line of JSON, or nothing where the client shall go on as if there were no hook.
 ///
-/// A permission request is left to the person who is being asked, unless the policy itself allows or denies.
+/// A permission request is left to the person who is being asked, unless the policy itself allows or denies. A tool that
+/// asks the person by itself is answered with a deny or not at all.
 #[must_use]
-pub fn answer(event: Event, decision: &Decision) -> Option<String> {
+pub fn answer(call: &Call, decision: &Decision) -> Option<String> {
     let reason = format!("OpenOxide: {}", explained(decision));
-    match (event, decision.effect) {
+    match (call.event, decision.effect) {
+        (_, Effect::Allow | Effect::Ask) if asks_the_person(&call.tool) => None,
         (Event::PreToolUse, effect) => Some(before_tool(effect, &reason)),
         (Event::PermissionRequest, Effect::Ask) => None,
         (Event::PermissionRequest, Effect::Allow) => Some(request(&json!({ "behavior": "allow" }))),
@@ -76,9 +78,32 @@ mod tests {
         }
     }
 
+    fn call(event: Event, tool: &str) -> Call {
+        let name = match event {
+            Event::PreToolUse => "PreToolUse",
+            Event::PermissionRequest => "PermissionRequest",
+        };
+        let payload = json!({ "hook_event_name": name, "cwd": "/p", "tool_name": tool });
+        crate::hook::read(payload.to_string().as_bytes()).unwrap()
+    }
+
+    /// An allow of a hook leaves plan mode without the person (Claude Code 2.1.7 to 2.1.198).
+    #[test]
+    fn a_tool_that_asks_the_person_is_not_answered_in_the_persons_place() {
+        for tool in ["ExitPlanMode", "AskUserQuestion", "EnterPlanMode"] {
+            for event in [Event::PreToolUse, Event::PermissionRequest] {
+                let answered = |effect| answer(&call(event, tool), &decision(effect));
+                assert_eq!(answered(Effect::Allow), None, "{tool}");
+                assert_eq!(answered(Effect::Ask), None, "{tool}");
+                assert!(answered(Effect::Deny).is_some_and(|line| line.contains("deny")), "{tool}");
+            }
+        }
+        assert!(answer(&call(Event::PreToolUse, "Bash"), &decision(Effect::Allow)).is_some());
+    }
+
     #[test]
     fn answers_are_in_the_clients_contract() {
-        let line = answer(Event::PreToolUse, &decision(Effect::Deny)).unwrap();
+        let line = answer(&call(Event::PreToolUse, "Bash"), &decision(Effect::Deny)).unwrap();
         let found: Value = serde_json::from_str(&line).unwrap();
         let expected = json!({"hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -87,8 +112,9 @@ mod tests {
                 "OpenOxide: `rm x` is denied by user policy (`deny Bash(rm *)`, /h/policy.toml:4)",
         }});
         assert_eq!(found, expected);
-        assert_eq!(answer(Event::PermissionRequest, &decision(Effect::Ask)), None);
-        let line = answer(Event::PermissionRequest, &decision(Effect::Allow)).unwrap();
+        assert_eq!(answer(&call(Event::PermissionRequest, "Bash"), &decision(Effect::Ask)), None);
+        let line =
+            answer(&call(Event::PermissionRequest, "Bash"), &decision(Effect::Allow)).unwrap();
         let found: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(found["hookSpecificOutput"]["decision"], json!({"behavior": "allow"}));
     }

@@ -1,6 +1,6 @@
 //! The payload of a hook, as Claude Code sends it and Codex after its example, and what their answers have in common.
 
-use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode};
+use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode, escape::visible_beginning};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,6 +35,12 @@ pub struct Call {
     /// Its input.
     pub input: Value,
 }
+
+/// The client shows a reason in its dialog: so many characters of it are given.
+const LONGEST_REASON: usize = 2000;
+
+/// So many characters of what the reason quotes are given.
+const LONGEST_COMMAND: usize = 600;
 
 /// No name that a client gives is longer.
 const LONGEST_NAME: usize = 200;
@@ -130,7 +136,7 @@ pub(crate) fn before_tool(effect: Effect, reason: &str) -> String {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": effect.as_str(),
-            "permissionDecisionReason": reason,
+            "permissionDecisionReason": visible_beginning(reason, LONGEST_REASON),
         }
     })
     .to_string()
@@ -154,21 +160,53 @@ pub fn closed(event: Event, why: &str) -> String {
 
 /// Says no in the place of a person.
 pub(crate) fn denied(reason: &str) -> String {
-    request(&json!({ "behavior": "deny", "message": reason }))
+    let message = visible_beginning(reason, LONGEST_REASON);
+    request(&json!({ "behavior": "deny", "message": message }))
 }
 
 /// Returns the reason with the rule behind it, so that the model can see what it ran into and a person where it stands.
 pub(crate) fn explained(decision: &Decision) -> String {
     match &decision.rule {
         Some(rule) => {
+            // The end of the text says which rule it is: a long command must not push it out.
+            let reason = visible_beginning(&decision.reason, LONGEST_COMMAND);
             let place = match (&rule.file, rule.line) {
                 (Some(file), Some(line)) => format!(", {file}:{line}"),
                 _ => String::new(),
             };
-            format!("{} (`{}`{place})", decision.reason, rule.text)
+            format!("{reason} (`{}`{place})", visible_beginning(&rule.text, LONGEST_COMMAND))
         }
-        None => decision.reason.clone(),
+        None => visible_beginning(&decision.reason, LONGEST_COMMAND),
     }
+}
+
+/// Tools that ask the person: their own dialog is the question, and no hook answers it in the person's place. The names are
+/// those of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, Cline, Roo Code, Copilot CLI and Crush.
+const ASKING_THE_PERSON: &[&str] = &[
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "ask_followup_question",
+    "ask_question",
+    "ask_user",
+    "ask_user_question",
+    "askuserquestion",
+    "attempt_completion",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "plan_enter",
+    "plan_exit",
+    "plan_mode_respond",
+    "question",
+    "request_user_input",
+    "switch_mode",
+];
+
+/// Says whether a tool asks the person by itself. An allow or an ask of ours would be an answer to its question, or a second
+/// question; only a deny is given.
+#[must_use]
+pub fn asks_the_person(tool: &str) -> bool {
+    ASKING_THE_PERSON.contains(&tool)
 }
 
 #[cfg(test)]
@@ -201,6 +239,53 @@ mod tests {
         let call = read(br#"{"session_id":"01a2","turn_id":"01a3","transcript_path":"/h/s.jsonl","cwd":"/p/sub","hook_event_name":"PreToolUse","model":"gpt-5.5","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"call_5"}"#).unwrap();
         assert_eq!((call.event, call.cwd.as_str()), (Event::PreToolUse, "/p/sub"));
         assert_eq!((call.call.as_str(), call.task().as_deref()), ("call_5", Some("01a2/01a3")));
+    }
+
+    /// The client draws the reason in a dialog as it is.
+    #[test]
+    fn a_reason_is_escaped_and_bounded() {
+        let hostile =
+            ["\u{1b}[2J", "\u{9b}31m", "\u{202e}", "\u{200b}", "\u{e0041}", "\r", "\n", "\u{7}"];
+        let reason = format!("a {} {}", hostile.concat(), "x".repeat(60_000));
+        for line in [
+            before_tool(Effect::Ask, &reason),
+            denied(&reason),
+            closed(Event::PreToolUse, &reason),
+            closed(Event::PermissionRequest, &reason),
+        ] {
+            let value: Value = serde_json::from_str(&line).unwrap();
+            let output = &value["hookSpecificOutput"];
+            let shown = output["permissionDecisionReason"].as_str();
+            let shown = shown.or_else(|| output["decision"]["message"].as_str()).unwrap();
+            for part in hostile {
+                assert!(!shown.contains(part), "{part:?}");
+            }
+            assert!(shown.contains("\\x1b[2J\\u{9b}31m\\u{202e}\\u{200b}\\u{e0041}\\r\\n\\x07"));
+            assert!(shown.chars().count() < 2100, "{}", shown.len());
+        }
+    }
+
+    #[test]
+    fn a_long_command_leaves_room_for_the_rule() {
+        use openoxide_protocol::RuleRef;
+        let rule = RuleRef {
+            layer: "user".into(),
+            file: Some("/h/policy.toml".into()),
+            line: Some(4),
+            text: "deny Bash(rm *)".into(),
+            reason: None,
+        };
+        let decision = Decision {
+            effect: Effect::Deny,
+            reason: "x".repeat(60_000),
+            rule: Some(rule),
+            parts: vec![],
+            findings: vec![],
+            always: vec![],
+            obligations: vec![],
+        };
+        assert!(explained(&decision).ends_with("(`deny Bash(rm *)`, /h/policy.toml:4)"));
+        assert!(explained(&decision).len() < 800);
     }
 
     #[test]

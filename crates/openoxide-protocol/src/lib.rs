@@ -17,6 +17,7 @@ mod access;
 mod approval;
 mod choice;
 mod decision;
+pub mod escape;
 mod event;
 mod finding;
 mod hook;

@@ -18,16 +18,15 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod escape;
 mod inline;
 #[cfg(test)]
 mod samples;
 mod style;
 mod wrap;
 
-pub use escape::{Lines, visible};
 pub use inline::{
     AskError, AskOptions, Batch, Input, Offer, Recall, RenderOptions, ask, ask_group, ask_lines,
     can_ask, choose, describe, render,
 };
+pub use openoxide_protocol::escape::{Lines, visible};
 pub use style::Style;

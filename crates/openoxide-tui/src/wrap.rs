@@ -4,7 +4,7 @@ use std::{collections::VecDeque, iter::Peekable};
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::escape::{Glyph, Lines, Shown, glyphs, visible};
+use openoxide_protocol::escape::{Glyph, Lines, Shown, glyphs, visible};
 
 /// One row of content.
 #[derive(Clone, Debug, PartialEq, Eq)]

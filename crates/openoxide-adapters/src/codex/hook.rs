@@ -11,7 +11,7 @@ use openoxide_protocol::{Action, Decision, Effect};
 use serde_json::{Value, json};
 
 use crate::{
-    hook::{Call, Event, before_tool, denied, explained, request},
+    hook::{Call, Event, asks_the_person, before_tool, denied, explained, request},
     tool::action,
 };
 
@@ -31,6 +31,7 @@ pub fn answer(call: &Call, decision: &Decision, asks: Asks) -> Option<String> {
     let reason = format!("OpenOxide: {}", explained(decision));
     match (call.event, decision.effect) {
         (Event::PermissionRequest, Effect::Allow) if wants_host(call) => None,
+        (_, Effect::Allow | Effect::Ask) if asks_the_person(&call.tool) => None,
         // Before the tool it may have been left to Codex; otherwise the files have been judged there, each at its place.
         (Event::PermissionRequest, Effect::Allow) if asks == Asks::Codex && is_anywhere(call) => {
             None

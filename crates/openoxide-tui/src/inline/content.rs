@@ -8,8 +8,9 @@ use super::{
     options::COVERS,
     render::{Page, RenderOptions},
 };
+use openoxide_protocol::escape::{Glyph, Lines, Shown, glyphs};
+
 use crate::{
-    escape::{Glyph, Lines, Shown, glyphs},
     style::Tone,
     wrap::{Row, columns, rows},
 };

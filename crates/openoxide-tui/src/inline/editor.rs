@@ -2,7 +2,9 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::{escape::is_visible_behind, wrap::columns};
+use openoxide_protocol::escape::is_visible_behind;
+
+use crate::wrap::columns;
 
 /// Longer than this is no correction but a document.
 const LONGEST: usize = 4000;

@@ -42,7 +42,7 @@ impl Client {
 
     pub(super) fn answer(self, call: &Call, decision: &Decision) -> Option<String> {
         match self {
-            Self::Claude => claude_code::answer(call.event, decision),
+            Self::Claude => claude_code::answer(call, decision),
             Self::Codex(asks) => codex::hook::answer(call, decision, asks),
         }
     }

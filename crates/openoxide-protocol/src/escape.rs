@@ -1,0 +1,183 @@
+//! Makes text safe to show: what could drive a terminal or deceive a reader is shown by its number.
+//!
+//! Everything that an agent wrote passes through here on its way to a terminal. Letters that merely look alike (a
+//! Cyrillic `а`), and the order in which a terminal lays out Hebrew or Arabic letters, are not its business.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// How far apart a tab moves the text where lines are kept.
+const TAB: &str = "    ";
+/// More marks than this on one letter are a way to paint over other lines.
+const MARKS_ON_A_LETTER: usize = 2;
+
+/// Whether the text may take several lines where it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// One line: a line feed is shown as `\n`, a tab as `\t`.
+    One,
+    /// Several: a line feed begins a line, a tab is four blanks.
+    Many,
+}
+
+/// One character, as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glyph {
+    /// What is shown for it.
+    pub shown: Shown,
+    /// The byte at which the character stands in the text.
+    pub at: usize,
+    /// The byte at which it has ended.
+    pub end: usize,
+}
+
+/// What is shown for one character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Itself.
+    Char(char),
+    /// Blanks.
+    Tab,
+    /// The end of a line.
+    Break,
+    /// Its number, because it must not reach the terminal itself.
+    Escaped(String), // INVARIANT: printable ASCII.
+}
+
+impl Shown {
+    /// Returns how many columns it takes.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Char(c) => c.width().unwrap_or(0),
+            Self::Tab => TAB.len(),
+            Self::Break => 0,
+            Self::Escaped(text) => text.len(),
+        }
+    }
+
+    /// Adds it to `out`.
+    pub fn write(&self, out: &mut String) {
+        match self {
+            Self::Char(c) => out.push(*c),
+            Self::Tab => out.push_str(TAB),
+            Self::Break => out.push('\n'),
+            Self::Escaped(text) => out.push_str(text),
+        }
+    }
+}
+
+/// Returns `text` with every character shown by its number that could drive a terminal or deceive a reader.
+///
+/// Those are controls (`\x1b`), characters that turn the direction of the text (`\u{202e}`), that have no width, that
+/// look like a blank but are none, that end a line, that select a variation, that are private or not assigned, and
+/// marks that sit on no letter.
+///
+/// ```
+/// use openoxide_protocol::escape::{Lines, visible};
+///
+/// assert_eq!(visible("ls\x1b[2J\u{202e}", Lines::One), r"ls\x1b[2J\u{202e}");
+/// assert_eq!(visible("ls\n\tpwd", Lines::One), r"ls\n\tpwd");
+/// assert_eq!(visible("grüße, 世界", Lines::One), "grüße, 世界");
+/// ```
+#[must_use]
+pub fn visible(text: &str, lines: Lines) -> String {
+    let mut out = String::with_capacity(text.len());
+    glyphs(text, lines).for_each(|glyph| glyph.shown.write(&mut out));
+    out
+}
+
+/// Returns `text` in one line as [`visible`] has it, and no more than `most` characters of it: what is left out is counted.
+///
+/// ```
+/// use openoxide_protocol::escape::visible_beginning;
+///
+/// assert_eq!(visible_beginning("ls\n", 10), r"ls\n");
+/// assert_eq!(visible_beginning("abcdef", 4), "abcd… (2 more characters)");
+/// ```
+#[must_use]
+pub fn visible_beginning(text: &str, most: usize) -> String {
+    let shown = visible(text, Lines::One);
+    let Some((at, _)) = shown.char_indices().nth(most) else { return shown };
+    let (beginning, rest) = shown.split_at_checked(at).unwrap_or((&shown, ""));
+    format!("{beginning}… ({} more characters)", rest.chars().count())
+}
+
+/// Says whether `c` may be shown as it is when it stands behind `text`.
+#[must_use]
+pub fn is_visible_behind(text: &str, c: char) -> bool {
+    // No character farther away has a say in it.
+    let near: Vec<char> = text.chars().rev().take(MARKS_ON_A_LETTER + 1).collect();
+    let near: String = near.into_iter().rev().chain([c]).collect();
+    glyphs(&near, Lines::One).last().is_some_and(|glyph| glyph.shown == Shown::Char(c))
+}
+
+/// Says whether `c` may be shown as it is, whatever stands before it.
+fn is_visible(c: char) -> bool {
+    matches!(c, ' '..='~') || (!c.is_ascii() && is_printable(c) && !is_mark(c) && has_body(c))
+}
+
+/// Returns the characters of `text` as they are shown.
+pub fn glyphs(text: &str, lines: Lines) -> impl Iterator<Item = Glyph> {
+    let mut room_for_marks = 0;
+    text.char_indices().map(move |(at, c)| {
+        let keep = is_visible(c) || (room_for_marks > 0 && is_plain_mark(c));
+        room_for_marks = match is_mark(c) {
+            true if keep => room_for_marks - 1,
+            _ if keep && c.is_alphabetic() => MARKS_ON_A_LETTER,
+            _ => 0,
+        };
+        let shown = if keep { Shown::Char(c) } else { show(c, lines) };
+        Glyph { shown, at, end: at + c.len_utf8() }
+    })
+}
+
+fn show(c: char, lines: Lines) -> Shown {
+    match (c, lines) {
+        ('\n', Lines::Many) => Shown::Break,
+        ('\t', Lines::Many) => Shown::Tab,
+        ('\n' | '\r' | '\t', _) => Shown::Escaped(c.escape_default().to_string()),
+        _ if c.is_ascii() => Shown::Escaped(format!("\\x{:02x}", u32::from(c))),
+        _ => Shown::Escaped(format!("\\u{{{:x}}}", u32::from(c))),
+    }
+}
+
+/// Says whether Unicode, as far as the standard library knows it, gives `c` a shape: it is assigned, and neither
+/// private nor a control, format or separator character.
+fn is_printable(c: char) -> bool {
+    // Behind a letter the standard library lets marks pass, and escapes only what cannot be printed.
+    String::from_iter(['a', c]).escape_debug().count() == 2
+}
+
+/// Says whether `c` is drawn onto the character before it.
+fn is_mark(c: char) -> bool {
+    !c.is_ascii() && c.escape_debug().count() > 1 && is_printable(c)
+}
+
+/// Says whether `c` is a mark that a script needs, not one that strikes out, encloses or does nothing visible.
+fn is_plain_mark(c: char) -> bool {
+    let paints_over =
+        matches!(c, '\u{334}'..='\u{338}' | '\u{488}' | '\u{489}' | '\u{20D0}'..='\u{20FF}');
+    is_mark(c) && !paints_over && !is_ignorable(c)
+}
+
+/// Says whether `c`, being printable, shows something in a place of its own.
+fn has_body(c: char) -> bool {
+    !is_ignorable(c) && c.width().is_some_and(|width| width > 0)
+}
+
+/// Says whether `c` counts as printable and yet shows nothing.
+const fn is_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{34F}' // combining grapheme joiner
+            | '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' // Hangul fillers
+            | '\u{17B4}' | '\u{17B5}' // Khmer inherent vowels
+            | '\u{180B}'..='\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' // variation selectors
+            | '\u{2800}' // Braille blank
+            | '\u{FFFC}' // object replacement
+            | '\u{1D159}' // musical null notehead
+    )
+}
+
+#[cfg(test)]
+mod tests;
