@@ -13,6 +13,7 @@ mod lines;
 mod options;
 mod render;
 mod terminal;
+mod unseen;
 
 use std::{
     fmt, io,

@@ -83,7 +83,9 @@ impl Terminal {
         }
     }
 
+    /// Types as a person does who reads first: no key counts before the question can have been read.
     pub(crate) fn press(&mut self, keys: &str) {
+        std::thread::sleep(Duration::from_millis(450));
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }

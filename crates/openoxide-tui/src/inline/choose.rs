@@ -6,7 +6,10 @@ use std::{
 };
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use openoxide_protocol::ApprovalRequest;
+use openoxide_protocol::{
+    ApprovalRequest,
+    escape::{Lines, visible},
+};
 
 use super::{
     AskError, AskOptions, Input,
@@ -16,11 +19,10 @@ use super::{
     options::Keys,
     render::{Page, RenderOptions, body},
     terminal::{RawTerminal, Terminal, width},
+    unseen::Unseen,
 };
-use crate::{
-    escape::{Lines, visible},
-    style::{Style, Tone},
-};
+
+use crate::style::{Style, Tone};
 
 /// Below an answer: the columns that its keys take.
 const INDENT: &str = "          ";
@@ -132,6 +134,13 @@ impl<'a, T: Terminal> Chooser<'a, T> {
                 Typed::Key(key) => match letter(key) {
                     _ if is_enter(key) => self.repeat()?,
                     Some('v') => self.draw(true)?,
+                    // Which of the answers approve, only their program knows; Esc never does.
+                    Some(key) if key != Offer::ESCAPE && self.unseen().parts => {
+                        self.draw(true)?;
+                        self.say(
+                            "not all of it was on the screen: this is all; press the key again",
+                        )?;
+                    }
                     Some(key) if position(self.offers, key).is_some() => {
                         return Ok(position(self.offers, key));
                     }
@@ -139,8 +148,10 @@ impl<'a, T: Terminal> Chooser<'a, T> {
                 },
                 Typed::Paste(_) => self.hint("a paste is no answer")?,
                 Typed::Burst => self.hint("that came too fast for a key")?,
+                Typed::Early => self.hint("that came before the question can have been read")?,
                 Typed::Resized if self.console.terminal.width() != self.options.width => {
-                    self.draw(self.options.whole)?;
+                    let question = self.question(self.options.whole);
+                    self.console.terminal.write(&question)?;
                 }
                 Typed::Resized => {}
             }
@@ -149,10 +160,19 @@ impl<'a, T: Terminal> Chooser<'a, T> {
 
     /// Draws the question below what is there.
     fn draw(&mut self, whole: bool) -> Result<(), AskError> {
+        let question = self.question(whole);
+        self.console.show_question(&question)
+    }
+
+    /// Returns the question for the width that the terminal has now.
+    fn question(&mut self, whole: bool) -> String {
         self.options.width = self.console.terminal.width();
         self.options.whole = whole;
-        let page = page(self.request, self.offers, &self.options);
-        self.console.terminal.write(&format!("\n{page}> "))
+        format!("\n{}> ", page(self.request, self.offers, &self.options))
+    }
+
+    fn unseen(&self) -> Unseen {
+        Unseen::new(self.request, &self.options)
     }
 
     fn repeat(&mut self) -> Result<(), AskError> {
@@ -211,7 +231,18 @@ fn choose_line(
             Line::Unusable => String::new(),
             Line::End => break,
         };
-        if let Some(at) = offers.iter().position(|offer| is_named(offer, &word)) {
+        let unseen = word != "esc" && Unseen::new(request, &options).parts;
+        let named = offers.iter().position(|offer| is_named(offer, &word));
+        if unseen && named.is_some() {
+            options.whole = true;
+            write!(
+                writer,
+                "\nNot all of it was on the screen. This is all:\n{}",
+                page(request, offers, &options)
+            )?;
+            continue;
+        }
+        if let Some(at) = named {
             writeln!(writer, "> {}", visible(said(offers, Some(at)), Lines::One)).ok();
             return Ok(Some(at));
         }

@@ -40,6 +40,8 @@ pub(crate) struct Console<'a, T> {
     pub(crate) terminal: &'a mut T,
     /// Events that were read too early.
     pending: VecDeque<Event>,
+    /// When the question that is on the screen can have been read.
+    ready_at: Duration,
 }
 
 /// What the reviewer did.
@@ -48,12 +50,20 @@ pub(crate) enum Typed {
     Paste(String),
     /// Several keys at once.
     Burst,
+    /// A key before the question can have been read.
+    Early,
     Resized,
 }
 
 impl<'a, T: Terminal> Console<'a, T> {
     pub(crate) const fn new(terminal: &'a mut T) -> Self {
-        Self { terminal, pending: VecDeque::new() }
+        Self { terminal, pending: VecDeque::new(), ready_at: Duration::ZERO }
+    }
+
+    /// Writes a question or a part of one. For a while no key answers it: whoever is typing has not read it.
+    pub(crate) fn show_question(&mut self, text: &str) -> Result<(), AskError> {
+        self.ready_at = self.terminal.now() + REST;
+        self.terminal.write(text)
     }
 
     /// Waits for what the reviewer does next. While something is `written`, keys come at any speed.
@@ -64,7 +74,13 @@ impl<'a, T: Terminal> Console<'a, T> {
                 Some(Event::Key(key)) if written || is_end(key) => {
                     return Ok(Typed::Key(key));
                 }
-                Some(Event::Key(key)) => return self.alone(key),
+                Some(Event::Key(key)) => {
+                    let early = self.terminal.now() < self.ready_at;
+                    return match self.alone(key)? {
+                        Typed::Key(key) if early && !is_end(key) => Ok(Typed::Early),
+                        typed => Ok(typed),
+                    };
+                }
                 Some(Event::Paste(text)) => return Ok(Typed::Paste(text)),
                 Some(Event::Resize(..)) => return self.resized(),
                 _ => {}

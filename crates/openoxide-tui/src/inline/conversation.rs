@@ -11,6 +11,7 @@ use super::{
     options::Offers,
     render::{Batch, Page, RenderOptions, render},
     terminal::{RawTerminal, Terminal},
+    unseen::Unseen,
 };
 
 /// Asks about each of `requests` at the terminal of this process.
@@ -71,6 +72,7 @@ impl<'a, T: Terminal> Conversation<'a, T> {
                 Typed::Key(key) => self.prompt.key(key),
                 Typed::Paste(text) => self.prompt.paste(&text),
                 Typed::Burst => self.prompt.burst(),
+                Typed::Early => self.prompt.early(),
                 Typed::Resized => {
                     self.redraw()?;
                     continue;
@@ -91,6 +93,10 @@ impl<'a, T: Terminal> Conversation<'a, T> {
             Step::Always => self.draw_always(),
             Step::Unkept => self.repeat_keys("Nothing is kept. Press one of these keys:"),
             Step::View => self.draw(true),
+            Step::ViewFirst => {
+                self.draw(true)?;
+                self.status("not all of it was on the screen: this is all; press the key again")
+            }
             Step::Message => self.draw_message(),
             Step::Answer(_) | Step::Nothing => Ok(()),
         }
@@ -98,16 +104,25 @@ impl<'a, T: Terminal> Conversation<'a, T> {
 
     /// Draws the question below what is there.
     fn draw(&mut self, whole: bool) -> Result<(), AskError> {
+        let question = self.question(whole);
+        self.console.show_question(&question)
+    }
+
+    /// Returns the question for the width that the terminal has now.
+    fn question(&mut self, whole: bool) -> String {
         self.options.width = self.console.terminal.width();
         self.options.whole = whole;
-        self.console.terminal.write(&format!("\n{}> ", render(self.request, &self.options)))
+        self.prompt.set_unseen(Unseen::new(self.request, &self.options));
+        format!("\n{}> ", render(self.request, &self.options))
     }
 
     fn redraw(&mut self) -> Result<(), AskError> {
         if self.console.terminal.width() == self.options.width {
             return Ok(());
         }
-        self.draw(self.options.whole)?;
+        // It says what it said before: who has read it need not wait again.
+        let question = self.question(self.options.whole);
+        self.console.terminal.write(&question)?;
         match (self.prompt.editor(), self.prompt.always()) {
             (Some(_), _) => self.draw_message(),
             (None, Some(_)) => self.draw_always(),
@@ -133,7 +148,7 @@ impl<'a, T: Terminal> Conversation<'a, T> {
         always.show(recalled, &mut page);
         page.blank();
         always.keys(&mut page);
-        self.console.terminal.write(&format!("\r\x1b[K\n{}> ", page.text))
+        self.console.show_question(&format!("\r\x1b[K\n{}> ", page.text))
     }
 
     fn draw_message(&mut self) -> Result<(), AskError> {

@@ -6,6 +6,7 @@ use super::{
     content::shorten,
     options::{Offers, covered},
     render::{Page, RenderOptions},
+    unseen::most_dangerous_first,
 };
 use crate::style::Tone;
 
@@ -75,7 +76,7 @@ fn show_parts(request: &ApprovalRequest, whole: bool, page: &mut Page) {
         return;
     }
     if !whole {
-        parts.sort_by_key(|part| std::cmp::Reverse(part.decision));
+        parts = most_dangerous_first(request);
     }
     shorten(parts.into_iter(), whole, "parts", page, |part, page| {
         show_effect(part.decision, &wanted(&part.access, request), page);

@@ -8,12 +8,15 @@ use super::{
     batch::Choice,
     editor::Editor,
     options::Offers,
+    unseen::Unseen,
 };
 
 /// One question that waits for its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     offers: Offers,
+    /// What an approving key shows before it approves.
+    unseen: Unseen,
     /// The message, while one is written.
     editor: Option<Editor>,
     /// What `p` leads to.
@@ -39,6 +42,8 @@ pub(crate) enum Step {
     Unkept,
     /// Everything is shown, however long it is.
     View,
+    /// Everything is shown, because the key would have approved more than was on the screen.
+    ViewFirst,
     /// The line of the message is drawn.
     Message,
     /// Nothing at all.
@@ -47,7 +52,13 @@ pub(crate) enum Step {
 
 impl Prompt {
     pub(crate) const fn new(offers: Offers, choices: Always) -> Self {
-        Self { offers, editor: None, choices, always: None }
+        let unseen = Unseen { parts: false, others: false };
+        Self { offers, unseen, editor: None, choices, always: None }
+    }
+
+    /// Sets what the screen leaves out, each time the question is drawn.
+    pub(crate) const fn set_unseen(&mut self, unseen: Unseen) {
+        self.unseen = unseen;
     }
 
     /// Returns the second step of `p`, while it lasts.
@@ -87,12 +98,20 @@ impl Prompt {
         self.hint("that came too fast for a key")
     }
 
+    /// Takes a key that came before the question can have been read.
+    pub(crate) fn early(&self) -> Step {
+        self.hint("that came before the question can have been read")
+    }
+
     fn choose(&mut self, key: KeyEvent) -> Step {
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
             KeyCode::Esc => answer(ApprovalResponse::Cancelled),
             _ if is_enter(key) => Step::Keys,
-            KeyCode::Char('A') if plain && self.offers.all => Step::Answer(Choice::All),
+            KeyCode::Char('A') if plain && self.offers.all => match self.unseen {
+                Unseen { parts: false, others: false } => Step::Answer(Choice::All),
+                _ => Step::ViewFirst,
+            },
             // Whoever means all must not get this one for the session instead.
             KeyCode::Char('A') => self.hint("A answers nothing here"),
             KeyCode::Char(c) if plain => self.letter(c.to_ascii_lowercase()),
@@ -102,6 +121,9 @@ impl Prompt {
 
     fn letter(&mut self, c: char) -> Step {
         match c {
+            'y' if self.unseen.parts => Step::ViewFirst,
+            'a' if self.unseen.parts && self.offers.session => Step::ViewFirst,
+            'p' if self.unseen.parts && self.offers.always => Step::ViewFirst,
             'y' => approved(GrantScope::Once),
             'n' => answer(ApprovalResponse::Rejected { message: None }),
             'a' if self.offers.session => approved(GrantScope::Session),

@@ -16,6 +16,7 @@ use super::{
     options::Offers,
     render::{Batch, Page, RenderOptions, render},
     terminal::{RawTerminal, width},
+    unseen::Unseen,
 };
 use crate::{Style, style::Tone};
 
@@ -105,6 +106,11 @@ fn ask_one(
             Line::End => return Ok(finish(Choice::This(ApprovalResponse::Cancelled), writer)),
         };
         match reply {
+            Some(reply) if hides(&reply, request, &options) => {
+                options.whole = true;
+                let all = render(request, &options);
+                write!(writer, "\nNot all of it was on the screen. This is all:\n{all}")?;
+            }
             Some(Reply::Choice(choice)) => return Ok(finish(choice, writer)),
             Some(Reply::View) => {
                 options.whole = true;
@@ -125,6 +131,16 @@ fn ask_one(
                 )?;
             }
         }
+    }
+}
+
+/// Says whether an answer approves something that is not on the screen.
+fn hides(reply: &Reply, request: &ApprovalRequest, options: &RenderOptions<'_>) -> bool {
+    let unseen = Unseen::new(request, options);
+    match reply {
+        Reply::Choice(Choice::All) => unseen.parts || unseen.others,
+        Reply::Choice(Choice::This(ApprovalResponse::Approved { .. })) => unseen.parts,
+        _ => false,
     }
 }
 

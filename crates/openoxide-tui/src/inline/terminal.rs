@@ -3,7 +3,7 @@
 use std::{
     io::{self, IsTerminal as _, Write as _},
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossterm::{
@@ -25,6 +25,9 @@ pub(crate) trait Terminal {
     /// Writes `text`, in which a line feed begins a row.
     fn write(&mut self, text: &str) -> Result<(), AskError>;
 
+    /// Returns how much time has passed since some fixed moment.
+    fn now(&self) -> Duration;
+
     /// Returns the next event, or nothing if there is none for so long.
     fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError>;
 }
@@ -33,13 +36,14 @@ pub(crate) trait Terminal {
 #[derive(Debug)]
 pub(crate) struct RawTerminal<'a> {
     withdrawn: Option<&'a AtomicBool>,
+    opened: Instant,
     _mode: RawMode,
 }
 
 impl<'a> RawTerminal<'a> {
     /// Opens it; `marks_pastes` has it set pasted text apart from typed keys, by an escape sequence.
     pub(crate) fn open(withdrawn: Option<&'a AtomicBool>, marks_pastes: bool) -> io::Result<Self> {
-        Ok(Self { withdrawn, _mode: RawMode::enter(marks_pastes)? })
+        Ok(Self { withdrawn, opened: Instant::now(), _mode: RawMode::enter(marks_pastes)? })
     }
 
     fn check_withdrawn(&self) -> Result<(), AskError> {
@@ -60,6 +64,10 @@ impl Terminal for RawTerminal<'_> {
         let mut out = io::stderr().lock();
         out.write_all(text.replace('\n', "\r\n").as_bytes())?;
         Ok(out.flush()?)
+    }
+
+    fn now(&self) -> Duration {
+        self.opened.elapsed()
     }
 
     fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError> {

@@ -25,7 +25,8 @@ fn typed_ahead(term: &str, answer: &str) {
     let lines = "y\n".repeat(1000);
     for ahead in ["y", "y\n", "y\ny\na\np\n", "yyyyyy", &lines, "\x1b[200~y\r\x1b[201~"] {
         let mut pty = Pty::run(&[command("git push")], LATE, term);
-        pty.after("ready", ahead);
+        pty.wait_for("ready");
+        pty.send(ahead);
         pty.answer(answer);
         assert_eq!(pty.end().answers, NO, "{ahead:.20?}");
     }

@@ -19,6 +19,8 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 /// Longer than this nothing takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// A little longer than keys are refused for.
+const READING: Duration = Duration::from_millis(450);
 const ROWS: u16 = 100;
 
 /// The program `ask` at a pseudo-terminal.
@@ -75,6 +77,8 @@ impl Pty {
     /// Types once `text` is on the screen.
     pub(crate) fn after(&mut self, text: &str, keys: &str) {
         self.wait_for(text);
+        // No key counts before the question can have been read.
+        thread::sleep(READING);
         self.send(keys);
     }
 

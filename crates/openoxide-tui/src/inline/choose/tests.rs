@@ -7,10 +7,16 @@ use crossterm::event::Event;
 use super::*;
 use crate::samples::command;
 
+/// Whoever reads before answering.
+const SLOWLY: Duration = Duration::from_secs(1);
+
 /// Plays events; nothing stands for a pause. At the end of the script it hangs up.
 struct Script {
     events: VecDeque<Option<Event>>,
     screen: String,
+    /// How much time passes with each event.
+    pace: Duration,
+    now: Duration,
 }
 
 impl Terminal for Script {
@@ -23,7 +29,12 @@ impl Terminal for Script {
         Ok(())
     }
 
+    fn now(&self) -> Duration {
+        self.now
+    }
+
     fn event(&mut self, _: Duration) -> Result<Option<Event>, AskError> {
+        self.now += self.pace;
         self.events.pop_front().ok_or(AskError::HungUp)
     }
 }
@@ -50,7 +61,8 @@ fn letters(text: &str) -> Vec<Option<Event>> {
 }
 
 fn play(events: Vec<Option<Event>>) -> (Result<Option<usize>, AskError>, String) {
-    let mut terminal = Script { events: events.into(), screen: String::new() };
+    let mut terminal =
+        Script { events: events.into(), screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
     let (request, offers) = (command("git push"), offers());
     let chosen = Chooser::new(&mut terminal, &request, &offers, Style::Plain).run();
     (chosen, terminal.screen)

@@ -8,11 +8,17 @@ use openoxide_protocol::GrantScope;
 use super::*;
 use crate::samples::command;
 
+/// Whoever reads before answering.
+const SLOWLY: Duration = Duration::from_secs(1);
+
 /// Plays events; nothing stands for a pause. At the end of the script it hangs up.
 struct Script {
     events: VecDeque<Option<Event>>,
     width: u16,
     screen: String,
+    /// How much time passes with each event.
+    pace: Duration,
+    now: Duration,
 }
 
 impl Terminal for Script {
@@ -25,7 +31,12 @@ impl Terminal for Script {
         Ok(())
     }
 
+    fn now(&self) -> Duration {
+        self.now
+    }
+
     fn event(&mut self, _: Duration) -> Result<Option<Event>, AskError> {
+        self.now += self.pace;
         let event = self.events.pop_front().ok_or(AskError::HungUp)?;
         if let Some(Event::Resize(width, _)) = event {
             self.width = width;
@@ -52,7 +63,8 @@ fn paste(text: &str) -> Option<Event> {
 
 fn play(events: impl IntoIterator<Item = Option<Event>>) -> (Result<Choice, AskError>, String) {
     let events = events.into_iter().collect();
-    let mut terminal = Script { events, width: 80, screen: String::new() };
+    let mut terminal =
+        Script { events, width: 80, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
     let request = command("git push");
     let outcome = Conversation::new(&mut terminal, &request, &AskOptions::default(), None).run();
     (outcome, terminal.screen)
@@ -165,7 +177,13 @@ fn always_is_recalled_only_when_it_is_looked_at() {
     let options = AskOptions { recall: Some(recall), ..AskOptions::default() };
     let request = command("git push");
     let run = |events: Vec<Option<Event>>| {
-        let mut terminal = Script { events: events.into(), width: 80, screen: String::new() };
+        let mut terminal = Script {
+            events: events.into(),
+            width: 80,
+            screen: String::new(),
+            pace: SLOWLY,
+            now: Duration::ZERO,
+        };
         let outcome = Conversation::new(&mut terminal, &request, &options, None).run();
         (outcome.ok(), terminal.screen)
     };
@@ -187,4 +205,72 @@ fn p_and_enter_are_no_yes() {
     assert_eq!(answer([None, letter('p'), key(KeyCode::Enter), None, letter('n'), None]), None);
     let events = [None, letter('p'), None, key(KeyCode::Enter), None, key(KeyCode::Esc), None];
     assert_eq!(answer(events.into_iter().chain([letter('n'), None])), NO);
+}
+
+/// Seven parts that ask, of which the question shows six.
+fn long_request() -> ApprovalRequest {
+    let mut request = command("make");
+    let parts = (0..7).map(|number| {
+        let access = openoxide_protocol::Access::CallTool { tool: format!("tool-{number}") };
+        let (rule, reason) = (None, String::new());
+        openoxide_protocol::Part {
+            access,
+            decision: openoxide_protocol::Effect::Ask,
+            rule,
+            reason,
+            lost: vec![],
+        }
+    });
+    request.decision.parts = parts.collect();
+    request
+}
+
+fn play_long(events: impl IntoIterator<Item = Option<Event>>) -> (Option<Choice>, String) {
+    let events = events.into_iter().collect();
+    let mut terminal =
+        Script { events, width: 80, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
+    let request = long_request();
+    let outcome = Conversation::new(&mut terminal, &request, &AskOptions::default(), None).run();
+    (outcome.ok(), terminal.screen)
+}
+
+#[test]
+fn an_approving_key_shows_what_was_not_on_the_screen_before_it_approves() {
+    for approving in ['y', 'a', 'p'] {
+        let (choice, screen) = play_long([None, letter(approving), None]);
+        assert_eq!(choice, None, "{approving}");
+        assert!(screen.contains("tool-6") && screen.contains("press the key again"), "{screen}");
+    }
+    let (choice, _) = play_long([None, letter('y'), None, letter('y'), None]);
+    assert_eq!(choice, Some(Choice::This(ApprovalResponse::approved(GrantScope::Once))));
+    let (choice, screen) = play_long([None, letter('n'), None]);
+    assert_eq!(choice, Some(Choice::This(ApprovalResponse::Rejected { message: None })));
+    assert!(!screen.contains("tool-6"), "{screen}");
+    let (choice, _) = play_long([None, letter('v'), None, letter('y'), None]);
+    assert_eq!(choice, Some(Choice::This(ApprovalResponse::approved(GrantScope::Once))));
+}
+
+/// The clock is the script's: each event takes 80 ms.
+#[test]
+fn a_key_counts_once_the_question_can_have_been_read() {
+    let play = |events: Vec<Option<Event>>| {
+        let pace = Duration::from_millis(80);
+        let mut terminal = Script {
+            events: events.into(),
+            width: 80,
+            screen: String::new(),
+            pace,
+            now: Duration::ZERO,
+        };
+        let request = command("git push");
+        let asked = Conversation::new(&mut terminal, &request, &AskOptions::default(), None);
+        (asked.run().ok(), terminal.screen)
+    };
+    let (choice, screen) = play(vec![None, letter('y'), None]);
+    assert_eq!(choice, None);
+    assert!(screen.contains("before the question can have been read"), "{screen}");
+    // The pause behind the first key, and four more, are 400 ms.
+    let late = vec![None, None, None, None, None, None, letter('y'), None];
+    assert_eq!(play(late).0, Some(Choice::This(ApprovalResponse::approved(GrantScope::Once))));
+    assert_eq!(play(vec![None, control('c')]).0, Some(Choice::This(ApprovalResponse::Cancelled)));
 }
