@@ -1,8 +1,8 @@
 //! Grants that last: rules that a person granted for a project (DECISIONS 5).
 //!
 //! They lie in the project, where a person can read and edit them, in `.openoxide/approvals.toml`. A cloned repository must not
-//! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path and all that
-//! it says. An entry without a valid one grants nothing, and so does one that was taken back: who puts it there again grants nothing.
+//! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path, the
+//! identity of that directory and all that it says. A new directory at an old path has none of the old grants. An entry without a valid one grants nothing, and so does one that was taken back: who puts it there again grants nothing.
 
 mod entry;
 mod spent;
@@ -13,8 +13,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use entry::ELSEWHERE;
 pub use entry::{Bound, Entry};
+use entry::{ELSEWHERE, ProjectDirectory};
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Rule, Space, parse};
 use openoxide_protocol::{AbsPath, Effect};
 use spent::{Fate, Spent};
@@ -113,7 +113,9 @@ impl GrantFile {
             .map_err(|error| self.wrong(error.to_string().trim_end()))?;
         let key = self.key().ok();
         let tables = document.get("grant").and_then(Item::as_array_of_tables);
-        let entry = |table: &Table| self.entry(table, &text, key.as_deref());
+        let directory = ProjectDirectory::look(&self.project);
+        let key = key.as_deref().map(|key| (key, &directory));
+        let entry = |table: &Table| self.entry(table, &text, key);
         Ok(tables.into_iter().flat_map(ArrayOfTables::iter).map(entry).collect())
     }
 
@@ -159,6 +161,7 @@ impl GrantFile {
     pub fn add_bounded(&self, rules: &[String], bound: &Bound) -> Result<(), GrantError> {
         let _lock = self.lock()?;
         let key = self.made_key()?;
+        let directory = ProjectDirectory::look(&self.project);
         let known = self.entries()?;
         let mut document = self.document(&self.text()?)?;
         let tables =
@@ -176,7 +179,7 @@ impl GrantFile {
                 let (rule, bound) = (rule.clone(), bound.clone());
                 let id = key::random_name().map_err(|error| at(&self.path(), error))?;
                 let entry = Entry { id, rule, bound, line: 0, ignored: None };
-                tables.push(entry.write(&key, &self.project));
+                tables.push(entry.write(&key, &directory));
             }
         }
         self.write(&document)
@@ -230,11 +233,11 @@ impl GrantFile {
         Ok(count)
     }
 
-    fn entry(&self, table: &Table, text: &str, key: Option<&[u8]>) -> Entry {
+    fn entry(&self, table: &Table, text: &str, key: Option<(&[u8], &ProjectDirectory)>) -> Entry {
         let at = table.span().map_or(0, |span| span.start);
         let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let (mut entry, mac) = Entry::read(table, u32::try_from(line).unwrap_or(u32::MAX));
-        let ours = key.is_some_and(|key| entry.is_ours(key, &self.project, &mac));
+        let ours = key.is_some_and(|(key, directory)| entry.is_ours(key, directory, &mac));
         let not_ours = "you did not grant it, on this machine and for this directory";
         entry.ignored = entry.ignored.or((!ours).then_some(not_ours)).or_else(|| self.over(&entry));
         entry

@@ -1,5 +1,7 @@
 //! One entry of the file of grants: a rule, how far it reaches, and the proof that a person of this user granted it.
 
+use std::{fs, os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};
+
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use openoxide_protocol::{AbsPath, GrantTerms};
 use sha2::Sha256;
@@ -8,12 +10,38 @@ use toml_edit::{Item, Table, value};
 use crate::audit::{DAY, Moment};
 
 /// Comes first in what is authenticated: other uses of the key, and other forms of an entry, are told apart by it.
-const PURPOSE: &str = "openoxide grant 2";
+const PURPOSE: &str = "openoxide grant 4";
 /// The same for an entry that says since when it counts.
-const SINCE: &str = "openoxide grant 3";
+const SINCE: &str = "openoxide grant 5";
 
 /// Why a grant for a task does not count in another.
 pub(super) const ELSEWHERE: &str = "it is for another task, or its task is over";
+
+/// The directory that a grant is for: its path, and what tells it from another directory at the same path later.
+#[derive(Clone, Debug)]
+pub(super) struct ProjectDirectory {
+    pub(super) path: AbsPath,
+    pub(super) identity: String,
+}
+
+impl ProjectDirectory {
+    /// Looks at the directory: its number and the moment it was made, which no program can set. Where the file system does
+    /// not keep that moment, the number of its device has to do.
+    pub(super) fn look(path: &AbsPath) -> Self {
+        let identity = fs::metadata(path.as_str()).map_or_else(
+            |_| String::new(),
+            |found| {
+                let made = found.created().ok();
+                let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+                match made {
+                    Some(made) => format!("{}/{}", found.ino(), made.as_nanos()),
+                    None => format!("{}/on {}", found.ino(), found.dev()),
+                }
+            },
+        );
+        Self { path: path.clone(), identity }
+    }
+}
 
 /// How far a grant reaches, beside its rule. The default is without bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +129,7 @@ impl Entry {
     }
 
     /// Returns the entry as a table, with its proof.
-    pub(super) fn write(&self, key: &[u8], project: &AbsPath) -> Table {
+    pub(super) fn write(&self, key: &[u8], project: &ProjectDirectory) -> Table {
         let mut table = Table::new();
         table.insert("rule", value(&self.rule));
         if let Some(until) = self.bound.until {
@@ -127,14 +155,14 @@ impl Entry {
     }
 
     /// Says whether this user granted it for this project. Compares in constant time.
-    pub(super) fn is_ours(&self, key: &[u8], project: &AbsPath, mac: &str) -> bool {
+    pub(super) fn is_ours(&self, key: &[u8], project: &ProjectDirectory, mac: &str) -> bool {
         let pairs = mac.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
         let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
         let (Some(bytes), Some(ours)) = (bytes, self.mac(key, project)) else { return false };
         ours.verify_slice(&bytes).is_ok()
     }
 
-    fn mac(&self, key: &[u8], project: &AbsPath) -> Option<Hmac<Sha256>> {
+    fn mac(&self, key: &[u8], project: &ProjectDirectory) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
         let Bound { until, since, below, times, task } = &self.bound;
         let (purpose, since) = match since {
@@ -144,7 +172,8 @@ impl Entry {
         let until = until.map(|until| until.to_string()).unwrap_or_default();
         let times = times.map(|times| times.to_string()).unwrap_or_default();
         let below = below.as_ref().map_or("", AbsPath::as_str);
-        let parts = [purpose, project.as_str(), &self.id, &self.rule, &until, below, &times];
+        let ProjectDirectory { path, identity } = project;
+        let parts = [purpose, path.as_str(), identity, &self.id, &self.rule, &until, below, &times];
         // Entries without a task are proved as they were before there were tasks.
         for part in parts.into_iter().chain(since.as_deref()).chain(task.as_deref()) {
             mac.update(&(part.len() as u64).to_le_bytes());

@@ -230,3 +230,24 @@ fn bounds_are_proved_like_the_rule() {
     fs::write(grants.path(), &text).unwrap();
     assert_eq!(granted(&grants), ["Bash(make *)"]);
 }
+
+#[test]
+fn a_new_directory_at_an_old_path_has_none_of_the_old_grants() {
+    let disk = Disk::new();
+    let grants = disk.grants("p");
+    grants.add(&rules(&["Bash(make *)"])).unwrap();
+    let (old, path) = (disk.dir.path().join("old"), disk.dir.path().join("p"));
+    fs::rename(&path, &old).unwrap();
+    let copied = std::process::Command::new("cp").arg("-a").args([&old, &path]).status();
+    assert!(copied.unwrap().success());
+    assert_eq!(granted(&grants), Vec::<String>::new(), "a copy with its approvals.toml");
+    let ignored = grants.entries().unwrap().into_iter().map(|entry| entry.ignored);
+    assert_eq!(
+        ignored.collect::<Vec<_>>(),
+        [Some("you did not grant it, on this machine and for this directory")]
+    );
+    // The same directory has them again where they were granted.
+    fs::rename(&path, disk.dir.path().join("copy")).unwrap();
+    fs::rename(&old, &path).unwrap();
+    assert_eq!(granted(&grants), ["Bash(make *)"]);
+}
