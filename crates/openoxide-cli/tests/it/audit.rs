@@ -333,6 +333,27 @@ fn the_log_is_followed() {
     child.wait().unwrap();
 }
 
+/// Claude Code calls the hook before the tool, and once more where it would ask a person.
+#[test]
+fn a_call_that_is_announced_and_asked_about_is_counted_once() {
+    let world = World::new().policy(POLICY);
+    let asked = |command: &str| {
+        let mut request: Value = serde_json::from_slice(&payload(&world, "c6dc", command)).unwrap();
+        request["hook_event_name"] = json!("PermissionRequest");
+        request.as_object_mut().unwrap().remove("tool_use_id");
+        world.run(&["hook", "claude"], request.to_string().as_bytes())
+    };
+    for command in ["git push a", "git push a", "npm publish"] {
+        hook(&world, command);
+        assert_eq!(code(&asked(command)), 0);
+    }
+    // A question that nothing announced is a call of its own.
+    assert_eq!(code(&asked("git push b")), 0);
+    assert_eq!(log(&world, &[]).len(), 7);
+    let found: Value = serde_json::from_str(&text(&world, &["audit", "stats", "--json"])).unwrap();
+    assert_eq!(found["decisions"], json!({ "allow": 0, "ask": 4, "deny": 0 }));
+}
+
 #[test]
 fn the_statistics_count_questions_prefixes_and_rules() {
     let world = World::new().policy(POLICY);

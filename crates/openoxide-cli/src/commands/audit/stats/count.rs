@@ -11,6 +11,14 @@ use serde::Deserialize;
 struct Decided<'a> {
     #[serde(borrow, default)]
     via: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    session: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    call: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    tool: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    title: Option<Text<'a>>,
     decision: Option<Effect>,
     #[serde(borrow, default)]
     rule: Option<Rule<'a>>,
@@ -60,6 +68,8 @@ pub(super) struct Counts {
     prefixes: BTreeMap<String, u64>,
     /// Each rule by its key, with its line when it decided last, and how often it decided.
     rules: BTreeMap<String, (RuleRef, u64)>,
+    /// The calls that a client has announced to its hook and not yet asked a person about.
+    announced: BTreeMap<String, u64>,
 }
 
 /// Names a rule by its layer, file and text, wherever in its file it stands.
@@ -91,6 +101,9 @@ impl Counts {
         if decided.via.as_ref().is_some_and(|via| ["approve", "deny"].contains(&via.0.as_ref())) {
             return;
         }
+        if self.is_second_event(decided) {
+            return;
+        }
         match decided.decision {
             Some(Effect::Allow) => self.allow += 1,
             Some(Effect::Deny) => self.deny += 1,
@@ -106,6 +119,27 @@ impl Counts {
         rules.sort_unstable();
         rules.dedup();
         rules.into_iter().for_each(|rule| self.rule(rule));
+    }
+
+    /// Says whether a hook's record is about a call that is counted already: a client announces each call by its name, and
+    /// where it would ask a person, it asks its hook about the same call once more, without the name.
+    fn is_second_event(&mut self, decided: &Decided<'_>) -> bool {
+        if text(decided.via.as_ref()) != "hook" {
+            return false;
+        }
+        let names = [&decided.session, &decided.tool, &decided.title];
+        let key = names.map(|name| text(name.as_ref())).join("\0");
+        if !text(decided.call.as_ref()).is_empty() {
+            *self.announced.entry(key).or_default() += 1;
+            return false;
+        }
+        match self.announced.get_mut(&key) {
+            Some(waiting) if *waiting > 0 => {
+                *waiting -= 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// What "always" would have added is the prefix; where it would add nothing, the first word has to do.
@@ -157,6 +191,10 @@ impl Counts {
     pub(super) fn rules(&self) -> Vec<(&RuleRef, u64)> {
         most_first(self.rules.values().map(|(rule, count)| (rule, *count)).collect())
     }
+}
+
+fn text<'a>(text: Option<&'a Text<'_>>) -> &'a str {
+    text.map_or("", |text| &text.0)
 }
 
 fn most_first<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
