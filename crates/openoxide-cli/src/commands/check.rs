@@ -5,7 +5,7 @@ use std::io::Write;
 use openoxide_adapters::tool;
 use openoxide_permission::evaluate;
 use openoxide_protocol::{AbsPath, Decision, Effect, Facts, Obligation, SCHEMA};
-use openoxide_session::{facts, facts_of, facts_of_question};
+use openoxide_session::{facts, facts_of, facts_of_question, sandbox_opt_out};
 use openoxide_tui::{Lines, visible};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -259,7 +259,11 @@ fn cwd_of(usual: &AbsPath, named: Option<&str>) -> Result<AbsPath, String> {
 fn facts_of_row(world: &World, row: &Row, cwd: &AbsPath) -> Result<Facts, String> {
     let place = world.place(cwd);
     match (&row.tool, &row.permission, &row.patterns) {
-        (Some(name), None, None) => Ok(facts_of(&tool::action(name, &row.input), name, place)),
+        (Some(name), None, None) => {
+            let mut facts = facts_of(&tool::action(name, &row.input), name, place);
+            facts.accesses.extend(sandbox_opt_out(&row.input));
+            Ok(facts)
+        }
         (None, Some(_), Some(patterns)) if patterns.is_empty() => {
             Err("`patterns` is empty: nothing is asked".to_owned())
         }

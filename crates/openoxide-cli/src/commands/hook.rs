@@ -9,7 +9,7 @@ use openoxide_adapters::{
     tool,
 };
 use openoxide_permission::{Context, HookEvent, after_hooks};
-use openoxide_session::{HookCall, Place, facts_of};
+use openoxide_session::{HookCall, Place, facts_of, sandbox_opt_out};
 use openoxide_store::{Environment, GrantFile, audit::Decided, load, sources};
 
 use crate::{bounded, exit::Exit, hooks, policy::roots, record, repetition};
@@ -81,6 +81,7 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
         loaded.policy.permitted(client.mode(call).or(loaded.policy.mode()).unwrap_or_default());
     let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
     let mut facts = facts_of(&action, &call.tool, place);
+    facts.accesses.extend(sandbox_opt_out(&call.input));
     if let Some(besides) = client.besides(call) {
         let besides = facts_of(&besides, &call.tool, place);
         facts.accesses.extend(besides.accesses);

@@ -13,7 +13,7 @@ use std::{
 use openoxide_adapters::tool;
 use openoxide_permission::{Context, evaluate};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
-use openoxide_session::{Place, facts_of, facts_of_question};
+use openoxide_session::{Place, facts_of, facts_of_question, sandbox_opt_out};
 use openoxide_store::{Environment, Source, load_fresh};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -342,7 +342,11 @@ fn judge(case: &Case, policies: &[PathBuf]) -> Value {
     let mode = named.or(loaded.policy.mode()).unwrap_or_default();
     let place = Place { cwd: &cwd, home: Some(&home) };
     let facts = match case.call() {
-        Some((name, input)) => facts_of(&tool::action(name, &input), name, place),
+        Some((name, input)) => {
+            let mut facts = facts_of(&tool::action(name, &input), name, place);
+            facts.accesses.extend(sandbox_opt_out(&input));
+            facts
+        }
         None => {
             let patterns = case.patterns.as_deref().unwrap();
             facts_of_question(case.permission.as_deref().unwrap(), patterns, place)
