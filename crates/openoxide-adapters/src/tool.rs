@@ -108,6 +108,13 @@ fn searched(tool: &str, input: &Value) -> Action {
     {
         paths.push(format!("{place}/{pattern}"));
     }
+    // Only names of files and numbers are no lines of what is found.
+    let lines = !matches!(text(input, &["output_mode"]), Some("files_with_matches" | "count"));
+    if tool.eq_ignore_ascii_case("grep") && lines {
+        let place = place.trim_end_matches('/');
+        let pattern = text(input, &["glob", "include"]).unwrap_or("*");
+        paths.push(format!("{}/**/{pattern}", if place.is_empty() { "/." } else { place }));
+    }
     Action::Read { paths }
 }
 
@@ -162,8 +169,14 @@ mod tests {
                 json!({"input": "*** Begin Patch\n*** Add File: x\n+y\n*** End Patch"}),
                 edit(&["x"]),
             ),
-            ("Grep", json!({"pattern": "x"}), read(&["."])),
-            ("Grep", json!({"pattern": "x", "path": "/etc"}), read(&["/etc"])),
+            ("Grep", json!({"pattern": "x"}), read(&[".", "./**/*"])),
+            ("Grep", json!({"pattern": "x", "output_mode": "count"}), read(&["."])),
+            (
+                "Grep",
+                json!({"pattern": "x", "glob": "{.env,a}"}),
+                read(&[".", "./{.env,a}", "./**/{.env,a}"]),
+            ),
+            ("Grep", json!({"pattern": "x", "path": "/etc"}), read(&["/etc", "/etc/**/*"])),
             ("Glob", json!({"pattern": "src/**"}), read(&[".", "./src"])),
             ("Glob", json!({"pattern": "**/*.{ts,tsx}"}), read(&["."])),
             ("Glob", json!({"pattern": "{/etc,x}/*"}), read(&[".", "/"])),

@@ -115,6 +115,19 @@ pub enum Touch {
     Names,
 }
 
+/// Which files below a directory a program searches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// Patterns of which a file's name has to match one; without any, all files are searched.
+    pub included: Vec<String>,
+    /// Patterns of names that are left out.
+    pub excluded: Vec<String>,
+    /// Whether files and directories are searched whose names begin with a dot.
+    pub hidden: bool,
+    /// Whether files are searched that `.gitignore` names.
+    pub ignored: bool,
+}
+
 /// A file or directory that is touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathAccess {
@@ -139,6 +152,9 @@ pub struct PathAccess {
     /// of these texts. Blanks separate them, and a text with a `*` before it can be anywhere in the name.
     #[serde(default, skip)]
     pub option_names: Option<String>,
+    /// It is a directory in which a program searches files and prints lines of them.
+    #[serde(default, skip)]
+    pub search: Option<Box<Search>>,
     /// Where it stands in the script.
     #[serde(default, skip)]
     pub span: Span,
@@ -157,6 +173,7 @@ impl PathAccess {
             pattern: false,
             printed: false,
             option_names: None,
+            search: None,
             span: Span::default(),
         }
     }

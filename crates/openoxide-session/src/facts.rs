@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use openoxide_protocol::{
-    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Span, Touch, Word,
-    Words,
+    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Search, Span, Touch,
+    Word, Words,
 };
 use openoxide_shell::{Setting, analyse, findings};
 
@@ -13,7 +13,7 @@ use crate::{
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
     script_edits::{EditsBefore, ScriptEdits},
-    settings,
+    searches, settings,
 };
 
 /// Where an operation would run.
@@ -73,7 +73,9 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Command { script } => {
             analyse(script, &Setting { cwd: place.cwd, home: place.home })
         }
-        Action::Read { paths } => listed(paths.iter().map(|text| Access::Read(path(text, place)))),
+        Action::Read { paths } => {
+            listed(paths.iter().map(|text| Access::Read(read_by_tool(tool, text, place))))
+        }
         Action::Edit { paths } => listed(paths.iter().map(|text| Access::Edit(path(text, place)))),
         Action::Fetch { url } => listed([fetch(url)]),
         Action::CallTool => listed([Access::CallTool { tool: tool.to_owned() }]),
@@ -81,6 +83,7 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Opaque { text } => listed([opaque(text)]),
     };
     patterns::expand(&mut facts);
+    searches::expand(&mut facts);
     printed::check(&mut facts, place.cwd);
     moved::check(&mut facts);
     facts.accesses.retain_mut(names_host);
@@ -218,6 +221,19 @@ fn fetch(url: &str) -> Access {
         Some(host) => Access::Fetch { host, url: url.to_owned(), touch: Touch::Itself },
         None => opaque(url),
     }
+}
+
+/// A tool that searches prints lines of files below a directory: `DIRECTORY/**/PATTERN`.
+fn read_by_tool(tool: &str, text: &str, place: Place<'_>) -> PathAccess {
+    let Some((directory, patterns)) =
+        text.split_once("/**/").filter(|_| tool.eq_ignore_ascii_case("grep"))
+    else {
+        return path(text, place);
+    };
+    let separate = patterns.split_whitespace().filter(|pattern| *pattern != "*");
+    let included = separate.map(str::to_owned).collect();
+    let search = Search { included, hidden: true, ..Search::default() };
+    PathAccess { search: Some(Box::new(search)), ..path(directory, place) }
 }
 
 /// Agents write `~` for home, although only shells know it: both readings cannot be told apart, so home is meant.

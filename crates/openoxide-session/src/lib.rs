@@ -26,6 +26,7 @@ mod repository;
 mod resolve;
 mod sandbox_opt_out;
 mod script_edits;
+mod searches;
 mod seen;
 mod settings;
 

@@ -169,6 +169,13 @@ fn matching(place: &AbsPath, part: &str, found: &mut Vec<AbsPath>) -> Option<()>
     Some(())
 }
 
+/// Returns whether a name may match a pattern; a bracket counts as any letter.
+pub(crate) fn name_may_match(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    may_match(&pattern, &name, &mut Vec::new())
+}
+
 /// Says whether a name may match. A bracket, whatever stands in it, counts as any letter, and as itself. Every pair of
 /// places is looked at once.
 fn may_match(pattern: &[char], name: &[char], seen: &mut Vec<bool>) -> bool {

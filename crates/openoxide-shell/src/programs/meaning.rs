@@ -1,6 +1,6 @@
 //! What a command does, as far as its words show it.
 
-use openoxide_protocol::{CommandClass, Words};
+use openoxide_protocol::{CommandClass, Search, Words};
 
 use super::{Arg, Argv, Paths};
 
@@ -29,6 +29,8 @@ pub(crate) enum Effect {
     Reads(Target),
     /// It looks at names, sizes and the like.
     Lists(Target),
+    /// It searches the files below this directory, and prints lines of them.
+    Searches(Target, Search),
     /// It makes, changes or removes this.
     Writes(Target),
     /// It reaches this host or address.

@@ -23,6 +23,7 @@ mod pager;
 mod print;
 mod ps;
 mod python;
+mod search;
 mod sed;
 mod sed_script;
 mod shells;

@@ -74,9 +74,12 @@ fn show_class(class: CommandClass) -> &'static str {
 
 fn show_effects(meaning: &Meaning) -> String {
     let place = meaning.place.iter().map(|place| format!("in {place}"));
-    let effects = meaning.effects.iter().map(|effect| match effect {
+    // What a search reaches is tested where the files are.
+    let all = meaning.effects.iter().filter(|effect| !matches!(effect, Effect::Searches(..)));
+    let effects = all.map(|effect| match effect {
         Effect::Reads(target) => format!("reads {}", show_target(target)),
         Effect::Lists(target) => format!("lists {}", show_target(target)),
+        Effect::Searches(target, _) => format!("searches {}", show_target(target)),
         Effect::Writes(target) => format!("writes {}", show_target(target)),
         Effect::Reaches(address) => format!("reaches {address}"),
         Effect::Runs(command) => format!("runs {}", show_command(command)),

@@ -1,7 +1,7 @@
 //! What runs: functions, builtins, programs, and the programs inside of programs.
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Exec, PathAccess, Span, Touch, Word, Words,
+    AbsPath, Access, CommandClass, Exec, PathAccess, Search, Span, Touch, Word, Words,
 };
 
 use super::{
@@ -178,6 +178,7 @@ impl Walk<'_> {
                 Effect::Lists(target) => {
                     self.touch_target(call, meaning, target, Access::Read, Touch::Names, class);
                 }
+                Effect::Searches(target, search) => self.searches(call, meaning, target, search),
                 Effect::Writes(target) => {
                     self.touch_target(call, meaning, target, Access::Edit, Touch::Program, class);
                 }
@@ -192,6 +193,20 @@ impl Walk<'_> {
                 | Effect::Script(_)
                 | Effect::Unknown(_) => {}
             }
+        }
+    }
+
+    /// Adds that the files below a directory are searched.
+    fn searches(&mut self, call: &Call<'_>, meaning: &Meaning, target: &Target, search: &Search) {
+        let (Target::File(text) | Target::Pattern(text) | Target::Printed(text)) = target;
+        let moved = match &meaning.place {
+            Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
+            _ => text,
+        };
+        let pattern = matches!(target, Target::Pattern(_));
+        for path in self.paths(moved, call.span).into_iter().flatten() {
+            let (touch, search) = (Touch::Program, Some(Box::new(search.clone())));
+            self.facts.accesses.push(Access::Read(PathAccess { touch, pattern, search, ..path }));
         }
     }
 
@@ -295,6 +310,7 @@ impl Walk<'_> {
                 }
                 Effect::Reads(_)
                 | Effect::Lists(_)
+                | Effect::Searches(..)
                 | Effect::Writes(_)
                 | Effect::Reaches(_)
                 | Effect::MayBeOption(_) => {}

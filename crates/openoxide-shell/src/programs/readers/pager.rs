@@ -12,6 +12,7 @@ use super::{
     base_name,
     find::may_choose_secrets,
     push,
+    search::add_search,
 };
 
 /// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
@@ -176,6 +177,7 @@ pub(in super::super) fn linked(
     if items(level, arguments, from).any(|item| follows_links(level, &item)) {
         meaning.follow();
     }
+    add_search(&mut meaning, level, arguments, from);
     meaning
 }
 
