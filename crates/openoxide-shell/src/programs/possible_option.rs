@@ -186,15 +186,26 @@ impl<'a> Search<'a> {
                 Arg::Paths(Paths::Pattern(pattern)) => plain_beginning(pattern),
                 _ => beginning,
             };
-            for start in
-                starts.iter().filter(|start| start.starts_with('*') || start.starts_with(pattern))
-            {
+            for start in starts.iter().filter(|start| may_begin(start, pattern, index)) {
                 let shown = start.trim_start_matches('*');
                 let what =
                     format!("`{shown}…`, which can run something that the words do not show");
                 self.push(index, word, start, what);
             }
         }
+    }
+}
+
+/// Returns whether a word with this beginning could be one that makes the program run something else.
+fn may_begin(start: &str, beginning: &str, index: usize) -> bool {
+    match start.strip_prefix('*') {
+        // In an assignment of make it can be anywhere; otherwise it is part of an option.
+        Some(held) => {
+            beginning.is_empty() || beginning.starts_with('-') || held.starts_with(['!', ':'])
+        }
+        // A toolchain is the first word.
+        None if start == "+/" => index == 1 && start.starts_with(beginning),
+        None => start.starts_with(beginning),
     }
 }
 
