@@ -12,7 +12,7 @@ use crate::{
     directory::refused,
     glob::{self, Step},
     rule::Space,
-    safety_floor,
+    secret_files::{hidden_secret_paths, own_secret_paths},
 };
 
 type Paths = BTreeSet<AbsPath>;
@@ -56,10 +56,13 @@ pub(super) fn protected(ground: &Ground<'_>, decision: &Decision, writable: &Pat
 pub(super) fn unreadable(ground: &Ground<'_>, decision: &Decision) -> Paths {
     let mut paths: Paths = ground.seen.iter().chain(ground.own).cloned().collect();
     paths.extend(literals(ground, Space::Read, Space::ReadHere));
-    paths.extend(ground.home.map(safety_floor::secrets).unwrap_or_default());
+    paths.extend(hidden_secret_paths(ground.home, None));
     paths.retain(|path| !ground.lets(Access::Read, path));
     for path in granted(decision).filter_map(read).map(place) {
         open(&mut paths, path, ground.seen);
+    }
+    for own in granted(decision).filter_map(program).flat_map(|name| own(ground, name)) {
+        paths.remove(&own);
     }
     paths
 }
@@ -143,6 +146,20 @@ fn read(access: &Access) -> Option<&PathAccess> {
         Access::Read(path) if path.touch != Touch::Names && !path.pattern => Some(path),
         _ => None,
     }
+}
+
+/// Returns the name of the program that a command starts.
+fn program(access: &Access) -> Option<&str> {
+    match access {
+        Access::Exec(exec) => exec.argv.known(0)?.rsplit('/').next(),
+        _ => None,
+    }
+}
+
+/// Returns the files with secrets that belong to a program, unless a rule keeps them from being read.
+fn own(ground: &Ground<'_>, program: &str) -> impl Iterator<Item = AbsPath> {
+    let own = own_secret_paths(ground.home, program).into_iter();
+    own.filter(|path| !ground.rules_out(Access::Read, path))
 }
 
 /// Where it really lies.

@@ -1,0 +1,213 @@
+//! Files that usually hold secrets: the one table, from which the safety floor takes what asks before it is read, and the
+//! sandbox what it hides.
+
+mod places;
+
+use openoxide_protocol::AbsPath;
+
+use places::PLACES;
+
+/// A file or directory that usually holds secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecretPlace {
+    /// The path below a home directory, or from the root if it begins with `/`.
+    pub path: &'static str,
+    /// The programs whose own file it is, and which do not work without it: for these it is not hidden.
+    pub programs: &'static [&'static str],
+    /// Where the location is documented.
+    pub source: &'static str,
+}
+
+/// Returns all places of the table.
+#[must_use]
+pub const fn secret_places() -> &'static [SecretPlace] {
+    PLACES
+}
+
+/// Returns the paths to hide from a program that is started with this home directory: the places of the table, and files
+/// of the home directory whose names say that they hold secrets. The files that belong to `program`, the name of the
+/// program that is started, are left out.
+#[must_use]
+pub fn hidden_secret_paths(home: Option<&AbsPath>, program: Option<&str>) -> Vec<AbsPath> {
+    let owns = |place: &SecretPlace| program.is_some_and(|name| place.programs.contains(&name));
+    let hidden = PLACES.iter().filter(|place| !owns(place));
+    let places = hidden.filter_map(|place| match place.path.strip_prefix('/') {
+        Some(path) => Some(AbsPath::root().join(path)),
+        None => home.map(|home| home.join(place.path)),
+    });
+    let dotted = SECRET_NAMES.iter().filter(|name| name.starts_with(['.', '_']));
+    let named = home.into_iter().flat_map(|home| dotted.clone().map(|name| home.join(name)));
+    places.chain(named).collect()
+}
+
+/// Returns the files that belong to this program.
+#[must_use]
+pub fn own_secret_paths(home: Option<&AbsPath>, program: &str) -> Vec<AbsPath> {
+    let own = PLACES.iter().filter(|place| place.programs.contains(&program));
+    own.filter_map(|place| Some(home?.join(place.path))).collect()
+}
+
+/// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.
+#[must_use]
+pub fn is_secret(path: &AbsPath) -> bool {
+    let mut components = path.as_str().split('/').filter(|component| !component.is_empty());
+    let Some(name) = components.next_back() else { return false };
+    if is_example(name) {
+        return false;
+    }
+    secret_name(name) || PLACES.iter().any(|place| holds(place.path, path)) || elsewhere(path)
+}
+
+/// Says whether a directory is one that usually has secrets among other things in it, such as `~/.config`.
+#[must_use]
+pub fn holds_secrets(path: &AbsPath) -> bool {
+    path.name().is_some_and(|name| SHARED.iter().any(|known| name.eq_ignore_ascii_case(known)))
+}
+
+/// Says whether the path is this place or below it: from the root if the place begins with `/`, and otherwise below any
+/// directory, because whose home directory it is cannot be told from a path.
+fn holds(place: &str, path: &AbsPath) -> bool {
+    let mut rest = path.as_str();
+    loop {
+        if begins_with(rest, place.trim_start_matches('/')) {
+            return true;
+        }
+        // In a container's or another system's root, the same path holds the same secrets.
+        match rest.trim_start_matches('/').split_once('/') {
+            Some((_, next)) => rest = next,
+            None => return false,
+        }
+    }
+}
+
+/// Says whether the path begins with the components of this place. Some file systems ignore case.
+fn begins_with(path: &str, place: &str) -> bool {
+    let path = path.trim_start_matches('/');
+    let head = path.get(..place.len());
+    head.is_some_and(|head| head.eq_ignore_ascii_case(place))
+        && path.as_bytes().get(place.len()).is_none_or(|next| *next == b'/')
+}
+
+fn elsewhere(path: &AbsPath) -> bool {
+    ELSEWHERE.iter().any(|place| holds(place, path))
+}
+
+/// Files that only look like secrets.
+fn is_example(name: &str) -> bool {
+    const ENDINGS: &[&str] = &[".example", ".sample", ".template", ".dist", ".pub"];
+    ENDINGS.iter().any(|ending| ends(name, ending))
+}
+
+fn ends(name: &str, ending: &str) -> bool {
+    name.len()
+        .checked_sub(ending.len())
+        .and_then(|at| name.get(at..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(ending))
+}
+
+fn begins(name: &str, beginning: &str) -> bool {
+    name.get(..beginning.len()).is_some_and(|head| head.eq_ignore_ascii_case(beginning))
+}
+
+fn secret_name(name: &str) -> bool {
+    SECRET_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+        || SECRET_ENDINGS.iter().any(|ending| ends(name, ending))
+        || begins(name, ".env.")
+        || begins(name, "firebase-adminsdk")
+        || (begins(name, "id_") && SECRET_KEYS.iter().any(|key| ends(name, key)))
+}
+
+/// OpenSSH's default key files (ssh(1)).
+const SECRET_KEYS: &[&str] =
+    &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"];
+
+const SECRET_NAMES: &[&str] = &[
+    ".bash_history",
+    ".boto",
+    ".dev.vars",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".env",
+    ".git-credentials",
+    ".htpasswd",
+    ".irb_history",
+    ".lesshst",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".mysql_history",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".rediscli_history",
+    ".s3cfg",
+    ".secrets",
+    ".sqlite_history",
+    ".terraformrc",
+    ".vault-token",
+    ".viminfo",
+    ".zsh_history",
+    "Login Data",
+    "_netrc",
+    "auth.json",
+    "client_secret.json",
+    "cookies.sqlite",
+    "credentials.json",
+    "deploy_key",
+    "gcp-key.json",
+    "gshadow",
+    "key4.db",
+    "kubeconfig",
+    "local.settings.json",
+    "login.keychain-db",
+    "logins.json",
+    "master.key",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "service-account.json",
+    "service_account.json",
+    "shadow",
+    "terraform.tfstate",
+    "wallet.dat",
+    "wp-config.php",
+];
+
+const SECRET_ENDINGS: &[&str] = &[
+    ".env",
+    ".jks",
+    ".kdbx",
+    ".key",
+    ".keychain",
+    ".keystore",
+    ".p12",
+    ".pem",
+    ".pfx",
+    ".ppk",
+    ".tfvars",
+];
+
+/// Directories of a home directory that hold secrets among other files. Caches are not among them: their secrets are
+/// hidden one by one.
+const SHARED: &[&str] = &[
+    ".cargo",
+    ".claude",
+    ".codex",
+    ".config",
+    ".docker",
+    ".gem",
+    ".gemini",
+    ".local",
+    ".terraform.d",
+];
+
+/// Directories and files that hold secrets wherever they are.
+const ELSEWHERE: &[&str] =
+    &["1Password", "Keychains", "keyrings", "opencode/auth.json", "state/openoxide"];
+
+#[cfg(test)]
+mod tests;

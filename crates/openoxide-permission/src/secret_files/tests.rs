@@ -1,0 +1,81 @@
+use super::*;
+
+fn path(text: &str) -> AbsPath {
+    AbsPath::new(text).unwrap()
+}
+
+#[test]
+fn secrets_are_known_in_any_directory() {
+    for secret in [
+        "/p/.env",
+        "/p/.env.production",
+        "/p/.ENV",
+        "/p/prod.env",
+        "/h/.local/state/openoxide/key",
+        "/h/.ssh/id_ed25519",
+        "/x/id_rsa",
+        "/h/.aws/credentials",
+        "/p/server.key",
+        "/etc/shadow",
+        "/h/.docker/config.json",
+        "/h/.ssh",
+        "/h/.config/GH/hosts.yml",
+        "/h/.config/google-chrome/Default/Cookies",
+        "/h/.m2/settings.xml",
+        "/h/.cache/huggingface/token",
+        "/srv/rootfs/etc/ssl/private/x",
+        "/var/spool/cron/crontabs/root",
+        "/run/secrets/kubernetes.io/serviceaccount/token",
+    ] {
+        assert!(is_secret(&path(secret)), "{secret}");
+    }
+    for other in [
+        "/p/.env.example",
+        "/p/src/env.rs",
+        "/h/.docker/x",
+        "/p/id_rsa.pub",
+        "/",
+        "/p/keys.md",
+        "/h/.config/ghostty/config",
+        "/h/.cache/huggingface/hub/x",
+        "/p/.vercel/project.json",
+        "/p/m2/settings.xml",
+        "/etc/ssl/certs/x.crt",
+    ] {
+        assert!(!is_secret(&path(other)), "{other}");
+    }
+}
+
+/// What one half of the program asks about, the other half hides.
+#[test]
+fn what_is_hidden_is_secret() {
+    let home = path("/home/ann");
+    for hidden in hidden_secret_paths(Some(&home), None) {
+        assert!(is_secret(&hidden), "{hidden}");
+        assert!(is_secret(&hidden.join("x")) || hidden.parent() == Some(home.clone()), "{hidden}");
+    }
+}
+
+#[test]
+fn a_program_keeps_its_own_files_and_no_others() {
+    let home = path("/home/ann");
+    let settings = home.join(".m2/settings.xml");
+    let hidden = |program| hidden_secret_paths(Some(&home), program);
+    assert!(hidden(None).contains(&settings));
+    assert!(!hidden(Some("mvn")).contains(&settings));
+    assert_eq!(
+        hidden(None).len() - hidden(Some("mvn")).len(),
+        own_secret_paths(Some(&home), "mvn").len()
+    );
+    assert!(hidden(Some("mvn")).contains(&home.join(".ssh")));
+    assert!(own_secret_paths(Some(&home), "cat").is_empty());
+}
+
+#[test]
+fn each_place_is_in_the_table_once_and_has_a_source() {
+    let mut seen = std::collections::BTreeSet::new();
+    for place in secret_places() {
+        assert!(seen.insert(place.path), "{} twice", place.path);
+        assert!(!place.source.is_empty() && !place.path.ends_with('/'), "{}", place.path);
+    }
+}
