@@ -1,6 +1,6 @@
 //! What a person is told after a run, when all that must not be run yet was put aside.
 
-use std::path::Path;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use openoxide_protocol::Confined;
 
@@ -20,24 +20,46 @@ const NAMED: usize = 100;
 pub fn found_and_put_aside(guarded: &Guarded, profile: &Confined) -> Vec<Found> {
     let opened = Opened::default();
     let armed = scan::armed(guarded, profile, &opened);
-    let mut hooks = Vec::new();
-    for path in &armed.hooks {
+    let hooks =
+        armed.hooks.iter().filter_map(|path| git_found(path, put_aside(path).ok().as_deref()));
+    let hooks = hooks.collect();
+    let steering = armed.steering.iter().filter_map(|path| {
         let held = put_aside(path).ok();
-        hooks.extend(hook(path, held.as_deref()));
-    }
-    let settings = armed.settings.iter().filter_map(|path| said(path));
-    let settings = settings.map(|path| Found::AgentSettings { path }).collect();
-    let unsearched = armed.unsearched.iter().filter_map(|path| unsearched_at(path)).collect();
-    [hooks, settings, unsearched].into_iter().flat_map(named).collect()
+        Some(Found::SteeringFile { path: said(path)?, held: held.as_deref().and_then(said) })
+    });
+    let steering = steering.collect();
+    let unsearched = armed.unsearched.iter().filter(|path| !guarded.was_unsearched(path));
+    let unsearched = unsearched.filter_map(|path| close(path)).collect();
+    [hooks, steering, unsearched].into_iter().flat_map(named).collect()
 }
 
-fn hook(path: &Path, held: Option<&Path>) -> Option<Found> {
+/// Returns a finding about what `git` would run, if the path can be said.
+pub(crate) fn git_found(path: &Path, held: Option<&Path>) -> Option<Found> {
     Some(Found::RepositoryHook { path: said(path)?, held: held.and_then(said) })
+}
+
+/// Puts a directory aside that could not be searched, and closes it: what is in it may be anything. A writable root has to
+/// stay.
+fn close(path: &Path) -> Option<Found> {
+    let held = put_aside(path).ok();
+    if let Some(held) = &held {
+        // Where it cannot be closed, it has another name all the same.
+        drop(fs::set_permissions(held, fs::Permissions::from_mode(0)));
+    }
+    match held.as_deref().and_then(said) {
+        Some(held) => Some(Found::SteeringFile { path: said(path)?, held: Some(held) }),
+        None => unsearched_at(path),
+    }
 }
 
 /// Names the first of them, what is still where it was before the others, and says how many more there are.
 pub(crate) fn named(mut all: Vec<Found>) -> Vec<Found> {
-    all.sort_by_key(|one| !matches!(one, Found::RepositoryHook { held: None, .. }));
+    all.sort_by_key(|one| {
+        !matches!(
+            one,
+            Found::RepositoryHook { held: None, .. } | Found::SteeringFile { held: None, .. }
+        )
+    });
     let more = all.len().saturating_sub(NAMED);
     all.truncate(NAMED);
     all.extend((more > 0).then_some(Found::More { count: more }));

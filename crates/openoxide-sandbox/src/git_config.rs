@@ -1,6 +1,8 @@
 //! The configuration of a git repository, read as `git` reads it (git-config(1), "Syntax"): what in it makes `git` run
 //! something, and where it sends `git` to look for more.
 
+pub(crate) mod levels;
+
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
 /// Nobody's configuration is longer. What is, was not understood.
@@ -246,6 +248,22 @@ impl Setting {
             "core.worktree" => stays_inside(directory, &self.value),
             name => HARMLESS.contains(&name),
         }
+    }
+}
+
+impl Setting {
+    /// Returns the command that this setting may make `git` run, if it is not known to run nothing. Names of data files and
+    /// aliases for commands of `git` itself run nothing of the project's.
+    pub(crate) fn command(&self, directory: &Path) -> Option<&str> {
+        let data = ["file", "template", "signingkey", "path"];
+        let runs = match self.section.as_str() {
+            "alias" => self.value.starts_with('!'),
+            "remote" | "branch" | "url" | "include" | "includeif" => {
+                matches!(self.key.as_str(), "uploadpack" | "receivepack" | "vcs" | "proxy")
+            }
+            _ => !data.iter().any(|ending| self.key.ends_with(ending)),
+        };
+        (runs && !self.harmless(directory)).then_some(self.value.as_str())
     }
 }
 

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Launch {
     /// What is held.
     pub profile: Confined,
+    /// Steering files below the writable directories that it may change, because a person has allowed it by their names.
+    pub changeable: std::collections::BTreeSet<AbsPath>,
     /// The program and its arguments. A name without `/` is looked for in the `PATH` of `environment`.
     pub argv: Vec<OsString>,
     /// Where it runs.

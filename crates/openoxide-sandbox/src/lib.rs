@@ -59,6 +59,9 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod wire;
 
+/// How a name ends that was put aside.
+pub(crate) const SUFFIX: &str = ".held-by-openoxide";
+
 pub use backend::seatbelt;
 #[cfg(target_os = "linux")]
 pub use called::{Ask, run_confined, supervise_as_called};

@@ -2,9 +2,12 @@
 
 mod aliases;
 mod links;
+mod named;
 mod opened;
 mod repository;
 mod sight;
+mod sources;
+mod steering;
 mod walk;
 
 use std::{
@@ -20,11 +23,17 @@ use openoxide_protocol::{AbsPath, Confined};
 
 pub(crate) use links::with_other_names;
 pub(crate) use opened::Opened;
-pub(crate) use repository::{common, holds_objects, leads_to};
-pub(crate) use sight::{Sight, Stamp, stamp_of};
-pub(crate) use walk::Walk;
+pub(crate) use repository::{common, holds_objects, hooks_elsewhere, leads_to};
+pub(crate) use sight::{Sight, Stamp, is_git_name, stamp_of};
+pub(crate) use sources::Source;
+pub(crate) use walk::{FOR_A_WARNING, Walk};
 
-use crate::Found;
+use crate::{
+    Found,
+    git_config::{Setting, levels},
+};
+use named::links_in;
+use steering::Steering;
 
 /// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
 const LINKS: usize = 40;
@@ -42,8 +51,10 @@ pub struct Guarded {
     pub guards: BTreeMap<PathBuf, Guard>,
     /// Where repositories were not searched for, because there is too much or because we may not look.
     pub unsearched: Vec<Found>,
-    /// Settings of agents that were there, which are not guarded, and in which state they were.
-    pub(crate) settings: BTreeMap<PathBuf, Stamp>,
+    /// Steering files that a person has allowed to be changed in this run.
+    pub(crate) changeable: BTreeSet<PathBuf>,
+    /// What can name programs.
+    pub(crate) sources: Vec<Source>,
     /// What rebases had yet to do.
     pub(crate) todo: BTreeMap<PathBuf, Stamp>,
 }
@@ -98,17 +109,33 @@ impl Guarded {
 
     /// Looks at the disk: where the protected and the unreadable paths of a profile lie, and which repositories there are
     /// below its writable directories. Of these the hooks and the configuration are guarded, and what makes `git` look for
-    /// them elsewhere; the rest stays writable.
+    /// them elsewhere; the rest stays writable. Steering files in any directory are guarded, and so are the programs that
+    /// guarded configuration names.
     ///
     /// # Errors
     /// When it cannot be told what lies at a protected path.
     pub fn find(profile: &Confined) -> io::Result<Self> {
+        Self::find_except(profile, &BTreeSet::new())
+    }
+
+    /// The same, but for steering files below the writable directories that a person has allowed to be changed by their names.
+    ///
+    /// # Errors
+    /// When it cannot be told what lies at a protected path.
+    pub fn find_except(profile: &Confined, changeable: &BTreeSet<AbsPath>) -> io::Result<Self> {
         let mut search = Search::new(profile);
+        search.changeable = changeable.iter().map(|path| PathBuf::from(path.as_str())).collect();
         for path in profile.protected.iter().chain(&profile.unreadable) {
             search.hold_whole(Path::new(path.as_str()))?;
         }
         search.hold_repositories()?;
         Ok(search.guarded())
+    }
+
+    /// Says whether this directory could not be searched before the run.
+    pub(crate) fn was_unsearched(&self, path: &Path) -> bool {
+        let found = unsearched_at(path);
+        found.is_some_and(|found| self.unsearched.contains(&found))
     }
 
     /// Says whether this path stays as it is.
@@ -132,7 +159,10 @@ struct Search {
     guards: BTreeMap<PathBuf, Guard>,
     repositories: BTreeSet<PathBuf>,
     unsearched: Vec<Found>,
-    settings: BTreeMap<PathBuf, Stamp>,
+    changeable: BTreeSet<PathBuf>,
+    /// The configuration that counts in every repository.
+    levels: Vec<Setting>,
+    sources: Vec<Source>,
     todo: BTreeMap<PathBuf, Stamp>,
 }
 
@@ -145,7 +175,9 @@ impl Search {
             guards: BTreeMap::new(),
             repositories: BTreeSet::new(),
             unsearched: Vec::new(),
-            settings: BTreeMap::new(),
+            changeable: BTreeSet::new(),
+            levels: levels::of_every_repository(),
+            sources: Vec::new(),
             todo: BTreeMap::new(),
         }
     }
@@ -168,6 +200,7 @@ impl Search {
         for directory in [common(&directory), Some(directory)].into_iter().flatten() {
             self.hold(&directory)?;
             self.hold_what_it_is_sent_to(&directory)?;
+            self.add_sources(&directory);
         }
         Ok(())
     }
@@ -246,11 +279,57 @@ impl Search {
     fn hold_repositories(&mut self) -> io::Result<()> {
         let mut sight = Sight::of(&self.roots, &|path| self.guards.contains_key(path), &|_| false);
         self.unsearched = sight.unsearched.iter().filter_map(|path| unsearched_at(path)).collect();
-        (self.settings, self.todo) = (sight.settings, sight.todo);
+        self.todo = sight.todo;
         for path in sight.named_git {
             self.hold_indirection(&path, &mut sight.repositories)?;
         }
-        sight.repositories.iter().try_for_each(|directory| self.hold_parts(directory))
+        sight.repositories.iter().try_for_each(|directory| self.hold_parts(directory))?;
+        sight
+            .steering
+            .iter()
+            .try_for_each(|(path, steering)| self.hold_steering(path, steering))?;
+        self.hold_named_programs()
+    }
+
+    /// Guards a steering file, unless a person has allowed changing it.
+    fn hold_steering(&mut self, path: &Path, steering: &Steering) -> io::Result<()> {
+        if !self.changeable.contains(path) {
+            self.hold(path)?;
+        }
+        if steering.executes {
+            let bases = vec![steering.base.clone()];
+            self.sources.push(Source::Files { path: path.to_owned(), bases });
+        }
+        Ok(())
+    }
+
+    /// Remembers what in a git directory can name programs: its configuration, that of the user and the system, and hooks.
+    fn add_sources(&mut self, directory: &Path) {
+        let bases = vec![repository::worktree(directory).to_owned(), directory.to_owned()];
+        for text in repository::commands(directory, &self.levels) {
+            self.sources.push(Source::Command { text, bases: bases.clone() });
+        }
+        let hooks = repository::sent_to(directory, &self.levels);
+        for path in hooks.into_iter().chain([directory.join("hooks")]) {
+            self.sources.push(Source::Files { path, bases: bases.clone() });
+        }
+    }
+
+    /// Guards the programs that configuration names, and where links among hooks and settings lead.
+    fn hold_named_programs(&mut self) -> io::Result<()> {
+        for source in self.sources.clone() {
+            let links = match &source {
+                Source::Files { path, .. } => links_in(path),
+                Source::Command { .. } => Vec::new(),
+            };
+            let named = source.programs().into_iter().chain(links).chain(source.missing_program());
+            for path in named {
+                if !self.changeable.contains(&path) {
+                    self.hold(&path)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A `.git` that is no directory leads to one.
@@ -288,13 +367,14 @@ impl Search {
             self.hold(&directory.join("hooks"))?;
             self.hold(&directory.join("config"))?;
         }
+        self.add_sources(&directory);
         self.hold_what_it_is_sent_to(&directory)
     }
 
     /// Guards hooks and configuration that are kept outside of the git directory, if they lie in a writable one. Nobody
     /// who keeps hooks at the top of a project gets all of it guarded: there is nothing that could be done then.
     fn hold_what_it_is_sent_to(&mut self, directory: &Path) -> io::Result<()> {
-        for path in repository::sent_to(directory) {
+        for path in repository::sent_to(directory, &self.levels) {
             let end = path.canonicalize().unwrap_or_else(|_| path.clone());
             if !self.all_roots.iter().any(|root| root.starts_with(&end)) {
                 self.hold(&path)?;
@@ -305,7 +385,7 @@ impl Search {
 
     /// What lies in something guarded needs no guard and no pin of its own.
     fn guarded(self) -> Guarded {
-        let Self { guards, pins, all_roots, unsearched, settings, todo, .. } = self;
+        let Self { guards, pins, all_roots, unsearched, changeable, sources, todo, .. } = self;
         let covered =
             |path: &Path| path.ancestors().skip(1).any(|above| guards.contains_key(above));
         let mounted = |path: &PathBuf| guards.contains_key(path) || all_roots.contains(path);
@@ -317,7 +397,8 @@ impl Search {
                 .map(|(path, how)| (path.clone(), *how))
                 .collect(),
             unsearched,
-            settings,
+            changeable,
+            sources,
             todo,
         }
     }
@@ -339,6 +420,8 @@ fn placeholder(path: &Path) -> Placeholder {
     match path.file_name().and_then(OsStr::to_str) {
         Some("commondir") if in_git => Placeholder::File(".\n"),
         Some("config" | "config.worktree") if in_git => Placeholder::File(""),
+        // Clients that read it find no servers.
+        Some(".mcp.json") => Placeholder::File("{}"),
         _ => Placeholder::Directory,
     }
 }

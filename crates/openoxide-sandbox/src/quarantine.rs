@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     io::{self, ErrorKind},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
 };
 
@@ -13,8 +13,10 @@ use rustix::{
     io::Errno,
 };
 
-/// How a name ends that was put aside.
-pub(crate) const SUFFIX: &str = ".held-by-openoxide";
+use crate::SUFFIX;
+
+/// How long a name can be (limits.h).
+const NAME_MAX: usize = 255;
 
 /// How many of one name can be put aside.
 const HELD: u32 = 100;
@@ -27,8 +29,7 @@ const HELD: u32 = 100;
 pub(crate) fn put_aside(path: &Path) -> io::Result<PathBuf> {
     let (directory, name) = place(path)?;
     for number in 1..=HELD {
-        let mut aside = OsString::from(name);
-        aside.push(if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}.{number}") });
+        let aside = aside(name, number);
         match renameat_with(&directory, name, &directory, &aside, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
@@ -36,6 +37,15 @@ pub(crate) fn put_aside(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Returns the name that something gets when it is put aside. What would be longer than a name can be loses its end.
+fn aside(name: &OsStr, number: u32) -> OsString {
+    let suffix = if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}.{number}") };
+    let kept = name.as_bytes().get(..NAME_MAX - suffix.len()).unwrap_or_else(|| name.as_bytes());
+    let mut aside = OsStr::from_bytes(kept).to_owned();
+    aside.push(suffix);
+    aside
 }
 
 /// Gives what was put aside its name back, after a person has said so. No file is ever replaced.

@@ -3,11 +3,13 @@
 mod entry;
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
 };
 
 use entry::Placed;
@@ -35,6 +37,10 @@ pub struct Placeholders {
     entry: Option<File>,
     passed_over: Vec<PathBuf>,
 }
+
+/// How long a run waits for the lock of the registry. Hundreds of runs that start at once take less.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_RETRY: Duration = Duration::from_millis(1);
 
 /// Files of one process differ by this.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -156,9 +162,7 @@ impl Registry {
     }
 
     fn lock(&self) -> io::Result<File> {
-        let directory = File::open(&self.path)?;
-        directory.lock()?;
-        Ok(directory)
+        locked(&self.path)
     }
 }
 
@@ -236,6 +240,30 @@ fn is_for_others(path: &Path, error: &io::Error) -> bool {
     let parent = path.parent().and_then(|parent| parent.metadata().ok());
     error.kind() == ErrorKind::PermissionDenied
         && parent.is_some_and(|parent| parent.uid() != own_uid())
+}
+
+/// Opens a directory and locks it. A run holds this lock for some milliseconds; whoever holds it longer does not keep other
+/// runs from starting without a word.
+pub(crate) fn locked(directory: &Path) -> io::Result<File> {
+    let opened = File::open(directory)?;
+    let limit = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match opened.try_lock() {
+            Ok(()) => return Ok(opened),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < limit => thread::sleep(LOCK_RETRY),
+            Err(TryLockError::WouldBlock) => return Err(lock_timeout(directory)),
+        }
+    }
+}
+
+fn lock_timeout(directory: &Path) -> io::Error {
+    let seconds = LOCK_TIMEOUT.as_secs();
+    let text = format!(
+        "another process has kept `{}` locked for {seconds} seconds (`fuser` names it)",
+        directory.display()
+    );
+    io::Error::new(ErrorKind::TimedOut, text)
 }
 
 fn own_uid() -> u32 {

@@ -102,10 +102,13 @@ pub enum Found {
         /// Where it was put, so that nobody runs it before a person has looked at it.
         held: Option<AbsPath>,
     },
-    /// Settings of an agent, new or changed: an agent that is started there takes commands from them.
-    AgentSettings {
+    /// A new file that a program of the host executes or obeys by itself: settings of an agent or an editor, configuration of
+    /// a tool, a program that configuration names; or a directory that could not be searched for such files.
+    SteeringFile {
         /// The file.
         path: AbsPath,
+        /// Where it was put until a person has looked at it.
+        held: Option<AbsPath>,
     },
     /// A file in a writable directory that has another name outside (a hard link): who writes it, writes the other, too.
     HardLink {

@@ -14,11 +14,12 @@ use std::{
 use openoxide_protocol::Confined;
 
 use crate::{
-    Found, Guarded, git_config,
+    Found, Guarded, SUFFIX,
+    git_config::{self, Setting, levels},
     protect::{
-        Opened, Sight, Stamp, Walk, common, holds_objects, leads_to, outermost, said, stamp_of,
+        FOR_A_WARNING, Opened, Sight, Source, Stamp, Walk, common, holds_objects, hooks_elsewhere,
+        leads_to, outermost, said, stamp_of,
     },
-    quarantine::SUFFIX,
 };
 
 /// How many hooks are put aside one by one; where there are more, their directory is.
@@ -32,16 +33,16 @@ type Stamps = BTreeMap<PathBuf, Stamp>;
 pub(crate) struct Armed {
     /// What `git` would run, or take commands from. It is put aside.
     pub(crate) hooks: BTreeSet<PathBuf>,
-    /// Settings of agents that are new or were changed.
-    pub(crate) settings: BTreeSet<PathBuf>,
+    /// Other steering files that are new, and new programs that configuration names. They are put aside.
+    pub(crate) steering: BTreeSet<PathBuf>,
     /// Directories that were not searched.
     pub(crate) unsearched: Vec<PathBuf>,
 }
 
 /// Says what a person should look at after a run: hooks and configuration of repositories that were not there before,
-/// `.git` files that lead elsewhere, commands that a rebase has yet to run, and settings of agents that are new or were
-/// changed. What was there before is guarded and so is as it was. Samples of hooks run nothing, nor does configuration that
-/// only says how `git` stores.
+/// `.git` files that lead elsewhere, commands that a rebase has yet to run, other steering files that are new, and programs
+/// that are new and that configuration names. What was there before is guarded and so is as it was. Samples of hooks run
+/// nothing, nor does configuration that only says how `git` stores.
 pub(crate) fn armed(guarded: &Guarded, profile: &Confined, opened: &Opened) -> Armed {
     let roots = outermost(&profile.writable);
     let left_out = |path: &Path| guarded.guards.contains_key(path);
@@ -51,14 +52,64 @@ pub(crate) fn armed(guarded: &Guarded, profile: &Confined, opened: &Opened) -> A
     for path in sight.named_git.iter().filter(|path| !guarded.holds(path)) {
         follow(path, &roots, &mut open, &mut hooks);
     }
-    open.iter().for_each(|directory| arm(directory, &mut hooks));
+    let levels = levels::of_every_repository();
+    open.iter().for_each(|directory| arm(directory, &levels, Moment::After, &mut hooks));
     // What was known before is looked at, even where there is too much now to get there.
-    sight.settings.extend(again(&guarded.settings));
     sight.todo.extend(again(&guarded.todo));
     hooks.extend(changed(sight.todo, &guarded.todo).filter(|path| todo::runs_something(path)));
+    let below = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root) && path != root);
+    let programs = guarded.sources.iter().flat_map(Source::programs).filter(below);
+    let steering = sight.steering.into_keys().chain(programs);
+    let is_new = |path: &PathBuf| !guarded.holds(path) && !guarded.changeable.contains(path);
+    let steering = steering.filter(|path| is_new(path) && !hooks.contains(path)).collect();
     hooks.retain(|path| !guarded.holds(path));
-    let settings = changed(sight.settings, &guarded.settings).collect();
-    Armed { hooks, settings, unsearched: sight.unsearched }
+    Armed { hooks, steering, unsearched: sight.unsearched }
+}
+
+/// When a repository is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// While somebody may be making it: configuration that cannot be read runs nothing yet, and a worktree may be made next.
+    During,
+    After,
+}
+
+impl Moment {
+    fn is_harmless(self, settings: Option<&[Setting]>, directory: &Path) -> bool {
+        let during = self == Self::During;
+        let harmless =
+            |one: &Setting| one.harmless(directory) || during && one.name() == "core.worktree";
+        settings.map_or(during, |all| all.iter().all(harmless))
+    }
+}
+
+/// What makes `git` run something in some directories.
+#[derive(Debug, Default)]
+pub(crate) struct ArmedRepositories {
+    pub(crate) hooks: BTreeSet<PathBuf>,
+    /// The git directories that are not guarded.
+    pub(crate) repositories: BTreeSet<PathBuf>,
+}
+
+/// Says what in these directories, and not below them, makes `git` run something and was not there before the run.
+pub(crate) fn armed_at(
+    directories: Vec<PathBuf>,
+    guarded: &Guarded,
+    roots: &[PathBuf],
+) -> ArmedRepositories {
+    let sight = Sight::of_repositories_in(directories);
+    let mut hooks = BTreeSet::new();
+    let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
+    // What leads outside, or nowhere yet, may be half made.
+    let mut leading = BTreeSet::new();
+    for path in sight.named_git.iter().filter(|path| !guarded.holds(path)) {
+        follow(path, roots, &mut open, &mut leading);
+    }
+    open.retain(|directory| !guarded.holds(&directory.join("config")));
+    let levels = levels::of_every_repository();
+    open.iter().for_each(|directory| arm(directory, &levels, Moment::During, &mut hooks));
+    hooks.retain(|path| !guarded.holds(path));
+    ArmedRepositories { hooks, repositories: open }
 }
 
 fn again(known: &Stamps) -> Stamps {
@@ -89,18 +140,25 @@ fn follow(
     };
 }
 
-/// Adds what in a git directory makes `git` run something.
-fn arm(directory: &Path, armed: &mut BTreeSet<PathBuf>) {
+/// Adds what in a git directory makes `git` run something, and in the directories where configuration of the user or the
+/// system has `git` look for hooks.
+fn arm(directory: &Path, levels: &[Setting], moment: Moment, armed: &mut BTreeSet<PathBuf>) {
     if leads_astray(directory) {
         armed.insert(directory.join("commondir"));
     }
     for name in ["config", "config.worktree"] {
         let settings = git_config::read(&directory.join(name));
-        if !settings.is_some_and(|all| all.iter().all(|one| one.harmless(directory))) {
+        if !moment.is_harmless(settings.as_deref(), directory) {
             armed.insert(directory.join(name));
         }
     }
-    let hooks = directory.join("hooks");
+    let elsewhere = hooks_elsewhere(directory, levels.iter());
+    for hooks in elsewhere.into_iter().chain([directory.join("hooks")]) {
+        arm_hooks(hooks, armed);
+    }
+}
+
+fn arm_hooks(hooks: PathBuf, armed: &mut BTreeSet<PathBuf>) {
     if hooks.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
         armed.insert(hooks);
         return;
@@ -149,6 +207,7 @@ pub fn hard_links(guarded: &Guarded, profile: &Confined) -> Vec<Found> {
         asked: &|_| true,
         skipped: &|path| guarded.guards.contains_key(path) || holds_objects(path),
         open: &|_| false,
+        limit: FOR_A_WARNING,
     };
     let _unsearched = walk.go(outermost(&profile.writable), |listing| {
         for path in listing.names.iter().map(|name| listing.path.join(name)) {

@@ -8,6 +8,7 @@ mod otherwise;
 mod questions;
 mod streams;
 mod turn;
+mod watch;
 
 use std::{path::Path, time::Duration};
 
@@ -61,8 +62,8 @@ pub(crate) fn run(
         with_other_names(&launch.profile).step(|| "looking for unreadable files".to_owned())?;
     let launch = &Launch { profile, ..launch.clone() };
     let wanted = by.map(|backend| otherwise::wanted(backend, launch)).transpose()?;
-    let guarded =
-        Guarded::find(&launch.profile).step(|| "looking for protected files".to_owned())?;
+    let guarded = Guarded::find_except(&launch.profile, &launch.changeable)
+        .step(|| "looking for protected files".to_owned())?;
     let registry = Registry::open(Path::new(launch.registry.as_str()));
     let registry = registry.step(|| "opening the registry".to_owned())?;
     registry.sweep().step(|| "clearing up after killed runs".to_owned())?;

@@ -8,7 +8,6 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Instant,
 };
 
 use super::{
@@ -44,7 +43,6 @@ pub(crate) struct Score {
 struct Work<'a> {
     language: &'static Language,
     options: &'a Options,
-    since: Instant,
     next: AtomicU64,
     seen: Mutex<HashSet<u64>>,
     score: Mutex<Score>,
@@ -59,7 +57,6 @@ pub(crate) fn run(
     let work = Work {
         language,
         options,
-        since: Instant::now(),
         next: AtomicU64::new(0),
         seen: Mutex::default(),
         score: Mutex::default(),
@@ -86,8 +83,7 @@ impl Work<'_> {
         let mut score = Score::default();
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let late = self.since.elapsed().as_secs() >= self.options.seconds;
-            if late || number >= self.options.cases {
+            if number >= self.options.cases {
                 break;
             }
             self.case(self.options.from + number, ground, &mut enclosure, &mut score)?;

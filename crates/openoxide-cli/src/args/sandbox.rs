@@ -72,9 +72,12 @@ pub(crate) struct SandboxRunArgs {
     /// Keep what it changes aside, show the differences when it has ended, and ask whether they are to be made.
     #[arg(long, conflicts_with = "read_only")]
     pub(crate) stage: bool,
-    /// What it cannot read.
+    /// What it cannot read, besides files that usually hold secrets and the files of this program.
     #[arg(long, value_name = "PATH")]
     pub(crate) deny_read: Vec<PathBuf>,
+    /// A file or directory that it can read although it usually holds secrets, such as ~/.config/gh.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow_read: Vec<PathBuf>,
     /// What stays as it is inside the writable directories, besides what always does (.git, settings of agents and editors).
     #[arg(long, value_name = "PATH")]
     pub(crate) protect: Vec<PathBuf>,

@@ -10,6 +10,7 @@ mod way;
 
 use std::{
     cell::RefCell,
+    collections::BTreeSet,
     ffi::OsString,
     io,
     os::unix::process::ExitStatusExt as _,
@@ -19,7 +20,7 @@ use std::{
 
 use openoxide_adapters::quote;
 use openoxide_permission::Permit;
-use openoxide_protocol::{Action, Confined, Decision, Effect, Operation};
+use openoxide_protocol::{AbsPath, Action, Confined, Decision, Effect, Operation};
 use openoxide_sandbox::{Report, Stage};
 use openoxide_session::{Asked, digest, without_steering};
 use openoxide_store::{Environment, audit::Enforced};
@@ -106,7 +107,9 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
             let held = confined::profile(&way.world, permit.decision(), args.sandbox)?;
             let (session, refused) = (operation.session, RefCell::default());
             let hosts = Hosts { world: way.world, args, global, audit: &audit, session, refused };
-            let start = Start { operation: &operation, held, environment, hosts, number };
+            let changeable = confined::changeable(permit.decision());
+            let start =
+                Start { operation: &operation, held, changeable, environment, hosts, number };
             task.run(permit, &start)
         }
         Asked::Refused(refusal) => refused(&refusal, NOTHING_RUN),
@@ -220,6 +223,7 @@ impl Task {
             argv,
             cwd: &start.operation.cwd,
             profile: held.clone(),
+            changeable: start.changeable.clone(),
             stage: start.hosts.args.stage,
             environment: start.environment.clone(),
             limits: confined::limits(&start.hosts.world.loaded.sandbox),
@@ -269,6 +273,8 @@ struct Start<'a> {
     operation: &'a Operation,
     /// What is held; nothing where the person wants that.
     held: Option<Confined>,
+    /// Steering files that it may change, because a person or a rule has allowed it by their names.
+    changeable: BTreeSet<AbsPath>,
     /// What it is given of the environment when it is held.
     environment: Vec<(OsString, OsString)>,
     hosts: Hosts<'a>,

@@ -166,7 +166,7 @@ const PLANTS: &str =
 fn a_hook_that_was_put_aside_goes_back_with_a_yes_to_what_it_says() {
     let outside = Outside::new(PLANTS);
     let mut terminal = outside.terminal();
-    terminal.wait_for("where git runs it?");
+    terminal.wait_for("where programs execute or obey it?");
     let hook = outside.world.project().join("new/.git/hooks/update");
     assert!(!hook.exists());
     terminal.press("y");
@@ -183,7 +183,7 @@ fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
     let hook = outside.world.project().join("new/.git/hooks/update");
     let aside = hook.with_extension("held-by-openoxide");
     let mut terminal = outside.terminal();
-    terminal.wait_for("where git runs it?");
+    terminal.wait_for("where programs execute or obey it?");
     terminal.press("n");
     let (status, text) = terminal.end();
     assert_eq!((status, hook.exists(), aside.exists()), (0, false, true), "{text}");
@@ -197,7 +197,7 @@ fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
 fn a_hook_that_is_no_file_is_not_read() {
     let outside = Outside::new("git init -q new; mkfifo -m 755 new/.git/hooks/update");
     let mut terminal = outside.terminal();
-    terminal.wait_for("where git runs it?");
+    terminal.wait_for("where programs execute or obey it?");
     terminal.press("y");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");

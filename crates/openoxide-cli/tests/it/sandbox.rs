@@ -6,7 +6,9 @@ mod bubblewrap;
 mod leftovers;
 mod live;
 mod replaced;
+mod secrets;
 mod staged;
+mod steering;
 mod streams;
 mod weaker;
 

@@ -72,6 +72,7 @@ impl Arena {
     fn launch(&self, argv: &[&str]) -> Launch {
         let all = |names: &[&str]| names.iter().map(|name| self.abs(name)).collect::<BTreeSet<_>>();
         Launch {
+            changeable: std::collections::BTreeSet::new(),
             staged: None,
             profile: Confined {
                 writable: all(&["w"]),

@@ -10,7 +10,10 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Confined};
 
-use super::{aliases, outermost, walk::Walk};
+use super::{
+    aliases, outermost,
+    walk::{FOR_A_WARNING, Walk},
+};
 
 /// Returns the profile with the other places where what must not be read is mounted, and with the other names that such
 /// files have in writable directories. Those directories are searched only if there is a file that has another name
@@ -45,7 +48,12 @@ fn each_linked(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))) {
         take(place, see);
     }
     let directories = places.into_iter().filter(|place| place.is_dir());
-    let walk = Walk { asked: &|_| true, skipped: &super::holds_objects, open: &|_| false };
+    let walk = Walk {
+        asked: &|_| true,
+        skipped: &super::holds_objects,
+        open: &|_| false,
+        limit: FOR_A_WARNING,
+    };
     // What is too much to be searched is said of the roots anyhow.
     drop(walk.go(directories, |listing| {
         listing.names.iter().for_each(|name| take(&listing.path.join(name), see));

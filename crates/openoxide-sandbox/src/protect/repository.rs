@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::walk::Listing;
-use crate::git_config;
+use crate::git_config::{self, Setting, levels::at};
 
 /// Names by which a git directory is known, whatever it is called itself.
 pub(crate) const NAMES: &[&str] = &[".git", "HEAD", "objects", "refs", "commondir"];
@@ -67,36 +67,53 @@ pub(crate) fn has_config_of_worktrees(directory: &Path) -> bool {
     settings.is_none_or(|all| all.iter().any(|one| one.name() == "extensions.worktreeconfig"))
 }
 
-/// The files and directories outside of this git directory that its configuration sends `git` to: other configuration,
-/// and hooks that are kept elsewhere.
-pub(crate) fn sent_to(directory: &Path) -> Vec<PathBuf> {
-    let (mut found, mut open) =
-        (Vec::new(), vec![directory.join("config"), directory.join("config.worktree")]);
+/// The settings of a git directory, and the files that they were read from besides its own.
+fn settings_of(directory: &Path) -> (Vec<Setting>, Vec<PathBuf>) {
+    let (mut settings, mut included) = (Vec::new(), Vec::new());
+    let mut open = vec![directory.join("config"), directory.join("config.worktree")];
     while let Some(file) = open.pop() {
         for setting in git_config::read(&file).unwrap_or_default() {
-            match setting.name().as_str() {
-                "core.hookspath" => found.push(at(worktree(directory), &setting.value)),
-                "include.path" | "includeif.*.path" if found.len() < INCLUDES => {
-                    let included = at(file.parent().unwrap_or(directory), &setting.value);
-                    open.push(included.clone());
-                    found.push(included);
-                }
-                _ => {}
+            let includes = matches!(setting.name().as_str(), "include.path" | "includeif.*.path");
+            if includes && included.len() < INCLUDES {
+                let path = at(file.parent().unwrap_or(directory), &setting.value);
+                open.push(path.clone());
+                included.push(path);
             }
+            settings.push(setting);
         }
     }
+    (settings, included)
+}
+
+/// The files and directories outside of this git directory that configuration of any level sends `git` to: other
+/// configuration, and hooks that are kept elsewhere.
+pub(super) fn sent_to(directory: &Path, levels: &[Setting]) -> Vec<PathBuf> {
+    let (own, mut found) = settings_of(directory);
+    found.extend(hooks_elsewhere(directory, own.iter().chain(levels)));
     found
 }
 
-/// Where hooks of this git directory run: `core.hooksPath` is read from there.
-fn worktree(directory: &Path) -> &Path {
-    let own = directory.file_name() == Some(OsStr::new(".git"));
-    directory.parent().filter(|_| own).unwrap_or(directory)
+/// The directories outside of a git directory in which these settings have `git` look for hooks, or for what it copies into
+/// a new repository.
+pub(crate) fn hooks_elsewhere<'a>(
+    directory: &Path,
+    settings: impl Iterator<Item = &'a Setting>,
+) -> Vec<PathBuf> {
+    let sends = |setting: &&Setting| {
+        matches!(setting.name().as_str(), "core.hookspath" | "init.templatedir")
+    };
+    settings.filter(sends).map(|setting| at(worktree(directory), &setting.value)).collect()
 }
 
-fn at(base: &Path, path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => base.join(path),
-    }
+/// The commands that configuration of any level may make `git` run here.
+pub(super) fn commands(directory: &Path, levels: &[Setting]) -> Vec<String> {
+    let (own, _) = settings_of(directory);
+    let all = own.iter().chain(levels);
+    all.filter_map(|setting| setting.command(directory)).map(str::to_owned).collect()
+}
+
+/// Where hooks of this git directory run: `core.hooksPath` is read from there.
+pub(super) fn worktree(directory: &Path) -> &Path {
+    let own = directory.file_name() == Some(OsStr::new(".git"));
+    directory.parent().filter(|_| own).unwrap_or(directory)
 }

@@ -3,42 +3,19 @@
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    fs::{self, Metadata},
+    fs::Metadata,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use super::{
     repository::{self, holds_objects, is_git_directory},
+    steering::{Steering, is_steering_name, steering_in},
     walk::{Listing, Walk},
 };
 
-/// Files, and directories of files, from which an agent or its editor takes commands that it runs by itself when it is
-/// started there. What asks a person first every time it has changed is not among them (`.envrc`: direnv(1)), nor is what
-/// is a person's own act to run (tasks of an editor, scripts of a package).
-const SETTINGS: &[&str] = &[
-    ".aider.conf.yml",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/config.toml",
-    ".codex/hooks.json",
-    ".cursor/hooks.json",
-    ".cursor/mcp.json",
-    ".gemini/settings.json",
-    ".mcp.json",
-    ".opencode/opencode.json",
-    ".opencode/opencode.jsonc",
-    ".opencode/plugin",
-    ".opencode/plugins",
-    "opencode.json",
-    "opencode.jsonc",
-];
-
 /// What a rebase has yet to do, in its git directory.
 const TODO: &str = "rebase-merge/git-rebase-todo";
-
-/// How many files of a directory of such files are looked at.
-const PLUGINS: usize = 100;
 
 /// Which state a file was in. No program can set the time of the last change (`st_ctime`) to one that has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +28,8 @@ pub(crate) struct Sight {
     pub(crate) repositories: Vec<PathBuf>,
     /// Names `.git` of whatever kind.
     pub(crate) named_git: Vec<PathBuf>,
-    /// Settings of agents.
-    pub(crate) settings: BTreeMap<PathBuf, Stamp>,
+    /// Steering files.
+    pub(crate) steering: BTreeMap<PathBuf, Steering>,
     /// What rebases have yet to do.
     pub(crate) todo: BTreeMap<PathBuf, Stamp>,
     /// Directories that were not searched.
@@ -68,13 +45,26 @@ impl Sight {
     ) -> Self {
         let mut sight = Self::default();
         let skipped = |path: &Path| left_out(path) || holds_objects(path);
-        let walk = Walk { asked: &is_asked, skipped: &skipped, open };
+        let walk = Walk { asked: &is_asked, skipped: &skipped, open, limit: usize::MAX };
         let unsearched = walk.go(roots.iter().cloned(), |listing| sight.take(&listing));
-        sight.settings.retain(|path, _| !left_out(path));
         Self { unsearched, ..sight }
     }
 
     fn take(&mut self, listing: &Listing<'_>) {
+        self.take_repositories(listing);
+        self.steering.extend(steering_in(listing));
+    }
+
+    /// Looks at these directories for repositories, and not below them.
+    pub(crate) fn of_repositories_in(directories: Vec<PathBuf>) -> Self {
+        let mut sight = Self::default();
+        let open = |_: &Path| false;
+        let walk = Walk { asked: &is_git_name, skipped: &|_| true, open: &open, limit: usize::MAX };
+        drop(walk.go(directories, |listing| sight.take_repositories(&listing)));
+        sight
+    }
+
+    fn take_repositories(&mut self, listing: &Listing<'_>) {
         if is_git_directory(listing) {
             self.repositories.push(listing.path.to_owned());
             let todo = listing.path.join(TODO);
@@ -83,34 +73,17 @@ impl Sight {
         if listing.has(".git") {
             self.named_git.push(listing.path.join(".git"));
         }
-        // Nobody works in a package that was installed.
-        if listing.path.components().all(|part| part.as_os_str() != "node_modules") {
-            for name in SETTINGS.iter().filter(|name| listing.has(first(name))) {
-                self.take_settings(&listing.path.join(name));
-            }
-        }
-    }
-
-    fn take_settings(&mut self, path: &Path) {
-        let Ok(found) = path.symlink_metadata() else { return };
-        self.settings.insert(path.to_owned(), stamp(&found));
-        if found.is_dir() {
-            let files = fs::read_dir(path).into_iter().flatten().take(PLUGINS).flatten();
-            let stamped =
-                files.filter_map(|file| Some((file.path(), stamp(&file.metadata().ok()?))));
-            self.settings.extend(stamped);
-            self.settings.remove(path);
-        }
     }
 }
 
 fn is_asked(name: &OsStr) -> bool {
-    repository::NAMES.iter().any(|asked| name == *asked)
-        || SETTINGS.iter().any(|asked| name == first(asked))
+    repository::NAMES.iter().any(|asked| name == *asked) || is_steering_name(name)
 }
 
-fn first(path: &str) -> &str {
-    path.split_once('/').map_or(path, |(first, _)| first)
+/// Says whether `git` reads a file or directory of this name to tell what a repository is and what it runs.
+pub(crate) fn is_git_name(name: &OsStr) -> bool {
+    const STEERING: &[&str] = &["config", "config.worktree", "hooks"];
+    repository::NAMES.iter().chain(STEERING).any(|asked| name == *asked)
 }
 
 /// Which state this is in, if it is there.

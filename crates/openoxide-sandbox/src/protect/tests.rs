@@ -31,6 +31,12 @@ impl Place {
         );
     }
 
+    fn set(&self, key: &str, value: &str) {
+        let mut git = Command::new("git");
+        git.args(["-C", "w", "config", key, value]).current_dir(&self.directory);
+        assert!(git.status().unwrap().success(), "{key}");
+    }
+
     fn repository(&self, name: &str) {
         self.git(&format!("init -q {name}"));
         self.git(&format!("-C {name} commit -q --allow-empty -m a"));
@@ -205,7 +211,7 @@ fn hooks_and_configuration_that_are_kept_elsewhere_are_guarded() {
     place.git("-C w config core.hooksPath .husky/_");
     place.git("-C w config include.path ../shared.conf");
     let guards = place.found(&["w"], &["w/.git"]).1;
-    assert_eq!(guards, strings(&["w/.git", "w/.husky/_", "w/more.conf +", "w/shared.conf"]));
+    assert_eq!(guards, strings(&["w/.git", "w/.husky", "w/more.conf +", "w/shared.conf"]));
 }
 
 #[test]
@@ -234,13 +240,95 @@ fn placeholders_let_git_work() {
 }
 
 #[test]
-fn what_is_too_deep_is_said() {
+fn steering_files_in_any_directory_are_guarded_but_for_those_that_were_allowed() {
     let place = Place::new();
-    place.directory(&format!("w{}", "/d".repeat(30)));
-    let guarded = Guarded::find(&place.profile(&["w"], &[])).unwrap();
+    for name in [
+        ".vscode",
+        "a/.openoxide",
+        "b/.claude",
+        "node_modules/x/.claude",
+        &format!("{}.husky", "d/".repeat(30)),
+    ] {
+        place.directory(&format!("w/{name}"));
+    }
+    for name in ["CLAUDE.md", "a/AGENTS.md", "b/mise.toml", "b/plain.txt"] {
+        fs::write(place.path("w").join(name), "").unwrap();
+    }
+    symlink("../b/plain.txt", place.path("w/a/GEMINI.md")).unwrap();
+    let guards = place.found(&["w"], &[]).1;
+    let deep = format!("w/{}.husky", "d/".repeat(30));
+    let expected = [
+        "w/.vscode",
+        "w/CLAUDE.md",
+        "w/a/.openoxide",
+        "w/a/AGENTS.md",
+        "w/a/GEMINI.md @",
+        "w/b/.claude",
+        "w/b/mise.toml",
+        "w/b/plain.txt",
+        &deep,
+    ];
+    assert_eq!(guards, strings(&expected));
+    let allowed = [AbsPath::new(place.path("w/CLAUDE.md").to_str().unwrap()).unwrap()].into();
+    let guarded = Guarded::find_except(&place.profile(&["w"], &[]), &allowed).unwrap();
     assert!(
-        matches!(&guarded.unsearched[..], [Found::Unsearched { path }] if path.as_str().ends_with("/d/d"))
+        !guarded.holds(&place.path("w/CLAUDE.md")) && guarded.holds(&place.path("w/a/AGENTS.md"))
     );
+}
+
+#[test]
+fn programs_that_configuration_names_are_guarded() {
+    let place = Place::new();
+    place.repository("w");
+    for name in ["tools", "lib/mod", ".claude", ".yarn/releases", "src"] {
+        place.directory(&format!("w/{name}"));
+    }
+    for name in [
+        "tools/clean",
+        "tools/smudge.sh",
+        "tools/hook.sh",
+        "tools/mcp.js",
+        "tools/other.sh",
+        "lib/mod/run.py",
+        "src/main.rs",
+        ".yarn/releases/yarn-4.cjs",
+        "tools/wrapper.sh",
+        "README",
+    ] {
+        fs::write(place.path("w").join(name), "").unwrap();
+    }
+    place.git("-C w config filter.x.clean ./tools/clean");
+    place.set("filter.x.smudge", "sh tools/smudge.sh %f");
+    place.set("merge.x.driver", "python3 -m lib.mod.run %O %A %B");
+    place.git("-C w config remote.origin.url ./README");
+    symlink("../../tools/hook.sh", place.path("w/.git/hooks/pre-commit")).unwrap();
+    fs::write(place.path("w/.mcp.json"), r#"{"command": "node", "args": ["./tools/mcp.js"]}"#)
+        .unwrap();
+    fs::write(place.path("w/.yarnrc.yml"), "yarnPath: .yarn/releases/yarn-4.cjs\n").unwrap();
+    place.directory("w/.cargo");
+    fs::write(
+        place.path("w/.cargo/config.toml"),
+        "[build]\nrustc-wrapper = \"tools/wrapper.sh\"\n",
+    )
+    .unwrap();
+    fs::write(place.path("w/CLAUDE.md"), "look at src/main.rs and tools/other.sh").unwrap();
+    let guards = place.found(&["w"], &["w/.git"]).1;
+    let expected = [
+        "w/.cargo/config.toml",
+        "w/.claude",
+        "w/.git",
+        "w/.mcp.json",
+        "w/.yarn/releases/yarn-4.cjs",
+        "w/.yarnrc.yml",
+        "w/CLAUDE.md",
+        "w/lib/mod/run.py",
+        "w/tools/clean",
+        "w/tools/hook.sh",
+        "w/tools/mcp.js",
+        "w/tools/smudge.sh",
+        "w/tools/wrapper.sh",
+    ];
+    assert_eq!(guards, strings(&expected));
 }
 
 #[test]

@@ -1,15 +1,23 @@
-//! A bounded look at all directories below some others.
+//! A look at all directories below some others.
 
 use std::{
     collections::VecDeque,
     ffi::{OsStr, OsString},
-    fs,
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
 };
 
-/// How many names are looked at, and how deep. A tree that is larger was not searched, and that is said.
-const ENTRIES: usize = 50_000;
-const DEPTH: usize = 24;
+use rustix::{
+    fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, open, statat},
+    io::Errno,
+};
+
+/// How many names are looked at where a look is only for a warning.
+pub(crate) const FOR_A_WARNING: usize = 50_000;
+
+/// The kernel takes paths of 4,095 bytes. What lies in a directory must have one, and that of what is put aside, too.
+const LONGEST_PATH: usize = 3_500;
 
 /// What a directory holds: only the names that somebody asked for.
 pub(crate) struct Listing<'a> {
@@ -23,8 +31,9 @@ impl Listing<'_> {
     }
 }
 
-/// A look at all directories at and below some roots, the upper ones first, so that a tree with too much in it is still
-/// searched where people work. No symbolic link is followed.
+/// A look at all directories at and below some roots, the upper ones first. No symbolic link is followed.
+///
+/// There is no limit on depth or number unless one is given: what is not looked at could hold anything.
 pub(crate) struct Walk<'a> {
     /// Whether this name is worth a line in the listing.
     pub(crate) asked: &'a dyn Fn(&OsStr) -> bool,
@@ -32,11 +41,13 @@ pub(crate) struct Walk<'a> {
     pub(crate) skipped: &'a dyn Fn(&Path) -> bool,
     /// Opens a directory that cannot be looked into; says whether that may help.
     pub(crate) open: &'a dyn Fn(&Path) -> bool,
+    /// How many names are looked at.
+    pub(crate) limit: usize,
 }
 
 impl Walk<'_> {
-    /// Goes through all of them. Returns the directories that were not searched, or not wholly; when there is too much,
-    /// the first of them.
+    /// Goes through all of them. Returns the directories that were not searched: those that cannot be listed, those whose
+    /// path is longer than the kernel takes, and, where there is a limit, the first one behind it.
     pub(crate) fn go(
         &self,
         roots: impl IntoIterator<Item = PathBuf>,
@@ -44,51 +55,80 @@ impl Walk<'_> {
     ) -> Vec<PathBuf> {
         // A root can be one file that was granted by name: nothing lies below that.
         let roots = roots.into_iter().filter(|root| !root.is_file());
-        let mut open: VecDeque<_> = roots.map(|root| (root, 0)).collect();
-        let (mut left, mut unsearched) = (ENTRIES, Vec::new());
-        while let Some((path, depth)) = open.pop_front() {
-            let mut below = |path| open.push_back((path, depth + 1));
-            if depth > DEPTH || !self.list(&path, &mut left, &mut below, &mut see) {
-                unsearched.push(path);
+        let mut open: VecDeque<_> = roots.collect();
+        let (mut left, mut unsearched) = (self.limit, Vec::new());
+        while let Some(path) = open.pop_front() {
+            let mut below = |path| open.push_back(path);
+            match self.list(&path, &mut left, &mut below, &mut see) {
+                Ok(()) => {}
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is_gone(&path) => {}
+                Err(_) => unsearched.push(path),
             }
             if left == 0 {
-                unsearched.extend(open.pop_front().map(|(path, _)| path));
+                unsearched.extend(open.pop_front());
                 break;
             }
         }
         unsearched
     }
 
-    /// Lists one directory. Says whether all of it was seen.
+    /// Lists one directory.
     fn list(
         &self,
         path: &Path,
         left: &mut usize,
         below: &mut dyn FnMut(PathBuf),
         see: &mut impl FnMut(Listing<'_>),
-    ) -> bool {
-        let again = |error| if (self.open)(path) { fs::read_dir(path) } else { Err(error) };
-        let Ok(entries) = fs::read_dir(path).or_else(again) else { return is_gone(path) };
+    ) -> Result<(), Errno> {
+        let again = |error| if (self.open)(path) { directory(path) } else { Err(error) };
+        let opened = directory(path).or_else(again)?;
         let mut names = Vec::new();
-        for entry in entries.take(*left).filter_map(Result::ok) {
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            if *left == 0 {
+                break;
+            }
             *left -= 1;
-            let name = entry.file_name();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let path = entry.path();
+            if is_directory(&opened, &entry) {
+                let path = path.join(name);
                 if !(self.skipped)(&path) {
                     below(path);
                 }
             }
-            if (self.asked)(&name) {
-                names.push(name);
+            if (self.asked)(name) {
+                names.push(name.to_owned());
             }
         }
         see(Listing { path, names });
-        *left > 0
+        Ok(())
+    }
+}
+
+fn directory(path: &Path) -> Result<OwnedFd, Errno> {
+    if path.as_os_str().len() > LONGEST_PATH {
+        return Err(Errno::NAMETOOLONG);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty())
+}
+
+/// Some file systems do not say in a listing what an entry is.
+fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> bool {
+    match entry.file_type() {
+        FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory),
+        kind => kind == FileType::Directory,
     }
 }
 
 /// Files come and go while one looks.
 fn is_gone(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    match path.symlink_metadata() {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(found) => !found.is_dir(),
+    }
 }

@@ -3,7 +3,7 @@ use std::{os::unix::fs::PermissionsExt as _, process::Command};
 use openoxide_protocol::AbsPath;
 
 use super::*;
-use crate::{found_and_put_aside, quarantine::put_aside, restore};
+use crate::{Guard, found_and_put_aside, quarantine::put_aside, restore};
 
 struct Place {
     directory: tempfile::TempDir,
@@ -50,8 +50,8 @@ impl Place {
         let name = |path: &PathBuf| {
             path.strip_prefix(self.path("w").as_str()).unwrap().display().to_string()
         };
-        let settings = armed.settings.iter().map(|path| format!("{} *", name(path)));
-        armed.hooks.iter().map(name).chain(settings).collect()
+        let steering = armed.steering.iter().map(|path| format!("{} *", name(path)));
+        armed.hooks.iter().map(name).chain(steering).collect()
     }
 
     fn put_aside(&self) -> Vec<Found> {
@@ -135,15 +135,100 @@ fn indirections_that_lead_outside_are_found_and_inside_are_followed() {
 }
 
 #[test]
-fn new_and_changed_settings_of_agents_are_found() {
-    let place = Place::new(
-        "mkdir -p a/.claude b; echo {} > a/.claude/settings.json; echo {} > b/.mcp.json",
+fn new_steering_files_are_found_in_any_directory() {
+    let place = Place::new("mkdir -p a/.claude b; echo {} > b/.mcp.json");
+    let made = "mkdir -p c/.opencode/plugin d/.vscode e/.openoxide/x f/.husky g/.cargo h/.pi/extensions i/.devcontainer \
+                j/.hg k/.config node_modules/x/.claude lib/site-packages/x/.vscode; \
+                echo > c/.opencode/plugin/x.ts; echo > .mcp.json; echo > c/.envrc; echo > d/.vscode/tasks.json; \
+                echo > e/CLAUDE.md; echo > e/AGENTS.md; echo > f/.husky/pre-commit; echo > g/.cargo/config.toml; \
+                echo > h/.pi/extensions/e.ts; echo > j/.hg/hgrc; echo > j/.hg/requires; echo > k/lefthook.yml; \
+                echo > k/.pre-commit-config.yaml; echo > k/mise.toml; echo > k/opencode.json; echo > k/crush.json; \
+                echo > k/x.code-workspace; echo > k/.github; echo > k/README.md; echo > k/package.json; \
+                mkdir -p l/.roo l/.kiro l/.windsurf l/.zed l/.amazonq l/.continue l/.qwen l/.gemini l/.cursor l/.junie; \
+                ln -s /etc/passwd l/GEMINI.md; echo > node_modules/x/.mcp.json";
+    let found = [
+        ".mcp.json",
+        "c/.envrc",
+        "c/.opencode",
+        "d/.vscode",
+        "e/.openoxide",
+        "e/AGENTS.md",
+        "e/CLAUDE.md",
+        "f/.husky",
+        "g/.cargo/config.toml",
+        "h/.pi",
+        "i/.devcontainer",
+        "j/.hg/hgrc",
+        "k/.pre-commit-config.yaml",
+        "k/crush.json",
+        "k/lefthook.yml",
+        "k/mise.toml",
+        "k/opencode.json",
+        "k/x.code-workspace",
+        "l/.amazonq",
+        "l/.continue",
+        "l/.cursor",
+        "l/.gemini",
+        "l/.junie",
+        "l/.kiro",
+        "l/.qwen",
+        "l/.roo",
+        "l/.windsurf",
+        "l/.zed",
+        "l/GEMINI.md",
+    ];
+    assert_eq!(place.after(made), found.map(|name| format!("{name} *")));
+    let before = place.put_aside().len();
+    assert_eq!(
+        (before, place.put_aside()),
+        (found.len(), vec![]),
+        "what was put aside is not found again"
     );
-    let made = "echo '{\"hooks\":1}' > a/.claude/settings.json; mkdir -p c/.opencode/plugin; \
-                echo > c/.opencode/plugin/x.ts; echo > .mcp.json; echo > a/.claude/notes.md; \
-                mkdir -p node_modules/x; echo > node_modules/x/.mcp.json; echo > c/.envrc";
-    let found = [".mcp.json *", "a/.claude/settings.json *", "c/.opencode/plugin/x.ts *"];
+    place.sh(
+        "test -e d/.vscode.held-by-openoxide/tasks.json; test ! -e d/.vscode; test -e b/.mcp.json",
+    );
+}
+
+#[test]
+fn nothing_is_too_deep_or_too_many_to_be_found() {
+    let place = Place::new("true");
+    let made = "d=.; for i in $(seq 1 30); do d=$d/d; done; mkdir -p $d; git init -q $d/r; git -C $d/r config core.fsmonitor x; \
+                mkdir junk; cd junk; seq 50500 | xargs touch; cd ..; mkdir -p junk/sub/.claude";
+    let deep = format!("{}r/.git/config", "d/".repeat(30));
+    assert_eq!(place.after(made), [deep.as_str(), "junk/sub/.claude *"]);
+}
+
+/// The kernel takes no path that is longer than 4,096 bytes, but a program that goes down one directory at a time gets there.
+#[test]
+fn what_lies_too_deep_for_a_path_is_put_aside_and_closed() {
+    let place = Place::new("true");
+    place.sh("n=$(printf 'x%.0s' $(seq 1 250)); for i in $(seq 1 20); do mkdir $n; cd -P $n 2>/dev/null || cd ./$n; done; git init -q r 2>/dev/null || true");
+    let found = place.put_aside();
+    let [Found::SteeringFile { held: Some(held), .. }] = &found[..] else { panic!("{found:?}") };
+    let mode = fs::metadata(held.as_str()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0);
+    fs::set_permissions(held.as_str(), fs::Permissions::from_mode(0o700)).unwrap();
+    place.sh("find . -depth -delete");
+}
+
+#[test]
+fn new_programs_that_old_configuration_names_are_found() {
+    let place = Place::new(
+        "git init -q .; mkdir tools .claude; git config filter.x.clean './tools/clean %f'; git config alias.y '!sh tools/y.sh'; \
+         git config diff.z.textconv tools/../z; git config core.excludesFile ignored; git config alias.s 'status README'; \
+         printf 'sh \"$(git rev-parse --show-toplevel)/check.sh\"' > .git/hooks/pre-commit; \
+         echo '{\"hooks\": \"$CLAUDE_PROJECT_DIR/tools/h.py --x\"}' > .claude/settings.json",
+    );
+    let made = "echo > tools/clean; echo > tools/y.sh; echo > z; echo > ignored; echo > README; echo > check.sh; echo > tools/h.py; \
+                echo > tools/other.py";
+    let missing = ["tools/clean"];
+    let found = ["check.sh *", "tools/h.py *", "tools/y.sh *", "z *"];
     assert_eq!(place.after(made), found);
+    for name in missing {
+        let path = place.path("w").join(name);
+        let guard = place.before.guards.get(Path::new(path.as_str()));
+        assert!(matches!(guard, Some(Guard::Missing(_))), "{name}: {guard:?}");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use rustix::{
 };
 
 use super::tree;
-use crate::Registry;
+use crate::{Registry, registry::locked};
 
 /// Places of one process differ by this.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -90,12 +90,6 @@ impl Layer {
         let mode = Mode::from_raw_mode(fstat(below)?.st_mode & 0o777);
         Ok(chmod(&self.upper, mode)?)
     }
-}
-
-fn locked(directory: &Path) -> io::Result<File> {
-    let directory = File::open(directory)?;
-    directory.lock()?;
-    Ok(directory)
 }
 
 /// Takes away what killed runs have staged.

@@ -88,7 +88,7 @@ impl Attempt<'_> {
         drop(inner);
         let turn = self.turn.clone();
         let staged = self.launch.staged.is_some();
-        let aftermath = Aftermath::start(self.guarded, &self.launch.profile);
+        let aftermath = Aftermath::start(self.guarded, &self.launch.profile, staged);
         let mut attendant = Attendant::new(self.launch, wire, signals, &mut self.questions);
         let relayed = attendant
             .stand()

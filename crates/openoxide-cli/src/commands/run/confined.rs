@@ -5,10 +5,13 @@ mod hosts;
 mod places;
 mod settings;
 
-use std::{ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
+use std::{
+    collections::BTreeSet, ffi::OsString, io, os::unix::process::ExitStatusExt as _,
+    process::ExitStatus,
+};
 
 use openoxide_permission::{Ground, confine};
-use openoxide_protocol::{AbsPath, Confined, Decision, SandboxProfile};
+use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect, SandboxProfile};
 use openoxide_sandbox::{
     self as sandbox, Ask, Backend, Denial, End, Launch, Limits, Plan, Report, SandboxError, Stage,
     at_terminal, run_confined,
@@ -59,6 +62,16 @@ pub(super) fn profile(
     derived.intersect(&explicit).confined().map(places::resolved).transpose()
 }
 
+/// Returns the files whose change was allowed by their names: of these, steering files stay writable.
+pub(super) fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
+    let granted = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
+    let edits = granted.filter_map(|part| match &part.access {
+        Access::Edit(path) if !path.pattern => Some(path.resolved.as_ref().unwrap_or(&path.path)),
+        _ => None,
+    });
+    edits.map(places::real).collect()
+}
+
 /// Says whether a rule denies reading something.
 pub(super) fn denies_reading(world: &World) -> bool {
     ground(world, &[], &[]).denies_reading()
@@ -90,6 +103,8 @@ pub(super) struct Run<'a> {
     pub(super) argv: Vec<OsString>,
     pub(super) cwd: &'a AbsPath,
     pub(super) profile: Confined,
+    /// Steering files that it may change.
+    pub(super) changeable: BTreeSet<AbsPath>,
     /// Whether what it changes is kept aside.
     pub(super) stage: bool,
     pub(super) environment: Vec<(OsString, OsString)>,
@@ -113,6 +128,7 @@ impl Run<'_> {
             staged: stage.as_ref().map(Stage::place).transpose()?,
             scratch: caches(&self.profile),
             profile: self.profile,
+            changeable: self.changeable,
             argv: self.argv,
             cwd: places::real(self.cwd),
             environment: self.environment,

@@ -1,4 +1,4 @@
-//! Hooks that a command left behind were put aside; a person may want them back.
+//! Hooks and other steering files that a command left behind were put aside; a person may want them back.
 
 use std::{
     fs::{self, File},
@@ -41,8 +41,11 @@ pub(super) fn offer(around: &Hosts<'_>, cwd: &AbsPath, found: &[Found]) {
 }
 
 fn held(found: &Found) -> Option<(&AbsPath, &AbsPath)> {
-    let Found::RepositoryHook { path, held: Some(held) } = found else { return None };
-    Some((path, held))
+    match found {
+        Found::RepositoryHook { path, held: Some(held) }
+        | Found::SteeringFile { path, held: Some(held) } => Some((path, held)),
+        _ => None,
+    }
 }
 
 /// Returns what a file begins with; of what is none, or cannot be read, nothing.
@@ -58,8 +61,8 @@ fn beginning(file: &AbsPath) -> String {
 
 fn title(count: usize) -> String {
     match count {
-        1 => "put it back, where git runs it?".to_owned(),
-        _ => format!("put all {count} back, where git runs them?"),
+        1 => "put it back, where programs execute or obey it?".to_owned(),
+        _ => format!("put all {count} back, where programs execute or obey them?"),
     }
 }
 

@@ -19,9 +19,15 @@ pub(crate) fn text(found: &Found) -> String {
                 shown(path)
             )
         }
-        Found::AgentSettings { path } => {
+        Found::SteeringFile { path, held: Some(held) } => {
+            let (path, held) = (shown(path), shown(held));
             format!(
-                "`{}` is new or was changed: an agent that is started there takes commands from it",
+                "`{path}` is new and could configure or run programs on this machine: it was moved to `{held}`. Move it back if you want it"
+            )
+        }
+        Found::SteeringFile { path, held: None } => {
+            format!(
+                "`{}` is new and could configure or run programs on this machine, and it could not be moved away: review it before you use agents, editors or tools there",
                 shown(path)
             )
         }
@@ -33,7 +39,10 @@ pub(crate) fn text(found: &Found) -> String {
         }
         Found::More { count } => format!("and {count} more"),
         Found::Unsearched { path } => {
-            format!("not all below `{}` was searched for hooks of repositories", shown(path))
+            format!(
+                "`{}` could not be searched for hooks and other files that run programs: review it before you use git, agents or tools there",
+                shown(path)
+            )
         }
     }
 }

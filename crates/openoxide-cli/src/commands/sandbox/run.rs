@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_permission::{IN_ROOTS, start_up_files};
+use openoxide_permission::{IN_ROOTS, hidden_secret_paths, start_up_files};
 use openoxide_protocol::{AbsPath, Confined, Temp};
 use openoxide_sandbox::{
     End, Launch, Limits, Report, SandboxError, Stage, at_terminal, run_confined, supervise,
@@ -60,6 +60,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
     Ok(Launch {
         scratch: if args.read_only { Vec::new() } else { caches(&profile) },
         profile,
+        changeable: BTreeSet::new(),
         staged: None,
         argv: args.command.clone(),
         environment: with(for_confined().collect(), &args.env),
@@ -86,9 +87,7 @@ fn profile(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<Confined, String> {
         return Err("`/` cannot be writable: that would hold nothing".to_owned());
     }
     let protected = protected(args, &writable)?;
-    let unreadable =
-        args.deny_read.iter().map(|path| places(path)).collect::<Result<Vec<_>, _>>()?;
-    let unreadable = unreadable.into_iter().flatten().collect();
+    let unreadable = unreadable(args, &writable)?;
     let network = args.net.clone();
     Ok(Confined { writable, protected, unreadable, network, temp: Temp::Private })
 }
@@ -109,6 +108,33 @@ fn protected(
         protected.insert(place(path)?);
     }
     Ok(protected)
+}
+
+/// Returns what must not be read: what the command line says, files that usually hold secrets, and this program's own files.
+/// A writable root below such a directory, or `--allow-read`, leaves that directory readable; this program's own files never are.
+fn unreadable(
+    args: &SandboxRunArgs,
+    writable: &BTreeSet<AbsPath>,
+) -> Result<BTreeSet<AbsPath>, String> {
+    let each = |paths: &[PathBuf]| -> Result<Vec<_>, String> {
+        Ok(paths.iter().map(|path| places(path)).collect::<Result<Vec<_>, _>>()?.concat())
+    };
+    let allowed = each(&args.allow_read)?;
+    let needed = |hidden: &AbsPath| {
+        let open = allowed.iter().chain(writable);
+        open.into_iter().any(|path| path.below(hidden).is_some())
+    };
+    let home = Environment::read().home;
+    let program = args.command.first().and_then(|name| Path::new(name).file_name()?.to_str());
+    let secrets = hidden_secret_paths(home.as_ref(), program).into_iter().filter_map(existing);
+    let own = own().into_iter().filter_map(existing);
+    let hidden = secrets.filter(|path| !needed(path)).chain(own);
+    Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
+}
+
+/// Returns where a path leads, if something is there.
+fn existing(path: AbsPath) -> Option<AbsPath> {
+    absolute(&fs::canonicalize(path.as_str()).ok()?).ok()
 }
 
 /// The places of something that is not to be read: itself, and where it leads.

@@ -90,7 +90,8 @@ fn a_killed_supervisor_leaves_nothing() {
 #[test]
 fn what_a_killed_run_has_planted_is_put_aside() {
     let (arena, _) = arena();
-    let plant = "git init -q new; echo > new/.git/hooks/update; chmod +x new/.git/hooks/update; touch planted; sleep 30";
+    let plant = "git init -q new; echo > new/.git/hooks/update; chmod +x new/.git/hooks/update; \
+                 mkdir new/.claude; echo > new/.claude/settings.json; touch planted; sleep 30";
     let mut run = arena.run(&[], &["sh", "-c", plant]);
     let mut run =
         run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -99,11 +100,13 @@ fn what_a_killed_run_has_planted_is_put_aside() {
     while !planted.exists() && Instant::now() < until {
         thread::sleep(Duration::from_millis(10));
     }
-    assert!(hook.exists());
+    let settings = arena.path("w/new/.claude");
+    assert!(settings.exists(), "of these only repositories are put aside while it runs");
     run.kill().unwrap();
     run.wait().unwrap();
-    while hook.exists() && Instant::now() < until {
+    while (hook.exists() || settings.exists()) && Instant::now() < until {
         thread::sleep(Duration::from_millis(10));
     }
+    assert!(!settings.exists() && arena.path("w/new/.claude.held-by-openoxide").exists());
     assert!(!hook.exists() && hook.with_extension("held-by-openoxide").exists());
 }

@@ -72,6 +72,7 @@ fn world() -> tempfile::TempDir {
 /// Runs the script, and returns what it ended with and the attempts that worked.
 fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let launch = Launch {
+        changeable: std::collections::BTreeSet::new(),
         profile: profile(world),
         scratch: Vec::new(),
         staged: None,

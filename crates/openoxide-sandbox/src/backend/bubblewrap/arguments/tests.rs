@@ -12,6 +12,7 @@ const CHANNELS: Channels = Channels { filter: 3, status: 4, begin: 5 };
 fn launch(profile: Confined) -> Launch {
     Launch {
         scratch: Vec::new(),
+        changeable: std::collections::BTreeSet::new(),
         staged: None,
         profile,
         argv: vec!["true".into(), "a b".into()],

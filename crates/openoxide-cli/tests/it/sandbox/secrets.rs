@@ -1,0 +1,119 @@
+//! Files with secrets are hidden from what runs confined, whichever way it is started.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
+
+use super::Arena;
+
+/// What is planted in a home directory, one path a line: worked out from the manuals of the programs, not from our table.
+const PLANTED: &str = include_str!("../../../../../corpus/sandbox/secrets.txt");
+const MARK: &str = "planted-secret";
+
+fn planted() -> Vec<&'static str> {
+    PLANTED.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+}
+
+/// A home with all of them.
+fn arena() -> Arena {
+    let arena = Arena::new();
+    for name in planted() {
+        let path = arena.path("home").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{MARK} {name}\n")).unwrap();
+    }
+    let home = arena.path("home");
+    let files: Vec<_> = planted().into_iter().map(|name| home.join(name)).collect();
+    let script = files.iter().map(|path| format!("cat '{}'\n", path.display()));
+    let text = format!("#!/bin/sh\n{}", script.collect::<String>());
+    fs::write(arena.path("w/read.sh"), text).unwrap();
+    fs::set_permissions(arena.path("w/read.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    arena
+}
+
+fn seen(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines()
+        .filter_map(|line| line.strip_prefix(MARK))
+        .map(|name| name.trim().to_owned())
+        .collect()
+}
+
+#[test]
+fn there_are_enough_of_them() {
+    assert!(planted().len() >= 95, "{}", planted().len());
+}
+
+#[test]
+fn none_is_read_under_sandbox_run() {
+    let arena = arena();
+    let output = arena.run(&[], &["sh", "read.sh"]).output().unwrap();
+    assert_eq!(seen(&output), Vec::<String>::new(), "{output:?}");
+    let unconfined = arena.command().env("X", "1").arg("--version").output().unwrap();
+    assert!(unconfined.status.success());
+    let all = std::process::Command::new("sh").arg(arena.path("w/read.sh")).output().unwrap();
+    assert_eq!(seen(&all).len(), planted().len(), "unconfined, each can be read");
+}
+
+#[test]
+fn none_is_read_under_run() {
+    let arena = arena();
+    fs::write(arena.path("policy.toml"), "[permissions]\nallow = [\"Bash(./read.sh)\"]\n").unwrap();
+    let policy = arena.path("policy.toml");
+    let mut run = arena.command();
+    run.args(["run", "--no-input", "--policy"]).arg(policy).args(["--", "./read.sh"]);
+    let output = run.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("Permission denied"), "it ran: {said}");
+    assert_eq!(seen(&output), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_allowed_by_name_or_belongs_to_the_program_is_read() {
+    let arena = arena();
+    let file = arena.path("home/.config/gh/hosts.yml");
+    let name = file.to_str().unwrap();
+    let output = arena.run(&["--allow-read", name], &["cat", name]).output().unwrap();
+    assert_eq!(seen(&output), [".config/gh/hosts.yml"]);
+    // A program whose own file it is, by its name.
+    let bin = arena.path("outside/mvn");
+    let settings = arena.path("home/.m2/settings.xml");
+    fs::write(&bin, format!("#!/bin/sh\ncat '{}' '{name}'\n", settings.display())).unwrap();
+    fs::set_permissions(&bin, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = arena.run(&[], &[bin.to_str().unwrap()]).output().unwrap();
+    assert_eq!(seen(&output), [".m2/settings.xml"]);
+}
+
+/// Who can read the key of grants can make grants.
+#[test]
+fn the_state_of_this_program_is_not_there() {
+    let arena = arena();
+    let state = arena.path("home/.local/state/openoxide");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("key"), format!("{MARK} key")).unwrap();
+    let script = format!(
+        "cat {0}/key; ls -A {0}; cp -r {0} /tmp/state; cat /tmp/state/key; flock {0} true && echo {MARK} locked",
+        state.display()
+    );
+    for options in [&[][..], &["--root", arena.path("home").to_str().unwrap()]] {
+        let output = arena.run(options, &["sh", "-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{options:?}");
+    }
+    assert!(Path::new(&state.join("key")).exists());
+}
+
+/// What somebody on the host keeps locked does not keep a run waiting for ever.
+#[test]
+fn a_registry_that_is_kept_locked_is_said() {
+    let arena = arena();
+    let registry = arena.path("home/.local/state/openoxide/sandbox");
+    fs::create_dir_all(&registry).unwrap();
+    fs::set_permissions(&registry, fs::Permissions::from_mode(0o700)).unwrap();
+    let held = fs::File::open(&registry).unwrap();
+    held.lock().unwrap();
+    let started = std::time::Instant::now();
+    let output = arena.run(&[], &["true"]).output().unwrap();
+    assert!(started.elapsed().as_secs() < 30);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("has kept") && said.contains("locked"), "{said}");
+    drop(held);
+    assert!(arena.run(&[], &["true"]).status().unwrap().success());
+}

@@ -1,0 +1,235 @@
+//! While the program runs: what makes `git` run something in a repository that is new is put aside at once, and not only when
+//! the program has ended, which for a server is hours later.
+//!
+//! The kernel tells of new names in every directory (inotify(7)). Where it cannot, because the user's watches are used up, all
+//! directories are searched from time to time instead. Between the making and the putting aside lies a moment; the look after
+//! the run is the one that misses nothing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    mem::MaybeUninit,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use openoxide_protocol::Confined;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags},
+    io::Errno,
+    pipe::{PipeFlags, pipe_with},
+};
+
+use crate::{
+    Found, Guarded,
+    found::git_found,
+    protect::{Walk, holds_objects, is_git_name, outermost},
+    quarantine::put_aside,
+    scan,
+};
+
+/// Most programs have ended by then, and the look after the run follows at once.
+const DELAY: Timespec = Timespec { tv_sec: 0, tv_nsec: 40_000_000 };
+/// How often known new repositories are looked at: what is written into a file makes no name.
+const INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How often everything is searched where the kernel does not tell.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
+/// How much longer than a search takes the time to the next one is.
+const SEARCH_SHARE: u32 = 20;
+const BUFFER: usize = 64 * 1024;
+
+/// A thread that watches the writable directories of a run.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// The thread ends when this is closed.
+    end: OwnedFd,
+    ending: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Found>>,
+}
+
+impl Watch {
+    /// Begins to watch. Without a thread there is only the look after the run.
+    pub(super) fn start(guarded: &Guarded, profile: &Confined) -> Option<Self> {
+        let roots = outermost(&profile.writable);
+        if roots.is_empty() {
+            return None;
+        }
+        let (read, end) = pipe_with(PipeFlags::CLOEXEC).ok()?;
+        let ending = Arc::new(AtomicBool::new(false));
+        let guarded = guarded.clone();
+        let ended = Arc::clone(&ending);
+        let watch = move || Watcher::new(guarded, roots, ended).run(&read);
+        let thread = thread::Builder::new().spawn(watch).ok()?;
+        Some(Self { end, ending, thread })
+    }
+
+    /// Ends it, and returns what was put aside.
+    pub(super) fn finish(self) -> Vec<Found> {
+        let Self { end, ending, thread } = self;
+        ending.store(true, Ordering::Relaxed);
+        drop(end);
+        thread.join().unwrap_or_default()
+    }
+}
+
+struct Watcher {
+    guarded: Guarded,
+    roots: Vec<PathBuf>,
+    ending: Arc<AtomicBool>,
+    /// None: the kernel does not tell, or not of everything.
+    inotify: Option<OwnedFd>,
+    directories: BTreeMap<i32, PathBuf>,
+    /// New git directories.
+    repositories: BTreeSet<PathBuf>,
+    found: Vec<Found>,
+}
+
+impl Watcher {
+    fn new(guarded: Guarded, roots: Vec<PathBuf>, ending: Arc<AtomicBool>) -> Self {
+        Self {
+            guarded,
+            roots,
+            ending,
+            inotify: None,
+            directories: BTreeMap::new(),
+            repositories: BTreeSet::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn run(mut self, end: &OwnedFd) -> Vec<Found> {
+        if waited(end, None, &DELAY) == Waited::End {
+            return self.found;
+        }
+        self.inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+        let mut search = Instant::now();
+        self.search();
+        loop {
+            let waited = waited(end, self.inotify.as_ref(), &INTERVAL);
+            if waited == Waited::End {
+                return self.found;
+            }
+            let changed = if waited == Waited::Told { self.read() } else { BTreeSet::new() };
+            let known = self.repositories.iter().cloned();
+            self.look(changed.into_iter().chain(known).collect());
+            if self.inotify.is_none() && search <= Instant::now() {
+                let started = Instant::now();
+                self.search();
+                search = Instant::now() + SEARCH_INTERVAL.max(started.elapsed() * SEARCH_SHARE);
+            }
+        }
+    }
+
+    /// Searches all directories, and watches them. What was made before its directory was watched is seen the second time.
+    fn search(&mut self) {
+        for _ in 0..2 {
+            let roots = self.roots.clone();
+            self.search_below(roots);
+        }
+    }
+
+    fn search_below(&mut self, directories: Vec<PathBuf>) {
+        let (mut seen, mut interesting) = (Vec::new(), Vec::new());
+        let (guarded, ending) = (&self.guarded, &self.ending);
+        let skipped = |path: &Path| {
+            ending.load(Ordering::Relaxed)
+                || guarded.guards.contains_key(path)
+                || holds_objects(path)
+        };
+        let walk =
+            Walk { asked: &is_git_name, skipped: &skipped, open: &|_| false, limit: usize::MAX };
+        drop(walk.go(directories, |listing| {
+            seen.push(listing.path.to_owned());
+            if !listing.names.is_empty() {
+                interesting.push(listing.path.to_owned());
+            }
+        }));
+        seen.into_iter().for_each(|directory| self.watch(directory));
+        self.look(interesting);
+    }
+
+    fn watch(&mut self, directory: PathBuf) {
+        let Some(inotify) = &self.inotify else { return };
+        let flags = WatchFlags::CREATE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW
+            | WatchFlags::EXCL_UNLINK;
+        match inotify::add_watch(inotify, &directory, flags) {
+            Ok(number) => drop(self.directories.insert(number, directory)),
+            // It has gone again, or is closed to us.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {}
+            Err(_) => self.inotify = None,
+        }
+    }
+
+    /// Reads what the kernel tells: watches new directories, and returns those in which a name is new that `git` could read.
+    fn read(&mut self) -> BTreeSet<PathBuf> {
+        let (mut changed, mut made, mut lost) = (BTreeSet::new(), BTreeSet::new(), false);
+        if let Some(inotify) = &self.inotify {
+            let mut buffer = [MaybeUninit::uninit(); BUFFER];
+            let mut events = Reader::new(inotify, &mut buffer);
+            while let Ok(event) = events.next() {
+                lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+                let directory = self.directories.get(&event.wd());
+                let (Some(directory), Some(name)) = (directory, event.file_name()) else {
+                    continue;
+                };
+                let name = OsStr::from_bytes(name.to_bytes());
+                if event.events().contains(ReadFlags::ISDIR) {
+                    made.insert(directory.join(name));
+                }
+                if is_git_name(name) || directory.ends_with("hooks") {
+                    changed.insert(directory.clone());
+                    changed.extend(directory.parent().map(Path::to_owned));
+                }
+            }
+        }
+        if lost {
+            self.search();
+        }
+        self.search_below(made.into_iter().collect());
+        changed
+    }
+
+    /// Puts aside what `git` would run in these directories.
+    fn look(&mut self, directories: Vec<PathBuf>) {
+        if directories.is_empty() {
+            return;
+        }
+        let armed = scan::armed_at(directories, &self.guarded, &self.roots);
+        self.repositories.extend(armed.repositories);
+        for path in armed.hooks {
+            // What could not be put aside, the look after the run names.
+            if let Ok(held) = put_aside(&path) {
+                self.found.extend(git_found(&path, Some(&held)));
+            }
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Waited {
+    End,
+    Told,
+    Nothing,
+}
+
+fn waited(end: &OwnedFd, inotify: Option<&OwnedFd>, time: &Timespec) -> Waited {
+    let mut waits = vec![PollFd::new(end, PollFlags::IN)];
+    waits.extend(inotify.map(|inotify| PollFd::new(inotify, PollFlags::IN)));
+    _ = poll(&mut waits, Some(time));
+    let mut told = waits.iter().map(|wait| !wait.revents().is_empty());
+    match (told.next(), told.next()) {
+        (Some(true), _) => Waited::End,
+        (_, Some(true)) => Waited::Told,
+        _ => Waited::Nothing,
+    }
+}
