@@ -141,4 +141,11 @@ mod tests {
             &["/p/src/main.rs", "/p/.gitignore", "/p/git/x", "/p/.github/FUNDING.yml"],
         );
     }
+
+    #[test]
+    fn a_name_that_only_begins_or_ends_like_a_key_is_none() {
+        let is = |name: &str| is_secret(&AbsPath::new(&format!("/p/{name}")).unwrap());
+        assert!(is("id_rsa") && is("ID_ED25519") && is("id_work_id_rsa"));
+        assert!(!is("id_card") && !is("id_") && !is("valid_rsa"));
+    }
 }

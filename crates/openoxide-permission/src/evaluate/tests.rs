@@ -108,6 +108,7 @@ fn of_two_spellings_that_a_rule_speaks_of_the_stricter_counts() {
         (ruling(Deny, User, false), ruled(ruling(Deny, Managed, false)), false),
     ];
     for (found, before, counts) in rows {
+        let found = Ruling { rule: 1, ..found };
         let expected = if counts { ruled(found) } else { before };
         assert_eq!(stricter(found, before), expected, "{found:?} {before:?}");
     }

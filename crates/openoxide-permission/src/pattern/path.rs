@@ -362,6 +362,7 @@ mod tests {
                 && matches("/a[[x]b", Effect::Allow, "/p/axb")
         );
         assert!(matches("/a[x:]b", Effect::Allow, "/p/a:b"));
+        assert!(matches("/a[x][:]b", Effect::Allow, "/p/ax:b"));
         for text in ["a[[:alpha:]]", "a[x[:digit:]]"] {
             let error = read(text, Effect::Allow, anchors).unwrap_err();
             assert_eq!(error.message, "named character classes are not understood", "{text}");
