@@ -54,4 +54,15 @@ mod tests {
         assert_eq!(loops(&[1, 1, 2, 1, 1, 1]), [false, false, false, false, false, true]);
         assert_eq!(loops(&[1, 2, 1, 2, 1, 2]), [false; 6]);
     }
+
+    #[test]
+    fn the_last_calls_are_kept_the_oldest_first() {
+        let mut repeats = Repeats::default();
+        assert_eq!(repeats.calls().count(), 0);
+        for call in 1..=4 {
+            repeats.note(Digest([call; 32]));
+        }
+        let kept: Vec<_> = repeats.calls().map(|digest| digest.0[0]).collect();
+        assert_eq!(kept, [2, 3, 4]);
+    }
 }

@@ -185,3 +185,18 @@ fn many_stars_and_many_unknown_words_take_no_long_time() {
     words.push("c");
     assert!(!may(&pattern, |found| *found = words.clone()));
 }
+
+#[test]
+fn one_character_of_another_programs_pattern_is_one() {
+    let mut glob = glob::Glob::new();
+    glob.literal(b"a");
+    glob.one();
+    glob.literal(b"\0x\0");
+    let code = glob.finish();
+    for (first, expected) in [("ab", true), ("a", false), ("abc", false), ("bb", false)] {
+        let mut words = Words::new();
+        words.push(first);
+        words.push_unknown();
+        assert_eq!(may_match(&code, words.as_bytes()), expected, "{first}");
+    }
+}
