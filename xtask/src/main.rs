@@ -18,6 +18,7 @@ mod mutants;
 mod precision;
 mod referee;
 mod setup;
+mod slowness;
 mod steps;
 mod suite;
 mod workspace;
@@ -47,7 +48,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 12] = [
+const VERBS: [Verb; 13] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|languages|precision|doc]…",
@@ -95,6 +96,12 @@ const VERBS: [Verb; 12] = [
         arguments: crash::ARGUMENTS,
         does: "kill processes that ask and answer, and hold every promise against what is left",
         run: crash::run,
+    },
+    Verb {
+        name: "slowness",
+        arguments: slowness::ARGUMENTS,
+        does: "run the hook on payloads that are made to take long, and measure the slowest",
+        run: slowness::run,
     },
     Verb {
         name: "codex-diff",

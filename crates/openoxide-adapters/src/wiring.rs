@@ -218,6 +218,21 @@ pub(crate) fn words(hook: &Value) -> Option<Vec<String>> {
     }
 }
 
+/// What follows the program in a hook of ours.
+pub(crate) const OR_BLOCK: &str =
+    " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
+
+/// Returns the shell command that answers a hook of this agent, and blocks the call if the program is missing or crashes: agents go on
+/// after every status but 2, and Codex wants a reason with it.
+///
+/// # Errors
+/// When the path cannot be written for a shell.
+pub(crate) fn blocking_command(program: &str, agent: &str) -> Result<String, String> {
+    let start = shlex::try_join([program, "hook", agent])
+        .map_err(|_| format!("{program:?}: a hook cannot have this path"))?;
+    Ok(start + OR_BLOCK)
+}
+
 /// Says whether a hook starts our program for this agent.
 pub(crate) fn starts_us(hook: &Value, agent: &str) -> bool {
     let words = words(hook).unwrap_or_default();

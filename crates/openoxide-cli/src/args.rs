@@ -93,6 +93,10 @@ pub(crate) enum Verb {
         /// be asked is left to it. Otherwise that is blocked.
         #[arg(long)]
         untrusted: bool,
+        /// How long the client waits for the answer, if its settings name another time than those of `init`: 10 seconds for `claude`, 600 for `codex`. The answer comes at least a second earlier;
+        /// if nothing is decided by then, it is `ask`, or `deny` where the agent cannot ask.
+        #[arg(long, value_name = "SECONDS")]
+        client_timeout: Option<u64>,
     },
     /// Have the agents that are here call us before each tool; what stands in their settings stays.
     Init(InitArgs),

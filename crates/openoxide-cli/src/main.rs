@@ -39,7 +39,9 @@ fn main() -> ExitCode {
         Verb::Run(run) => commands::run::run(&run, args.global),
         Verb::Check(check) => commands::check::check(&check, args.global),
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
-        Verb::Hook { agent, untrusted } => commands::hook::of(&agent, untrusted),
+        Verb::Hook { agent, untrusted, client_timeout } => {
+            commands::hook::of(&agent, untrusted, client_timeout)
+        }
         Verb::Init(init) => commands::init::init(&init),
         Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
         Verb::Pending { json } => commands::pending::pending(json, args.global),
@@ -67,7 +69,7 @@ fn main() -> ExitCode {
 fn quick(words: &[OsString]) -> Option<Exit> {
     let [verb, second, rest @ ..] = words else { return None };
     match (verb.to_str()?, second.to_str()?, rest) {
-        ("hook", agent, []) => commands::hook::of(agent, false).ok(),
+        ("hook", agent, []) => commands::hook::of(agent, false, None).ok(),
         ("codex", "execpolicy", [check, rest @ ..]) if check == "check" => {
             let args = ExecpolicyCheckArgs::read(rest.iter().cloned())?;
             Some(commands::codex::execpolicy(&args))

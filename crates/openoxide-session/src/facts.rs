@@ -14,6 +14,7 @@ use crate::{
     sandbox_opt_out::sandbox_opt_out,
     script_edits::{EditsBefore, ScriptEdits},
     searches, settings,
+    steps::StepBudget,
 };
 
 /// Where an operation would run.
@@ -39,6 +40,7 @@ pub fn facts(operation: &Operation, home: Option<&AbsPath>) -> Facts {
 #[must_use]
 pub fn facts_of_question(permission: &str, patterns: &[String], place: Place<'_>) -> Facts {
     let mut all = Facts::default();
+    let steps = StepBudget::new();
     for pattern in patterns {
         let text = pattern.clone();
         let action = match permission {
@@ -53,13 +55,15 @@ pub fn facts_of_question(permission: &str, patterns: &[String], place: Place<'_>
             }
             "external_directory" => {
                 let mut path = path(&text, place);
-                resolve(&mut path, place.cwd);
-                all.accesses.push(Access::ExternalDirectory(path));
+                all.accesses.push(match resolve(&mut path, place.cwd, &steps) {
+                    true => Access::ExternalDirectory(path),
+                    false => opaque(&text),
+                });
                 continue;
             }
             _ => Action::CallTool,
         };
-        let facts = facts_of(&action, permission, place);
+        let facts = facts_within(&action, permission, place, &steps);
         all.accesses.extend(facts.accesses);
         all.findings.extend(facts.findings);
     }
@@ -69,6 +73,16 @@ pub fn facts_of_question(permission: &str, patterns: &[String], place: Place<'_>
 /// Returns what an action of a tool does at this place: each access, with symbolic links followed.
 #[must_use]
 pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
+    facts_within(action, tool, place, &StepBudget::new())
+}
+
+/// As [`facts_of`], within a budget that other actions of the same call share.
+pub(crate) fn facts_within(
+    action: &Action,
+    tool: &str,
+    place: Place<'_>,
+    steps: &StepBudget,
+) -> Facts {
     let mut facts = match action {
         Action::Command { script } => {
             analyse(script, &Setting { cwd: place.cwd, home: place.home })
@@ -82,29 +96,65 @@ pub fn facts_of(action: &Action, tool: &str, place: Place<'_>) -> Facts {
         Action::Delegate { agent } => listed([Access::Delegate { agent: agent.clone() }]),
         Action::Opaque { text } => listed([opaque(text)]),
     };
-    patterns::expand(&mut facts);
-    searches::expand(&mut facts);
-    printed::check(&mut facts, place.cwd);
-    moved::check(&mut facts);
+    patterns::expand(&mut facts, steps);
+    searches::expand(&mut facts, steps);
+    printed::check(&mut facts, place.cwd, steps);
+    moved::check(&mut facts, steps);
     facts.accesses.retain_mut(names_host);
     for access in &mut facts.accesses {
         if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access {
-            resolve(path, place.cwd);
+            if !resolve(path, place.cwd, steps) {
+                let (text, span) = (path.written.clone(), path.span);
+                *access = Access::Opaque { text, span };
+            }
         }
     }
     facts.accesses.retain(|access| !stays(access, place.cwd));
-    distrust_by_edits(action, &mut facts, place);
+    distrust_by_edits(action, &mut facts, place, steps);
     facts
 }
 
 /// Takes from programs that they are harmless, where files that they obey could make them do more: files that exist, and
 /// files that the script edits before.
-fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>) {
+fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>, steps: &StepBudget) {
     let Action::Command { script } = action else { return };
+    if !steps.take(steps_to_distrust(facts, place.cwd)) {
+        return distrust_all(facts);
+    }
     let edits = ScriptEdits::collect(script, &facts.accesses);
     note_embedded_repositories(facts, &edits, place.cwd);
     distrust_git(&mut facts.accesses, &edits, place.cwd);
     settings::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
+}
+
+/// Returns how many steps it takes to look for what could make the programs of a script do more: each looks for files in its
+/// directory and all above, and for git at the repository there; each is compared with what the script edits.
+fn steps_to_distrust(facts: &Facts, cwd: &AbsPath) -> usize {
+    let (mut all, mut last) = (0, None);
+    let edits = facts.accesses.iter().filter(|access| matches!(access, Access::Edit(_))).count();
+    for access in &facts.accesses {
+        let Access::Exec(exec) = access else { continue };
+        let place = exec.place.as_ref().unwrap_or(cwd);
+        // The same place in a row is looked at once.
+        let is_new = last.replace(place) != Some(place);
+        let look = if runs_git(&exec.argv) { 64 } else { 8 };
+        let depth = place.as_str().split('/').count();
+        all += 2 + edits / 16 + if is_new { look + depth * 2 } else { 0 };
+    }
+    all
+}
+
+/// Takes from all programs of a script that they are harmless, or do only what is known: it was not examined.
+fn distrust_all(facts: &mut Facts) {
+    let mut embedded = Vec::new();
+    for access in &mut facts.accesses {
+        let Access::Exec(exec) = access else { continue };
+        exec.class = CommandClass::Unknown;
+        if runs_git(&exec.argv) && embedded.is_empty() {
+            embedded.push(findings::embedded_repository(exec.span));
+        }
+    }
+    facts.findings.extend(embedded);
 }
 
 /// A rule about git is not about a repository that the content of the project itself configures.

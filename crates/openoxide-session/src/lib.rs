@@ -16,6 +16,7 @@ mod facts;
 mod hooks;
 mod ids;
 mod moved;
+mod name_pattern;
 mod not_permitted;
 mod orchestrator;
 mod patterns;
@@ -29,6 +30,7 @@ mod script_edits;
 mod searches;
 mod seen;
 mod settings;
+mod steps;
 
 pub use approvable::{Approvable, Tool};
 pub use context::ToolContext;

@@ -10,12 +10,14 @@ use std::{
 
 use openoxide_protocol::{Access, Facts};
 
+use crate::steps::StepBudget;
+
 /// Where more lies, it is not looked through.
 const MOST: usize = 4096;
 
 /// Makes something that is not understood of what is moved or copied, if links in it would lead elsewhere, and something
 /// comes after.
-pub(crate) fn check(facts: &mut Facts) {
+pub(crate) fn check(facts: &mut Facts, steps: &StepBudget) {
     let mut moves = false;
     let last = facts.accesses.iter().rposition(|access| matches!(access, Access::Exec(_)));
     for (index, access) in facts.accesses.iter_mut().enumerate() {
@@ -26,7 +28,7 @@ pub(crate) fn check(facts: &mut Facts) {
         let followed = moves && last.is_some_and(|last| index < last);
         if let Access::Read(path) = &*access
             && followed
-            && climbs(Path::new(path.path.as_str()))
+            && climbs(Path::new(path.path.as_str()), steps)
         {
             let text = format!("links below {}, which lead elsewhere once moved", path.path);
             *access = Access::Opaque { text, span: path.span };
@@ -34,19 +36,27 @@ pub(crate) fn check(facts: &mut Facts) {
     }
 }
 
-/// Says whether a link at this place or below it leads out of it by `..`.
-fn climbs(root: &Path) -> bool {
+/// Says whether a link at this place or below it leads out of it by `..`, or may do so.
+fn climbs(root: &Path, steps: &StepBudget) -> bool {
     let mut open = vec![(root.to_path_buf(), 0)];
     let mut seen = 0;
     while let Some((path, depth)) = open.pop() {
         seen += 1;
+        if !steps.take(3) {
+            return true;
+        }
         let Ok(kind) = fs::symlink_metadata(&path) else { continue };
         if seen > MOST || kind.is_symlink() && leaves(&path, depth) {
             return true;
         }
         if kind.is_dir() {
             let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
-            open.extend(entries.map(|entry| (entry.path(), depth + 1)));
+            for entry in entries {
+                if open.len() > MOST || !steps.take(1) {
+                    return true;
+                }
+                open.push((entry.path(), depth + 1));
+            }
         }
     }
     false
@@ -77,7 +87,11 @@ mod tests {
             let link = dir.path().join(link);
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(target, &link).unwrap();
-            assert_eq!(climbs(&dir.path().join("r")), expected, "{link:?} {target}");
+            assert_eq!(
+                climbs(&dir.path().join("r"), &StepBudget::new()),
+                expected,
+                "{link:?} {target}"
+            );
         }
     }
 }

@@ -4,6 +4,8 @@ use std::fs;
 
 use openoxide_protocol::{AbsPath, Access, CommandClass, Facts, PathAccess};
 
+use crate::{name_pattern::NamePattern, steps::StepBudget};
+
 /// More files than this are not looked at one by one.
 const MOST: usize = 512;
 /// In a directory with more files it is not looked for names of options.
@@ -11,7 +13,7 @@ const MOST_NAMES: usize = 65_536;
 
 /// Puts the files that are there in the place of each pattern. Where they are too many, or where one of their names would be
 /// read as something else, the pattern becomes something that is not understood.
-pub(crate) fn expand(facts: &mut Facts) {
+pub(crate) fn expand(facts: &mut Facts, steps: &StepBudget) {
     if !facts.accesses.iter().any(is_pattern) {
         return;
     }
@@ -25,14 +27,17 @@ pub(crate) fn expand(facts: &mut Facts) {
         {
             looked_up.push((path.clone(), beginnings.clone()));
         } else if let Access::Read(path) = access {
-            put(facts, path, Access::Read);
+            put(facts, path, Access::Read, steps);
         } else if let Access::Edit(path) = access {
-            put(facts, path, Access::Edit);
+            put(facts, path, Access::Edit, steps);
         }
     }
     for (path, beginnings) in looked_up {
-        let found = made_by_script(&path, &beginnings, &facts.accesses)
-            .or_else(|| named_like_option(&path, &beginnings));
+        let examined = steps.take(1 + facts.accesses.len() / 8);
+        let found = (!examined)
+            .then(|| format!("`{}`: the script has too many files to examine", path.written))
+            .or_else(|| made_by_script(&path, &beginnings, &facts.accesses))
+            .or_else(|| named_like_option(&path, &beginnings, steps));
         let opaque = |text| Access::Opaque { text, span: path.span };
         facts.accesses.extend(found.map(opaque));
     }
@@ -66,8 +71,8 @@ fn is_pattern(access: &Access) -> bool {
     matches!(access, Access::Read(path) | Access::Edit(path) if path.pattern)
 }
 
-fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
-    match files(&path.path) {
+fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access, steps: &StepBudget) {
+    match files(&path.path, steps) {
         Some(files) => {
             for file in files {
                 let written = file.to_string();
@@ -92,23 +97,21 @@ fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access) {
 }
 
 /// Returns the file that may match and has the name of an option, as a sentence.
-fn named_like_option(path: &PathAccess, beginnings: &str) -> Option<String> {
+fn named_like_option(path: &PathAccess, beginnings: &str, steps: &StepBudget) -> Option<String> {
     let (directory, part) = split(&path.path)?;
     // Without a match the pattern is a word itself.
     let names = std::iter::once(part.to_owned());
     let found = fs::read_dir(directory).ok().into_iter().flatten().filter_map(Result::ok);
     let names = names.chain(found.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    let pattern: Vec<char> = part.chars().collect();
-    let mut seen = Vec::new();
+    let pattern = NamePattern::new(part);
     for (count, name) in names.enumerate() {
-        if count > MOST_NAMES {
+        if count > MOST_NAMES || !steps.take(1) {
             return Some(format!("`{part}` in {directory}, which holds too many files"));
         }
         if !pieces(&name).any(|piece| begins_like_option(piece, beginnings)) {
             continue;
         }
-        let letters: Vec<char> = name.chars().collect();
-        if count == 0 || may_match(&pattern, &letters, &mut seen) {
+        if count == 0 || pattern.may_match(&name, steps).unwrap_or(true) {
             return Some(format!("the file `{name}`, which could be {}", path.written));
         }
     }
@@ -127,20 +130,23 @@ fn begins_like_option(name: &str, beginnings: &str) -> bool {
     })
 }
 
-/// Returns the files that match; nothing if they are too many, or hard to name.
-fn files(pattern: &AbsPath) -> Option<Vec<AbsPath>> {
+/// Returns the files that match; nothing if they are too many, hard to name, or take too many steps to find.
+fn files(pattern: &AbsPath, steps: &StepBudget) -> Option<Vec<AbsPath>> {
     let mut places = vec![AbsPath::root()];
     let mut parts = pattern.as_str().split('/').filter(|part| !part.is_empty()).peekable();
     while let Some(part) = parts.next() {
         if !part.contains(['*', '?', '[']) {
+            steps.take(places.len() * (1 + pattern.as_str().len() / 64)).then_some(())?;
             places = places.iter().map(|place| place.join(part)).collect();
             continue;
         }
+        let part = NamePattern::new(part);
         let mut next = Vec::new();
         for place in &places {
-            matching(place, part, &mut next)?;
+            matching(place, &part, &mut next, steps)?;
         }
         if parts.peek().is_some() {
+            steps.take(next.len() * 2).then_some(())?;
             next.retain(|place| fs::metadata(place.as_str()).is_ok_and(|meta| meta.is_dir()));
         }
         places = next;
@@ -148,65 +154,27 @@ fn files(pattern: &AbsPath) -> Option<Vec<AbsPath>> {
     Some(places)
 }
 
-fn matching(place: &AbsPath, part: &str, found: &mut Vec<AbsPath>) -> Option<()> {
+fn matching(
+    place: &AbsPath,
+    pattern: &NamePattern,
+    found: &mut Vec<AbsPath>,
+    steps: &StepBudget,
+) -> Option<()> {
+    steps.take(4).then_some(())?;
     let Ok(entries) = fs::read_dir(place.as_str()) else { return Some(()) };
-    let pattern: Vec<char> = part.chars().collect();
-    let mut seen = Vec::new();
     for entry in entries.filter_map(Result::ok) {
+        steps.take(1).then_some(())?;
         let name = entry.file_name();
         let name = name.to_str()?;
-        let letters: Vec<char> = name.chars().collect();
-        if (name.starts_with('.') && !part.starts_with('.'))
-            || !may_match(&pattern, &letters, &mut seen)
-        {
+        if !pattern.may_match(name, steps)? {
             continue;
         }
         // The shell may split such a name, or look for files once more.
         let plain = !name.contains(|each: char| each.is_whitespace() || "*?[\\".contains(each));
-        (plain && found.len() < MOST).then_some(())?;
+        (plain && found.len() < MOST && steps.take(8)).then_some(())?;
         found.push(place.join(name));
     }
     Some(())
-}
-
-/// Returns whether a name may match a pattern; a bracket counts as any letter.
-pub(crate) fn name_may_match(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    may_match(&pattern, &name, &mut Vec::new())
-}
-
-/// Says whether a name may match. A bracket, whatever stands in it, counts as any letter, and as itself. Every pair of
-/// places is looked at once.
-fn may_match(pattern: &[char], name: &[char], seen: &mut Vec<bool>) -> bool {
-    let width = name.len() + 1;
-    seen.clear();
-    seen.resize((pattern.len() + 1) * width, false);
-    let mut open = vec![(0, 0)];
-    while let Some((at, place)) = open.pop() {
-        match seen.get_mut(at * width + place) {
-            Some(seen) if !*seen => *seen = true,
-            _ => continue,
-        }
-        let letter = name.get(place);
-        match pattern.get(at) {
-            None if letter.is_none() => return true,
-            None => {}
-            Some('*') => {
-                open.push((at + 1, place));
-                open.extend(letter.map(|_| (at, place + 1)));
-            }
-            Some('?') => open.extend(letter.map(|_| (at + 1, place + 1))),
-            Some('[') if letter.is_some() => {
-                let ends =
-                    pattern.iter().enumerate().skip(at + 1).filter(|(_, each)| **each == ']');
-                open.extend(ends.map(|(end, _)| (end + 1, place + 1)));
-                open.extend((letter == Some(&'[')).then_some((at + 1, place + 1)));
-            }
-            Some(wanted) => open.extend((letter == Some(wanted)).then_some((at + 1, place + 1))),
-        }
-    }
-    false
 }
 
 #[cfg(test)]
@@ -220,7 +188,7 @@ mod tests {
             fs::write(dir.path().join(name), "").unwrap();
         }
         let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
-        let mut found: Vec<_> = match files(&root.join(pattern)) {
+        let mut found: Vec<_> = match files(&root.join(pattern), &StepBudget::new()) {
             Some(found) => found.iter().map(|file| file.below(&root).unwrap().to_owned()).collect(),
             None => return vec!["?".to_owned()],
         };

@@ -13,22 +13,29 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Access, Facts};
 
+use crate::steps::StepBudget;
+
 /// Where more lies, it is not looked through: a hook must not take long.
 const MOST: usize = 65_536;
 
 /// Makes something that is not understood of each access to printed names, if their pieces could name something elsewhere.
-pub(crate) fn check(facts: &mut Facts, cwd: &AbsPath) {
+pub(crate) fn check(facts: &mut Facts, cwd: &AbsPath, steps: &StepBudget) {
     let mut known: Vec<(AbsPath, bool)> = Vec::new();
     for access in &mut facts.accesses {
         let (Access::Read(path) | Access::Edit(path)) = &*access else { continue };
         if !path.printed {
             continue;
         }
+        let looked_up = steps.take(1 + known.len() / 16);
         let stays = match known.iter().find(|(root, _)| *root == path.path) {
+            _ if !looked_up => false,
             Some((_, stays)) => *stays,
-            None => stays_below(&path.path, cwd),
+            None => {
+                let stays = stays_below(&path.path, cwd, steps);
+                known.push((path.path.clone(), stays));
+                stays
+            }
         };
-        known.push((path.path.clone(), stays));
         if !stays {
             let text = format!(
                 "names below {}, too many, with blanks before a `/`, or links that lead away",
@@ -40,17 +47,23 @@ pub(crate) fn check(facts: &mut Facts, cwd: &AbsPath) {
 }
 
 /// Says whether every piece of every name below a directory still lies in the working directory, and what it leads to as well.
-fn stays_below(root: &AbsPath, cwd: &AbsPath) -> bool {
+fn stays_below(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> bool {
     let real = |path: &AbsPath| fs::canonicalize(path.as_str()).unwrap_or_default();
     let bounds = [real(root), real(cwd)];
     let mut seen = 0;
     let mut open = vec![PathBuf::from(root.as_str())];
     while let Some(directory) = open.pop() {
+        if !steps.take(4) {
+            return false;
+        }
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.filter_map(Result::ok) {
             seen += 1;
+            if !steps.take(1) {
+                return false;
+            }
             if entry.file_type().is_ok_and(|kind| kind.is_symlink())
-                && leads_away(&entry.path(), &bounds)
+                && (!steps.take(8) || leads_away(&entry.path(), &bounds))
             {
                 return false;
             }
@@ -103,7 +116,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fs::create_dir_all(dir.path().join(name)).unwrap();
             let root = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
-            assert_eq!(!stays_below(&root, &root), breaks, "{name:?}");
+            assert_eq!(!stays_below(&root, &root, &StepBudget::new()), breaks, "{name:?}");
         }
     }
 
@@ -125,11 +138,11 @@ mod tests {
         ] {
             let link = dir.path().join("project/sub/link");
             std::os::unix::fs::symlink(target, &link).unwrap();
-            assert_eq!(stays_below(&root, &cwd), stays, "{target}");
+            assert_eq!(stays_below(&root, &cwd, &StepBudget::new()), stays, "{target}");
             fs::remove_file(&link).unwrap();
         }
         std::os::unix::fs::symlink(&secret, dir.path().join("project/sub/link")).unwrap();
         fs::set_permissions(&secret, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(stays_below(&root, &cwd));
+        assert!(stays_below(&root, &cwd, &StepBudget::new()));
     }
 }

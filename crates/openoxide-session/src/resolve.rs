@@ -7,20 +7,29 @@ use std::{
 
 use openoxide_protocol::{AbsPath, PathAccess};
 
+use crate::steps::StepBudget;
+
 /// Links that do not exist yet are followed this often.
 const LINKS: usize = 16;
 
 /// Notes where the path leads, if that is not where its letters say. The file need not exist: the directories that do are
-/// followed, and so are links that point to nothing.
-pub(crate) fn resolve(access: &mut PathAccess, cwd: &AbsPath) {
+/// followed, and so are links that point to nothing. Returns whether that took no more steps than were left.
+#[must_use]
+pub(crate) fn resolve(access: &mut PathAccess, cwd: &AbsPath, steps: &StepBudget) -> bool {
     // The letters are followed as they were written: behind a symbolic link, `..` leads elsewhere.
     let written = if access.written.contains("..") {
         Path::new(cwd.as_str()).join(&access.written)
     } else {
         PathBuf::from(access.path.as_str())
     };
+    // The system walks from the root again for each component.
+    let depth = written.components().count();
+    if !steps.take(1 + depth + depth * depth / 64) {
+        return false;
+    }
     let found = follow(&written, LINKS).and_then(|path| AbsPath::new(path.to_str()?).ok());
     access.resolved = found.filter(|found| *found != access.path);
+    true
 }
 
 fn follow(path: &Path, links: usize) -> Option<PathBuf> {
@@ -66,7 +75,7 @@ mod tests {
         let cwd = root.join("p");
         let mut access = PathAccess::new(cwd.join(written));
         access.written = written.to_owned();
-        resolve(&mut access, &cwd);
+        assert!(resolve(&mut access, &cwd, &StepBudget::new()));
         access.resolved.map(|path| path.below(root).unwrap().to_owned())
     }
 

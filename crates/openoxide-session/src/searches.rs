@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, Facts, PathAccess, Search};
 
-use crate::patterns;
+use crate::{name_pattern::name_may_match, steps::StepBudget};
 
 /// Below a directory with more entries it cannot be told which secrets a search would reach.
 const MOST_ENTRIES: usize = 32_768;
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 65_536;
 const PACKAGES: [&str; 3] = ["node_modules", "site-packages", ".git"];
 
 /// Puts the secret files that a search would print in the place of each search.
-pub(crate) fn expand(facts: &mut Facts) {
+pub(crate) fn expand(facts: &mut Facts, steps: &StepBudget) {
     let is_search = |access: &Access| matches!(access, Access::Read(path) if path.search.is_some());
     if !facts.accesses.iter().any(is_search) {
         return;
@@ -31,9 +31,11 @@ pub(crate) fn expand(facts: &mut Facts) {
     let mut seen = Vec::new();
     for access in searches {
         let Access::Read(path) = access else { continue };
-        let Some(search) = path.search.clone().filter(|_| !seen.contains(&path)) else { continue };
+        let looked_up = steps.take(1 + seen.len() / 8);
+        let is_new = !looked_up || !seen.contains(&path);
+        let Some(search) = path.search.clone().filter(|_| is_new) else { continue };
         seen.push(path.clone());
-        match secrets_below(&path.path, &search) {
+        match secrets_below(&path.path, &search, steps) {
             Some(found) => add(facts, &path, found),
             None => {
                 let text = format!("{}: too many files to find the secrets among them", path.path);
@@ -55,7 +57,7 @@ fn add(facts: &mut Facts, searched: &PathAccess, found: Vec<AbsPath>) {
 }
 
 /// Returns the secret files that a search reaches; nothing if too much would have to be looked at.
-fn secrets_below(root: &AbsPath, search: &Search) -> Option<Vec<AbsPath>> {
+fn secrets_below(root: &AbsPath, search: &Search, steps: &StepBudget) -> Option<Vec<AbsPath>> {
     let mut found = Vec::new();
     let mut open = vec![root.clone()];
     let mut count = 0;
@@ -63,7 +65,7 @@ fn secrets_below(root: &AbsPath, search: &Search) -> Option<Vec<AbsPath>> {
         let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
         for entry in entries.filter_map(Result::ok) {
             count += 1;
-            if count > MOST_ENTRIES {
+            if count > MOST_ENTRIES || !steps.take(1 + search.excluded.len()) {
                 return None;
             }
             let name = entry.file_name();
@@ -103,7 +105,7 @@ fn is_searched(root: &AbsPath, path: &AbsPath, name: &str, search: &Search) -> b
 fn is_excluded(name: &str, search: &Search) -> bool {
     let plain = |pattern: &str| {
         let pattern = pattern.strip_prefix("**/").unwrap_or(pattern).trim_end_matches('/');
-        !pattern.contains(['/', '[', '{', '?', '\\']) && patterns::name_may_match(pattern, name)
+        !pattern.contains(['/', '[', '{', '?', '\\']) && name_may_match(pattern, name)
     };
     search.excluded.iter().any(|pattern| plain(pattern))
 }
@@ -113,7 +115,7 @@ fn takes_in(pattern: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     alternatives(&pattern.to_lowercase()).iter().any(|pattern| {
         let last = pattern.rsplit('/').next().unwrap_or_default();
-        last.is_empty() || last.contains('\\') || patterns::name_may_match(last, &name)
+        last.is_empty() || last.contains('\\') || name_may_match(last, &name)
     })
 }
 
@@ -233,7 +235,7 @@ fn names(line: &str, below: &str) -> bool {
             }
             let anchored = plain.starts_with('/');
             let parts = parts.iter().take(if anchored { 1 } else { usize::MAX });
-            parts.into_iter().any(|part| patterns::name_may_match(name, part))
+            parts.into_iter().any(|part| name_may_match(name, part))
         }
     }
 }
@@ -241,7 +243,7 @@ fn names(line: &str, below: &str) -> bool {
 /// Returns whether a line can name a file.
 fn may_name(line: &str, below: &str) -> bool {
     let last = line.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    below.split('/').any(|part| last.contains('\\') || patterns::name_may_match(last, part))
+    below.split('/').any(|part| last.contains('\\') || name_may_match(last, part))
 }
 
 #[cfg(test)]
@@ -256,7 +258,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let found = secrets_below(&root, search).unwrap();
+        let found = secrets_below(&root, search, &StepBudget::new()).unwrap();
         found.iter().map(|path| path.below(&root).unwrap().to_owned()).collect()
     }
 

@@ -4,6 +4,7 @@
 //! ([`verify`](Journal::verify) follows them), and nothing reaches it before it went through [`redact`](redact()). Why it is no data
 //! base, and what a crash can lose, stands in `docs/design/002-audit.md`.
 
+mod anchor;
 mod answer;
 mod entry;
 mod error;

@@ -5,8 +5,11 @@
 //! of the rules, which are only read of the rule that has spoken. It is a cache of what this user could write anyway: it is
 //! only trusted when nobody else can write it.
 //!
+//! A policy with grants that have bounds is kept with the one without them, and is taken from here as long as each of these grants is
+//! in force.
+//!
 //! Until the next good version takes its place, the file is also the last good version of these files. A policy that must not be
-//! taken from here, because it has hooks or grants that end, is kept as that alone.
+//! taken from here, because it has hooks, is kept as that alone.
 
 use std::{
     fs::{self, File},
@@ -22,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     file::open_regular,
+    grants::{Entry, GrantFile},
     load::{Untrusted, resolved},
     locations::{Environment, Source},
     policy_file::SandboxSettings,
@@ -30,8 +34,9 @@ use crate::{
 
 const LONGEST: u64 = 1 << 30;
 
-/// The parts of the file before the texts: which files, their state, what is told, what decides.
-const PARTS: usize = 4;
+/// The parts of the file: which files, their state, what is told, what decides, what decides where grants with bounds do not reach, and
+/// the texts of the rules of both.
+const PARTS: usize = 7;
 
 /// Begins the state of a policy that is only kept for its denies. The state of files begins with 0, 1 or 2.
 const LAST_GOOD: &[u8] = b"last good";
@@ -48,6 +53,10 @@ pub(crate) struct Beside {
     pub(crate) sandbox: SandboxSettings,
     /// Each directory that a file names, and where it led.
     pub(crate) led: Vec<(AbsPath, Option<AbsPath>)>,
+    /// The grants that have bounds, and are in force.
+    pub(crate) bounded: Vec<Entry>,
+    /// The tasks in which there are other grants.
+    pub(crate) elsewhere: Vec<String>,
 }
 
 impl Beside {
@@ -79,6 +88,8 @@ impl ReadDetails for InFile {
 pub(crate) struct Cache {
     path: PathBuf,
     signature: Signature,
+    /// What says whether grants are still in force.
+    grants: Option<GrantFile>,
 }
 
 impl Cache {
@@ -89,11 +100,13 @@ impl Cache {
             name.with(source.path.as_os_str().as_encoded_bytes())
         });
         let path = directory.join(format!("policy-{:016x}.bin", name.0));
-        Some(Self { path, signature: Signature::of(sources, environment) })
+        let grants = sources.iter().find(|source| source.grants);
+        let grants = grants.map(|source| GrantFile::of(environment, &source.base));
+        Some(Self { path, signature: Signature::of(sources, environment), grants })
     }
 
     /// Returns the policy, if it is there, undamaged, and made of just this.
-    pub(crate) fn fetch(&self) -> Option<(PolicyStack, Beside)> {
+    pub(crate) fn fetch(&self) -> Option<(PolicyStack, Beside, Option<PolicyStack>)> {
         self.signature.known.then_some(())?;
         let kept = Kept::open(self)?;
         (kept.state == self.signature.state).then_some(())?;
@@ -101,18 +114,42 @@ impl Cache {
             [] => Beside::default(),
             bytes => serde_json::from_slice::<Beside>(bytes).ok().filter(Beside::stands)?,
         };
-        Some((kept.policy()?, beside))
+        self.has_the_same_grants(&beside).then_some(())?;
+        let without = match beside.bounded.is_empty() {
+            true => None,
+            false => Some(kept.without_bounded()?),
+        };
+        Some((kept.policy()?, beside, without))
+    }
+
+    /// Returns whether the clock, the counts and the task have ended or begun no grant.
+    fn has_the_same_grants(&self, beside: &Beside) -> bool {
+        if beside.bounded.is_empty() && beside.elsewhere.is_empty() {
+            return true;
+        }
+        self.grants.as_ref().is_some_and(|grants| {
+            let begins = |task: &String| grants.task() == Some(task);
+            beside.bounded.iter().all(|entry| grants.is_in_force(entry))
+                && !beside.elsewhere.iter().any(begins)
+        })
     }
 
     /// Returns the policy that was made of the same files in an earlier state, when nothing was wrong with them.
     pub(crate) fn last_good(&self) -> Option<PolicyStack> {
-        Kept::open(self)?.policy()
+        let kept = Kept::open(self)?;
+        // What a grant with bounds allowed is not remembered.
+        if kept.without.is_empty() { kept.policy() } else { kept.without_bounded() }
     }
 
     /// Keeps a policy. That it could not be kept costs time, and the denies of its files when they turn wrong.
-    pub(crate) fn store(&self, policy: &PolicyStack, beside: &Beside) {
+    pub(crate) fn store(
+        &self,
+        policy: &PolicyStack,
+        beside: &Beside,
+        without: Option<&PolicyStack>,
+    ) {
         if self.signature.settled {
-            drop(self.try_store(&self.signature.state, policy, beside));
+            drop(self.try_store(&self.signature.state, policy, beside, without));
         }
     }
 
@@ -121,7 +158,7 @@ impl Cache {
         let state = [LAST_GOOD, &self.signature.state].concat();
         let kept = || Kept::open(self).is_some_and(|kept| kept.state == state);
         if self.signature.settled && !kept() {
-            drop(self.try_store(&state, policy, &Beside::default()));
+            drop(self.try_store(&state, policy, &Beside::default(), None));
         }
     }
 
@@ -130,13 +167,19 @@ impl Cache {
         state: &[u8],
         policy: &PolicyStack,
         beside: &Beside,
+        without: Option<&PolicyStack>,
     ) -> std::io::Result<()> {
         let Some(directory) = self.path.parent() else { return Ok(()) };
         let beside = match *beside == Beside::default() {
             true => Vec::new(),
             false => serde_json::to_vec(beside)?,
         };
-        let parts: [&[u8]; PARTS] = [&self.signature.files, state, &beside, policy.as_bytes()];
+        let details = [policy.details(), without.map(PolicyStack::details).unwrap_or_default()];
+        let without = without.map_or(&[][..], PolicyStack::as_bytes);
+        let [texts, texts_without] = &details;
+        let files = &self.signature.files;
+        let parts: [&[u8]; PARTS] =
+            [files, state, &beside, policy.as_bytes(), without, texts, texts_without];
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         // A file of its own, mode 0600, that takes the place of the old one at once or not at all.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
@@ -146,7 +189,6 @@ impl Cache {
         for part in parts {
             file.write_all(part)?;
         }
-        file.write_all(&policy.details())?;
         file.persist(&self.path)?;
         Ok(())
     }
@@ -158,7 +200,10 @@ struct Kept {
     state: Vec<u8>,
     beside: Vec<u8>,
     policy: Vec<u8>,
-    end: usize,
+    /// Empty if there are no grants with bounds.
+    without: Vec<u8>,
+    /// Where the texts of the rules begin, of each policy.
+    texts: [usize; 2],
 }
 
 impl Kept {
@@ -171,22 +216,35 @@ impl Kept {
         let mut end = PARTS * size_of::<u64>();
         let mut lengths = vec![0; end];
         file.read_exact_at(&mut lengths, 0).ok()?;
-        let mut parts = lengths.chunks_exact(size_of::<u64>()).map(|length| {
+        let mut lengths = lengths.chunks_exact(size_of::<u64>()).map(|length| {
             let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
             let at = end;
             end = at.checked_add(length).filter(|end| *end as u64 <= meta.len())?;
+            Some((at, length))
+        });
+        let mut parts = lengths.by_ref().take(PARTS - 2).map(|place| {
+            let (at, length) = place?;
             let mut bytes = vec![0; length];
             file.read_exact_at(&mut bytes, at as u64).ok()?;
             Some(bytes)
         });
         let (files, state) = (parts.next()??, parts.next()??);
-        let (beside, policy) = (parts.next()??, parts.next()??);
-        (files == cache.signature.files).then_some(Self { file, state, beside, policy, end })
+        let (beside, policy, without) = (parts.next()??, parts.next()??, parts.next()??);
+        let texts = [lengths.next()??.0, lengths.next()??.0];
+        let found = Self { file, state, beside, policy, without, texts };
+        (files == cache.signature.files).then_some(found)
     }
 
     fn policy(self) -> Option<PolicyStack> {
-        let details = InFile { file: self.file, start: self.end };
-        PolicyStack::from_parts(self.policy, Arc::new(details)).ok()
+        let [start, _] = self.texts;
+        PolicyStack::from_parts(self.policy, Arc::new(InFile { file: self.file, start })).ok()
+    }
+
+    /// Returns the policy without the grants that have bounds.
+    fn without_bounded(&self) -> Option<PolicyStack> {
+        let [_, start] = self.texts;
+        let details = InFile { file: self.file.try_clone().ok()?, start };
+        PolicyStack::from_parts(self.without.clone(), Arc::new(details)).ok()
     }
 }
 

@@ -24,6 +24,7 @@ use crate::{
     audit::Moment,
     file::{metadata_if_present, read_text},
     key::{self, KeyError},
+    line_numbers::LineNumbers,
     locations::Environment,
     lock::{Lock, LockError},
     worktree::main_checkout,
@@ -97,6 +98,11 @@ impl GrantFile {
         Path::new(self.project.as_str()).join(".openoxide").join("approvals.toml")
     }
 
+    /// Returns what tells the project's directory from another one at the same path later.
+    pub(crate) fn directory_identity(&self) -> String {
+        ProjectDirectory::look(&self.project).identity
+    }
+
     /// Returns where the key lies.
     pub(crate) fn key_path(&self) -> Option<PathBuf> {
         Some(self.state.as_ref()?.join("key"))
@@ -115,7 +121,8 @@ impl GrantFile {
         let tables = document.get("grant").and_then(Item::as_array_of_tables);
         let directory = ProjectDirectory::look(&self.project);
         let key = key.as_deref().map(|key| (key, &directory));
-        let entry = |table: &Table| self.entry(table, &text, key);
+        let lines = LineNumbers::new(&text);
+        let entry = |table: &Table| self.entry(table, &lines, key);
         Ok(tables.into_iter().flat_map(ArrayOfTables::iter).map(entry).collect())
     }
 
@@ -130,7 +137,7 @@ impl GrantFile {
             mode: None,
         };
         let mut granted =
-            Granted { layer, bounded: Vec::new(), notes: Vec::new(), elsewhere: false };
+            Granted { layer, bounded: Vec::new(), notes: Vec::new(), elsewhere: Vec::new() };
         if let Err(error @ (KeyError::OpenDirectory(_) | KeyError::Damaged(_))) = self.key_state() {
             granted.notes.push(error.to_string());
         }
@@ -233,14 +240,23 @@ impl GrantFile {
         Ok(count)
     }
 
-    fn entry(&self, table: &Table, text: &str, key: Option<(&[u8], &ProjectDirectory)>) -> Entry {
+    fn entry(
+        &self,
+        table: &Table,
+        lines: &LineNumbers,
+        key: Option<(&[u8], &ProjectDirectory)>,
+    ) -> Entry {
         let at = table.span().map_or(0, |span| span.start);
-        let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-        let (mut entry, mac) = Entry::read(table, u32::try_from(line).unwrap_or(u32::MAX));
+        let (mut entry, mac) = Entry::read(table, lines.number(at));
         let ours = key.is_some_and(|(key, directory)| entry.is_ours(key, directory, &mac));
         let not_ours = "you did not grant it, on this machine and for this directory";
         entry.ignored = entry.ignored.or((!ours).then_some(not_ours)).or_else(|| self.over(&entry));
         entry
+    }
+
+    /// Returns whether a grant that was in force is so still.
+    pub(crate) fn is_in_force(&self, entry: &Entry) -> bool {
+        self.over(entry).is_none()
     }
 
     /// Says why a grant is over, if it is.
@@ -338,8 +354,8 @@ pub(crate) struct Granted {
     pub(crate) bounded: Vec<Entry>,
     /// What a person should know of the others.
     pub(crate) notes: Vec<String>,
-    /// One counts in another task than this.
-    pub(crate) elsewhere: bool,
+    /// The tasks other than this one in which grants are valid.
+    pub(crate) elsewhere: Vec<String>,
 }
 
 impl Granted {
@@ -348,7 +364,7 @@ impl Granted {
             let why = entry.ignored.unwrap_or("it is no rule about commands");
             if why == ELSEWHERE {
                 // That it does not count here is as it was granted.
-                self.elsewhere = true;
+                self.elsewhere.extend(entry.bound.task);
                 return;
             }
             let Entry { line, rule, .. } = entry;

@@ -15,6 +15,7 @@ mod format;
 mod grants;
 mod hook_trust;
 mod key;
+mod line_numbers;
 mod load;
 mod locations;
 mod lock;

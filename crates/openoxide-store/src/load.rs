@@ -66,7 +66,9 @@ pub struct Loaded {
     pub audit: Vec<String>,
     /// The grants that count only so far, and the policy for where they do not count.
     pub bounded: Option<Bounded>,
-    /// Whether what was read stands in the files alone: no hook, whose script can change, and no grant that can end.
+    /// The tasks other than this one in which grants are valid.
+    elsewhere: Vec<String>,
+    /// Whether what was read is in the files alone: no hook, whose script can change.
     lasting: bool,
 }
 
@@ -106,9 +108,19 @@ pub struct Broken {
 #[must_use]
 pub fn load(sources: &[Source], environment: &Environment) -> Loaded {
     let cache = Cache::of(sources, environment);
-    if let Some((policy, beside)) = cache.as_ref().and_then(Cache::fetch) {
-        let Beside { notes, untrusted, roots, sandbox, .. } = beside;
-        let loaded = Loaded { policy, notes, untrusted, roots, sandbox, ..Loaded::default() };
+    if let Some((policy, beside, without)) = cache.as_ref().and_then(Cache::fetch) {
+        let Beside { notes, untrusted, roots, sandbox, bounded: entries, elsewhere, .. } = beside;
+        let bounded = without.map(|without| Bounded { entries, without });
+        let loaded = Loaded {
+            policy,
+            notes,
+            untrusted,
+            roots,
+            sandbox,
+            bounded,
+            elsewhere,
+            ..Loaded::default()
+        };
         return Loaded { lasting: true, ..loaded };
     }
     let loaded = read(sources, environment, &[]);
@@ -139,7 +151,9 @@ impl Loaded {
         let (roots, sandbox) = (self.roots.clone(), self.sandbox.clone());
         let led = self.directories.iter().chain(&self.writable);
         let led = led.map(|one| (one.directory.path.clone(), one.real.clone())).collect();
-        Beside { notes, untrusted, roots, sandbox, led }
+        let bounded = self.bounded.iter().flat_map(|bounded| bounded.entries.clone()).collect();
+        let elsewhere = self.elsewhere.clone();
+        Beside { notes, untrusted, roots, sandbox, led, bounded, elsewhere }
     }
 
     /// Says whether both decide the same and tell a person the same.
@@ -157,7 +171,8 @@ impl Loaded {
     /// Keeps what can be kept of a good policy.
     fn keep(&self, sources: &[Source], cache: &Cache) {
         if self.lasting {
-            cache.store(&self.policy, &self.beside());
+            let without = self.bounded.as_ref().map(|bounded| &bounded.without);
+            cache.store(&self.policy, &self.beside(), without);
         } else if !named(sources) {
             let lasting = self.bounded.as_ref().map_or(&self.policy, |bounded| &bounded.without);
             cache.store_last_good(lasting);
@@ -210,8 +225,8 @@ struct Reading {
     managed: Managed,
     audit: Vec<String>,
     bounded: Vec<Entry>,
-    /// A grant counts in another task than this one.
-    elsewhere: bool,
+    /// The tasks other than this one in which grants are valid.
+    elsewhere: Vec<String>,
     doubt: Option<String>,
     closed: Option<String>,
 }
@@ -225,7 +240,7 @@ fn read(sources: &[Source], environment: &Environment, more: &[Layer]) -> Loaded
     let at =
         reading.layers.iter().take_while(|(_, layer)| layer.kind == LayerKind::Managed).count();
     reading.layers.splice(at..at, more.iter().cloned().map(|layer| (None, layer)));
-    let lasting = reading.hooks.is_empty() && reading.bounded.is_empty() && !reading.elsewhere;
+    let lasting = reading.hooks.is_empty();
     reading.ask_for_trust(&Trust::of(environment));
     Loaded { lasting, ..reading.finish() }
 }
@@ -250,7 +265,7 @@ impl Reading {
             let granted = GrantFile::of(environment, &source.base).layer(home);
             self.notes.extend(granted.notes);
             self.bounded.extend(granted.bounded);
-            self.elsewhere |= granted.elsewhere;
+            self.elsewhere.extend(granted.elsewhere);
             self.layers.push((None, granted.layer));
             return;
         }
@@ -470,6 +485,7 @@ impl Reading {
             .map(|bounded| Bounded { without: bars(bounded.without), ..bounded });
         let policy = bars(policy);
         let Self { unheeded, broken, notes, untrusted, managed, audit, doubt, closed, .. } = self;
+        let elsewhere = self.elsewhere;
         Loaded {
             policy,
             layers,
@@ -487,6 +503,7 @@ impl Reading {
             managed,
             audit,
             bounded,
+            elsewhere,
             lasting: false,
         }
     }

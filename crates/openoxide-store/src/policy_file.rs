@@ -7,6 +7,7 @@ mod sandbox;
 
 use std::ops::Range;
 
+use crate::line_numbers::LineNumbers;
 use openoxide_permission::{
     Anchors, Combining, Directory, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long,
     try_example,
@@ -128,6 +129,7 @@ struct Settings {
 
 struct Reader<'a> {
     text: &'a str,
+    lines: LineNumbers,
     anchors: Anchors<'a>,
     kind: LayerKind,
     name: &'a str,
@@ -147,7 +149,20 @@ impl<'a> Reader<'a> {
         let (problems, rules) = (Vec::new(), Vec::new());
         let (hooks, directories, writable) = (Vec::new(), Vec::new(), Vec::new());
         let sandbox = SandboxSettings::default();
-        Self { text, anchors, kind, name, problems, rules, hooks, directories, sandbox, writable }
+        let lines = LineNumbers::new(text);
+        Self {
+            text,
+            lines,
+            anchors,
+            kind,
+            name,
+            problems,
+            rules,
+            hooks,
+            directories,
+            sandbox,
+            writable,
+        }
     }
 }
 
@@ -295,8 +310,7 @@ impl Reader<'_> {
     }
 
     fn line(&self, at: usize) -> u32 {
-        let before = self.text.get(..at).unwrap_or_default();
-        u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX)
+        self.lines.number(at)
     }
 
     fn long_rules(&mut self, value: &Value<'_>) {

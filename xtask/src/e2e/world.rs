@@ -36,6 +36,17 @@ pub(crate) struct World<'a> {
     permissions: Value,
     mode: Option<&'static str>,
     init: bool,
+    /// What became of the program that `init` wired: it is missing, or is this script.
+    broken: Option<Broken>,
+}
+
+/// What became of a program that was wired.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Broken {
+    /// It is gone.
+    Missing,
+    /// It is this shell script.
+    Script(&'static str),
 }
 
 impl<'a> World<'a> {
@@ -44,7 +55,8 @@ impl<'a> World<'a> {
         let folder = tempfile::tempdir_in(&agent.worlds);
         let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
         let hook = Hook::product(&agent.openoxide);
-        let world = Self { agent, folder, hook, permissions: bare(), mode: None, init: false };
+        let (permissions, mode) = (bare(), None);
+        let world = Self { agent, folder, hook, permissions, mode, init: false, broken: None };
         for part in ["home/.claude", "project", "config/openoxide", "tmp"] {
             make_folder(&world.path(part))?;
         }
@@ -61,6 +73,12 @@ impl<'a> World<'a> {
     /// Has `openoxide init` put the hook into settings that have the client's own permissions, and no more.
     pub(crate) fn wired_by_init(mut self) -> Self {
         self.init = true;
+        self
+    }
+
+    /// Breaks what `init` has wired: the program is missing, or is this shell script instead. The client does not ask about every tool.
+    pub(crate) fn then_broken(mut self, broken: Broken) -> Self {
+        self.broken = Some(broken);
         self
     }
 
@@ -143,6 +161,24 @@ impl<'a> World<'a> {
         init.args(["init", "claude"]).stdin(Stdio::null()).env_clear();
         init.env("HOME", world.path("home")).env("XDG_CONFIG_HOME", world.path("config"));
         succeed(&mut init)?;
+        world.break_wiring(SETTINGS)
+    }
+
+    fn break_wiring(self, settings: &str) -> Result<Self, String> {
+        let Some(broken) = self.broken else { return Ok(self) };
+        let failed = |error: &dyn std::fmt::Display| format!("cannot break {settings}: {error}");
+        let text = fs::read_to_string(self.path(settings)).map_err(|error| failed(&error))?;
+        let (program, other) = (self.openoxide().display().to_string(), self.path("openoxide"));
+        let text = text.replace(&program, &other.display().to_string());
+        let mut text: Value = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+        if let Some(permissions) = text.get_mut("permissions") {
+            *permissions = self.permissions.clone();
+        }
+        let world = self.file(settings, &text.to_string())?;
+        let Broken::Script(script) = broken else { return Ok(world) };
+        let world = world.file("openoxide", &format!("#!/bin/sh\n{script}\n"))?;
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o755))
+            .map_err(|error| failed(&error))?;
         Ok(world)
     }
 

@@ -2,6 +2,8 @@
 
 use openoxide_permission::HookCommand;
 
+use crate::wiring::OR_BLOCK;
+
 /// What may stand before a program without being one that does more.
 const BEFORE: [&str; 3] = ["exec", "env", "command"];
 
@@ -13,7 +15,8 @@ pub(super) fn is_own(command: &HookCommand) -> bool {
             is_call(&words.iter().map(String::as_str).collect::<Vec<_>>())
         }
         HookCommand::Shell(script) => {
-            let words = words(script.trim());
+            let script = script.trim();
+            let words = words(script.strip_suffix(OR_BLOCK).unwrap_or(script));
             let call =
                 words.iter().copied().skip_while(|word| BEFORE.contains(word) || assigns(word));
             is_call(&call.collect::<Vec<_>>())
@@ -58,6 +61,8 @@ mod tests {
     #[test]
     fn our_own_program_is_known_and_nothing_else_is_taken_for_it() {
         let shell = |text: &str| HookCommand::Shell(text.to_owned());
+        let wired = format!("'/opt/a b/openoxide' hook claude{OR_BLOCK}");
+        assert!(is_own(&shell(&wired)) && !is_own(&shell(&format!("{wired}; rm x"))));
         let program = |words: &[&str]| {
             HookCommand::Program(words.iter().map(|word| (*word).to_owned()).collect())
         };

@@ -2,29 +2,31 @@
 
 use jsonc_parser::cst::CstInputValue;
 
-use crate::wiring::{Settings, Wiring, array, object, starts_us};
+use crate::wiring::{Settings, Wiring, array, blocking_command, object, starts_us};
 
 /// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
 const EVERYTHING: &str = "*";
-/// How long the client waits for the hook, in seconds; our own deadline is far below.
+/// How long the client waits for the hook, in seconds; the hook answers earlier by itself.
 const PATIENCE: &str = "10";
 
-/// Returns the hook that starts `program`, an absolute path. No shell stands between.
-#[must_use]
-pub fn wiring(program: &str) -> Wiring {
-    let words = ["hook", "claude"].map(CstInputValue::from).into();
+/// Returns the hook that starts `program`, an absolute path. The client goes on after a hook that cannot be started or that crashes, so
+/// a shell turns that into the status that blocks.
+///
+/// # Errors
+/// When the path cannot be written for a shell.
+pub fn wiring(program: &str) -> Result<Wiring, String> {
+    let command = blocking_command(program, "claude")?;
     let hook = [
         ("type".to_owned(), "command".into()),
-        ("command".to_owned(), program.into()),
-        ("args".to_owned(), CstInputValue::Array(words)),
+        ("command".to_owned(), command.into()),
         ("timeout".to_owned(), CstInputValue::Number(PATIENCE.to_owned())),
     ];
-    Wiring {
+    Ok(Wiring {
         events: &["PreToolUse", "PermissionRequest"],
         matcher: Some(EVERYTHING),
         hook: CstInputValue::Object(hook.into()),
         is_ours: |hook| starts_us(hook, "claude"),
-    }
+    })
 }
 
 /// Returns settings under which the client asks about every tool.
@@ -73,9 +75,10 @@ mod tests {
 
     #[test]
     fn settings_are_those_of_the_guide() {
-        let text = asking(&wiring("/abs/openoxide").put("").unwrap().text).unwrap();
+        let text = asking(&wiring("/abs/openoxide").unwrap().put("").unwrap().text).unwrap();
         let found: Value = serde_json::from_str(&text).unwrap();
-        let hook = json!({ "type": "command", "command": "/abs/openoxide", "args": ["hook", "claude"], "timeout": 10 });
+        let command = "/abs/openoxide hook claude || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
+        let hook = json!({ "type": "command", "command": command, "timeout": 10 });
         let everything = json!([{ "matcher": "*", "hooks": [hook] }]);
         let expected = json!({
             "permissions": { "ask": ["*"] },
@@ -83,7 +86,8 @@ mod tests {
         });
         assert_eq!(found, expected, "{text}");
         assert_eq!(asking(&text).unwrap(), text);
-        let taken = not_asking(&wiring("/elsewhere/openoxide").take(&text).unwrap().text).unwrap();
+        let taken =
+            not_asking(&wiring("/elsewhere/openoxide").unwrap().take(&text).unwrap().text).unwrap();
         assert_eq!(taken.split_whitespace().collect::<String>(), "{}");
     }
 

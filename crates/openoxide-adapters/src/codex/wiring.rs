@@ -8,7 +8,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::wiring::{HookPlace, Wiring, starts_us};
+use crate::wiring::{HookPlace, Wiring, blocking_command, starts_us};
 
 /// How long Codex waits for a hook, in seconds. After that it goes on as if there were none, so this is long.
 const PATIENCE: u32 = 600;
@@ -18,7 +18,7 @@ const PATIENCE: u32 = 600;
 /// # Errors
 /// When the path cannot be written for a shell.
 pub fn wiring(program: &str) -> Result<Wiring, String> {
-    let command = command(program)?;
+    let command = blocking_command(program, "codex")?;
     let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
     Ok(Wiring {
         events: &["PreToolUse", "PermissionRequest"],
@@ -26,12 +26,6 @@ pub fn wiring(program: &str) -> Result<Wiring, String> {
         hook: CstInputValue::Object(hook.into()),
         is_ours: |hook| starts_us(hook, "codex"),
     })
-}
-
-/// Codex has a shell start it.
-fn command(program: &str) -> Result<String, String> {
-    let words = [program, "hook", "codex"];
-    shlex::try_join(words).map_err(|_| format!("{program:?}: a hook cannot have this path"))
 }
 
 /// Returns `config.toml` with our hooks trusted: those at `places` in the file `hooks`, which start `program`.
@@ -48,7 +42,7 @@ pub fn trusted(
     switched_on(&document)?;
     let state = table(table(document.as_table_mut(), "hooks")?, "state")?;
     for place in places {
-        let hash = hash(label(place.event), &command(program)?);
+        let hash = hash(label(place.event), &blocking_command(program, "codex")?);
         let entry = state.entry(&key(hooks, place)).or_insert_with(|| Table::new().into());
         let entry = entry.as_table_mut().ok_or("`hooks.state` is not written as tables")?;
         // A comment behind an old hash stays.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openoxide_permission::{Anchors, Space, parse};
+use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Space, lint::lint, parse};
 use openoxide_protocol::{AbsPath, Effect, GrantTerms, SCHEMA};
 use openoxide_store::{Bound, Entry, Environment, GrantFile, project_root};
 use openoxide_tui::{Lines, visible};
@@ -26,7 +26,7 @@ pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
     let entries = grants.entries().map_err(|error| error.to_string())?;
     match verb {
         GrantsVerb::List { json } => Ok(list(&entries, *json)),
-        GrantsVerb::Add(args) => add(&grants, args, &cwd),
+        GrantsVerb::Add(args) => add(&grants, args, &cwd, environment.home.as_ref()),
         GrantsVerb::Revoke { which } => {
             let means =
                 |at: usize, entry: &Entry| entry.rule == *which || which.parse() == Ok(at + 1);
@@ -39,8 +39,13 @@ pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
 }
 
 /// A rule that is written wrongly, and one that is not about commands, would grant nothing.
-fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, String> {
-    let rule = parse(&args.rule, Effect::Allow, Anchors { home: None, base: cwd });
+fn add(
+    grants: &GrantFile,
+    args: &GrantArgs,
+    cwd: &AbsPath,
+    home: Option<&AbsPath>,
+) -> Result<Exit, String> {
+    let rule = parse(&args.rule, Effect::Allow, Anchors { home, base: cwd });
     let rule = rule.map_err(|error| {
         let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
         format!("`{}`: {}{help}", args.rule, error.message)
@@ -50,6 +55,11 @@ fn add(grants: &GrantFile, args: &GrantArgs, cwd: &AbsPath) -> Result<Exit, Stri
             "`{}` is not about commands: only these are granted for good",
             args.rule
         ));
+    }
+    let (kind, combining) = (LayerKind::Local, Combining::Strictest);
+    let layer = Layer { kind, file: None, combining, rules: vec![rule], mode: None };
+    for found in lint(&layer) {
+        report::note(&format!("{}: {}; {}", found.code, found.message, found.help));
     }
     let task = task(&args.bounds)?;
     let bound = Bound::of(&terms(Vec::new(), &args.bounds)?, task.as_deref());

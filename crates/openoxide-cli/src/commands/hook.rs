@@ -1,6 +1,7 @@
 //! `hook`: one tool call of a real agent, in that agent's own contract.
 
 mod client;
+mod watchdog;
 
 use std::io::{Read as _, Write as _};
 
@@ -14,6 +15,7 @@ use openoxide_store::{Environment, GrantFile, audit::Decided, load, sources};
 
 use crate::{bounded, exit::Exit, hooks, policy::roots, record, repetition};
 use client::Client;
+use watchdog::Watchdog;
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const LONGEST: u64 = 64 << 20;
@@ -26,24 +28,33 @@ const BLOCKED: i32 = 2;
 ///
 /// # Errors
 /// No agent has this name.
-pub(crate) fn of(agent: &str, untrusted: bool) -> Result<Exit, String> {
-    Client::named(agent, untrusted).map(answered)
+pub(crate) fn of(agent: &str, untrusted: bool, seconds: Option<u64>) -> Result<Exit, String> {
+    Client::named(agent, untrusted)
+        .map(|client| answered(client, seconds.unwrap_or_else(|| client.seconds())))
 }
 
-fn answered(client: Client) -> Exit {
+fn answered(client: Client, seconds: u64) -> Exit {
     std::panic::set_hook(Box::new(|panic| {
         crate::report::say(&format!("OpenOxide failed, so the call is blocked: {panic}"));
         #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
         std::process::exit(BLOCKED);
     }));
+    let Ok(watchdog) = Watchdog::start(client, seconds) else {
+        crate::report::say("OpenOxide cannot start a thread, so the call is blocked");
+        return Exit::Usage;
+    };
     let environment = Environment::read();
     let answer = read().map_or_else(
         |error| {
             drop(record::hook(&environment, client.name(), record::undecided(&error)));
             Some(client.undecided(&error))
         },
-        |call| decide(client, &call, &Environment { task: call.task(), ..environment.clone() }),
+        |call| {
+            let environment = Environment { task: call.task(), ..environment.clone() };
+            decide(client, &call, &environment, &watchdog)
+        },
     );
+    watchdog.claim();
     let mut output = std::io::stdout().lock();
     let written = answer.is_none_or(|line| {
         output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n")).is_ok()
@@ -61,7 +72,12 @@ fn read() -> Result<Call, String> {
     hook::read(&bytes).map_err(|error| error.to_string())
 }
 
-fn decide(client: Client, call: &Call, environment: &Environment) -> Option<String> {
+fn decide(
+    client: Client,
+    call: &Call,
+    environment: &Environment,
+    watchdog: &Watchdog,
+) -> Option<String> {
     let project = match client.project(call, environment.home.as_ref()) {
         Ok(project) => project,
         Err(error) => return Some(client.undecided(&error)),
@@ -101,7 +117,8 @@ fn decide(client: Client, call: &Call, environment: &Environment) -> Option<Stri
         mode,
         facts: &facts,
     };
-    let Some(answers) = hooks::ask(&loaded.hooks, &asked) else { interrupted() };
+    let answers = watchdog.while_others_run(|| hooks::ask(&loaded.hooks, &asked));
+    let Some(answers) = answers else { interrupted() };
     let mut roots = roots(project.clone());
     roots.extend(loaded.roots.iter().cloned());
     let doubt = loaded.doubt.as_deref();

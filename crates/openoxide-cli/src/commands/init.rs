@@ -34,6 +34,13 @@ pub(crate) fn init(args: &InitArgs) -> Result<Exit, String> {
     // All of them are read before anything is written.
     let changes = agents.iter().map(|(agent, home)| changes(*agent, home, program, args.undo));
     let changes: Vec<Vec<Change>> = changes.collect::<Result<_, String>>()?;
+    if let Some(directory) = build_directory(Path::new(program)).filter(|_| !args.undo) {
+        report::note(&format!(
+            "`{}` is a build directory: when it is cleaned, the agents block every call. Install the program elsewhere \
+             (`cargo install --path crates/openoxide-cli`) and run `openoxide init` from there",
+            directory.display()
+        ));
+    }
     if args.dry_run {
         let text: String = changes.iter().flatten().map(Change::shown).collect();
         return Ok(report::data(text.as_bytes(), Exit::Success));
@@ -43,6 +50,11 @@ pub(crate) fn init(args: &InitArgs) -> Result<Exit, String> {
         tell(*agent, changes, args.undo);
     }
     Ok(Exit::Success)
+}
+
+/// Returns the build directory that a program is in, if it is in one: Cargo marks these as caches.
+fn build_directory(program: &Path) -> Option<&Path> {
+    program.ancestors().skip(1).find(|place| place.join("CACHEDIR.TAG").is_file())
 }
 
 /// Returns the agents, and where their settings lie.
@@ -83,7 +95,7 @@ fn changes(agent: Agent, home: &Path, program: &str, undo: bool) -> Result<Vec<C
 fn claude(home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String> {
     use claude_code::wiring::{asking, not_asking, wiring};
     let change = Change::of(home.join("settings.json"), |before| {
-        let wiring = wiring(program);
+        let wiring = wiring(program)?;
         if !undo {
             return asking(&wiring.put(before)?.text);
         }

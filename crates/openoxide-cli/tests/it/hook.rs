@@ -253,3 +253,68 @@ fn a_policy_that_turns_wrong_keeps_its_last_denies_and_loses_its_allows() {
     std::fs::write(world.user_policy(), "[permissions]\n").unwrap();
     assert_eq!(decision(&world, "touch denied"), "ask");
 }
+
+/// Starts a hook whose client waits for three seconds, and returns what it answered and after how long.
+fn hurried(world: &World, agent: &str, input: std::process::Stdio) -> (String, f64) {
+    let started = Instant::now();
+    let mut hook = world.command(&["hook", agent, "--client-timeout", "3"]);
+    let output = hook.stdin(input).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let lines = stdout(&output);
+    assert_eq!(lines.lines().count(), 1, "exactly one answer: {lines}");
+    let found: Value = serde_json::from_str(&lines).unwrap();
+    let effect = found["hookSpecificOutput"]["permissionDecision"].as_str().unwrap().to_owned();
+    assert!(lines.contains("deciding took too long"), "{lines}");
+    (effect, started.elapsed().as_secs_f64())
+}
+
+#[test]
+fn a_payload_that_never_ends_is_answered_in_time() {
+    let world = World::new().policy(POLICY);
+    for (agent, expected) in [("claude", "ask"), ("codex", "deny")] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let (effect, seconds) = hurried(&world, agent, reader.into());
+        assert_eq!(effect, expected);
+        assert!(seconds > 1.0, "it waits as long as it can: {seconds}");
+        drop(writer);
+    }
+}
+
+/// A write lease makes every open of a file wait (fcntl(2)), as a file system does that does not answer.
+#[test]
+fn a_file_that_cannot_be_opened_for_long_is_not_waited_for() {
+    const LEASE: &str = "import fcntl, os, signal, sys, time\n\
+        signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
+        file = os.open(sys.argv[1], os.O_RDWR)\n\
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n\
+        print('held', flush=True)\n\
+        time.sleep(60)\n";
+    let world = World::new();
+    let file = world.file("rust-toolchain.toml", "[toolchain]\nchannel = \"stable\"\n");
+    let stored = world.root().join("payload");
+    let call = payload(&world, "Bash", json!({ "command": "cargo --version" }));
+    fs::write(&stored, call).unwrap();
+    let mut holder = Command::new("python3");
+    holder.args(["-c", LEASE, &file]).stdout(std::process::Stdio::piped());
+    let mut holder = holder.spawn().unwrap();
+    let mut said = String::new();
+    let mut output = std::io::BufReader::new(holder.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut output, &mut said).unwrap();
+    assert_eq!(said, "held\n");
+    let (effect, _) = hurried(&world, "claude", fs::File::open(&stored).unwrap().into());
+    assert_eq!(effect, "ask");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+}
+
+/// A hook of the policy that takes longer than the client waits.
+#[test]
+fn a_hook_of_the_policy_that_takes_too_long_is_answered_for() {
+    let world = World::new()
+        .policy("[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"sleep 30\"\ntimeout = 40\n");
+    let stored = world.root().join("payload");
+    fs::write(&stored, payload(&world, "Bash", json!({ "command": "ls" }))).unwrap();
+    let (effect, seconds) = hurried(&world, "claude", fs::File::open(&stored).unwrap().into());
+    assert_eq!(effect, "ask");
+    assert!(seconds < 20.0, "{seconds}");
+}

@@ -31,7 +31,7 @@ fn both_agents_are_found_wired_and_unwired() {
     let (world, claude, codex) = home();
     let (exit, shown, _) = init(&world, &["--dry-run"]);
     assert_eq!(exit, 0);
-    for line in ["+++ ", "+trusted_hash = \"sha256:", "hook codex\"", "+    \"ask\": [\"*\"]"] {
+    for line in ["+++ ", "+trusted_hash = \"sha256:", "hook codex || ", "+    \"ask\": [\"*\"]"] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     assert_eq!(fs::read_to_string(&claude).unwrap(), SETTINGS);
@@ -45,7 +45,9 @@ fn both_agents_are_found_wired_and_unwired() {
     assert!(config.starts_with(CONFIG), "{config}");
     assert_eq!(config.matches("trusted_hash").count(), 2);
     assert_eq!(settings["permissions"]["deny"][0], "Read(.env)");
-    assert_eq!(settings["hooks"]["PermissionRequest"][0]["hooks"][0]["args"][1], "claude");
+    let command = &settings["hooks"]["PermissionRequest"][0]["hooks"][0]["command"];
+    assert!(command.as_str().unwrap().contains(" hook claude || { "), "{command}");
+    assert!(said.contains("is a build directory"), "{said}");
 
     // Once more, and nothing changes.
     let (_, shown, _) = init(&world, &["--dry-run"]);
@@ -89,4 +91,78 @@ fn where_no_agent_is_one_has_to_be_named() {
     assert_eq!(init(&world, &["codex"]).0, 0);
     assert!(world.root().join(".codex/hooks.json").exists());
     assert_eq!(init(&world, &["emacs"]).0, 2);
+}
+
+/// What `init` wires, run as the agents run it: by a shell.
+#[test]
+fn a_wired_program_that_is_missing_or_crashes_blocks() {
+    let world = World::new();
+    let folder = world.root().join("a b");
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("openoxide");
+    fs::copy(crate::support::OPENOXIDE, &program).unwrap();
+    for agent in ["claude", "codex"] {
+        let home = world.root().join(format!(".{agent}"));
+        fs::create_dir_all(&home).unwrap();
+        let mut init = std::process::Command::new(&program);
+        let done = init.args(["init", agent]).env_clear().env("HOME", world.root()).output();
+        assert!(done.unwrap().status.success());
+        let file = home.join(if agent == "claude" { "settings.json" } else { "hooks.json" });
+        let settings: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].clone();
+        let run = |what: &str| {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", command.as_str().unwrap()]).current_dir(world.project());
+            shell.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", world.root());
+            let output = shell.stdin(std::process::Stdio::null()).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            (output.status.code(), said.contains("so the call is blocked"), what.to_owned())
+        };
+        let blocked = |what: &str| (Some(2), true, what.to_owned());
+        assert_eq!(run("alive"), (Some(0), false, "alive".to_owned()));
+        let kept = folder.join("kept");
+        fs::rename(&program, &kept).unwrap();
+        assert_eq!(run("missing"), blocked("missing"));
+        for (what, script) in [
+            ("killed", "#!/bin/sh\nkill -9 $$\n"),
+            ("panicked", "#!/bin/sh\nexit 101\n"),
+            ("segmentation fault", "#!/bin/sh\nkill -11 $$\n"),
+            ("no such interpreter", "#!/nowhere/sh\n"),
+        ] {
+            fs::write(&program, script).unwrap();
+            fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                .unwrap();
+            assert_eq!(run(what), blocked(what));
+        }
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        assert_eq!(run("not executable"), blocked("not executable"));
+        fs::rename(&kept, &program).unwrap();
+    }
+}
+
+#[test]
+fn entries_of_earlier_versions_are_brought_up_to_date_and_taken_out() {
+    let world = World::new();
+    let file = world.root().join(".claude/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let hook = |hook: Value| {
+        let group = serde_json::json!([{ "matcher": "*", "hooks": [hook] }]);
+        serde_json::json!({ "hooks": { "PreToolUse": group, "PermissionRequest": group } })
+    };
+    let words = serde_json::json!(["hook", "claude"]);
+    let old = [
+        serde_json::json!({ "type": "command", "command": "/old/openoxide", "args": words, "timeout": 10 }),
+        serde_json::json!({ "type": "command", "command": "'/o l d/openoxide' hook claude || exit 2" }),
+    ];
+    for old in old {
+        fs::write(&file, hook(old.clone()).to_string()).unwrap();
+        assert_eq!(init(&world, &["claude"]).0, 0);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("/old/") && !text.contains("/o l d/"), "{text}");
+        assert_eq!(text.matches(" hook claude || { ").count(), 2, "{text}");
+        fs::write(&file, hook(old).to_string()).unwrap();
+        assert_eq!(init(&world, &["--undo", "claude"]).0, 0);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("openoxide"), "{text}");
+    }
 }

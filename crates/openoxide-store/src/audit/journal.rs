@@ -7,12 +7,13 @@ use std::{
 };
 
 use super::{
+    anchor::Anchor,
     entry::{Entry, Removed, Repaired},
     error::AuditError,
     limits::Limits,
     place::{ACTIVE, Place},
-    seal::{Link, seal},
-    segments::{Segment, closed, list, open_after, tail},
+    seal::{Frame, Link, seal},
+    segments::{Segment, closed, lines, list, open_after, tail},
     time::Moment,
     verify::{Verdict, verify},
 };
@@ -22,6 +23,7 @@ use crate::locations::Environment;
 #[derive(Clone, Debug)]
 pub struct Journal {
     place: Place,
+    anchor: Anchor,
     limits: Limits,
 }
 
@@ -32,13 +34,17 @@ impl Journal {
     /// When the environment names no directory for it.
     pub fn of(environment: &Environment) -> Result<Self, AuditError> {
         let state = environment.state.as_ref().ok_or(AuditError::Nowhere)?;
-        Ok(Self::new(state.join("openoxide").join("audit"), Limits::read()))
+        let own = state.join("openoxide");
+        // Beside the journal's directory: who removes that one leaves the anchor.
+        let anchor = Anchor::new(own.join("audit-anchor"));
+        Ok(Self { anchor, ..Self::new(own.join("audit"), Limits::read()) })
     }
 
     /// Returns the journal in this directory, which need not be there yet.
     #[must_use]
-    pub const fn new(directory: PathBuf, limits: Limits) -> Self {
-        Self { place: Place::new(directory), limits }
+    pub fn new(directory: PathBuf, limits: Limits) -> Self {
+        let anchor = Anchor::single(directory.join("anchor"));
+        Self { place: Place::new(directory), anchor, limits }
     }
 
     /// Writes a record; returns its number. It is in the hands of the system then, but not yet on the disk.
@@ -52,13 +58,53 @@ impl Journal {
         let body = entry.body()?;
         self.place.ready()?;
         let _lock = self.place.lock(self.limits.patience)?;
-        let mut writer = Writer::open(&self.place, self.limits)?;
+        let (mut writer, anchored) = self.open_anchored()?;
         let longest = body.len() as u64 + 512; // What stands around a body is shorter.
         if writer.length > 0 && writer.length + longest > self.limits.segment {
             writer = writer.rotate()?;
         }
         writer.add(entry.kind(), &body);
-        writer.write()
+        let newest = writer.write()?;
+        if anchored {
+            // The record is written; that the anchor is not is found by the next `verify`, and costs nothing else.
+            drop(self.anchor.write(&newest));
+        }
+        Ok(newest.seq)
+    }
+
+    /// Opens the journal to write, behind the record that the anchor names. Where the end of the journal is missing, the number and the
+    /// hash of the missing record are followed, so that the gap stays visible. Returns whether the anchor may be written: one that names
+    /// a record which the journal does not have stays as it is, as the evidence.
+    fn open_anchored(&self) -> Result<(Writer<'_>, bool), AuditError> {
+        let anchor = self.anchor.newest();
+        let mut writer = Writer::open(&self.place, self.limits)?;
+        let fits = match anchor {
+            Err(_) => false,
+            Ok(None) => true,
+            Ok(Some(newest)) if newest.seq > writer.before.seq => {
+                writer.before = newest;
+                true
+            }
+            Ok(Some(newest)) => newest == writer.before || self.holds(&newest)?,
+        };
+        if writer.unfinished > 0 {
+            writer.cut()?;
+        }
+        Ok((writer, fits))
+    }
+
+    /// Returns whether a record is in one of the two newest segments: others wrote behind it, and died before they noted that.
+    fn holds(&self, record: &Link) -> Result<bool, AuditError> {
+        let mut segments = open_after(&self.place, record.seq.saturating_sub(1))?;
+        segments.truncate(2);
+        for segment in &segments {
+            let bytes = segment.bytes()?;
+            let (mut lines, _) = lines(&bytes);
+            if lines.any(|line| Frame::of(line).is_some_and(|frame| frame.link() == *record)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Opens the segments that have records after `seq`, the oldest first; those before may be among them.
@@ -74,7 +120,9 @@ impl Journal {
         self.place.ready()?;
         // Held, so that no record is half written and no segment moves. Who cannot hold it reads all the same.
         let _lock = self.place.lock(self.limits.patience).ok();
-        open_after(&self.place, seq)
+        let segments = open_after(&self.place, seq)?;
+        segments.last().map(Segment::check_version).transpose()?;
+        Ok(segments)
     }
 
     /// Follows the chain through all segments.
@@ -82,7 +130,9 @@ impl Journal {
     /// # Errors
     /// When a segment cannot be read. That something was changed is no error but the verdict.
     pub fn verify(&self) -> Result<Verdict, AuditError> {
-        verify(&self.segments_after(0)?)
+        // Read before the journal: a writer that comes between the two adds to the journal alone.
+        let anchored = self.anchor.read();
+        verify(&self.segments_after(0)?, &anchored)
     }
 }
 
@@ -96,6 +146,8 @@ struct Writer<'a> {
     text: String,
     /// Closed segments that are removed once it is written that they are.
     leaving: Vec<u64>,
+    /// So many bytes at the end of the file are an unfinished record.
+    unfinished: u64,
 }
 
 impl<'a> Writer<'a> {
@@ -108,14 +160,12 @@ impl<'a> Writer<'a> {
             None => last_closed(place)?,
         };
         let text = String::with_capacity(1024);
-        let mut writer = Self { place, limits, file, length, before, text, leaving: Vec::new() };
-        if end.unfinished > 0 {
-            writer.cut(end.unfinished)?;
-        }
-        Ok(writer)
+        let (leaving, unfinished) = (Vec::new(), end.unfinished);
+        Ok(Self { place, limits, file, length, before, text, leaving, unfinished })
     }
 
-    fn cut(&mut self, unfinished: u64) -> Result<(), AuditError> {
+    fn cut(&mut self) -> Result<(), AuditError> {
+        let unfinished = std::mem::take(&mut self.unfinished);
         let length = self.length - unfinished;
         self.file.set_len(length).map_err(AuditError::io("cannot be repaired"))?;
         self.length = length;
@@ -139,6 +189,8 @@ impl<'a> Writer<'a> {
         fs::rename(self.place.path(ACTIVE), to).map_err(AuditError::io("cannot be rotated"))?;
         let leaving = outdated(self.place, self.limits)?;
         let mut next = Self::open(self.place, self.limits)?;
+        // The same, unless the end of the journal is missing.
+        next.before = self.before;
         if let Some(last) = leaving.last() {
             let link = closed_link(self.place, *last)?;
             let link = link.unwrap_or(Link { seq: *last, ..Link::default() });
@@ -149,13 +201,13 @@ impl<'a> Writer<'a> {
         Ok(next)
     }
 
-    fn write(mut self) -> Result<u64, AuditError> {
+    fn write(mut self) -> Result<Link, AuditError> {
         self.flush()?;
         for last in &self.leaving {
             // What could not be removed now is removed next time.
             drop(fs::remove_file(self.place.path(&closed(*last))));
         }
-        Ok(self.before.seq)
+        Ok(self.before)
     }
 
     /// Writes everything in one go, or nothing.

@@ -33,6 +33,14 @@ impl Segment {
         self.length
     }
 
+    /// Checks that no newer version has written it.
+    ///
+    /// # Errors
+    /// When one has, or it cannot be read.
+    pub(super) fn check_version(&self) -> Result<(), AuditError> {
+        tail(&self.file, self.length).map(drop)
+    }
+
     /// Returns what it holds.
     ///
     /// # Errors

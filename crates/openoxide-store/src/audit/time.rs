@@ -6,7 +6,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub const DAY: u64 = 86_400_000;
 
 /// A moment: milliseconds since 1970, UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Moment(pub u64);
 
 impl Moment {

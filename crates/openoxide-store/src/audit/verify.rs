@@ -1,12 +1,15 @@
 //! Whether the chain is whole.
 //!
 //! What a chain cannot show by itself: that its end was cut off between two records, and that somebody who could write it
-//! has sealed everything anew from some record on. Who keeps the head elsewhere can see both.
+//! has sealed everything anew from some record on. The anchor shows both, as long as it was not changed with the journal.
+
+use std::path::Path;
 
 use super::{
+    anchor::Anchored,
     entry::{Entry, Record, Removed},
     error::AuditError,
-    seal::{Frame, Link},
+    seal::{Frame, Link, newer},
     segments::{Segment, lines},
 };
 
@@ -21,6 +24,8 @@ pub struct Verdict {
     pub head: Option<Link>,
     /// So many bytes follow the last record: its writer died, or is still writing. The next writer cuts them off.
     pub unfinished: u64,
+    /// Whether an anchor outside of the journal says which record is the newest. Without one, a missing end is not noticed.
+    pub anchored: bool,
     /// The first thing that is wrong.
     pub fault: Option<Fault>,
 }
@@ -39,8 +44,9 @@ pub struct Fault {
 }
 
 /// Follows the chain.
-pub(super) fn verify(segments: &[Segment]) -> Result<Verdict, AuditError> {
-    let mut walk = Walk::default();
+pub(super) fn verify(segments: &[Segment], anchored: &Anchored) -> Result<Verdict, AuditError> {
+    let expected = anchored.links.iter().map(|(_, link)| link.clone()).collect();
+    let mut walk = Walk { expected, ..Walk::default() };
     for segment in segments {
         let bytes = segment.bytes()?;
         walk.segment(&segment.name, segment.last.is_some(), &bytes);
@@ -49,6 +55,7 @@ pub(super) fn verify(segments: &[Segment]) -> Result<Verdict, AuditError> {
         }
     }
     walk.beginning();
+    walk.end(anchored);
     Ok(walk.verdict)
 }
 
@@ -58,6 +65,8 @@ struct Walk {
     /// Where the first record stands, and what it says that it follows.
     first: Option<(String, String)>,
     removed: Option<Removed>,
+    /// The records that anchors name; those that were found are taken out.
+    expected: Vec<Link>,
 }
 
 impl Walk {
@@ -80,7 +89,12 @@ impl Walk {
     }
 
     fn line(&mut self, name: &str, line: &[u8]) -> Result<(), String> {
-        let frame = Frame::of(line).ok_or("it is no record of an audit journal")?;
+        let frame = Frame::of(line).ok_or_else(|| match newer(line) {
+            Some(version) => {
+                format!("a newer version of openoxide has written it (schema {version})")
+            }
+            None => "it is no record of an audit journal".to_owned(),
+        })?;
         if !frame.is_whole() {
             return Err("it was changed: its hash is another".to_owned());
         }
@@ -96,9 +110,52 @@ impl Walk {
         {
             self.removed = Some(removed);
         }
-        self.verdict.head = Some(frame.link());
+        let link = frame.link();
+        self.expected.retain(|expected| *expected != link);
+        self.verdict.head = Some(link);
         self.verdict.records += 1;
         Ok(())
+    }
+
+    /// Compares the newest records with what the anchors say.
+    fn end(&mut self, anchored: &Anchored) {
+        self.verdict.anchored = anchored.exists;
+        if self.verdict.fault.is_some() {
+            return;
+        }
+        let head = self.verdict.head.as_ref().map_or(0, |head| head.seq);
+        let first = self.verdict.first.unwrap_or(0);
+        // What was removed in good order is not missed.
+        let missing = self.expected.iter().filter(|link| link.seq >= first);
+        let wrong = |at: &Path, seq, what: String| {
+            Some(Fault { segment: at.display().to_string(), line: 1, seq, what })
+        };
+        let place = |link: &Link| {
+            let named = anchored.links.iter().find(|(_, named)| named == link);
+            named.map(|(path, _)| path.as_path()).unwrap_or_else(|| Path::new(""))
+        };
+        self.verdict.fault = match missing.max_by_key(|link| link.seq) {
+            Some(last) if last.seq > head => {
+                let what = match last.seq - head {
+                    1 => format!("1 record is missing: record {}, at the end of the journal", last.seq),
+                    count => format!(
+                        "{count} records are missing: {} to {}, at the end of the journal",
+                        head + 1,
+                        last.seq
+                    ),
+                };
+                wrong(place(last), head + 1, what)
+            }
+            Some(other) => {
+                let seq = other.seq;
+                let what = format!("record {seq} of the journal is not the one that was written: the journal was replaced");
+                wrong(place(other), seq, what)
+            }
+            None => anchored.damaged.as_ref().and_then(|path| {
+                let what = "the anchor is damaged, so missing records at the end are not noticed; look at the journal, then remove this file";
+                wrong(path, head, what.to_owned())
+            }),
+        };
     }
 
     fn fault(&mut self, segment: &str, line: u64, what: String) {
@@ -125,8 +182,14 @@ impl Walk {
             None => self.verdict.fault.is_some(),
         };
         if !is_known {
-            let what = "what it follows is missing, and no record says that it was removed";
-            let what = what.to_owned();
+            let what = match first - 1 {
+                0 => {
+                    "what it follows is missing, and no record says that it was removed".to_owned()
+                }
+                count => format!(
+                    "{count} records before it are missing, and no record says that they were removed"
+                ),
+            };
             self.verdict.fault = Some(Fault { segment, line: 1, seq: first, what });
         }
     }

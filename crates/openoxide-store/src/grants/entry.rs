@@ -44,7 +44,7 @@ impl ProjectDirectory {
 }
 
 /// How far a grant reaches, beside its rule. The default is without bounds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Bound {
     /// It ends with this moment.
     pub until: Option<Moment>,
@@ -85,7 +85,7 @@ impl Bound {
 }
 
 /// One entry of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Entry {
     /// Its name, by which it is known whether it was taken back and how often it counted.
     pub id: String,
@@ -96,6 +96,7 @@ pub struct Entry {
     /// The line that it stands on, from 1.
     pub line: u32,
     /// Why it grants nothing, if it does not.
+    #[serde(skip)]
     pub ignored: Option<&'static str>,
 }
 

@@ -10,6 +10,7 @@ use toml::{
 };
 
 use super::Problem;
+use crate::line_numbers::LineNumbers;
 
 /// One call, and the answer that its author expects.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +50,10 @@ pub(super) fn of(text: &str, value: &Spanned<DeValue<'_>>) -> (Vec<Case>, Vec<Pr
     let Some(items) = value.get_ref().as_array() else {
         return (cases, vec![problem("write `[[test]]`", value.span())]);
     };
+    let lines = LineNumbers::new(text);
     for item in items {
         match item.get_ref() {
-            DeValue::Table(table) => match case(text, table, item.span()) {
+            DeValue::Table(table) => match case(&lines, table, item.span()) {
                 Ok(case) => cases.push(case),
                 Err(problem) => problems.push(problem),
             },
@@ -65,7 +67,7 @@ fn problem(message: impl Into<String>, span: Range<usize>) -> Problem {
     Problem { message: message.into(), help: None, span, loses_restraint: false }
 }
 
-fn case(text: &str, table: &DeTable<'_>, span: Range<usize>) -> Result<Case, Problem> {
+fn case(lines: &LineNumbers, table: &DeTable<'_>, span: Range<usize>) -> Result<Case, Problem> {
     for (key, _) in table {
         if !KEYS.contains(&key.get_ref().as_ref()) {
             let help = Some(format!("known here are `{}`", KEYS.join("`, `")));
@@ -96,8 +98,7 @@ fn case(text: &str, table: &DeTable<'_>, span: Range<usize>) -> Result<Case, Pro
     let mode = word("mode")?.map(|(mode, at)| {
         PermissionMode::parse(mode).ok_or_else(|| problem("this is no `mode`", at))
     });
-    let before = text.get(..span.start).unwrap_or_default();
-    let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
+    let line = lines.number(span.start);
     Ok(Case { line, tool, input, mode: mode.transpose()?, expect })
 }
 

@@ -10,7 +10,7 @@ use super::{Verdict, bash, file_call, scenarios};
 use crate::e2e::{
     stage::Agent,
     wiring::{bare, careless, recommended, recommended_over_careless},
-    world::World,
+    world::{Broken, World},
 };
 
 scenarios! {
@@ -21,6 +21,8 @@ scenarios! {
     the_client_runs_everything_in_bypass_mode_when_its_hook_is_killed,
     without_allow_rules_of_the_client_a_dead_hook_lets_nothing_through,
     a_project_undoes_a_wiring_without_ask_rules_when_the_hook_is_dead,
+    what_init_has_wired_blocks_when_the_program_is_missing,
+    what_init_has_wired_blocks_when_the_program_crashes,
     a_killed_hook_lets_nothing_through_the_recommended_wiring,
     a_hanging_hook_lets_nothing_through_the_recommended_wiring,
     a_hook_that_prints_garbage_lets_nothing_through_the_recommended_wiring,
@@ -77,6 +79,24 @@ fn a_project_undoes_a_wiring_without_ask_rules_when_the_hook_is_dead(agent: &Age
     let world = World::new(agent)?.hook_script(KILLED, SOON)?.client_permissions(bare());
     let world = world.file("project/.claude/settings.json", HOSTILE)?;
     world.run(vec![bash("touch x")])?.made("x")
+}
+
+/// The client's own rules would run the call, and it asks about nothing: the hook alone blocks.
+fn what_init_has_wired_blocks_when_the_program_is_missing(agent: &Agent) -> Verdict {
+    blocks(World::new(agent)?.wired_by_init().then_broken(Broken::Missing))
+}
+
+fn what_init_has_wired_blocks_when_the_program_crashes(agent: &Agent) -> Verdict {
+    for crash in [KILLED, "kill -SEGV $$", "exit 101"] {
+        blocks(World::new(agent)?.wired_by_init().then_broken(Broken::Script(crash)))?;
+    }
+    Ok(())
+}
+
+fn blocks(world: World<'_>) -> Verdict {
+    let session = world.client_permissions(careless()).run(vec![bash("touch x")])?;
+    session.left_no("x")?;
+    session.refused(0, "so the call is blocked")
 }
 
 fn a_killed_hook_lets_nothing_through_the_recommended_wiring(agent: &Agent) -> Verdict {

@@ -27,6 +27,7 @@ fn in_json(verdict: &Verdict) -> Value {
         "first": verdict.first,
         "head": head,
         "unfinished": verdict.unfinished,
+        "anchored": verdict.anchored,
         "fault": fault,
     })
 }
@@ -51,6 +52,11 @@ fn in_words(verdict: &Verdict) -> String {
                 lines.push("older ones were removed because of their age or size".to_owned());
             }
             lines.push(format!("the last one's hash: {}", head.hash));
+            if !verdict.anchored {
+                lines.push(
+                    "no anchor says which record is the newest, so missing records at the end are not noticed".to_owned(),
+                );
+            }
         }
         (None, None) => lines.push(NOTHING.to_owned()),
     }

@@ -40,6 +40,14 @@ impl Client {
         }
     }
 
+    /// Returns how long the client waits for its hook, in seconds, as `init` wires it.
+    pub(super) const fn seconds(self) -> u64 {
+        match self {
+            Self::Claude => 10,
+            Self::Codex(_) => 600,
+        }
+    }
+
     pub(super) fn answer(self, call: &Call, decision: &Decision) -> Option<String> {
         match self {
             Self::Claude => claude_code::answer(call, decision),

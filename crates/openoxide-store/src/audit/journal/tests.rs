@@ -4,10 +4,7 @@ use openoxide_protocol::Effect;
 use proptest::prelude::*;
 
 use super::{
-    super::{
-        entry::{Decided, Outcome, Record},
-        segments::lines,
-    },
+    super::entry::{Decided, Outcome, Record},
     *,
 };
 
@@ -156,10 +153,13 @@ fn an_unfinished_record_is_told_from_a_changed_one_and_cut_off() {
     let scene = Scene::new(Limits::default());
     scene.append("one");
     let one = fs::read(scene.path(ACTIVE)).unwrap();
+    // A writer that dies in the middle of a record has not noted it.
+    let anchor = fs::read(scene.path("anchor")).unwrap();
     scene.append("two");
     let two = fs::read(scene.path(ACTIVE)).unwrap();
     for length in one.len() + 1..two.len() {
         fs::write(scene.path(ACTIVE), &two[..length]).unwrap();
+        fs::write(scene.path("anchor"), &anchor).unwrap();
         let verdict = scene.verdict();
         let unfinished = (length - one.len()) as u64;
         assert_eq!((verdict.records, verdict.unfinished, verdict.fault), (1, unfinished, None));
@@ -239,7 +239,7 @@ fn a_segment_that_nobody_removed_in_good_order_is_missed() {
     let closed = scene.closed();
     let kept = fs::read(scene.path(&closed[0])).unwrap();
     fs::remove_file(scene.path(&closed[0])).unwrap();
-    assert!(scene.fault().ends_with("no record says that it was removed"), "{}", scene.fault());
+    assert!(scene.fault().ends_with("no record says that they were removed"), "{}", scene.fault());
     fs::write(scene.path(&closed[0]), kept).unwrap();
     fs::remove_file(scene.path(&closed[2])).unwrap();
     assert!(scene.fault().contains("are missing"), "{}", scene.fault());
@@ -348,4 +348,144 @@ fn the_newest_part_of_a_segment_is_whole_records() {
     assert_eq!(segment.newest(last(2).len() as u64 + 1).unwrap(), last(2));
     assert_eq!(segment.newest(3).unwrap(), b"");
     assert_eq!(segment.newest(0).unwrap(), b"");
+}
+
+/// Returns the records of a journal, a line each.
+fn active_lines(scene: &Scene) -> Vec<String> {
+    let text = fs::read_to_string(scene.path(ACTIVE)).unwrap();
+    text.lines().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn an_end_that_was_cut_off_is_missed_also_when_others_write_behind_it() {
+    for (left, missing) in [
+        (4, "1 record is missing: record 5"),
+        (2, "3 records are missing: 3 to 5"),
+        (0, "5 records are missing: 1 to 5"),
+    ] {
+        let scene = Scene::new(Limits::default());
+        scene.fill(5);
+        assert_eq!((scene.verdict().fault, scene.verdict().anchored), (None, true));
+        fs::write(scene.path(ACTIVE), active_lines(&scene)[..left].concat()).unwrap();
+        assert!(scene.fault().contains(missing), "{}", scene.fault());
+        assert_eq!(scene.append("later"), 6, "the numbers of missing records are not given again");
+        let fault = scene.fault();
+        let later = [
+            "record 5 is missing",
+            "records 3 to 5 are missing",
+            "5 records before it are missing",
+        ];
+        assert!(later.iter().any(|text| fault.contains(text)), "{left}: {fault}");
+        scene.fill(3);
+        assert!(!scene.fault().is_empty(), "it stays so");
+    }
+}
+
+#[test]
+fn a_journal_that_was_replaced_is_noticed() {
+    for bytes in [&b""[..], &[0xA7; 100], b"no record\n"] {
+        let scene = Scene::new(Limits::default());
+        scene.fill(3);
+        fs::write(scene.path(ACTIVE), bytes).unwrap();
+        scene.append("later");
+        assert!(!scene.fault().is_empty(), "{bytes:?}");
+    }
+    let scene = Scene::new(Limits::default());
+    scene.fill(3);
+    fs::remove_file(scene.path(ACTIVE)).unwrap();
+    assert!(scene.fault().contains("3 records are missing: 1 to 3"), "{}", scene.fault());
+    // Another journal, whole in itself, as long or longer.
+    for count in [3, 5] {
+        let (scene, other) = (Scene::new(Limits::default()), Scene::new(Limits::default()));
+        scene.fill(3);
+        for _ in 0..count {
+            other.append("another");
+        }
+        fs::copy(other.path(ACTIVE), scene.path(ACTIVE)).unwrap();
+        for _ in 0..2 {
+            let fault = scene.fault();
+            assert!(fault.contains("record 3 of the journal is not the one"), "{fault}");
+            scene.append("later");
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_died_before_the_anchor_takes_nothing_away() {
+    let scene = Scene::new(Limits::default());
+    scene.fill(2);
+    let anchor = fs::read(scene.path("anchor")).unwrap();
+    scene.fill(2);
+    fs::write(scene.path("anchor"), anchor).unwrap();
+    assert_eq!(scene.verdict().fault, None);
+    scene.append("later");
+    assert_eq!(scene.verdict().fault, None);
+    assert_eq!(scene.journal.anchor.newest().unwrap().unwrap().seq, 5);
+    // A last line that is torn is cut off and said to be, and nothing whole is missing.
+    let torn = active_lines(&scene).concat() + "{\"schema\":1,\"seq\":6";
+    fs::write(scene.path(ACTIVE), torn).unwrap();
+    scene.append("later");
+    assert_eq!(scene.verdict().fault, None);
+    let repaired = scene.records().into_iter().filter(|record| record.entry.kind() == "repaired");
+    assert_eq!(repaired.count(), 1);
+}
+
+#[test]
+fn a_damaged_anchor_is_a_fault_and_a_missing_one_is_said() {
+    let scene = Scene::new(Limits::default());
+    scene.fill(2);
+    for bytes in [&b"x"[..], b"00000000000000000002 zz\n", &[0; 86]] {
+        fs::write(scene.path("anchor"), bytes).unwrap();
+        scene.append("later");
+        assert!(scene.fault().contains("the anchor is damaged"), "{}", scene.fault());
+    }
+    fs::remove_file(scene.path("anchor")).unwrap();
+    let verdict = scene.verdict();
+    assert_eq!((verdict.fault, verdict.anchored), (None, false));
+    scene.append("later");
+    assert!(scene.verdict().anchored);
+}
+
+#[test]
+fn the_anchor_holds_across_segments() {
+    let scene = Scene::new(small());
+    scene.fill(40);
+    assert_eq!(scene.verdict().fault, None);
+    fs::remove_file(scene.path(ACTIVE)).unwrap();
+    assert!(scene.fault().contains("missing"), "{}", scene.fault());
+    scene.fill(20);
+    assert!(scene.fault().contains("missing"), "{}", scene.fault());
+}
+
+#[test]
+fn a_second_anchor_takes_lines_and_shows_what_the_first_was_made_to_hide() {
+    let scene = Scene::new(Limits::default());
+    let second = scene.dir.path().join("second");
+    let anchor = Anchor::with_second(scene.path("anchor"), second.clone());
+    let journal = Journal { anchor, ..scene.journal.clone() };
+    for _ in 0..4 {
+        journal.append(&decided("x")).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&second).unwrap().lines().count(), 4);
+    assert_eq!(journal.verify().unwrap().fault, None);
+    // Who cuts the journal and the first anchor.
+    let lines = active_lines(&scene);
+    fs::write(scene.path(ACTIVE), lines[..2].concat()).unwrap();
+    fs::remove_file(scene.path("anchor")).unwrap();
+    let fault = journal.verify().unwrap().fault.unwrap();
+    assert_eq!(fault.what, "2 records are missing: 3 to 4, at the end of the journal");
+    assert_eq!(fault.segment, second.display().to_string());
+}
+
+#[test]
+fn a_journal_of_a_newer_schema_is_an_error_to_read_and_to_write() {
+    let scene = Scene::new(Limits::default());
+    scene.fill(2);
+    let newer = active_lines(&scene).concat().replace("{\"schema\":1,", "{\"schema\":9,");
+    fs::write(scene.path(ACTIVE), &newer).unwrap();
+    let is_newer = |error: AuditError| matches!(error, AuditError::Newer(9));
+    assert!(scene.journal.append(&decided("x")).is_err_and(is_newer));
+    assert!(scene.journal.segments_after(0).is_err_and(is_newer));
+    assert!(scene.journal.verify().is_err_and(is_newer));
+    assert_eq!(fs::read_to_string(scene.path(ACTIVE)).unwrap(), newer);
 }

@@ -1,0 +1,187 @@
+//! The pattern of one name, as a shell matches it against the entries of a directory.
+
+use crate::steps::StepBudget;
+
+/// No name has more characters (`NAME_MAX`).
+const LONGEST_NAME: usize = 255;
+/// So many comparisons of two characters take one step.
+const COMPARISONS: usize = 64;
+
+/// A pattern of one path component. Runs of `*` are one.
+#[derive(Debug)]
+pub(crate) struct NamePattern {
+    letters: Vec<char>,
+    has_bracket: bool,
+}
+
+impl NamePattern {
+    /// Reads the pattern of a component.
+    pub(crate) fn new(part: &str) -> Self {
+        let mut letters: Vec<char> = part.chars().collect();
+        letters.dedup_by(|next, before| *next == '*' && *before == '*');
+        Self { has_bracket: letters.contains(&'['), letters }
+    }
+
+    /// Returns whether a name may match, or `None` if finding out takes too many steps. A bracket, whatever is in it, is any
+    /// character, and itself. A name that begins with a dot is matched by a dot alone.
+    pub(crate) fn may_match(&self, name: &str, steps: &StepBudget) -> Option<bool> {
+        if name.starts_with('.') && self.letters.first() != Some(&'.') {
+            return Some(false);
+        }
+        self.may_match_any(name, steps)
+    }
+
+    /// As [`Self::may_match`], where a dot at the beginning of a name is a character like others.
+    fn may_match_any(&self, name: &str, steps: &StepBudget) -> Option<bool> {
+        if self.has_bracket {
+            let letters: Vec<char> = name.chars().collect();
+            return self.may_match_by_table(&letters, steps);
+        }
+        let needed = self.letters.iter().filter(|letter| **letter != '*').count();
+        if needed > LONGEST_NAME {
+            return steps.take(1 + self.letters.len() / COMPARISONS).then_some(false);
+        }
+        let letters: Vec<char> = name.chars().collect();
+        self.matches_greedily(&letters, steps)
+    }
+
+    /// Each `*` takes as little as it can. Only the last one ever has to take more: what stood before it was found as early as
+    /// possible, so finding it later helps nothing.
+    fn matches_greedily(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
+        let (mut at, mut place, mut comparisons) = (0, 0, 0);
+        let mut retry: Option<(usize, usize)> = None;
+        let found = loop {
+            comparisons += 1;
+            match (self.letters.get(at), name.get(place)) {
+                (None, None) => break true,
+                (Some('*'), _) => {
+                    at += 1;
+                    retry = Some((at, place));
+                }
+                (Some('?'), Some(_)) => (at, place) = (at + 1, place + 1),
+                (Some(wanted), Some(letter)) if wanted == letter => {
+                    (at, place) = (at + 1, place + 1);
+                }
+                _ => match retry.filter(|(_, from)| *from < name.len()) {
+                    Some((after, from)) => {
+                        (at, place) = (after, from + 1);
+                        retry = Some((after, from + 1));
+                    }
+                    None => break false,
+                },
+            }
+        };
+        steps.take(comparisons / COMPARISONS).then_some(found)
+    }
+
+    /// Every pair of a place in the pattern and one in the name is looked at once; where a bracket ends is not certain.
+    fn may_match_by_table(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
+        let (pattern, width) = (&self.letters, name.len() + 1);
+        let ends = pattern.iter().filter(|letter| **letter == ']').count();
+        let pairs = (pattern.len() + 1).saturating_mul(width);
+        steps.take(pairs.saturating_mul(1 + ends) / COMPARISONS).then_some(())?;
+        let mut seen = vec![false; pairs];
+        let mut open = vec![(0, 0)];
+        while let Some((at, place)) = open.pop() {
+            match seen.get_mut(at * width + place) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            let letter = name.get(place);
+            match pattern.get(at) {
+                None if letter.is_none() => return Some(true),
+                None => {}
+                Some('*') => {
+                    open.push((at + 1, place));
+                    open.extend(letter.map(|_| (at, place + 1)));
+                }
+                Some('?') => open.extend(letter.map(|_| (at + 1, place + 1))),
+                Some('[') if letter.is_some() => {
+                    let ends =
+                        pattern.iter().enumerate().skip(at + 1).filter(|(_, each)| **each == ']');
+                    open.extend(ends.map(|(end, _)| (end + 1, place + 1)));
+                    open.extend((letter == Some(&'[')).then_some((at + 1, place + 1)));
+                }
+                Some(wanted) => {
+                    open.extend((letter == Some(wanted)).then_some((at + 1, place + 1)));
+                }
+            }
+        }
+        Some(false)
+    }
+}
+
+/// Returns whether a name may match a pattern of a search: a bracket is any character, and a dot is no exception.
+pub(crate) fn name_may_match(pattern: &str, name: &str) -> bool {
+    NamePattern::new(pattern).may_match_any(name, &StepBudget::new()).unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition: a `*` is nothing, or one character and a `*`.
+    fn matches_by_definition(pattern: &[char], name: &[char]) -> bool {
+        match (pattern.split_first(), name.split_first()) {
+            (None, None) => true,
+            (Some((&'*', rest)), _) => {
+                matches_by_definition(rest, name)
+                    || !name.is_empty() && matches_by_definition(pattern, &name[1..])
+            }
+            (Some((wanted, rest)), Some((letter, behind))) => {
+                (*wanted == '?' || wanted == letter) && matches_by_definition(rest, behind)
+            }
+            _ => false,
+        }
+    }
+
+    /// All words over these letters, up to a length.
+    fn words(letters: &[char], longest: usize) -> Vec<Vec<char>> {
+        let mut all = vec![Vec::new()];
+        let mut last = all.clone();
+        for _ in 0..longest {
+            let longer = |word: &Vec<char>| {
+                letters
+                    .iter()
+                    .map(|letter| [word.as_slice(), &[*letter]].concat())
+                    .collect::<Vec<_>>()
+            };
+            last = last.iter().flat_map(longer).collect();
+            all.extend(last.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn both_ways_to_match_agree_with_the_definition() {
+        let names = words(&['a', 'b'], 4);
+        for pattern in words(&['a', 'b', '*', '?'], 5) {
+            let text: String = pattern.iter().collect();
+            let read = NamePattern::new(&text);
+            for name in &names {
+                let expected = Some(matches_by_definition(&pattern, name));
+                let steps = StepBudget::new();
+                assert_eq!(read.matches_greedily(name, &steps), expected, "{text} {name:?}");
+                assert_eq!(read.may_match_by_table(name, &steps), expected, "{text} {name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_take_few_steps() {
+        let name = "a".repeat(255);
+        for (pattern, most) in [
+            ("*".repeat(8_000) + "b", 10),
+            ("*a".repeat(120) + "b", 100),
+            ("*?".repeat(4_000), 200),
+            (format!("*{}b", "a".repeat(120)), 1_000),
+            ("?".repeat(100_000), 2_000),
+        ] {
+            let steps = StepBudget::new();
+            assert_eq!(NamePattern::new(&pattern).may_match(&name, &steps), Some(false));
+            assert!(steps.taken() <= most, "{:.20}: {}", pattern, steps.taken());
+        }
+        let brackets = "[]".repeat(4_000);
+        assert_eq!(NamePattern::new(&brackets).may_match(&name, &StepBudget::new()), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! The lines of a text, counted once.
+
+/// Where the lines of a text end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LineNumbers(Vec<usize>);
+
+impl LineNumbers {
+    /// Counts the lines of a text.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect(),
+        )
+    }
+
+    /// Returns the number of the line that has this byte, from 1.
+    pub(crate) fn number(&self, at: usize) -> u32 {
+        let before = self.0.partition_point(|end| *end < at);
+        u32::try_from(before + 1).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_number_that_counting_gives() {
+        for text in ["", "a", "\n", "a\nb\n\nc", "\n\n"] {
+            let lines = LineNumbers::new(text);
+            for at in 0..=text.len() {
+                let counted = text[..at].matches('\n').count() + 1;
+                assert_eq!(lines.number(at) as usize, counted, "{text:?} {at}");
+            }
+        }
+    }
+}
