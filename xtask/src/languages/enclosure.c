@@ -213,7 +213,7 @@ static int judge(const struct seccomp_notif *call, char **reads, char **writes) 
 #ifdef SYS_unlink
     case SYS_unlink:
         read_path((pid_t)call->pid, at, path, sizeof path);
-        if (is_spill(path)) return 1;
+        if (is_spill(path) || is_one_of(path, writes)) return 1;
         tell("changes ", path);
         return 0;
 #endif

@@ -12,12 +12,12 @@ pub(crate) fn command(language: &Language, chance: &mut Chance) -> Vec<String> {
 }
 
 fn program(language: &Language, chance: &mut Chance) -> String {
-    let mut program = match chance.below(8) {
-        0 | 1 => pieces(language, chance),
-        2 => chance.pick(language.hostile).to_owned(),
+    let mut program = match chance.below(10) {
+        0..=4 => pieces(language, chance),
+        5..=7 => chance.pick(language.hostile).to_owned(),
         _ => chance.pick(language.everyday).to_owned(),
     };
-    for _ in 0..chance.below(5) {
+    for _ in 0..1 + chance.below(7) {
         program = changed(&program, language, chance);
     }
     program

@@ -90,6 +90,9 @@ impl Ground {
 
     /// Puts a data base into the directory `place`.
     pub(crate) fn put_base(&self, kind: Base, place: &Path) -> Result<(), String> {
+        for rest in ["t.db-journal", "t.db-wal", "t.db-shm"] {
+            drop(fs::remove_file(place.join(rest)));
+        }
         let copied = fs::copy(self.base(kind), place.join(BASE));
         copied.map(drop).map_err(|error| format!("cannot copy the data base: {error}"))
     }
@@ -99,7 +102,8 @@ impl Ground {
         let read = |path: PathBuf| {
             fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
         };
-        Ok(read(place.join(BASE))? != read(self.base(kind))?)
+        let journal = place.join("t.db-journal").exists();
+        Ok(journal || read(place.join(BASE))? != read(self.base(kind))?)
     }
 }
 

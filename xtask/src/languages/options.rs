@@ -3,7 +3,8 @@
 use super::language::{LANGUAGES, Language};
 
 /// How the arguments are written.
-pub(crate) const ARGUMENTS: &str = "[awk|jq|sed|sql]… [--cases N] [--seed S] [--from N] [--jobs J]";
+pub(crate) const ARGUMENTS: &str =
+    "[awk|jq|sed|sql]… [--cases N] [--seed S] [--from N] [--jobs J] [--seconds N]";
 
 /// The options, each with a usual value.
 #[derive(Debug)]
@@ -17,13 +18,22 @@ pub(crate) struct Options {
     pub(crate) from: u64,
     /// How many run at once.
     pub(crate) jobs: usize,
+    /// After so much time no more programs are generated in a language.
+    pub(crate) seconds: u64,
 }
 
 impl Options {
     /// Reads the arguments.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let jobs = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let mut options = Self { languages: Vec::new(), cases: 20_000, seed: 1, from: 0, jobs };
+        let mut options = Self {
+            languages: Vec::new(),
+            cases: 20_000,
+            seed: 1,
+            from: 0,
+            jobs,
+            seconds: u64::MAX,
+        };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             if let Some(language) = LANGUAGES.iter().find(|language| language.name == word) {
@@ -45,6 +55,7 @@ impl Options {
             "--cases" => self.cases = value.parse().map_err(wrong)?,
             "--seed" => self.seed = value.parse().map_err(wrong)?,
             "--from" => self.from = value.parse().map_err(wrong)?,
+            "--seconds" => self.seconds = value.parse().map_err(wrong)?,
             "--jobs" => self.jobs = value.parse().map_err(wrong)?,
             _ => return Err(format!("`cargo xtask languages` has no `{name}`")),
         }

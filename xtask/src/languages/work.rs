@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
+    time::Instant,
 };
 
 use super::{
@@ -43,6 +44,7 @@ pub(crate) struct Score {
 struct Work<'a> {
     language: &'static Language,
     options: &'a Options,
+    since: Instant,
     next: AtomicU64,
     seen: Mutex<HashSet<u64>>,
     score: Mutex<Score>,
@@ -57,6 +59,7 @@ pub(crate) fn run(
     let work = Work {
         language,
         options,
+        since: Instant::now(),
         next: AtomicU64::new(0),
         seen: Mutex::default(),
         score: Mutex::default(),
@@ -83,7 +86,8 @@ impl Work<'_> {
         let mut score = Score::default();
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.options.cases {
+            let late = self.since.elapsed().as_secs() >= self.options.seconds;
+            if late || number >= self.options.cases {
                 break;
             }
             self.case(self.options.from + number, ground, &mut enclosure, &mut score)?;

@@ -22,14 +22,20 @@ pub(in super::super) fn awk(
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut scripts, mut files, mut ends) = (Vec::new(), Vec::new(), false);
-    let mut scripted = false;
+    let (mut scripted, mut values) = (false, Vec::new());
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option: Opt { name: "e" | "source", .. }, value } => {
                 scripted = true;
                 scripts.push(value.unwrap_or(Arg::Many));
             }
-            Item::Option { option, .. } => {
+            Item::Option { option, value } => {
+                // Who does not know a long option leaves it out, and its value is the script.
+                if option.name.len() > 1 && !matches!(value, None | Some(Arg::Known(_))) {
+                    scripts.push(Arg::Many);
+                } else if let (Some(Arg::Known(text)), true) = (value, option.name.len() > 1) {
+                    values.push(text);
+                }
                 scripted |= option.does == Does::Loads;
                 ends |= option.does == Does::Ends;
             }
@@ -44,6 +50,12 @@ pub(in super::super) fn awk(
     }
     if !scripts.is_empty() {
         script(&mut meaning, joined(&scripts));
+    }
+    for value in values.into_iter().filter(|value| !forbidden::is_free_of_awk(value, &[], 0)) {
+        meaning.lower(CommandClass::Unknown);
+        if may_run_or_write(value) {
+            meaning.cannot_tell("some awks take this value for the script");
+        }
     }
     files.into_iter().for_each(|file| meaning.read(file, false));
     if !scripted && !ends {

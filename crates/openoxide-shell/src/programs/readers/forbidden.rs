@@ -155,7 +155,10 @@ fn has_forbidden_word(code: &str) -> bool {
 /// Says whether a text of SQL, in lower case, holds none of the forbidden words but in `texts`, which are slices of it.
 pub(super) fn is_free_of_sql<'a>(lower: &'a str, texts: impl Iterator<Item = &'a str>) -> bool {
     let code = without(lower, texts);
-    !code.split(|each| !is_word(each)).any(|word| OF_SQL.contains(&word))
+    let has = |wanted: &dyn Fn(&str) -> bool| code.split(|each| !is_word(each)).any(wanted);
+    // `vacuum into` writes a file that the text names.
+    let copies = has(&|word| word == "vacuum") && has(&|word| word == "into");
+    !copies && !has(&|word| OF_SQL.contains(&word))
 }
 
 fn is_word(letter: char) -> bool {

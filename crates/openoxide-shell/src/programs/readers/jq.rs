@@ -40,7 +40,13 @@ pub(in super::super) fn jq(
                 reaches_out(&mut meaning);
                 filter = filter.or(Some(Arg::Known(".")));
             }
-            Item::Option { option, .. } => ends |= option.does == Does::Ends,
+            Item::Option { option, value } => {
+                ends |= option.does == Does::Ends;
+                // Who does not know the option takes its value for the filter.
+                if matches!(value, Some(Arg::Known(value)) if judge(value) == Filter::Reaches) {
+                    reaches_out(&mut meaning);
+                }
+            }
             Item::Operand(arg, _) if filter.is_none() => filter = Some(arg),
             Item::Operand(arg, _) => meaning.read(arg, false),
             Item::Number => {}
@@ -95,6 +101,12 @@ pub(in super::super) fn yq(
             Item::Operand(Arg::Known("e" | "eval" | "ea" | "eval-all"), _)
                 if std::mem::take(&mut first) => {}
             Item::Operand(arg, _) => files.push(arg),
+            // Who does not know the option takes its value for the filter.
+            Item::Option { value: Some(Arg::Known(value)), .. }
+                if judge(value) == Filter::Reaches =>
+            {
+                reaches_out(&mut meaning);
+            }
             Item::Option { .. } | Item::Number | Item::Unclear => {}
         }
     }

@@ -98,7 +98,7 @@ pub(in super::super) fn ffmpeg_value(meaning: &mut Meaning, name: &str, value: O
             matches!(name, "af" | "vf" | "filter" | "filter_complex" | "lavfi")
         }) =>
         {
-            !whole || HIDING.iter().any(|word| text.contains(word))
+            !whole || !is_plain_graph(text) || HIDING.iter().any(|word| text.contains(word))
         }
         _ => false,
     };
@@ -106,6 +106,37 @@ pub(in super::super) fn ffmpeg_value(meaning: &mut Meaning, name: &str, value: O
         meaning.lower(CommandClass::Unknown);
         meaning.cannot_tell(NOT_SHOWN);
     }
+}
+
+/// The filters of ffmpeg that compute: none of their values is the name of a file, a library or an address.
+const FILTERS: &str = "acompressor acopy adelay aecho aevalsrc afade aformat agate aloop alimiter amerge amix anull \
+    anullsrc apad areverse aresample asetpts asetrate ashowinfo asplit astats atempo atrim bass blackdetect blackframe \
+    blend boxblur bwdif channelmap channelsplit chromakey color colorbalance colorchannelmixer colorkey compand concat \
+    copy crop cropdetect decimate deband delogo drawbox drawgrid dynaudnorm ebur128 eq equalizer fade fieldmatch format \
+    fps framerate framestep gblur gradfun highpass hflip hqdn3d hstack hue idet interleave kerndeint loop loudnorm lowpass \
+    mandelbrot minterpolate mpdecimate negate nlmeans noise normalize null nullsrc overlay pad palettegen paletteuse pan \
+    pixelize pp pullup reverse rotate scale select aselect separatefields setdar setfield setparams setpts setsar sharpen \
+    showinfo showspectrum showspectrumpic showvolume showwaves showwavespic silencedetect silenceremove sine smptebars \
+    split stereo3d testsrc testsrc2 thumbnail tile tonemap tpad transpose treble trim unsharp vflip vignette volume \
+    volumedetect vstack weave xfade acrossfade xstack yadif zoompan zscale";
+
+/// Says whether a graph is made of filters that compute alone.
+fn is_plain_graph(graph: &str) -> bool {
+    // In quotes a `,` or `;` begins no filter, and `/name=` reads a value from a file.
+    let pieces: Vec<&str> = graph.split('\'').collect();
+    let outside: String = pieces.iter().step_by(2).copied().collect();
+    let plain = |filter: &str| {
+        let mut name = filter.trim();
+        while let Some((_, rest)) = name.strip_prefix('[').and_then(|label| label.split_once(']')) {
+            name = rest.trim_start();
+        }
+        let name = name.split(['=', '@', '[']).next().unwrap_or_default().trim();
+        FILTERS.split_whitespace().any(|each| each == name)
+    };
+    pieces.len() % 2 == 1
+        && !graph.contains(['\\', '\n'])
+        && !["=/", ":/"].iter().any(|part| outside.contains(part))
+        && outside.split([',', ';']).all(plain)
 }
 
 /// `ffmpeg`, `ffprobe`: what is no option is what comes out, or for ffprobe what it looks at.
@@ -203,11 +234,32 @@ pub(in super::super) fn exiftool(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    const CODE: &str = "if p printformat config @ api execute tagsfromfile efile userparam";
-    const WRITES: &str = "o out w textout tagout overwrite_original overwrite_original_in_place delete_original \
+    const CODE: &str = "if p printformat config @ api execute tagsfromfile addtagsfromfile alltagsfromfile efile \
+        userparam use require common_args srcfile";
+    // A value, where the next word is one: exiftool tells `-x` from `-X` and `-d` from `-D`.
+    const VALUED: [&str; 17] = [
+        "-d",
+        "-dateFormat",
+        "-charset",
+        "-ext",
+        "-extension",
+        "--ext",
+        "-i",
+        "-ignore",
+        "-lang",
+        "-x",
+        "-exclude",
+        "-c",
+        "-coordFormat",
+        "-sep",
+        "-separator",
+        "-fileOrder",
+        "-password",
+    ];
+    const WRITES: &str = "o out w wext tagoutext wm writemode textout tagout overwrite_original overwrite_original_in_place delete_original \
         restore_original geotag stay_open csv json plot diff";
     let mut meaning = Meaning::of(level.class);
-    let mut words = arguments.iter(from);
+    let mut words = arguments.iter(from).peekable();
     while let Some(word) = words.next() {
         let Arg::Known(text) = word else {
             meaning.read(word, false);
@@ -225,7 +277,7 @@ pub(in super::super) fn exiftool(
         if is_one_of(CODE) {
             meaning.lower(CommandClass::Unknown);
             meaning.cannot_tell(NOT_SHOWN);
-            words.next();
+            words.next_if(|next| matches!(next, Arg::Known(next) if !next.starts_with('-')));
         } else if option.contains('=') || option.contains('<') || option.contains('>') {
             // The name of a file can be set, too.
             meaning.lower(CommandClass::Unknown);
@@ -238,20 +290,16 @@ pub(in super::super) fn exiftool(
             }
         } else if is_one_of(WRITES) && !matches!(option.as_str(), "csv" | "json") {
             meaning.lower(CommandClass::Unknown);
-        } else if matches!(
-            name,
-            "d" | "dateformat"
-                | "charset"
-                | "ext"
-                | "i"
-                | "ignore"
-                | "lang"
-                | "x"
-                | "c"
-                | "coordformat"
-        ) {
-            words.next();
+        } else if VALUED.contains(&text) {
+            // What begins with a dash is judged as an option, too: not each of these takes it.
+            words.next_if(|next| matches!(next, Arg::Known(next) if !next.starts_with('-')));
         }
+    }
+    // Code of Perl in any word.
+    let holds_code = |arg| matches!(arg, Arg::Known(text) if text.contains(['$', '`', '|', ';']));
+    if arguments.iter(from).any(holds_code) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_SHOWN);
     }
     meaning
 }

@@ -28,6 +28,9 @@ const ACTING: [&str; 18] = [
     "emitx", "print", "printn", "eprint", "eprintn", "dump", "edump", "split",
 ];
 
+/// Flags of the program itself, which some versions take behind the verbs, too: they write in place, load and read.
+const MAIN: [&str; 6] = ["-I", "--load", "--mload", "--from", "--mfrom", "--files"];
+
 /// Reads a whole command. Each word that could be a file is taken for one.
 pub(in super::super) fn mlr(
     level: &'static Level,
@@ -87,7 +90,7 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
             verb = true;
         } else if !text.starts_with('-') {
             meaning.read(word, false);
-        } else if text.contains("prepipe") {
+        } else if text.contains("prepipe") || MAIN.contains(&text) {
             return None;
         }
     }

@@ -44,6 +44,12 @@ pub(in super::super) fn sed(
                     }
                 }
             }
+            // For the sed of BSD `-l` takes no value, and the next word is the script.
+            Item::Option { option: Opt { name: "l" | "line-length", .. }, value } if !matches!(value, Some(Arg::Known(text)) if text.bytes().all(|byte| byte.is_ascii_digit())) =>
+            {
+                meaning.lower(CommandClass::Unknown);
+                meaning.cannot_tell("runs a script that is not known");
+            }
             Item::Option { option, .. } => {
                 ends |= option.does == Does::Ends;
                 plain &= matches!(option.name, "n" | "quiet" | "silent" | "E" | "r" | "u");
