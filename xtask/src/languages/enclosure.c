@@ -167,7 +167,7 @@ static int is_own(const char *path) {
     static const char *const places[] = {"/usr/", "/lib", "/etc/ld.so", "/etc/localtime", "/etc/nsswitch.conf",
         "/etc/passwd", "/etc/locale", "/etc/gnutls", "/etc/inputrc", "/etc/terminfo", "/proc/self/", "/sys/kernel/mm/",
         "/sys/fs/cgroup", "/proc/stat", "/proc/meminfo", "/proc/cpuinfo", "/proc/filesystems", "/proc/sys/",
-        "/sys/devices/system/cpu", "/dev/null", "/dev/urandom", "/dev/random", "/dev/tty", "/dev/zero", "/nonexistent", "/root/.sqliterc"};
+        "/sys/devices/system/cpu", "/dev/null", "/dev/stdin", "/dev/urandom", "/dev/random", "/dev/tty", "/dev/zero", "/nonexistent", "/root/.sqliterc"};
     if (strstr(path, "/..")) return 0;
     for (size_t at = 0; at < sizeof places / sizeof *places; at++)
         if (begins(path, places[at])) return 1;

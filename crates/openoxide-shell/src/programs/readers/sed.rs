@@ -125,7 +125,7 @@ fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
             Act::Prints | Act::Changes => {}
             Act::Reads(file) => meaning.read(Arg::Known(file), false),
             Act::Writes(file) => meaning.write(Arg::Known(file)),
-            Act::Runs("") => {
+            Act::Runs(command) if command.is_empty() || command.starts_with('#') => {
                 meaning.lower(CommandClass::Unknown);
                 meaning.cannot_tell("runs the lines that it reads");
             }

@@ -17,6 +17,10 @@ pub(super) enum Act<'a> {
 
 /// Returns what a script does; nothing if it is not understood.
 pub(super) fn acts(script: &str) -> Option<Vec<Act<'_>>> {
+    // For busybox a carriage return ends a comment.
+    if script.contains(|each: char| each.is_control() && !matches!(each, '\t' | '\n')) {
+        return None;
+    }
     let mut reader = Reader { rest: script, depth: 0, acts: Vec::new() };
     while !reader.rest.is_empty() {
         reader.command()?;
