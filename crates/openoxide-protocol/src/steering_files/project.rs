@@ -181,7 +181,7 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("meson_options.txt", "meson(1)", MESON),
     work("meson.options", "meson(1)", MESON),
     work("build.ninja", "ninja: manual", &["ninja", "meson", "samu"]),
-    work("configure", "autoconf: manual", &["configure", "sh", "make"]),
+    work("configure", "autoconf: manual", &["configure", "make"]),
     work("WORKSPACE*", "bazel: workspaces", BAZEL),
     work("MODULE.bazel*", "bazel: modules", BAZEL),
     work("BUILD", "bazel: build files", BAZEL),
