@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Exec, PathAccess, Span,
+    AbsPath, Access, CommandClass, Exec, PathAccess, Span, Words,
     steering_files::{SteeringFile, steering_files},
 };
 use openoxide_shell::Sequence;
@@ -16,8 +16,8 @@ use openoxide_shell::Sequence;
 pub(crate) struct ScriptEdits {
     sequence: Sequence,
     paths: Vec<(usize, AbsPath)>,
-    /// The first part that starts a program of which nothing is known: it may edit any file.
-    unknown: Option<usize>,
+    /// The parts that start a program of which nothing is known, with its words: it may edit any file.
+    unknown: Vec<(usize, Words)>,
 }
 
 /// What may have been edited before one command starts.
@@ -50,7 +50,7 @@ impl ScriptEdits {
             }
             Access::Exec(exec) if exec.class == CommandClass::Unknown => {
                 let part = self.sequence.part(exec.span);
-                self.unknown = Some(self.unknown.map_or(part, |first| first.min(part)));
+                self.unknown.push((part, exec.argv.clone()));
             }
             _ => {}
         }
@@ -62,12 +62,20 @@ impl ScriptEdits {
             span if span == Span::default() => usize::MAX,
             span => self.sequence.part(span),
         };
-        if self.unknown.is_some_and(|first| first <= part) {
+        let is_before =
+            |(started_in, argv): &(usize, Words)| *started_in <= part && !carries(&exec.argv, argv);
+        if self.unknown.iter().any(is_before) {
             return EditsBefore::Anything;
         }
         let earlier = self.paths.iter().filter(|(edited_in, _)| *edited_in <= part);
         EditsBefore::Paths(earlier.map(|(_, path)| path).collect())
     }
+}
+
+/// Says whether a command is a wrapper that starts the other one. That one is judged by itself.
+fn carries(wrapper: &Words, carried: &Words) -> bool {
+    let longer = wrapper.len().checked_sub(carried.len()).filter(|longer| *longer > 0);
+    longer.is_some_and(|longer| wrapper.iter().skip(longer).eq(carried.iter()))
 }
 
 /// A pattern of the shell stands for all that its directory holds.
@@ -100,16 +108,20 @@ impl EditsBefore<'_> {
         }
     }
 
-    /// Says whether a file that steers this program can have been edited, or the program itself, if it works in one of these
-    /// places.
+    /// Says whether a file of this name was edited: it may be found in the place of a program.
+    pub(crate) fn may_replace(&self, program: &str) -> bool {
+        let is_named = |edited: &&AbsPath| edited.name() == Some(program);
+        matches!(self, Self::Paths(edited) if edited.iter().any(is_named))
+    }
+
+    /// Says whether a file that steers this program can have been edited, if it works in one of these places.
     pub(crate) fn may_steer(&self, program: &str, places: &[PathBuf]) -> bool {
         let mut files = steering_files().filter(|file| file.steers(program));
         match self {
             Self::Anything => files.next().is_some(),
             Self::Paths(edited) if edited.is_empty() => false,
             Self::Paths(edited) => {
-                edited.iter().any(|edited| edited.name() == Some(program))
-                    || files.any(|file| edited.iter().any(|edited| may_be(file, edited, places)))
+                files.any(|file| edited.iter().any(|edited| may_be(file, edited, places)))
             }
         }
     }

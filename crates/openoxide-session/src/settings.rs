@@ -56,7 +56,10 @@ fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&Abs
             || !before.is_nothing() && programs().any(|program| is_steerable(program));
     }
     let places = spellings(exec.place.as_ref().unwrap_or(cwd));
-    if programs().any(|program| before.may_steer(program, &places)) {
+    let first = exec.argv.known(0).and_then(|name| name.rsplit('/').next());
+    if first.is_some_and(|program| before.may_replace(program))
+        || programs().any(|program| before.may_steer(program, &places))
+    {
         return true;
     }
     let home = home.map(|home| Path::new(home.as_str()));

@@ -103,6 +103,31 @@ fn other_edits_leave_a_command_harmless() {
     }
 }
 
+#[test]
+fn a_command_that_edits_stays_one_that_edits_what_it_names() {
+    let (_dir, cwd) = project();
+    for (script, command) in [
+        ("touch notes.txt; git status", "touch notes.txt"),
+        ("mkdir build && git log", "mkdir build"),
+        ("cp notes.txt y; touch y", "touch y"),
+    ] {
+        assert_eq!(class(script, command, &cwd), CommandClass::Edits, "{script}");
+    }
+    // A wrapper is judged by what it carries, which is listed beside it.
+    for script in [
+        "timeout 5 npm test",
+        "nohup npm run build",
+        "env CI=1 make x; nice make x",
+        "sh -c 'npm run build'",
+    ] {
+        let accesses = facts(script, &cwd).accesses.into_iter();
+        let harmless = accesses.filter(
+            |access| matches!(access, Access::Exec(exec) if exec.class == CommandClass::Harmless),
+        );
+        assert!(harmless.count() > 0, "{script}");
+    }
+}
+
 /// `cd` goes through the link, and git looks above the real directory.
 #[test]
 fn a_repository_is_found_above_where_a_link_leads() {
