@@ -323,7 +323,7 @@ pub fn command_query(command: &str) -> Query {
         class: Default::default(),
         span: Default::default(),
         arity: 0,
-        place: None, plain: None,
+        ..Exec::default()
     };
     Query { kind: Kind::Command, access: Access::Exec(exec), text }
 }

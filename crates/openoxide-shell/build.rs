@@ -243,10 +243,12 @@ impl Table {
         above: &str,
     ) -> Fallible<String> {
         let class = class(row.class.as_deref())?;
-        // How options are spelled is the same for all subcommands.
+        // How options are spelled and what is started is the same for all subcommands.
         let traits_here = format!("{above} {}", row.traits);
-        let spelled = |name: &&str| matches!(*name, "single-dash" | "abbreviations");
-        let below: Vec<&str> = traits_here.split_whitespace().filter(spelled).collect();
+        let inherited = |name: &&str| {
+            matches!(*name, "single-dash" | "abbreviations" | "starts-git" | "starts-vcs")
+        };
+        let below: Vec<&str> = traits_here.split_whitespace().filter(inherited).collect();
         let below = below.join(" ");
         let mut options = vec![self.options(&row.options)?];
         for name in row.sets.split_whitespace() {
@@ -430,6 +432,7 @@ fn operands(text: &str) -> Fallible<Operands> {
             "revision" => "Revision",
             "pathspec" => "Pathspec",
             "peg" => "Peg",
+            "package" => "Package",
             "remote" => "Remote",
             "writes" => "Writes",
             "into" => "Into",
@@ -455,7 +458,7 @@ fn operands(text: &str) -> Fallible<Operands> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 16] = [
+    const ALL: [&str; 18] = [
         "aliases",
         "anything",
         "here",
@@ -472,6 +475,8 @@ fn traits(text: &str) -> Fallible<String> {
         "passes",
         "mixed",
         "stdout",
+        "starts-git",
+        "starts-vcs",
     ];
     let given: Vec<&str> = text.split_whitespace().collect();
     if let Some(unknown) = given.iter().find(|name| !ALL.contains(name)) {

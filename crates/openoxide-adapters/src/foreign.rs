@@ -131,8 +131,7 @@ pub(crate) fn command(text: &str) -> Access {
         class: CommandClass::Unknown,
         span: Span::default(),
         arity: 0,
-        place: None,
-        plain: None,
+        ..Exec::default()
     })
 }
 

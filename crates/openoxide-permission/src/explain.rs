@@ -196,8 +196,7 @@ mod tests {
             class: Default::default(),
             span: Default::default(),
             arity: 0,
-            place: None,
-            plain: None,
+            ..Exec::default()
         })
     }
 

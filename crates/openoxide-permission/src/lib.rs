@@ -23,7 +23,7 @@
 //!     class: Default::default(),
 //!     span: Default::default(),
 //!     arity: 2,
-//!     place: None, plain: None,
+//!     ..Exec::default()
 //! });
 //! let context = Context { mode: PermissionMode::Default, cwd: &root, roots: std::slice::from_ref(&root), doubt: None };
 //! let decision = evaluate(&policy, &context, &Facts { accesses: vec![push], findings: vec![] });

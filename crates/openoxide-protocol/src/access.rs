@@ -53,7 +53,7 @@ pub enum Access {
 }
 
 /// A program that would run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exec {
     /// The program and its arguments; `null` where they are not statically known.
     pub argv: Words,
@@ -75,6 +75,24 @@ pub struct Exec {
     /// otherwise: `git push` for `git -C . push`. A rule that holds this back holds the command back.
     #[serde(default, skip)]
     pub plain: Option<Words>,
+    /// The version control systems that it starts. Their repository at `place` decides what else they run.
+    #[serde(default, skip)]
+    pub starts: VersionControl,
+    /// Words that git takes for a configured remote, or for a directory of that name.
+    #[serde(default, skip)]
+    pub remotes: Vec<String>,
+}
+
+/// The version control systems that a program starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum VersionControl {
+    /// None.
+    #[default]
+    None,
+    /// Git only.
+    Git,
+    /// Any: the program looks for the metadata of several systems, and starts the one that they belong to.
+    Any,
 }
 
 /// What is known of a command without asking any rule.

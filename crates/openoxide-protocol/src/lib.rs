@@ -29,7 +29,7 @@ mod profile;
 pub mod steering_files;
 mod words;
 
-pub use access::{Access, CommandClass, Exec, PathAccess, Search, Touch};
+pub use access::{Access, CommandClass, Exec, PathAccess, Search, Touch, VersionControl};
 pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, Presentation, PresentationKind, Resolution,
     ResolutionKind, ReviewDecision,

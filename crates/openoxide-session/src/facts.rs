@@ -1,20 +1,18 @@
 //! From a tool call to what it means.
 
-use std::path::Path;
-
 use openoxide_protocol::{
-    AbsPath, Access, Action, CommandClass, Exec, Facts, Operation, PathAccess, Search, Span, Touch,
-    Word, Words,
+    AbsPath, Access, Action, Facts, Operation, PathAccess, Search, Span, Touch, VersionControl,
 };
 use openoxide_shell::{Setting, analyse, findings};
 
 use crate::{
-    address, moved, patterns, printed, repository,
+    address, moved, patterns, printed, project_hosts, repository,
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
-    script_edits::{EditsBefore, ScriptEdits},
+    script_edits::ScriptEdits,
     searches, settings,
     steps::StepBudget,
+    version_control::{self, starts},
 };
 
 /// Where an operation would run.
@@ -123,7 +121,9 @@ fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>, steps
     }
     let edits = ScriptEdits::collect(script, &facts.accesses);
     note_embedded_repositories(facts, &edits, place.cwd);
-    distrust_git(&mut facts.accesses, &edits, place.cwd);
+    project_hosts::distrust(&mut facts.accesses, &edits, place.cwd);
+    version_control::distrust(&mut facts.accesses, &edits, place.cwd);
+    version_control::check_remotes(&mut facts.accesses, place.cwd);
     settings::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
 }
 
@@ -160,7 +160,7 @@ fn distrust_all(facts: &mut Facts) {
 /// A rule about git is not about a repository that the content of the project itself configures.
 fn note_embedded_repositories(facts: &mut Facts, edits: &ScriptEdits, cwd: &AbsPath) {
     let runs = facts.accesses.iter().filter_map(|access| match access {
-        Access::Exec(exec) if runs_git(&exec.argv) => Some(exec),
+        Access::Exec(exec) if starts(exec) != VersionControl::None => Some(exec),
         _ => None,
     });
     let is_embedded =
@@ -193,33 +193,6 @@ fn entered_directories(accesses: &[Access], cwd: &AbsPath) -> Vec<AbsPath> {
     entered
 }
 
-/// What git does hangs on the repository that it finds: where that one could make it run something, no git is harmless.
-fn distrust_git(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
-    // Most commands work in one place, and look for its repository once.
-    let mut last: Option<(AbsPath, bool)> = None;
-    for exec in accesses.iter_mut().filter_map(read_only_git) {
-        let place = exec.place.as_ref().unwrap_or(cwd);
-        let before = edits.before(exec);
-        let plain = match &last {
-            Some((same, plain)) if same == place && before.is_nothing() => *plain,
-            _ if before.is_nothing() => {
-                last.insert((place.clone(), is_plain(exec, place, &before))).1
-            }
-            _ => is_plain(exec, place, &before),
-        };
-        if !plain {
-            exec.class = CommandClass::Unknown;
-        }
-    }
-}
-
-/// Says whether git runs nothing in the repository of this place. Of a place that the command names itself it is certain
-/// only if it is there, and not where the place is not known.
-fn is_plain(exec: &Exec, place: &AbsPath, before: &EditsBefore<'_>) -> bool {
-    (exec.place.is_none() || Path::new(place.as_str()).is_dir())
-        && repository::is_plain(place, before)
-}
-
 /// Gives what a program reaches the name of its host. An address without one that can be told could be any that a rule denies.
 /// Says whether there is something to judge: a word that is no address names nothing.
 fn names_host(access: &mut Access) -> bool {
@@ -234,22 +207,6 @@ fn names_host(access: &mut Access) -> bool {
         None => return false,
     }
     true
-}
-
-fn read_only_git(access: &mut Access) -> Option<&mut Exec> {
-    let Access::Exec(exec) = access else { return None };
-    (exec.class != CommandClass::Unknown && runs_git(&exec.argv)).then_some(exec)
-}
-
-/// Says whether git runs, by any path, also inside of a wrapper that is judged by what it carries. `delta` has it compare, and
-/// `git-lfs` starts it.
-fn runs_git(argv: &Words) -> bool {
-    argv.iter().any(|word| match word {
-        Word::Known(text) => {
-            matches!(text.rsplit('/').next(), Some("git" | "git-lfs" | "delta"))
-        }
-        Word::Begins(_) | Word::Many => false,
-    })
 }
 
 /// Says whether an access only enters a directory below the working directory: that is no step out of anything.

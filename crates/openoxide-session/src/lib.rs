@@ -22,6 +22,7 @@ mod orchestrator;
 mod patterns;
 mod present;
 mod printed;
+mod project_hosts;
 mod remedy;
 mod repository;
 mod resolve;
@@ -31,6 +32,7 @@ mod searches;
 mod seen;
 mod settings;
 mod steps;
+mod version_control;
 
 pub use approvable::{Approvable, Tool};
 pub use context::ToolContext;

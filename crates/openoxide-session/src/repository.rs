@@ -91,6 +91,16 @@ fn is_edited_bare(directory: &Path, edits: &EditsBefore<'_>) -> bool {
     matches!(edits, EditsBefore::Paths(_)) && may_become_bare(directory, edits)
 }
 
+/// Returns whether the configuration of the repository that git would find from `cwd` has a remote of this name.
+pub(crate) fn has_remote(cwd: &AbsPath, name: &str) -> bool {
+    let mut places = Path::new(cwd.as_str()).ancestors().map(|above| above.join(".git"));
+    let Some(git) = places.find(|git| git.exists()) else { return false };
+    let config =
+        directories(&git, git.is_dir()).and_then(|found| read(&found.common.join("config")));
+    let header = format!("[remote \"{name}\"]");
+    config.is_some_and(|text| text.lines().any(|line| line.trim() == header))
+}
+
 /// Says whether the repository of this working tree is plain, and those of its submodules are: `git status` and `git diff` run
 /// git in each of them, with the configuration that lies there.
 fn is_plain_tree(tree: &Path, edits: &EditsBefore<'_>, is_submodule: bool, deep: usize) -> bool {

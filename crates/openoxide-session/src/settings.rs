@@ -82,16 +82,22 @@ pub(crate) fn spellings(place: &AbsPath) -> Vec<PathBuf> {
     std::iter::once(written).chain(real).collect()
 }
 
-/// Says whether this file exists and steers. A file that cannot be read, or not to its end, could contain anything.
+/// Says whether this file exists and steers.
 fn is_distrusted(file: &SteeringFile, path: &Path) -> bool {
+    match file.distrust {
+        Distrust::Never => false,
+        Distrust::Present => path.exists(),
+        Distrust::Contains(texts) => may_contain(path, texts),
+    }
+}
+
+/// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or not to its end, could
+/// contain anything. A pipe is not waited for.
+pub(crate) fn may_contain(path: &Path, texts: &[&str]) -> bool {
     let Ok(found) = fs::metadata(path) else { return false };
-    let texts = match file.distrust {
-        Distrust::Never => return false,
-        // A pipe is not waited for.
-        Distrust::Present => return true,
-        Distrust::Contains(_) if !found.is_file() => return true,
-        Distrust::Contains(texts) => texts,
-    };
+    if !found.is_file() {
+        return true;
+    }
     let mut text = Vec::new();
     let read = fs::File::open(path)
         .and_then(|open| open.take(MOST as u64 + 1).read_to_end(&mut text))

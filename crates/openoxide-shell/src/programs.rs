@@ -16,7 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, VersionControl};
 
 pub(crate) use self::{
     arguments::{Arg, Arguments, Argv, Paths},
@@ -53,4 +53,9 @@ fn class_alone(arguments: Arguments<'_>) -> CommandClass {
     } else {
         meaning.class
     }
+}
+
+/// Returns whether a command starts a version control system.
+fn starts_version_control(arguments: Arguments<'_>) -> bool {
+    meaning(arguments).starts != VersionControl::None
 }

@@ -124,8 +124,7 @@ fn run(text: &str, words: &[&str]) -> Effect {
         class: CommandClass::Unknown,
         span: Span::default(),
         arity: 0,
-        place: None,
-        plain: None,
+        ..Exec::default()
     });
     decide(&policy, &context, &access).effect
 }

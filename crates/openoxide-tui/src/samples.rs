@@ -108,8 +108,7 @@ fn run(text: &str, effect: Effect) -> Part {
         class: CommandClass::Unknown,
         span: Span::default(),
         arity: 0,
-        place: None,
-        plain: None,
+        ..Exec::default()
     };
     part(Access::Exec(exec), effect)
 }

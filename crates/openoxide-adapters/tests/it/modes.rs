@@ -36,8 +36,7 @@ fn decided(mode: PermissionMode, rule: Option<Effect>) -> Effect {
         class: Default::default(),
         span: Default::default(),
         arity: 1,
-        place: None,
-        plain: None,
+        ..Exec::default()
     });
     let context = Context { mode, cwd: &root, roots: std::slice::from_ref(&root), doubt: None };
     effect(&policy, &context, &Facts { accesses: vec![command], findings: vec![] })

@@ -15,8 +15,7 @@ fn of(argv: Words, arity: u8) -> Part {
         class: Default::default(),
         span: Default::default(),
         arity,
-        place: None,
-        plain: None,
+        ..Exec::default()
     };
     let (access, decision) = (Access::Exec(exec), Effect::Ask);
     Part { access, decision, rule: None, reason: String::new(), lost: Vec::new() }

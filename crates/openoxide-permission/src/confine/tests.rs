@@ -98,8 +98,7 @@ fn exec(words: &str) -> Access {
         class: CommandClass::Unknown,
         span: openoxide_protocol::Span::default(),
         arity: 1,
-        place: None,
-        plain: None,
+        ..Exec::default()
     })
 }
 

@@ -76,8 +76,7 @@ fn run(number: u8, command: &str) -> Question {
         class: Default::default(),
         span: Default::default(),
         arity: 2,
-        place: None,
-        plain: None,
+        ..Exec::default()
     };
     question(session(1), number, Access::Exec(exec))
 }

@@ -32,8 +32,7 @@ fn run(command: &str) -> Access {
         class: CommandClass::Unknown,
         span: Default::default(),
         arity: 0,
-        place: None,
-        plain: None,
+        ..Exec::default()
     })
 }
 

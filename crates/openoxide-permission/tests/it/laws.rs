@@ -30,15 +30,7 @@ fn policy(layers: &[Layer]) -> PolicyStack {
 
 fn exec(argv: Words, class: CommandClass) -> Access {
     let text = format!("{argv:?}");
-    Access::Exec(Exec {
-        argv,
-        text,
-        class,
-        span: Default::default(),
-        arity: 0,
-        place: None,
-        plain: None,
-    })
+    Access::Exec(Exec { argv, text, class, span: Default::default(), arity: 0, ..Exec::default() })
 }
 
 fn run(command: &str) -> Access {

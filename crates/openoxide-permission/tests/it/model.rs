@@ -87,8 +87,7 @@ fn question(call: &Call) -> Question {
         class: Default::default(),
         span: Default::default(),
         arity: 1,
-        place: None,
-        plain: None,
+        ..Exec::default()
     })];
     if call.opaque {
         accesses.push(Access::Opaque { text: "?".to_owned(), span: Default::default() });

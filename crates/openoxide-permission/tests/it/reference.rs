@@ -258,8 +258,7 @@ fn access(question: &Question) -> Access {
             class: Default::default(),
             span: Default::default(),
             arity: 0,
-            place: None,
-            plain: None,
+            ..Exec::default()
         }),
         Question::Read(text) => Access::Read(path(text)),
         Question::Edit(text) => Access::Edit(path(text)),

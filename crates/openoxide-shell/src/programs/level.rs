@@ -3,7 +3,7 @@
 //! The table itself lies in `programs/*.toml` (`programs/README.md` explains the keys); the build script turns it into
 //! the statics of `table`. What lies there holds no pointers: a list is a range, a function a number.
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, VersionControl};
 
 use super::{
     Arg, Arguments, Meaning,
@@ -97,6 +97,21 @@ pub(crate) struct Traits {
     pub(crate) mixed: bool,
     /// `-` in the place of a file that it writes is its standard output, and no file of this name.
     pub(crate) stdout: bool,
+    /// It starts git, so the repository that git finds decides what else runs.
+    pub(crate) starts_git: bool,
+    /// It looks for the metadata of any version control system, and starts that system.
+    pub(crate) starts_vcs: bool,
+}
+
+impl Traits {
+    /// Returns the version control systems that such a program starts.
+    pub(super) const fn starts(self) -> VersionControl {
+        match (self.starts_vcs, self.starts_git) {
+            (true, _) => VersionControl::Any,
+            (false, true) => VersionControl::Git,
+            (false, false) => VersionControl::None,
+        }
+    }
 }
 
 /// An option.
@@ -175,6 +190,8 @@ pub(crate) enum Operand {
     Pathspec,
     /// A file or address of Subversion, perhaps with a revision behind it.
     Peg,
+    /// The name of a package in a registry, perhaps with a version behind it.
+    Package,
     /// A remote of git: its name, an address, or a directory.
     Remote,
     /// A file that is made, changed or removed.

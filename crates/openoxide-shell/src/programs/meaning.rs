@@ -1,6 +1,6 @@
 //! What a command does, as far as its words show it.
 
-use openoxide_protocol::{CommandClass, Search, Words};
+use openoxide_protocol::{CommandClass, Search, VersionControl, Words};
 
 use super::{Arg, Argv, Paths};
 
@@ -20,6 +20,10 @@ pub(crate) struct Meaning {
     pub(crate) prints: Prints,
     /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
     pub(crate) plain: Option<Words>,
+    /// The version control systems that it starts.
+    pub(crate) starts: VersionControl,
+    /// Words that git takes for a configured remote, or for a directory of that name.
+    pub(crate) remotes: Vec<String>,
 }
 
 /// One thing that a command does.
@@ -107,7 +111,15 @@ pub(crate) enum Prints {
 impl Meaning {
     /// Returns the meaning of a command of this class that has done nothing yet.
     pub(crate) const fn of(class: CommandClass) -> Self {
-        Self { class, effects: Vec::new(), place: None, prints: Prints::Anything, plain: None }
+        Self {
+            class,
+            effects: Vec::new(),
+            place: None,
+            prints: Prints::Anything,
+            plain: None,
+            starts: VersionControl::None,
+            remotes: Vec::new(),
+        }
     }
 
     /// Returns the meaning of a command of which nothing is known.

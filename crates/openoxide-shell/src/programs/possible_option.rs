@@ -270,6 +270,7 @@ fn harm_of_operands(kinds: Operands) -> Option<Does> {
         | Operand::Peg
         | Operand::Remote
         | Operand::Guest
+        | Operand::Package
         | Operand::Asks => None,
     })
     .max()

@@ -44,7 +44,8 @@ pub(super) use self::{
     cloud::{aws, az, gcloud},
     conditions::{bracket, test},
     containers::{
-        container_option, copy, inspect, mount, plain_output, stays_local, volume_option,
+        container_option, copy, inspect, is_own_compose_file, mount, plain_output, stays_local,
+        volume_option,
     },
     databases::{mysql, psql, sqlite, stays_here},
     files::{addresses, compresses, copies, dd, links, rsync_remote, seven_zip, unpacks},

@@ -15,10 +15,12 @@ const NOT_SHOWN: &str = "it can run something that its words do not show";
 
 /// Returns the meaning of the words from the given one on.
 pub(crate) fn read(level: &'static Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    match level.reader() {
+    let mut meaning = match level.reader() {
         Some(reader) => reader(level, arguments, from),
         None => read_plainly(level, arguments, from),
-    }
+    };
+    meaning.starts = meaning.starts.max(level.traits.starts());
+    meaning
 }
 
 /// As [`read`], without a reader of the program's own.
@@ -43,7 +45,8 @@ pub(crate) fn read_plainly(
                 if let Some(sub) = reading.sub(arg) {
                     path.enter(sub, arg, at);
                     if let Some(reader) = sub.reader() {
-                        let inner = reader(sub, arguments, at + 1);
+                        let mut inner = reader(sub, arguments, at + 1);
+                        inner.starts = inner.starts.max(sub.traits.starts());
                         return path.of(arguments, reading.join(inner));
                     }
                     if sub.traits.anything {
@@ -180,6 +183,7 @@ impl<'a> Reading<'a> {
         self.operands.clear();
         self.level = sub;
         self.class = sub.class;
+        self.meaning.starts = self.meaning.starts.max(sub.traits.starts());
         self.kinds = sub.operands.operands();
         self.checks.extend(sub.check());
         self.here = sub.traits.here;
@@ -194,6 +198,8 @@ impl<'a> Reading<'a> {
         }
         inner.effects.splice(0..0, self.meaning.effects);
         inner.place = inner.place.or(self.meaning.place);
+        inner.starts = inner.starts.max(self.meaning.starts);
+        inner.remotes.splice(0..0, self.meaning.remotes);
         inner
     }
 
@@ -328,7 +334,8 @@ impl<'a> Reading<'a> {
             && !self.asked
             && self.meaning.effects.is_empty()
         {
-            return Meaning::of(CommandClass::Harmless);
+            let starts = self.meaning.starts;
+            return Meaning { starts, ..Meaning::of(CommandClass::Harmless) };
         }
         if self.strict && (self.asked || self.given_files) {
             self.meaning.lower(CommandClass::Unknown);
@@ -426,6 +433,7 @@ impl<'a> Reading<'a> {
                 readers::pathspec(&mut self.meaning, arg, self.level.traits.lists);
             }
             Some(Operand::Peg) => readers::peg(&mut self.meaning, arg),
+            Some(Operand::Package) if matches!(arg, Arg::Known(text) if is_package(text)) => {}
             Some(Operand::Remote) => readers::remote(&mut self.meaning, arg),
             Some(Operand::Writes) => self.write(arg),
             Some(Operand::Changes) => {
@@ -440,7 +448,12 @@ impl<'a> Reading<'a> {
             }
             None
             | Some(
-                Operand::Asks | Operand::Runs | Operand::Script | Operand::Tool | Operand::Guest,
+                Operand::Asks
+                | Operand::Package
+                | Operand::Runs
+                | Operand::Script
+                | Operand::Tool
+                | Operand::Guest,
             ) => {
                 self.meaning.lower(CommandClass::Unknown);
             }
@@ -486,6 +499,22 @@ impl<'a> Reading<'a> {
             self.meaning.write(Arg::Known(&format!("{}/{name}", place.trim_end_matches('/'))));
         }
     }
+}
+
+/// Returns whether a word names a package of the registry: `react`, `@types/node@22`. A path is a directory, `user/repo` and
+/// whatever has a colon is a place of git, and an archive is a file.
+fn is_package(text: &str) -> bool {
+    let (scope, name) = match text.strip_prefix('@') {
+        Some(rest) => rest.split_once('/').map_or(("", ""), |(scope, name)| (scope, name)),
+        None => ("x", text),
+    };
+    let plain = |part: &str| {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@^~*+<>=| ".contains(&byte);
+        part.starts_with(|first: char| first.is_ascii_alphanumeric()) && part.bytes().all(is_name)
+    };
+    let archive =
+        [".tgz", ".tar", ".gz"].iter().any(|end| text.to_ascii_lowercase().ends_with(end));
+    plain(scope) && plain(name) && !archive
 }
 
 fn is_doubtful(arg: Arg<'_>) -> bool {

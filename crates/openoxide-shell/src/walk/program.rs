@@ -1,7 +1,8 @@
 //! What runs: functions, builtins, programs, and the programs inside of programs.
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Exec, PathAccess, Search, Span, Touch, Word, Words,
+    AbsPath, Access, CommandClass, Exec, PathAccess, Search, Span, Touch, VersionControl, Word,
+    Words,
 };
 
 use super::{
@@ -118,7 +119,7 @@ impl Walk<'_> {
             && !call.reveals
             && !self.defines(name)
             && (name != "env" || !alters(argv.words))
-            && (name != "git" || place != Place::Unknown);
+            && (meaning.starts == VersionControl::None || place != Place::Unknown);
         let only_redirects = name == "exec" && argv.words.len() == 1;
         let plain_shell = level == 0 && is_plain_shell(name, argv.words, &meaning);
         let class = match (trusted, only_redirects || plain_shell) {
@@ -136,6 +137,8 @@ impl Walk<'_> {
                 arity: arity::prefix_len(argv.words),
                 place: place.elsewhere(),
                 plain: meaning.plain.clone().or_else(|| tool(&meaning)),
+                starts: meaning.starts,
+                remotes: meaning.remotes.clone(),
             }));
         }
         // The directory that `cd` enters is only entered.

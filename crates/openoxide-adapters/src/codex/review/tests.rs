@@ -45,7 +45,7 @@ fn running(commands: &[&str]) -> Facts {
         text.split(' ').for_each(|word| argv.push(word));
         let (class, span, arity) = (Default::default(), Default::default(), 0);
         let text = (*text).to_owned();
-        Access::Exec(Exec { argv, text, class, span, arity, place: None, plain: None })
+        Access::Exec(Exec { argv, text, class, span, arity, ..Exec::default() })
     });
     Facts { accesses: accesses.collect(), findings: Vec::new() }
 }

@@ -240,16 +240,12 @@ const NAMING: [&str; 15] = [
     "_COMMAND",
 ];
 
+/// Even with `-N` it runs `PreLoad.cmake` of the working directory.
 fn configure(level: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
     let mut meaning = Meaning::of(level.class);
-    let mut views = false;
-    let mut plain = true;
     let mut words = arguments.iter(from);
     while let Some(word) = words.next() {
-        let (Arg::Known(text) | Arg::Begins(text)) = word else {
-            plain = false;
-            continue;
-        };
+        let (Arg::Known(text) | Arg::Begins(text)) = word else { continue };
         let value =
             |option: &str| text.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
         let scripts =
@@ -260,8 +256,6 @@ fn configure(level: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
             .or(value("--trace-redirect"))
             .or(value("--profiling-output"))
             .or(value("--sarif-output"));
-        plain &= text == "-N" || text.starts_with("-L") || !text.starts_with('-');
-        views |= text == "-N";
         if scripts.iter().any(|option| text.starts_with(option))
             || text.contains('=') && NAMING.iter().any(|part| text.contains(part))
         {
@@ -272,9 +266,6 @@ fn configure(level: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
         } else if !text.starts_with('-') {
             meaning.read(word, true);
         }
-    }
-    if views && plain {
-        meaning.class = CommandClass::Harmless;
     }
     meaning
 }

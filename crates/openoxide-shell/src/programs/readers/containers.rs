@@ -247,7 +247,12 @@ pub(in super::super) fn plain_output(name: &str, value: Option<Arg<'_>>) -> bool
         || inline.iter().any(|start| format.starts_with(start))
 }
 
-/// `helm`, `docker compose`: values and files can come from an address (`oci://…`, `git@…`, `github.com/…`).
+/// Returns whether a compose file is the one of the project: any other can include files from elsewhere, too.
+pub(in super::super) fn is_own_compose_file(name: &str, _: Option<Arg<'_>>) -> bool {
+    !matches!(name, "f" | "file" | "env-file")
+}
+
+/// `helm`: values and files can come from an address (`oci://…`, `git@…`, `github.com/…`).
 pub(in super::super) fn stays_local(name: &str, value: Option<Arg<'_>>) -> bool {
     let elsewhere = |file: &str| {
         file.contains("://")

@@ -5,6 +5,7 @@ use openoxide_protocol::{CommandClass, Word};
 use super::{
     super::{
         Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone, level::Level,
+        starts_version_control,
     },
     NOT_UNDERSTOOD, moved, push_replaced,
 };
@@ -158,6 +159,10 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
                     if name.ends_with("dir") { moved(&command.words).into() } else { command };
                 // Which files it is run for, is not known beforehand.
                 meaning.lower(class_alone(command.as_arguments()));
+                // Each directory below can be a repository that makes it run something.
+                if name.ends_with("dir") && starts_version_control(command.as_arguments()) {
+                    meaning.lower(CommandClass::Unknown);
+                }
                 meaning.effects.push(Effect::Runs(command));
                 meaning.prints = Prints::Anything;
             }

@@ -125,6 +125,10 @@ pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
     } else if text.contains('/') || text.starts_with('.') {
         meaning.lower(CommandClass::Unknown);
         meaning.read(arg, false);
+        meaning.remotes.push(text.to_owned());
+    } else if !text.is_empty() {
+        // The configuration or the file system decides which repository this is.
+        meaning.remotes.push(text.to_owned());
     }
 }
 

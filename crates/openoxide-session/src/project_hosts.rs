@@ -1,0 +1,107 @@
+//! Files of a project that name hosts which a harmless subcommand contacts.
+//!
+//! `docker compose ps` loads the compose file, and with it what that file includes from any host. `go list` fetches modules
+//! that are not there yet from the hosts of their names, with git or another system.
+
+use std::path::Path;
+
+use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Word};
+
+use crate::{
+    script_edits::ScriptEdits,
+    settings::{may_contain, spellings},
+};
+
+/// Files in which a program finds hosts.
+struct HostFiles {
+    programs: &'static [&'static str],
+    /// The subcommands that read the files; empty: all.
+    subcommands: &'static [&'static str],
+    files: &'static [&'static str],
+    /// The files name a host only where they contain one of these.
+    texts: &'static [&'static str],
+}
+
+/// Files that Compose takes for the one of the project.
+const COMPOSE_FILES: &[&str] = &[
+    "compose.yaml",
+    "compose.yml",
+    "compose.override.yaml",
+    "compose.override.yml",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+    "docker-compose.override.yaml",
+    "docker-compose.override.yml",
+    "podman-compose.yaml",
+    "podman-compose.yml",
+    "container-compose.yaml",
+    "container-compose.yml",
+];
+
+/// What a compose file needs to bring in another one. A letter of a key may be written as a number.
+const INCLUDING: &[&str] = &["include", "extends", "\\", "!!binary"];
+
+/// Beginnings of variables in `.env` that choose another file or another daemon.
+const COMPOSE_VARIABLES: &[&str] = &["COMPOSE_", "DOCKER_", "PODMAN_"];
+
+const DOCKER: &[&str] = &["docker", "podman", "nerdctl"];
+const COMPOSE: &[&str] = &["docker-compose", "podman-compose"];
+
+const HOST_FILES: [HostFiles; 5] = [
+    HostFiles {
+        programs: DOCKER,
+        subcommands: &["compose"],
+        files: COMPOSE_FILES,
+        texts: INCLUDING,
+    },
+    HostFiles { programs: COMPOSE, subcommands: &[], files: COMPOSE_FILES, texts: INCLUDING },
+    HostFiles {
+        programs: DOCKER,
+        subcommands: &["compose"],
+        files: &[".env"],
+        texts: COMPOSE_VARIABLES,
+    },
+    HostFiles { programs: COMPOSE, subcommands: &[], files: &[".env"], texts: COMPOSE_VARIABLES },
+    HostFiles {
+        programs: &["go"],
+        subcommands: &["list", "mod"],
+        files: &["go.mod", "go.work"],
+        texts: &["require", "replace", "\\"],
+    },
+];
+
+/// Lowers harmless programs that contact the hosts which a file of the project names.
+pub(crate) fn distrust(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
+    for access in accesses {
+        let Access::Exec(exec) = access else { continue };
+        if exec.class == CommandClass::Harmless
+            && HOST_FILES.iter().any(|files| files.concern(exec) && files.exist(exec, edits, cwd))
+        {
+            exec.class = CommandClass::Unknown;
+        }
+    }
+}
+
+impl HostFiles {
+    /// Returns whether the program of the command reads the files.
+    fn concern(&self, exec: &Exec) -> bool {
+        let program = exec.argv.known(0).and_then(|name| name.rsplit('/').next());
+        let is_subcommand =
+            |word| matches!(word, Word::Known(text) if self.subcommands.contains(&text));
+        program.is_some_and(|name| self.programs.contains(&name))
+            && (self.subcommands.is_empty() || exec.argv.iter().any(is_subcommand))
+    }
+
+    /// Returns whether one of the files is in the working directory or above it. Where that directory is not known, each
+    /// could be there.
+    fn exist(&self, exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath) -> bool {
+        let place = exec.place.as_ref().unwrap_or(cwd);
+        let before = edits.before(exec);
+        let found = |file: &Path| may_contain(file, self.texts) || before.may_change(file);
+        exec.place.as_ref() == Some(&AbsPath::root())
+            || spellings(place).iter().any(|place| {
+                let mut above = place.ancestors();
+                above.any(|directory| self.files.iter().any(|file| found(&directory.join(file))))
+            })
+    }
+}

@@ -1,0 +1,158 @@
+//! Programs that start a version control system: whether a repository could make it run something else.
+//!
+//! `go list` runs the system whose metadata it finds above the working directory, `isort` runs git in the directories that
+//! it checks. What git, Mercurial and the others run is written in that repository.
+
+use std::{fs, path::Path};
+
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, Exec, PathAccess, Touch, VersionControl, Word,
+};
+
+use crate::{
+    repository,
+    script_edits::{EditsBefore, ScriptEdits},
+    settings::spellings,
+};
+
+/// Files and directories that mark a working copy of a system other than git, and parts of the system's name.
+///
+/// Mercurial loads extensions from `.hg/hgrc`. The others are listed because their settings are not examined.
+const MARKERS: [&str; 16] = [
+    ".hg",
+    ".svn",
+    ".bzr",
+    "_FOSSIL_",
+    ".fslckout",
+    ".fos",
+    "CVS",
+    "_darcs",
+    ".jj",
+    ".sl",
+    ".sapling",
+    ".pijul",
+    "_MTN",
+    "{arch}",
+    ".repo",
+    ".p4config",
+];
+
+/// Lowers programs that start version control, unless every repository that they can find is plain and stays so.
+pub(crate) fn distrust(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
+    // Most commands work in one place, and look for its repository once.
+    let mut last: Option<(AbsPath, VersionControl, bool)> = None;
+    for index in 0..accesses.len() {
+        let Some((Access::Exec(exec), rest)) = accesses.get(index..).and_then(<[_]>::split_first)
+        else {
+            continue;
+        };
+        let systems = starts(exec);
+        if exec.class == CommandClass::Unknown || systems == VersionControl::None {
+            continue;
+        }
+        let before = edits.before(exec);
+        let mut is_plain = |place: &AbsPath| match &last {
+            Some((same, kinds, plain))
+                if same == place && *kinds == systems && before.is_nothing() =>
+            {
+                *plain
+            }
+            _ => {
+                let plain = is_plain_for(place, systems, &before);
+                last = before.is_nothing().then(|| (place.clone(), systems, plain));
+                plain
+            }
+        };
+        let place = exec.place.as_ref().unwrap_or(cwd);
+        // Of a place that the command names itself it is certain only if it is there.
+        let is_there = exec.place.is_none() || Path::new(place.as_str()).is_dir();
+        let plain = is_there
+            && is_plain(place)
+            && (is_git(exec) || directories(rest).all(|place| is_plain(&place)));
+        if !plain && let Some(Access::Exec(exec)) = accesses.get_mut(index) {
+            exec.class = CommandClass::Unknown;
+        }
+    }
+}
+
+/// Returns the systems that a command starts, also inside of a wrapper that is judged by what it carries.
+pub(crate) fn starts(exec: &Exec) -> VersionControl {
+    let is_git = |word| matches!(word, Word::Known(text) if matches!(text.rsplit('/').next(), Some("git" | "git-lfs")));
+    if exec.argv.iter().any(is_git) { exec.starts.max(VersionControl::Git) } else { exec.starts }
+}
+
+/// Returns whether the paths that a program reads cannot choose another repository: git itself looks from its own directory.
+fn is_git(exec: &Exec) -> bool {
+    exec.argv.known(0).and_then(|name| name.rsplit('/').next()) == Some("git")
+}
+
+/// Returns the directories in which a program can start version control because of what it reads.
+fn directories(rest: &[Access]) -> impl Iterator<Item = AbsPath> {
+    let own = rest.iter().take_while(|access| !matches!(access, Access::Exec(_)));
+    own.filter_map(|access| match access {
+        Access::Read(path) if path.touch != Touch::Itself => Some(path),
+        _ => None,
+    })
+    .flat_map(PathAccess::spellings)
+    .filter_map(|path| {
+        let is_directory = Path::new(path.as_str()).is_dir();
+        if is_directory { Some(path.clone()) } else { path.parent() }
+    })
+}
+
+fn is_plain_for(place: &AbsPath, systems: VersionControl, edits: &EditsBefore<'_>) -> bool {
+    repository::is_plain(place, edits)
+        && (systems != VersionControl::Any || !has_other_metadata(place, edits))
+}
+
+/// Returns whether a system other than git has its metadata in this directory or above it, or can have it after the edits.
+fn has_other_metadata(place: &AbsPath, edits: &EditsBefore<'_>) -> bool {
+    let found = |marker: &Path| marker.symlink_metadata().is_ok() || edits.may_change(marker);
+    spellings(place).iter().any(|place| {
+        let mut above = place.ancestors();
+        above.any(|directory| MARKERS.iter().any(|marker| found(&directory.join(marker))))
+    })
+}
+
+/// Subcommands of git that make the repository at the other end run its hooks or its configured commands.
+const RUN_AT_REMOTE: [&str; 3] = ["push", "send-pack", "archive"];
+
+/// Checks the words that git takes for remotes. A word is a remote only if the configuration has one of this name and no
+/// file has it. Any other word can be a directory: git reads the repository there, and a push runs its hooks.
+pub(crate) fn check_remotes(accesses: &mut Vec<Access>, cwd: &AbsPath) {
+    let mut added = Vec::new();
+    for access in accesses.iter_mut() {
+        let Access::Exec(exec) = access else { continue };
+        let place = exec.place.as_ref().unwrap_or(cwd).clone();
+        for word in std::mem::take(&mut exec.remotes) {
+            let path = place.join(&word);
+            let is_path = is_repository_path(&path);
+            if is_path || !repository::has_remote(&place, &word) {
+                exec.class = CommandClass::Unknown;
+            }
+            if is_path {
+                added.push(Access::Read(PathAccess {
+                    touch: Touch::Program,
+                    ..PathAccess::new(path)
+                }));
+                if runs_at_remote(exec) {
+                    added.push(Access::Opaque { text: exec.text.clone(), span: exec.span });
+                }
+            }
+        }
+    }
+    accesses.append(&mut added);
+}
+
+/// Returns whether git could open a repository or a bundle there.
+fn is_repository_path(path: &AbsPath) -> bool {
+    let found = |path: &str| fs::symlink_metadata(path).is_ok();
+    found(path.as_str()) || found(&format!("{path}.git"))
+}
+
+fn runs_at_remote(exec: &Exec) -> bool {
+    exec.argv.iter().any(|word| matches!(word, Word::Known(text) if RUN_AT_REMOTE.contains(&text)))
+}
+
+#[cfg(test)]
+mod tests;
