@@ -116,8 +116,7 @@ mod tests {
             class: CommandClass::Unknown,
             span: Default::default(),
             arity: 0,
-            place: None,
-            plain: None,
+            ..Exec::default()
         })
     }
 

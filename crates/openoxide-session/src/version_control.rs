@@ -89,9 +89,9 @@ fn is_git(exec: &Exec) -> bool {
 /// Returns the directories in which a program can start version control because of what it reads.
 fn directories(rest: &[Access]) -> impl Iterator<Item = AbsPath> {
     let own = rest.iter().take_while(|access| !matches!(access, Access::Exec(_)));
-    own.filter_map(|access| match access {
-        Access::Read(path) if path.touch != Touch::Itself => Some(path),
-        _ => None,
+    own.filter_map(|access| {
+        let Access::Read(path) = access else { return None };
+        (path.touch != Touch::Itself).then_some(path)
     })
     .flat_map(PathAccess::spellings)
     .filter_map(|path| {

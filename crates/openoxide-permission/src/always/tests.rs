@@ -10,8 +10,7 @@ fn exec(words: Words, arity: u8) -> Exec {
         class: CommandClass::Unknown,
         span: Default::default(),
         arity,
-        place: None,
-        plain: None,
+        ..Exec::default()
     }
 }
 

@@ -54,7 +54,7 @@ impl World {
 fn command(argv: Words) -> Access {
     let text = format!("{argv:?}");
     let (class, span) = (CommandClass::Unknown, Default::default());
-    Access::Exec(Exec { argv, text, class, span, arity: 1, place: None, plain: None })
+    Access::Exec(Exec { argv, text, class, span, arity: 1, ..Exec::default() })
 }
 
 fn run(text: &str) -> Access {

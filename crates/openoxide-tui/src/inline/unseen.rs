@@ -114,8 +114,7 @@ mod tests {
             class: CommandClass::Unknown,
             span: Span::default(),
             arity: 0,
-            place: None,
-            plain: None,
+            ..Exec::default()
         };
         part(Access::Exec(exec), Effect::Ask)
     }
