@@ -16,6 +16,7 @@ mod http;
 mod languages;
 mod mutants;
 mod precision;
+mod programs;
 mod referee;
 mod setup;
 mod slowness;
@@ -72,6 +73,12 @@ const VERBS: [Verb; 13] = [
         arguments: languages::ARGUMENTS,
         does: "run programs of awk, jq, sed and SQL that the analysis calls harmless in every implementation",
         run: languages::run,
+    },
+    Verb {
+        name: "programs",
+        arguments: programs::ARGUMENTS,
+        does: "run the real programs that the table calls harmless in a hostile project (docs/programs.md)",
+        run: programs::run,
     },
     Verb {
         name: "bench",

@@ -1,0 +1,270 @@
+//! The referee of the table of programs: what the table calls harmless is run with the real program in a hostile project.
+//!
+//! Each command line is derived from the table and is run only if our own analysis calls it harmless in that very
+//! directory. It runs without a network, under strace. A program that starts what the project brought, writes a file,
+//! or contacts a host has broken the promise of its row.
+
+mod candidates;
+mod install;
+mod judge;
+mod machine;
+mod packages;
+mod results;
+mod table;
+mod trap;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use openoxide_protocol::{AbsPath, Access, Action, CommandClass};
+use openoxide_session::{Place, facts_of};
+
+use self::{
+    candidates::Candidates,
+    machine::Machine,
+    packages::Packages,
+    results::{Result as Outcome, Verdict},
+    trap::Trap,
+};
+use crate::{Failure, setup, workspace};
+
+pub(crate) const ARGUMENTS: &str =
+    "[--sample] [--install] [--root DIR] [--each N] [--jobs N] [--write] [PROGRAM]…";
+
+/// What the referee itself needs.
+const NEEDS: &[setup::Need] =
+    &[("strace", "strace"), ("unshare", "util-linux"), ("git", "git"), ("setpriv", "util-linux")];
+
+/// The programs of the sample, which the suite runs on every change. They come with the set-up or with the base system.
+const SAMPLE: &[&str] = &[
+    "[",
+    "awk",
+    "base64",
+    "basename",
+    "bash",
+    "cat",
+    "cmp",
+    "comm",
+    "cut",
+    "date",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "env",
+    "expr",
+    "file",
+    "find",
+    "fold",
+    "git",
+    "grep",
+    "gzip",
+    "head",
+    "ls",
+    "md5sum",
+    "nl",
+    "od",
+    "paste",
+    "ps",
+    "python3",
+    "readlink",
+    "realpath",
+    "sed",
+    "seq",
+    "sha256sum",
+    "sort",
+    "stat",
+    "strace",
+    "tac",
+    "tail",
+    "tar",
+    "test",
+    "tr",
+    "uniq",
+    "wc",
+    "which",
+    "zcat",
+];
+
+/// How a run was asked for.
+struct Options {
+    sample: bool,
+    install: bool,
+    write: bool,
+    root: Option<PathBuf>,
+    each: usize,
+    jobs: usize,
+    programs: Vec<String>,
+}
+
+/// Runs the referee.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    let options = Options::new(arguments)?;
+    setup::programs(NEEDS)?;
+    let packages = Packages::read()?;
+    if options.install {
+        let root = options.root.clone().unwrap_or_else(install::default_root);
+        install::install(&root, &packages)?;
+    }
+    let outcomes = examine(&options, &packages)?;
+    report(&options, &outcomes)
+}
+
+impl Options {
+    fn new(arguments: &[String]) -> Result<Self, Failure> {
+        let mut options = Self {
+            sample: false,
+            install: false,
+            write: false,
+            root: None,
+            each: 8,
+            jobs: std::thread::available_parallelism().map_or(2, usize::from),
+            programs: Vec::new(),
+        };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut value =
+                || words.next().ok_or_else(|| Failure::Usage(format!("{word} needs a value")));
+            match word.as_str() {
+                "--sample" => options.sample = true,
+                "--install" => options.install = true,
+                "--write" => options.write = true,
+                "--root" => options.root = Some(PathBuf::from(value()?)),
+                "--each" => options.each = number(value()?)?,
+                "--jobs" => options.jobs = number(value()?)?,
+                option if option.starts_with('-') => {
+                    return Err(Failure::Usage(format!("unknown option `{option}`")));
+                }
+                program => options.programs.push(program.to_owned()),
+            }
+        }
+        if options.install && options.root.is_none() {
+            options.root = Some(install::default_root());
+        }
+        Ok(options)
+    }
+
+    /// Returns whether the program was asked for.
+    fn wants(&self, program: &str) -> bool {
+        match (self.programs.is_empty(), self.sample) {
+            (true, true) => SAMPLE.contains(&program),
+            (true, false) => true,
+            (false, _) => self.programs.iter().any(|asked| asked == program),
+        }
+    }
+}
+
+fn number(text: &str) -> Result<usize, Failure> {
+    text.parse().map_err(|_| Failure::Usage(format!("`{text}` is not a number")))
+}
+
+/// Runs the candidates of every program that was asked for, in several threads.
+fn examine(options: &Options, packages: &Packages) -> Result<Vec<Outcome>, Failure> {
+    let machine = Machine::new(options.root.as_deref())?;
+    let traps = [Trap::hostile(machine.work())?, Trap::settled(machine.work())?];
+    let candidates = Candidates::read()?;
+    let versions = install::versions(options.root.as_deref());
+    let names: Vec<&str> = candidates.programs().filter(|name| options.wants(name)).collect();
+    let queue = Mutex::new(names.into_iter());
+    let outcomes = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs {
+            scope.spawn(|| {
+                while let Some(name) = queue.lock().ok().and_then(|mut names| names.next()) {
+                    let mut outcome = program(name, options, &machine, &traps, &candidates);
+                    outcome.describe(packages.package(name), &versions);
+                    eprintln!("{}", outcome.line());
+                    if let Ok(mut all) = outcomes.lock() {
+                        all.insert(name.to_owned(), outcome);
+                    }
+                }
+            });
+        }
+    });
+    Ok(outcomes.into_inner().map_err(|_| "a thread failed".to_owned())?.into_values().collect())
+}
+
+/// Runs the command lines of one program.
+fn program(
+    name: &str,
+    options: &Options,
+    machine: &Machine,
+    traps: &[Trap],
+    candidates: &Candidates,
+) -> Outcome {
+    let mut outcome = Outcome::new(name);
+    if !machine.has(name) {
+        return outcome;
+    }
+    outcome.verdict = Verdict::NothingHarmless;
+    let accepted = results::accepted(name);
+    for script in candidates.of(name) {
+        if outcome.commands.len() >= options.each {
+            break;
+        }
+        // A guard that refuses the hostile project is respected; the rest is tried in the one without that trap.
+        let Some(trap) = traps.iter().find(|trap| is_harmless(&script, trap)) else { continue };
+        let deeds = match machine.run(&script, trap) {
+            Ok(trace) => judge::deeds(&trace, trap, &script),
+            Err(error) => vec![judge::Deed::failed(&error)],
+        };
+        outcome.add(&script, deeds, &accepted);
+    }
+    outcome
+}
+
+/// Returns whether the analysis calls each part of the script harmless in the project of the trap.
+fn is_harmless(script: &str, trap: &Trap) -> bool {
+    let absolute = |path: &Path| path.to_str().and_then(|path| AbsPath::new(path).ok());
+    let (Some(cwd), Some(home)) = (absolute(&trap.project()), absolute(&trap.home())) else {
+        return false;
+    };
+    let action = Action::Command { script: script.to_owned() };
+    let facts = facts_of(&action, "Bash", Place { cwd: &cwd, home: Some(&home) });
+    let inside = |path: &AbsPath| {
+        path.below(&cwd).is_some() || ["/dev/null", "/etc/hostname"].contains(&path.as_str())
+    };
+    let harmless = |access: &Access| match access {
+        Access::Exec(exec) => exec.class == CommandClass::Harmless,
+        Access::Read(path) => path.spellings().all(inside),
+        _ => false,
+    };
+    !facts.accesses.is_empty() && facts.findings.is_empty() && facts.accesses.iter().all(harmless)
+}
+
+/// Prints what was found, writes it down if that was asked for, and fails if a row broke its promise.
+fn report(options: &Options, outcomes: &[Outcome]) -> Result<(), Failure> {
+    let ran = outcomes.iter().filter(|outcome| !outcome.commands.is_empty());
+    let (programs, commands) =
+        (ran.clone().count(), ran.map(|outcome| outcome.commands.len()).sum::<usize>());
+    let broken: Vec<_> = outcomes.iter().filter(|each| each.verdict == Verdict::Broken).collect();
+    println!(
+        "{programs} programs ran {commands} command lines; {} broke the promise",
+        broken.len()
+    );
+    for outcome in &broken {
+        println!("{}", outcome.line());
+    }
+    if options.write {
+        results::write(&workspace::root().join("corpus/programs/results.tsv"), outcomes)?;
+    }
+    if options.sample {
+        let missing: Vec<_> = outcomes
+            .iter()
+            .filter(|each| each.commands.is_empty())
+            .map(|each| each.program.clone())
+            .collect();
+        if !missing.is_empty() {
+            return Err(format!("programs of the sample did not run: {}", missing.join(" ")).into());
+        }
+    }
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err("a program broke the promise of its row".to_owned().into())
+    }
+}

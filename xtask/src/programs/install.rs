@@ -1,0 +1,174 @@
+//! A root directory with the programs: a small Debian, and packages of npm, PyPI and crates.io inside.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::packages::Packages;
+use crate::{setup, workspace};
+
+/// What making a root directory needs.
+const NEEDS: &[setup::Need] = &[("debootstrap", "debootstrap")];
+
+/// Returns where the root directory is made if none is named.
+pub(super) fn default_root() -> PathBuf {
+    workspace::root().join("target/programs/root")
+}
+
+/// Makes the root directory if it is not there, and installs what is missing in it. A package that cannot be had is left
+/// out: its programs stay unproved.
+pub(super) fn install(root: &Path, packages: &Packages) -> Result<(), String> {
+    setup::programs(NEEDS)?;
+    if !root.join("usr/bin/apt-get").exists() {
+        fs::create_dir_all(root).map_err(|error| error.to_string())?;
+        let release = release()?;
+        succeed(
+            Command::new("debootstrap")
+                .args(["--variant=minbase", "--include=ca-certificates", &release])
+                .arg(root),
+        )?;
+        copy_settings(root)?;
+    }
+    let inside = |script: &str, words: &[String]| {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--mount", "--pid", "--fork", "sh", "-c", INSIDE, "sh"])
+            .arg(root)
+            .arg(script)
+            .args(words);
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        succeed(&mut command)
+    };
+    let of = |registry: &str| -> Vec<String> {
+        packages
+            .all
+            .keys()
+            .filter(|each| each.registry == registry)
+            .map(|each| each.name.clone())
+            .collect()
+    };
+    inside(DEBIAN, &of("debian"))?;
+    inside(NPM, &of("npm"))?;
+    inside(PYPI, &of("pypi"))?;
+    inside(CRATES, &of("crates"))
+}
+
+/// Enters the root directory and runs a script there.
+const INSIDE: &str = r#"root=$1 script=$2; shift 2
+mount -t proc none "$root/proc"; mount --rbind /dev "$root/dev"
+exec chroot "$root" /bin/sh -c "$script" sh "$@""#;
+
+/// Installs all packages at once, and one by one what is left if that fails.
+const DEBIAN: &str = r#"printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod +x /usr/sbin/policy-rc.d
+apt-get update -qq
+there=; for each in "$@" strace nodejs npm python3-venv python3-pip cargo iproute2; do
+  apt-cache show "$each" >/dev/null 2>&1 && there="$there $each"; done
+apt-get install -y -qq --no-install-recommends $there ||
+  for each in $there; do apt-get install -y -qq --no-install-recommends "$each"; done; true"#;
+
+/// Installs each package in a directory of its own, and links its programs.
+const NPM: &str = r#"for each in "$@"; do at=/opt/npm/$each; [ -d "$at" ] && continue; mkdir -p "$at"
+  npm install --silent --no-fund --no-audit --prefix "$at" "$each" </dev/null >/dev/null 2>&1 || { rm -rf "$at"; continue; }
+  for file in "$at"/node_modules/.bin/*; do name=${file##*/}; [ -e "/usr/bin/$name" ] || ln -sf "$file" "/usr/local/bin/$name"; done
+done; true"#;
+
+/// As for npm, with a virtual environment for each package.
+const PYPI: &str = r#"python3 -m venv /opt/uv && /opt/uv/bin/pip install -q uv
+for each in "$@"; do at=/opt/pypi/$each; [ -d "$at" ] && continue
+  /opt/uv/bin/uv venv -q "$at" && /opt/uv/bin/uv pip install -q --python "$at/bin/python" "$each" </dev/null || { rm -rf "$at"; continue; }
+  for file in "$at"/bin/*; do name=${file##*/}
+    case $name in python*|activate*|pip*|pydoc*|deactivate*) continue;; esac
+    [ -e "/usr/bin/$name" ] || ln -sf "$file" "/usr/local/bin/$name"; done
+done; true"#;
+
+/// Builds each package.
+const CRATES: &str = r#"for each in "$@"; do
+  [ -e "/opt/crates/$each" ] || cargo install -q --root "/opt/crates/$each" "$each" </dev/null || continue
+  for file in "/opt/crates/$each"/bin/*; do ln -sf "$file" "/usr/local/bin/${file##*/}"; done
+done; true"#;
+
+/// Returns the name of this machine's release of Debian.
+fn release() -> Result<String, String> {
+    let text = fs::read_to_string("/etc/os-release").map_err(|error| error.to_string())?;
+    let name = text.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    name.map(str::to_owned).ok_or_else(|| "only Debian can make the root directory".to_owned())
+}
+
+/// Copies what a registry's client needs to reach it from here.
+fn copy_settings(root: &Path) -> Result<(), String> {
+    for file in [
+        "etc/resolv.conf",
+        "etc/hosts",
+        "etc/pip.conf",
+        "root/.npmrc",
+        "etc/ssl/certs/ca-certificates.crt",
+    ] {
+        let from = Path::new("/").join(file);
+        if from.is_file() {
+            fs::copy(&from, root.join(file)).map_err(|error| format!("{file}: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let status = command.stdin(Stdio::null()).status().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
+}
+
+/// Returns the versions of all packages, by `registry:name`.
+pub(super) fn versions(root: Option<&Path>) -> BTreeMap<String, String> {
+    let root = root.unwrap_or(Path::new("/"));
+    let mut all = BTreeMap::new();
+    let listed = Command::new("dpkg-query")
+        .arg("--admindir")
+        .arg(root.join("var/lib/dpkg"))
+        .args(["-W", "-f", "${Package}\\t${Version}\\n"])
+        .output();
+    if let Ok(listed) = listed {
+        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+            if let Some((name, version)) = line.split_once('\t') {
+                all.insert(format!("debian:{name}"), version.to_owned());
+            }
+        }
+    }
+    npm_versions(root, &mut all);
+    python_versions(root, &mut all);
+    all
+}
+
+fn npm_versions(root: &Path, all: &mut BTreeMap<String, String>) {
+    let Ok(packages) = Packages::read() else { return };
+    for package in packages.all.keys().filter(|each| each.registry == "npm") {
+        let file = root.join(format!("opt/npm/{0}/node_modules/{0}/package.json", package.name));
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        if let Some(version) = value.get("version").and_then(|version| version.as_str()) {
+            all.insert(format!("npm:{}", package.name), version.to_owned());
+        }
+    }
+}
+
+/// A distribution of PyPI has its version in the name of a directory: `black-25.1.0.dist-info`.
+fn python_versions(root: &Path, all: &mut BTreeMap<String, String>) {
+    let Ok(packages) = Packages::read() else { return };
+    for package in packages.all.keys().filter(|each| each.registry == "pypi") {
+        let lib = root.join("opt/pypi").join(&package.name).join("lib");
+        let pythons = fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
+        let sites = pythons.map(|python| python.path().join("site-packages"));
+        let names =
+            sites.flat_map(|site| fs::read_dir(site).into_iter().flatten().filter_map(Result::ok));
+        let wanted = package.name.replace('-', "_").to_lowercase();
+        for name in names.map(|entry| entry.file_name().to_string_lossy().into_owned()) {
+            let found = name.strip_suffix(".dist-info").and_then(|stem| stem.rsplit_once('-'));
+            if let Some((name, version)) = found
+                && name.to_lowercase().replace(['-', '.'], "_") == wanted
+            {
+                all.insert(format!("pypi:{}", package.name), version.to_owned());
+            }
+        }
+    }
+}
