@@ -52,7 +52,7 @@ impl From<String> for Failure {
 const VERBS: [Verb; 13] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|referee|dash|languages|precision|doc]…",
+        arguments: "[fmt|clippy|test|referee|dash|languages|programs|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },

@@ -44,7 +44,6 @@ const SAMPLE: &[&str] = &[
     "awk",
     "base64",
     "basename",
-    "bash",
     "cat",
     "cmp",
     "comm",

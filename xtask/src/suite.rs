@@ -22,7 +22,7 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 9] = [
+const STEPS: [(&str, &[&str]); 10] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("test", &["test", "--workspace"]),
@@ -30,6 +30,7 @@ const STEPS: [(&str, &[&str]); 9] = [
     ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
     ("languages", &["xtask", "languages", "--cases", "2000", "--seed", "1"]),
     ("crash", &["xtask", "crash", "--kills", "200", "--seed", "1"]),
+    ("programs", &["xtask", "programs", "--sample", "--each", "4"]),
     ("precision", PRECISION),
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
 ];
@@ -72,8 +73,18 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs_in_order() {
-        let all =
-            ["fmt", "clippy", "test", "referee", "dash", "languages", "crash", "precision", "doc"];
+        let all = [
+            "fmt",
+            "clippy",
+            "test",
+            "referee",
+            "dash",
+            "languages",
+            "crash",
+            "programs",
+            "precision",
+            "doc",
+        ];
         assert_eq!(names(&[]).unwrap(), all);
     }
 
