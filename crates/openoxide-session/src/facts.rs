@@ -1,7 +1,8 @@
 //! From a tool call to what it means.
 
 use openoxide_protocol::{
-    AbsPath, Access, Action, Facts, Operation, PathAccess, Search, Span, Touch, VersionControl,
+    AbsPath, Access, Action, CommandClass, Facts, Operation, PathAccess, Search, Span, Touch,
+    VersionControl,
 };
 use openoxide_shell::{Setting, analyse, findings};
 
@@ -137,7 +138,11 @@ fn steps_to_distrust(facts: &Facts, cwd: &AbsPath) -> usize {
         let place = exec.place.as_ref().unwrap_or(cwd);
         // The same place in a row is looked at once.
         let is_new = last.replace(place) != Some(place);
-        let look = if runs_git(&exec.argv) { 64 } else { 8 };
+        let look = match starts(exec) {
+            VersionControl::None => 8,
+            VersionControl::Git => 64,
+            VersionControl::Any => 96,
+        };
         let depth = place.as_str().split('/').count();
         all += 2 + edits / 16 + if is_new { look + depth * 2 } else { 0 };
     }
@@ -150,7 +155,7 @@ fn distrust_all(facts: &mut Facts) {
     for access in &mut facts.accesses {
         let Access::Exec(exec) = access else { continue };
         exec.class = CommandClass::Unknown;
-        if runs_git(&exec.argv) && embedded.is_empty() {
+        if starts(exec) != VersionControl::None && embedded.is_empty() {
             embedded.push(findings::embedded_repository(exec.span));
         }
     }
