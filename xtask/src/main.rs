@@ -49,7 +49,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 13] = [
+const VERBS: [Verb; 14] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|languages|programs|precision|doc]…",
