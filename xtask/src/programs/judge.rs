@@ -78,10 +78,15 @@ impl Places {
         }
     }
 
+    /// Returns the rest of a path that begins with the directory of the trap.
+    fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(&self.directory).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     fn started(&self, rest: &str, failed: bool, script: &str) -> Option<Deed> {
         let path = quoted(rest)?;
         let deed = |kind, what: &str| Some(Deed { kind, what: what.to_owned() });
-        if path.starts_with(&self.directory) || !path.starts_with('/') && path.contains('/') {
+        if self.inside(&path).is_some() || !path.starts_with('/') && path.contains('/') {
             // A name that is looked up in a directory of the project counts even if it is not there.
             return deed(Kind::Trap, &path);
         }
@@ -139,7 +144,7 @@ impl Places {
 
     /// Returns the path in a form that is the same on every machine.
     fn place(&self, path: &str) -> String {
-        let Some(inside) = path.strip_prefix(&self.directory) else {
+        let Some(inside) = self.inside(path) else {
             let tmp = path.starts_with("/tmp/") || path.starts_with("/var/tmp/");
             return if tmp { "tmp".to_owned() } else { path.to_owned() };
         };
