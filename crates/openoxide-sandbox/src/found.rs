@@ -44,7 +44,7 @@ fn close(path: &Path) -> Option<Found> {
     let held = put_aside(path).ok();
     if let Some(held) = &held {
         // Where it cannot be closed, it has another name all the same.
-        drop(fs::set_permissions(held, fs::Permissions::from_mode(0)));
+        drop(fs::set_permissions(held, fs::Permissions::from_mode(0o0)));
     }
     match held.as_deref().and_then(said) {
         Some(held) => Some(Found::SteeringFile { path: said(path)?, held: Some(held) }),

@@ -101,11 +101,11 @@ pub(crate) fn facts_within(
     moved::check(&mut facts, steps);
     facts.accesses.retain_mut(names_host);
     for access in &mut facts.accesses {
-        if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access {
-            if !resolve(path, place.cwd, steps) {
-                let (text, span) = (path.written.clone(), path.span);
-                *access = Access::Opaque { text, span };
-            }
+        if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access
+            && !resolve(path, place.cwd, steps)
+        {
+            let (text, span) = (path.written.clone(), path.span);
+            *access = Access::Opaque { text, span };
         }
     }
     facts.accesses.retain(|access| !stays(access, place.cwd));
@@ -164,9 +164,9 @@ fn distrust_all(facts: &mut Facts) {
 
 /// A rule about git is not about a repository that the content of the project itself configures.
 fn note_embedded_repositories(facts: &mut Facts, edits: &ScriptEdits, cwd: &AbsPath) {
-    let runs = facts.accesses.iter().filter_map(|access| match access {
-        Access::Exec(exec) if starts(exec) != VersionControl::None => Some(exec),
-        _ => None,
+    let runs = facts.accesses.iter().filter_map(|access| {
+        let Access::Exec(exec) = access else { return None };
+        (starts(exec) != VersionControl::None).then_some(exec)
     });
     let is_embedded =
         |place: &AbsPath, exec| repository::is_embedded(place, cwd, &edits.before(exec));

@@ -56,7 +56,13 @@ fn made_by_script(path: &PathAccess, beginnings: &str, accesses: &[Access]) -> O
                 || format!("{}/", edited.path).ends_with(directory)
                 || below.is_some_and(|name| begins_like_option(name, beginnings))
         }
-        _ => false,
+        Access::Read(_)
+        | Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_)
+        | Access::Opaque { .. } => false,
     };
     let made = accesses.iter().any(makes);
     made.then(|| format!("`{part}`: the script can make a file that is {}", path.written))

@@ -52,7 +52,14 @@ impl ScriptEdits {
                 let part = self.sequence.part(exec.span);
                 self.unknown.push((part, exec.argv.clone()));
             }
-            _ => {}
+            Access::Exec(_)
+            | Access::Read(_)
+            | Access::Fetch { .. }
+            | Access::CallTool { .. }
+            | Access::Delegate { .. }
+            | Access::DoomLoop { .. }
+            | Access::ExternalDirectory(_)
+            | Access::Opaque { .. } => {}
         }
     }
 

@@ -52,8 +52,7 @@ fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&Abs
     let mut settings = programs().flat_map(distrusted);
     // The root stands for a place that is not known: any of these files could lie there.
     if exec.place.as_ref() == Some(&AbsPath::root()) {
-        return settings.next().is_some()
-            || !before.is_nothing() && programs().any(|program| is_steerable(program));
+        return settings.next().is_some() || !before.is_nothing() && programs().any(is_steerable);
     }
     let places = spellings(exec.place.as_ref().unwrap_or(cwd));
     let first = exec.argv.known(0).and_then(|name| name.rsplit('/').next());

@@ -4,6 +4,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Anchors, Combining, Layer, LayerKind, parse, pattern::command};
 
+/// Rules, and the strictest effect of one that could match.
+type Row<'a> = (&'a [(Effect, &'a str)], Option<Effect>);
+
 fn may(pattern: &str, build: impl Fn(&mut Words)) -> bool {
     let mut words = Words::new();
     build(&mut words);
@@ -101,7 +104,7 @@ fn the_strictest_rule_that_could_match_counts() {
         words.push_unknown();
         strictest(&policy, words.as_bytes())
     };
-    let rows: [(&[(Effect, &str)], Option<Effect>); 6] = [
+    let rows: [Row<'_>; 6] = [
         (&[(Ask, "Bash(rm -r)"), (Deny, "Bash(rm -f)")], Some(Deny)),
         (&[(Deny, "Bash(rm -r)"), (Ask, "Bash(rm -f)")], Some(Deny)),
         (&[(Ask, "Bash(rm -r)"), (Deny, "Bash(mv *)")], Some(Ask)),

@@ -27,9 +27,9 @@ fn facts(script: &str, cwd: &AbsPath) -> Facts {
 
 /// Returns what is known of the command with these words.
 fn class(script: &str, words: &str, cwd: &AbsPath) -> CommandClass {
-    let found = facts(script, cwd).accesses.into_iter().find_map(|access| match access {
-        Access::Exec(exec) if exec.text == words => Some(exec.class),
-        _ => None,
+    let found = facts(script, cwd).accesses.into_iter().find_map(|access| {
+        let Access::Exec(exec) = access else { return None };
+        (exec.text == words).then_some(exec.class)
     });
     found.unwrap_or_else(|| panic!("{script}: no {words}"))
 }

@@ -17,9 +17,11 @@ fn accesses(script: &str, cwd: &Path) -> Vec<Access> {
 
 /// Returns whether every program of the script is harmless in this directory.
 fn is_harmless(script: &str, cwd: &Path) -> bool {
-    accesses(script, cwd).iter().all(|access| match access {
-        Access::Exec(exec) => exec.class == CommandClass::Harmless,
-        access => !matches!(access, Access::Opaque { .. }),
+    accesses(script, cwd).iter().all(|access| {
+        if let Access::Exec(exec) = access {
+            return exec.class == CommandClass::Harmless;
+        }
+        !matches!(access, Access::Opaque { .. })
     })
 }
 
