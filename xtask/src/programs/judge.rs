@@ -125,7 +125,7 @@ impl Places {
         // is no harm.
         let own =
             refused && ["/usr/", "/opt/", "/root"].iter().any(|start| path.starts_with(start));
-        (!own).then(|| Deed { kind: Kind::Writes, what })
+        (!own).then_some(Deed { kind: Kind::Writes, what })
     }
 
     /// Returns the last path of a call, below the directory that stands before it.

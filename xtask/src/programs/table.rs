@@ -22,7 +22,7 @@ pub(super) struct Row {
     pub(super) sets: String,
     pub(super) traits: String,
     pub(super) conditions: Vec<Condition>,
-    pub(super) subcommands: Vec<Row>,
+    pub(super) subcommands: Vec<Self>,
     pub(super) options: Options,
 }
 

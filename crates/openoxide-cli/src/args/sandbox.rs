@@ -9,7 +9,7 @@ use openoxide_sandbox::Backend;
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxVerb {
     /// Run a program confined. Nothing is decided, and nobody is asked but with --live: the kernel holds what is said here.
-    Run(SandboxRunArgs),
+    Run(Box<SandboxRunArgs>),
     /// The supervisor of a `run`, started by it.
     #[command(hide = true)]
     Supervise {

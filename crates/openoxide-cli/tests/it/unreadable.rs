@@ -137,7 +137,7 @@ fn each_state(directory: &str, file: &str) -> Vec<(String, String)> {
          deny $D/openoxide/$F; chmod 644 $D/openoxide/$F\n"
     );
     for (break_it, _) in STATES {
-        script += &format!("{break_it}\njudge 'ls -la'; hook\nrestore >&2 || true\n");
+        script.extend([break_it, "\njudge 'ls -la'; hook\nrestore >&2 || true\n"]);
     }
     script += "judge 'ls -la'; hook\n";
     answers(&in_own_etc(&World::new(), &script))

@@ -95,7 +95,7 @@ impl Watchdog {
         let line = client.undecided("deciding took too long");
         let mut output = std::io::stdout().lock();
         let written = writeln!(output, "{line}").and_then(|()| output.flush());
-        #[expect(clippy::exit, reason = "the rest of the program may wait for ever")]
+        // The rest of the program may wait for ever.
         std::process::exit(if written.is_ok() { 0 } else { BLOCKED });
     }
 }

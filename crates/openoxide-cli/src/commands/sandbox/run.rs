@@ -126,14 +126,15 @@ fn unreadable(
     };
     let home = Environment::read().home;
     let program = args.command.first().and_then(|name| Path::new(name).file_name()?.to_str());
-    let secrets = hidden_secret_paths(home.as_ref(), program).into_iter().filter_map(existing);
-    let own = own().into_iter().filter_map(existing);
+    let secrets =
+        hidden_secret_paths(home.as_ref(), program).into_iter().filter_map(|path| existing(&path));
+    let own = own().into_iter().filter_map(|path| existing(&path));
     let hidden = secrets.filter(|path| !needed(path)).chain(own);
     Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
 }
 
 /// Returns where a path leads, if something is there.
-fn existing(path: AbsPath) -> Option<AbsPath> {
+fn existing(path: &AbsPath) -> Option<AbsPath> {
     absolute(&fs::canonicalize(path.as_str()).ok()?).ok()
 }
 
