@@ -127,15 +127,20 @@ impl Watcher {
         }
     }
 
-    /// Searches all directories, and watches them. What was made before its directory was watched is seen the second time.
+    /// Searches all directories, and watches them.
     fn search(&mut self) {
+        self.search_below(&self.roots.clone());
+    }
+
+    /// Searches these directories and all below them, and watches them. What was made in one after it was listed and before
+    /// it was watched is seen the second time.
+    fn search_below(&mut self, directories: &[PathBuf]) {
         for _ in 0..2 {
-            let roots = self.roots.clone();
-            self.search_below(roots);
+            self.search_once(directories.to_vec());
         }
     }
 
-    fn search_below(&mut self, directories: Vec<PathBuf>) {
+    fn search_once(&mut self, directories: Vec<PathBuf>) {
         let (mut seen, mut interesting) = (Vec::new(), Vec::new());
         let (guarded, ending) = (&self.guarded, &self.ending);
         let skipped = |path: &Path| {
@@ -195,7 +200,9 @@ impl Watcher {
         if lost {
             self.search();
         }
-        self.search_below(made.into_iter().collect());
+        if !made.is_empty() {
+            self.search_below(&made.into_iter().collect::<Vec<_>>());
+        }
         changed
     }
 
