@@ -3,6 +3,8 @@
 
 mod places;
 
+use std::sync::OnceLock;
+
 use openoxide_protocol::AbsPath;
 
 use places::PLACES;
@@ -55,7 +57,7 @@ pub fn is_secret(path: &AbsPath) -> bool {
     if is_example(name) {
         return false;
     }
-    secret_name(name) || PLACES.iter().any(|place| holds(place.path, path)) || elsewhere(path)
+    secret_name(name) || is_in_secret_place(path)
 }
 
 /// Says whether a directory is one that usually has secrets among other things in it, such as `~/.config`.
@@ -64,32 +66,56 @@ pub fn holds_secrets(path: &AbsPath) -> bool {
     path.name().is_some_and(|name| SHARED.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
-/// Says whether the path is this place or below it: from the root if the place begins with `/`, and otherwise below any
-/// directory, because whose home directory it is cannot be told from a path.
-fn holds(place: &str, path: &AbsPath) -> bool {
-    let mut rest = path.as_str();
+/// Says whether the path is a place of the table or below one. A place below a home directory is looked for below any
+/// directory, because whose home directory it is cannot be told from a path; and in the root of a container or of another
+/// system, the same path holds the same secrets.
+fn is_in_secret_place(path: &AbsPath) -> bool {
+    let index = PlaceIndex::get();
+    let mut rest = path.as_str().trim_start_matches('/');
     loop {
-        if begins_with(rest, place.trim_start_matches('/')) {
+        if index.candidates(rest).iter().any(|place| begins_with(rest, place)) {
             return true;
         }
-        // In a container's or another system's root, the same path holds the same secrets.
-        match rest.trim_start_matches('/').split_once('/') {
-            Some((_, next)) => rest = next,
+        match rest.split_once('/') {
+            Some((_, next)) => rest = next.trim_start_matches('/'),
             None => return false,
         }
     }
 }
 
+/// The places by their first letter: a walk asks about every file of a project, and few names begin as a place does.
+struct PlaceIndex(Vec<Vec<&'static str>>);
+
+impl PlaceIndex {
+    fn get() -> &'static Self {
+        static INDEX: OnceLock<PlaceIndex> = OnceLock::new();
+        INDEX.get_or_init(|| {
+            let mut by_first_letter = vec![Vec::new(); 256];
+            let places = PLACES.iter().map(|place| place.path.trim_start_matches('/'));
+            for place in places.chain(ELSEWHERE.iter().copied()) {
+                if let Some(bucket) = by_first_letter.get_mut(first_letter(place)) {
+                    bucket.push(place);
+                }
+            }
+            Self(by_first_letter)
+        })
+    }
+
+    /// Returns the places that a path with this beginning can be.
+    fn candidates(&self, path: &str) -> &[&'static str] {
+        self.0.get(first_letter(path)).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn first_letter(path: &str) -> usize {
+    path.bytes().next().unwrap_or_default().to_ascii_lowercase().into()
+}
+
 /// Says whether the path begins with the components of this place. Some file systems ignore case.
 fn begins_with(path: &str, place: &str) -> bool {
-    let path = path.trim_start_matches('/');
     let head = path.get(..place.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(place))
         && path.as_bytes().get(place.len()).is_none_or(|next| *next == b'/')
-}
-
-fn elsewhere(path: &AbsPath) -> bool {
-    ELSEWHERE.iter().any(|place| holds(place, path))
 }
 
 /// Files that only look like secrets.
