@@ -1,17 +1,20 @@
 //! Hooks: asking them about a call, and saying which would be asked.
 
-use std::time::Duration;
+use std::{fs::File, io, time::Duration};
 
 use openoxide_permission::{Hook, HookEvent, after_hooks};
 use openoxide_protocol::{Effect, Facts, HookAnswer, HookSaid, Operation};
 use openoxide_session::{HookCall, ask_hooks};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{policy::World, review::Signals};
 
 /// So often is looked whether somebody wants the hooks ended.
 const LOOK: Duration = Duration::from_millis(50);
+/// So many descriptors a runtime needs.
+const DESCRIPTORS: usize = 8;
 
 /// Asks the hooks that a call concerns, and waits for them. Nothing if a signal to end came meanwhile: they are ended then, with all
 /// that they started.
@@ -20,7 +23,7 @@ pub(crate) fn ask(hooks: &[Hook], call: &HookCall<'_>) -> Option<Vec<HookAnswer>
     if concerned().next().is_none() {
         return Some(Vec::new());
     }
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    match runtime() {
         // What still runs ends with the runtime.
         Ok(runtime) => runtime.block_on(unless_interrupted(ask_hooks(hooks, call))),
         Err(error) => {
@@ -29,6 +32,14 @@ pub(crate) fn ask(hooks: &[Hook], call: &HookCall<'_>) -> Option<Vec<HookAnswer>
             Some(concerned().map(failed).collect())
         }
     }
+}
+
+/// A runtime that can start processes. The library ends the program where it lacks descriptors, so that is looked at before.
+fn runtime() -> io::Result<Runtime> {
+    let descriptors: Vec<_> =
+        (0..DESCRIPTORS).map(|_| File::open("/dev/null")).collect::<Result<_, _>>()?;
+    drop(descriptors);
+    Builder::new_current_thread().enable_all().build()
 }
 
 /// Hooks are in groups of their own, which Ctrl-C in a terminal does not reach.

@@ -30,6 +30,10 @@ use args::{Args, ExecpolicyCheckArgs, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
+    if !openoxide_sandbox::raise_stack_limit() {
+        report::failure(&"the limit on the stack is too low (`ulimit -s`): 1024 KiB are needed");
+        return Exit::RunFailed.into();
+    }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(exit) = quick(&words) {
         return exit.into();

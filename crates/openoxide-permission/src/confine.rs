@@ -12,7 +12,7 @@
 //!
 //! `bypass_permissions` takes questions away, and not the last line of defence: denies and circuit breakers hold in it
 //! (DECISIONS 6), commands are confined by default (DECISIONS 13), and Codex, too, lets go of both only by a switch that names both.
-//! So `DangerFullAccess` and `Network::On` are never derived from rules: they are settings of their own ([`Ground::all_hosts`]).
+//! So `DangerFullAccess` and `Network::On` are never derived from rules: they are settings of their own ([`Ground::host_network`]).
 
 mod files;
 mod git;
@@ -48,8 +48,10 @@ pub struct Ground<'a> {
     pub kept: &'a [AbsPath],
     /// The directories that a setting makes writable besides the roots.
     pub writable: &'a [AbsPath],
-    /// Whether a setting opens the whole network. It does not where a rule about hosts asks or denies: a profile has no "all but".
+    /// Whether a setting opens the internet. It does not where a rule about hosts asks or denies: a profile has no "all but".
     pub all_hosts: bool,
+    /// Whether a setting opens this machine's own network, under the same condition.
+    pub host_network: bool,
 }
 
 /// Returns the profile of an operation that may run: each of its accesses was allowed by the policy or by a person.

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+pub mod address;
 mod approval;
 mod choice;
 mod decision;

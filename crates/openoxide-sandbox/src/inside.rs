@@ -1,5 +1,6 @@
 //! The first process inside: it makes the world that the program sees, starts it, and ends everything with it.
 
+mod counted;
 mod devices;
 mod identity;
 mod init;
@@ -15,6 +16,7 @@ use std::{ffi::CString, io, os::fd::OwnedFd};
 pub(crate) use identity::Owner;
 use kept::Kept;
 use openoxide_protocol::Network;
+pub use temporary::holds as is_temporary;
 
 use crate::{
     Launch,
@@ -60,6 +62,7 @@ pub(crate) fn failure(error: SandboxError) -> Message {
 fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
     let World { launch, guards, owner, wire, progress } = *world;
     owner.keep().step(|| "keeping the user's identity in a user namespace".to_owned())?;
+    counted::bound();
     mounts::make(launch, guards)?;
     if !matches!(launch.profile.network, Network::On) {
         network(launch, wire).step(|| "making a network".to_owned())?;

@@ -8,7 +8,7 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid},
 };
 
-use crate::{Guarded, Registry, found_and_put_aside, sys};
+use crate::{Guarded, Registry, control_group::ControlGroup, found_and_put_aside, sys};
 
 /// The first process inside closes its files before the kernel ends the others.
 const LAST_BREATH: Duration = Duration::from_millis(100);
@@ -24,8 +24,10 @@ impl Janitor {
         registry: &Registry,
         guarded: &Guarded,
         profile: &Confined,
+        group: Option<&ControlGroup>,
     ) -> io::Result<Self> {
-        if profile.writable.is_empty() && !registry.is_needed(guarded) {
+        let idle = profile.writable.is_empty() && !registry.is_needed(guarded);
+        if idle && group.is_none() {
             return Ok(Self(None));
         }
         // The end for writing is held by this process and the first one inside, which both keep it to themselves.
@@ -35,6 +37,7 @@ impl Janitor {
             wait(&read);
             let swept = registry.sweep();
             thread::sleep(LAST_BREATH);
+            group.iter().for_each(|group| group.remove());
             // Nobody is there to be told. Their new names say what they are.
             drop(found_and_put_aside(guarded, profile));
             sys::end(i32::from(swept.is_err()));

@@ -1,6 +1,6 @@
 //! What is to be run, and how it is to be held.
 
-use std::ffi::OsString;
+use std::{collections::BTreeSet, ffi::OsString};
 
 use openoxide_protocol::{AbsPath, Confined};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct Launch {
     pub environment: Vec<(OsString, OsString)>,
     /// Directories that it reads as they are and writes for itself alone: caches. They are resolved.
     pub scratch: Vec<AbsPath>,
+    /// What it reads below the directories for temporary files, which are its own: there it sees these of the host's, and nothing else.
+    /// They are resolved. What is not there is passed over.
+    pub shown: BTreeSet<AbsPath>,
     /// Where what it changes in the writable directories is kept instead: the place of a `Stage`. None: it changes them.
     pub staged: Option<AbsPath>,
     /// Whether it has a terminal of its own, joined to the one where the person sits.
@@ -40,8 +43,9 @@ pub struct Launch {
 pub struct Limits {
     /// Seconds by the clock until everything is killed.
     pub seconds: Option<u64>,
-    /// Bytes of address space that each process may have.
+    /// Bytes of memory that all processes may have together, where a control group can be made, and of address space that each may
+    /// have.
     pub memory: Option<u64>,
-    /// Processes of this user.
+    /// Processes at the same time.
     pub processes: Option<u64>,
 }

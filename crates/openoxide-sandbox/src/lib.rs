@@ -11,6 +11,8 @@ mod beside;
 mod called;
 mod choose;
 #[cfg(target_os = "linux")]
+mod control_group;
+#[cfg(target_os = "linux")]
 mod denial;
 mod error;
 #[cfg(target_os = "linux")]
@@ -69,6 +71,8 @@ pub use choose::{Refusal, choose};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use found::found_and_put_aside;
+#[cfg(target_os = "linux")]
+pub use inside::is_temporary;
 pub use launch::{Launch, Limits};
 #[cfg(target_os = "linux")]
 pub use live::{Deed, LiveChange};
@@ -90,5 +94,7 @@ pub use stage::{Change, Changes, Committed, Kind, LeftOut, Stage, Thing};
 #[cfg(target_os = "linux")]
 pub use supervise::{supervise, supervise_by};
 pub use support::{Able, Lack, Landlock, Support, Version};
+#[cfg(target_os = "linux")]
+pub use sys::raise_stack_limit;
 #[cfg(target_os = "linux")]
 pub use terminal::at_terminal;

@@ -6,7 +6,6 @@
 //! and joined to the one inside ([`Broker`]). The kernel denies, and we only grant, by doing it ourselves: what no
 //! listener takes goes nowhere.
 
-mod address;
 mod broker;
 mod connection;
 mod dns;

@@ -7,6 +7,7 @@
 
 mod address;
 mod call;
+mod listened;
 mod own;
 
 use std::{
@@ -34,6 +35,7 @@ use crate::{
 };
 use address::Address;
 pub(crate) use call::{Call, name_of};
+pub(crate) use listened::Listened;
 pub(crate) use own::{OwnSockets, diagnostics};
 
 /// How many calls are held at once. More wait to be heard.
@@ -53,6 +55,8 @@ pub(crate) struct Context {
     pub(crate) own: Option<OwnSockets>,
     /// Where refusals are noted.
     pub(crate) refused: Arc<Refused>,
+    /// The ports that programs inside listen on, where nobody outside can connect to them.
+    pub(crate) listened: Arc<Listened>,
     /// Who answers for changes of files, where those are held, too.
     pub(crate) live: Option<Live>,
 }
@@ -108,6 +112,10 @@ fn waits(listener: &OwnedFd) -> bool {
 impl Context {
     /// Says what there is to do. None: it goes on. Most changes are the kernel's to judge, and that is soon seen.
     fn work(&self, call: &Call<'_>) -> Option<Work> {
+        if call.number() == libc::SYS_listen {
+            self.listened.note(call);
+            return None;
+        }
         match &self.live {
             Some(live) if call.number() != libc::SYS_connect => live.look(call).map(Work::Change),
             // Nothing else is handed over.

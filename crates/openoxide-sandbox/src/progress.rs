@@ -159,7 +159,9 @@ impl Progress {
             denials: Vec::new(),
             suspected: false,
             found: Vec::new(),
+            listened: Vec::new(),
             interrupted: Some(error.to_string()),
+            unlimited: None,
         }
     }
 }

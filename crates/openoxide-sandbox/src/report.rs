@@ -18,8 +18,12 @@ pub struct Report {
     pub suspected: bool,
     /// What is to be looked at by a person.
     pub found: Vec<Found>,
+    /// The ports that programs listened on in a network of their own, where nobody outside could connect to them.
+    pub listened: Vec<u16>,
     /// What went wrong after the program was started: then this report is incomplete, and the program has ended.
     pub interrupted: Option<String>,
+    /// What of the limits was not enforced here, and why.
+    pub unlimited: Option<String>,
 }
 
 /// What is known of why a command failed.

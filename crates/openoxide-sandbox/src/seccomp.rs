@@ -33,9 +33,12 @@ pub(crate) fn filter(wanted: Wanted) -> Filter {
     identities(&mut to);
     devices(&mut to);
     terminals(&mut to);
+    files(&mut to);
     sockets(&mut to, wanted);
     if wanted.listen {
         to.call(libc::SYS_connect, Verdict::Ask);
+        // It goes on; the port is noted.
+        to.call(libc::SYS_listen, Verdict::Ask);
     }
     if wanted.live {
         changes(&mut to);
@@ -72,6 +75,13 @@ fn devices(to: &mut Assembler) {
 fn terminals(to: &mut Assembler) {
     for request in calls::TERMINAL_INPUT {
         to.if_equal(libc::SYS_ioctl, Argument(1), *request, Verdict::Refused);
+    }
+}
+
+/// Leases and notices on files: a lease on a file that the program only reads holds up each process of the host that writes it.
+fn files(to: &mut Assembler) {
+    for command in calls::FILE_COMMANDS {
+        to.if_equal(libc::SYS_fcntl, Argument(1), *command, Verdict::Refused);
     }
 }
 

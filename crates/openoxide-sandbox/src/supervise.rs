@@ -4,6 +4,7 @@ mod aftermath;
 mod attendant;
 mod changes;
 mod confine;
+mod limits;
 mod otherwise;
 mod questions;
 mod streams;
@@ -14,6 +15,7 @@ use std::{path::Path, time::Duration};
 
 use crate::{
     Backend, Guarded, Launch, Plan, Registry, Report,
+    control_group::ControlGroup,
     error::{SandboxError, Step as _},
     janitor::Janitor,
     progress::{self, ProgressWriter},
@@ -67,19 +69,25 @@ pub(crate) fn run(
     let registry = Registry::open(Path::new(launch.registry.as_str()));
     let registry = registry.step(|| "opening the registry".to_owned())?;
     registry.sweep().step(|| "clearing up after killed runs".to_owned())?;
+    let (group, unlimited) = match ControlGroup::make(launch.limits) {
+        Ok(group) => (group, None),
+        Err(error) => (None, limits::gap(launch.limits, &error)),
+    };
     // Before the first placeholder there is somebody who would take it away.
-    let janitor = Janitor::start(&registry, &guarded, &launch.profile);
+    let janitor = Janitor::start(&registry, &guarded, &launch.profile, group.as_ref());
     let janitor = janitor.step(|| "making a process".to_owned())?;
-    let run = Run { launch, guarded: &guarded, wanted: wanted.as_ref(), progress };
+    let (guarded, group, wanted) = (&guarded, group.as_ref(), wanted.as_ref());
+    let run = Run { launch, guarded, group, wanted, progress };
     let report = run.hold(&registry, caller);
     janitor.dismiss();
-    report
+    report.map(|report| Report { unlimited, ..report })
 }
 
 /// One run, once everything is known that it needs.
 struct Run<'a> {
     launch: &'a Launch,
     guarded: &'a Guarded,
+    group: Option<&'a ControlGroup>,
     wanted: Option<&'a Plan>,
     progress: &'a ProgressWriter,
 }
@@ -87,7 +95,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Makes the placeholders, runs the program, and takes them away again.
     fn hold(&self, registry: &Registry, caller: Option<Wire>) -> Result<Report, SandboxError> {
-        let Self { launch, guarded, wanted, progress } = *self;
+        let Self { launch, guarded, group, wanted, progress } = *self;
         // In a staged run nothing is put on the host.
         let nothing = Guarded::default();
         let placed = if launch.staged.is_some() { &nothing } else { guarded };
@@ -98,7 +106,8 @@ impl Run<'_> {
         };
         let turn = Turn::default();
         let questions = caller.and_then(|caller| Questions::new(caller, turn.clone()).ok());
-        let mut attempt = Attempt { launch, guarded, guards: &guards, questions, progress, turn };
+        let mut attempt =
+            Attempt { launch, guarded, group, guards: &guards, questions, progress, turn };
         let report = match wanted {
             Some(plan) if plan.backend == Backend::Bubblewrap => attempt.by_bubblewrap(plan),
             Some(_) => attempt.by_namespaces().flatten(),

@@ -5,6 +5,7 @@ mod mount;
 mod notify;
 pub(crate) mod probe;
 mod process;
+mod stack;
 
 pub(crate) use filter::install;
 pub(crate) use mount::{Attributes, set_attributes};
@@ -15,3 +16,4 @@ pub(crate) use process::{
     Namespaces, adopt, close_on_exec_from, end, fork_into, own_umask, signal_descriptor,
     take_signal, unblock_signals,
 };
+pub use stack::raise_stack_limit;

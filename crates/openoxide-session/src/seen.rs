@@ -109,6 +109,7 @@ mod tests {
             kept: &[],
             writable: &[],
             all_hosts: false,
+            host_network: false,
         };
         let seen = seen(&ground);
         let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };

@@ -81,7 +81,8 @@ pub(crate) struct SandboxRunArgs {
     /// What stays as it is inside the writable directories, besides what always does (.git, settings of agents and editors).
     #[arg(long, value_name = "PATH")]
     pub(crate) protect: Vec<PathBuf>,
-    /// The hosts that it reaches: `off`, `on`, or `HOST[:PORT],*.DOMAIN[:PORT]`.
+    /// The hosts that it reaches: `off`; `internet` (or `on`), which leaves this machine, its neighbours and metadata services out; `host`,
+    /// this machine's own network with all of these; or `HOST[:PORT],*.DOMAIN[:PORT]`.
     #[arg(long, value_name = "NET", default_value = "off", value_parser = network)]
     pub(crate) net: Network,
     /// Hold changes of other files, ask about each in this terminal, and do what is said yes to on its behalf.
@@ -93,10 +94,12 @@ pub(crate) struct SandboxRunArgs {
     /// End it after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) time: Option<u64>,
-    /// Let none of its processes have more memory than so many MiB.
+    /// Let its processes together have no more memory than so many MiB, with temporary files. Where no control group can be made, a note
+    /// says so, and each process may have as much address space.
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
-    /// Let this user have no more than so many processes while it runs.
+    /// Let it have no more than so many processes at the same time. Where that cannot be enforced, as for root without a control
+    /// group, a note says so.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) processes: Option<u64>,
     /// Where it runs, if not here.
@@ -117,7 +120,8 @@ const AFTER: &str = "The program's own status is passed on; 125: the sandbox cou
 fn network(text: &str) -> Result<Network, String> {
     match text {
         "off" => Ok(Network::Off),
-        "on" => Ok(Network::On),
+        "internet" | "on" => Ok(Network::Internet),
+        "host" => Ok(Network::On),
         hosts => hosts
             .split(',')
             .map(|host| host.parse::<HostPort>().map_err(|error| error.to_string()))

@@ -20,7 +20,7 @@ use std::{
 
 use openoxide_adapters::quote;
 use openoxide_permission::Permit;
-use openoxide_protocol::{AbsPath, Action, Confined, Decision, Effect, Operation};
+use openoxide_protocol::{AbsPath, Action, Confined, Decision, Effect, Network, Operation};
 use openoxide_sandbox::{Report, Stage};
 use openoxide_session::{Asked, digest, without_steering};
 use openoxide_store::{Environment, audit::Enforced};
@@ -30,7 +30,7 @@ use serde_json::json;
 use crate::{
     args::{Global, RunArgs, RunSandbox},
     color,
-    commands::{call, trust},
+    commands::{call, sandbox::HOST_NETWORK, trust},
     exit::Exit,
     policy::World,
     record::{self, Audit},
@@ -105,11 +105,19 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
     Ok(match asked {
         Asked::Granted(permit) => {
             let held = confined::profile(&way.world, permit.decision(), args.sandbox)?;
+            let shown = confined::shown(Some(permit.decision()), way.world.home.as_ref());
             let (session, refused) = (operation.session, RefCell::default());
             let hosts = Hosts { world: way.world, args, global, audit: &audit, session, refused };
             let changeable = confined::changeable(permit.decision());
-            let start =
-                Start { operation: &operation, held, changeable, environment, hosts, number };
+            let start = Start {
+                operation: &operation,
+                held,
+                changeable,
+                shown,
+                environment,
+                hosts,
+                number,
+            };
             task.run(permit, &start)
         }
         Asked::Refused(refusal) => refused(&refusal, NOTHING_RUN),
@@ -161,6 +169,11 @@ impl Task {
             None => "it runs not confined, with all your rights",
         };
         report::say(&format!("openoxide: {why}; {how}"));
+        let lost = start.held.as_ref().and_then(|_| confined::lost(&decision, start.roots()));
+        lost.iter().for_each(report::note);
+        if start.held.as_ref().is_some_and(|held| held.network == Network::On) {
+            report::note(&HOST_NETWORK);
+        }
         let (status, stage) = match self.attempts(start, decision) {
             Ok(ended) => ended,
             Err(exit) => return exit,
@@ -225,6 +238,7 @@ impl Task {
             profile: held.clone(),
             changeable: start.changeable.clone(),
             stage: start.hosts.args.stage,
+            shown: start.shown.clone(),
             environment: start.environment.clone(),
             limits: confined::limits(&start.hosts.world.loaded.sandbox),
             live: start.hosts.args.live,
@@ -275,11 +289,20 @@ struct Start<'a> {
     held: Option<Confined>,
     /// Steering files that it may change, because a person or a rule has allowed it by their names.
     changeable: BTreeSet<AbsPath>,
+    /// What it sees below the directories for temporary files when it is held.
+    shown: BTreeSet<AbsPath>,
     /// What it is given of the environment when it is held.
     environment: Vec<(OsString, OsString)>,
     hosts: Hosts<'a>,
     /// The number of its record.
     number: Option<u64>,
+}
+
+impl Start<'_> {
+    /// The directories that are the project's.
+    fn roots(&self) -> &[AbsPath] {
+        &self.hosts.world.roots
+    }
 }
 
 /// What the record of a decision says of how it will be held.

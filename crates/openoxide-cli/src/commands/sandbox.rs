@@ -6,7 +6,7 @@ mod run;
 mod staged;
 mod status;
 
-pub(crate) use run::with;
+pub(crate) use run::{HOST_NETWORK, with};
 
 use openoxide_sandbox::supervise_as_called;
 

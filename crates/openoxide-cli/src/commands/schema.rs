@@ -93,7 +93,7 @@ fn sandbox() -> Value {
         "additionalProperties": false,
         "properties": {
             "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs unconfined. Once one file says so, no other takes it away." },
-            "network": { "enum": ["off", "hosts", "on"], "description": "Of all files, the strictest counts." },
+            "network": { "enum": ["off", "hosts", "internet", "host", "on"], "description": "Of all files, the strictest counts. `on` means `internet`." },
             "writable": list(&["~/.cache/pip"]),
             "unreadable": list(&["~/company"]),
             "protected": list(&["deploy/"]),
@@ -101,7 +101,7 @@ fn sandbox() -> Value {
             "limits": {
                 "type": "object",
                 "additionalProperties": false,
-                "properties": { "seconds": limit("By the clock."), "memory": limit("MiB for each process."), "processes": limit("Of this user.") },
+                "properties": { "seconds": limit("By the clock."), "memory": limit("MiB of all processes together."), "processes": limit("At the same time.") },
             },
         },
     })

@@ -4,6 +4,7 @@ mod abrupt;
 mod battery;
 mod bubblewrap;
 mod leftovers;
+mod limits;
 mod live;
 mod replaced;
 mod secrets;

@@ -218,7 +218,7 @@ fn differences_and_layout_keep_what_is_said() {
         "[sandbox]\nnetwork = \"off\"\nenvironment = [\"B\"]\nlimits.seconds = 5\n",
     );
     let output = world.run(&["rules", "diff", &old, &new], b"");
-    let expected = "- sandbox environment A\n- sandbox network on\n+ sandbox limits.seconds 5\n+ sandbox network off\n";
+    let expected = "- sandbox environment A\n- sandbox network internet\n+ sandbox limits.seconds 5\n+ sandbox network off\n";
     assert_eq!((code(&output), stdout(&output).as_str()), (1, expected));
     assert_eq!(code(&world.run(&["rules", "fmt", &old], b"")), 0);
     let output = world.run(&["rules", "diff", &old, &new], b"");

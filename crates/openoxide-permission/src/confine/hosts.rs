@@ -17,8 +17,8 @@ use crate::{
 /// The whole network is never derived from rules, not from one that allows every host either: it would open the host's own loopback, and
 /// protocols that no rule speaks of. It is a setting.
 pub(super) fn network(ground: &Ground<'_>, decision: &Decision) -> Network {
-    if ground.all_hosts && holds_back_none(ground) {
-        return Network::On;
+    if (ground.host_network || ground.all_hosts) && holds_back_none(ground) {
+        return if ground.host_network { Network::On } else { Network::Internet };
     }
     let mut hosts: BTreeSet<_> = granted(decision).filter_map(reached).collect();
     hosts.extend(allowed(ground));

@@ -22,6 +22,7 @@ struct World {
     seen: Vec<AbsPath>,
     writable: Vec<AbsPath>,
     all_hosts: bool,
+    host_network: bool,
     mode: PermissionMode,
 }
 
@@ -53,6 +54,7 @@ impl World {
             seen: Vec::new(),
             writable: Vec::new(),
             all_hosts: false,
+            host_network: false,
             mode: PermissionMode::Default,
         }
     }
@@ -79,6 +81,7 @@ impl World {
             kept: &[],
             writable: &self.writable,
             all_hosts: self.all_hosts,
+            host_network: self.host_network,
         };
         confine(&ground, &decision).confined().unwrap().clone()
     }
@@ -200,6 +203,7 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
         kept: &[],
         writable: &[],
         all_hosts: true,
+        host_network: true,
     };
     let SandboxProfile::Confined(found) = confine(&ground, &decision) else { panic!() };
     assert_eq!(found.network, Network::Hosts([].into()));
@@ -321,12 +325,16 @@ fn a_directory_that_a_setting_opens_is_held_as_a_root() {
 
 #[test]
 fn a_setting_opens_the_network_where_no_rule_holds_back_a_host() {
-    let open = |rules: &[(Effect, &str)]| {
-        World { all_hosts: true, ..World::new(rules) }.confined(&[exec("make")]).network
-    };
-    assert_eq!(open(&[(Allow, "WebFetch(domain:x.io)")]), Network::On);
-    for effect in [Ask, Deny] {
-        assert_ne!(open(&[(effect, "WebFetch(domain:x.io)")]), Network::On, "{effect:?}");
+    for (host_network, expected) in [(false, Network::Internet), (true, Network::On)] {
+        let open = |rules: &[(Effect, &str)]| {
+            let world = World { all_hosts: true, host_network, ..World::new(rules) };
+            world.confined(&[exec("make")]).network
+        };
+        assert_eq!(open(&[(Allow, "WebFetch(domain:x.io)")]), expected);
+        for effect in [Ask, Deny] {
+            let network = open(&[(effect, "WebFetch(domain:x.io)")]);
+            assert!(matches!(network, Network::Hosts(_) | Network::Off), "{effect:?}");
+        }
     }
 }
 
@@ -347,6 +355,7 @@ fn only_a_pattern_that_somebody_wrote_wants_a_look() {
             kept: &[],
             writable: &[],
             all_hosts: false,
+            host_network: false,
         };
         none.has_patterns()
     };
@@ -374,6 +383,7 @@ fn on_ground<R>(world: &World, ask: impl FnOnce(&Ground<'_>) -> R) -> R {
         kept: &[],
         writable: &[],
         all_hosts: false,
+        host_network: false,
     })
 }
 

@@ -3,12 +3,14 @@
 use std::{
     collections::BTreeSet,
     fmt,
-    net::{Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
     str::FromStr,
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::address::is_public;
 
 /// Which hosts a confined process reaches. Its own loopback is always its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +21,10 @@ pub enum Network {
     Off,
     /// These, by name and port. Loopback, link-local, metadata and private addresses are never reached through a name.
     Hosts(BTreeSet<HostPort>),
-    /// All: it has the host's network.
+    /// The internet: every name, and every address that is globally reachable. This machine, its neighbours and the metadata services of
+    /// clouds are not reached, by whatever name or spelling; neither is anything but TCP.
+    Internet,
+    /// All: it has the host's network, with its loopback and its neighbours.
     On,
 }
 
@@ -30,6 +35,10 @@ impl Network {
         match (self, other) {
             (Self::Off, _) | (_, Self::Off) => Self::Off,
             (Self::On, network) | (network, Self::On) => network.clone(),
+            (Self::Internet, Self::Internet) => Self::Internet,
+            (Self::Internet, Self::Hosts(hosts)) | (Self::Hosts(hosts), Self::Internet) => {
+                Self::Hosts(hosts.iter().filter(|one| is_on_internet(&one.host)).cloned().collect())
+            }
             (Self::Hosts(a), Self::Hosts(b)) => {
                 let common: BTreeSet<_> =
                     a.iter().flat_map(|x| b.iter().filter_map(|y| x.common(y))).collect();
@@ -47,6 +56,7 @@ impl Network {
         match self {
             Self::Off => false,
             Self::On => true,
+            Self::Internet => one(host).is_some_and(|host| is_on_internet(&host)),
             Self::Hosts(hosts) => hosts.iter().any(|one| one.matches(host, port)),
         }
     }
@@ -130,6 +140,15 @@ impl FromStr for HostPort {
             Some(Self { host: pattern(host)?, port })
         };
         read().ok_or_else(|| HostPortError(text.chars().take(LONGEST).collect()))
+    }
+}
+
+/// Says whether a host, as [`pattern`] returns it, can be one of the internet: an address that is globally reachable, or a name
+/// other than those of the machine itself (RFC 6761 §6.3).
+fn is_on_internet(host: &str) -> bool {
+    match host.parse::<IpAddr>() {
+        Ok(address) => is_public(address),
+        Err(_) => host.rsplit('.').next() != Some("localhost"),
     }
 }
 

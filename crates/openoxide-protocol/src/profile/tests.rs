@@ -10,14 +10,26 @@ fn path() -> impl Strategy<Value = AbsPath> {
 }
 
 fn host() -> impl Strategy<Value = HostPort> {
-    let names = ["x.io", "a.x.io", "b.a.x.io", "*.x.io", "*.a.x.io", "10.0.0.1", "[2001:db8::1]"];
+    let names = [
+        "x.io",
+        "a.x.io",
+        "b.a.x.io",
+        "*.x.io",
+        "*.a.x.io",
+        "10.0.0.1",
+        "[2001:db8::1]",
+        "8.8.8.8",
+        "localhost",
+        "*.localhost",
+        "a.localhost",
+    ];
     (select(names.to_vec()), select(&["", ":443", ":80"][..]))
         .prop_map(|(host, port)| format!("{host}{port}").parse().unwrap())
 }
 
 fn network() -> impl Strategy<Value = Network> {
     let hosts = prop::collection::btree_set(host(), 0..4).prop_map(Network::Hosts);
-    prop_oneof![Just(Network::Off), Just(Network::On), hosts]
+    prop_oneof![Just(Network::Off), Just(Network::On), Just(Network::Internet), hosts]
 }
 
 fn confined() -> impl Strategy<Value = Confined> {

@@ -23,9 +23,11 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
     match (&support.bubblewrap, &support.seccomp) {
         (Err(lack), _) | (_, Err(lack)) => lack.into(),
         _ => match clause {
-            Clause::Network if matches!(profile.network, Network::Hosts(_)) => Holding::stricter(
-                "no host is reached: connections are caught in our own namespaces alone",
-            ),
+            Clause::Network if matches!(profile.network, Network::Hosts(_) | Network::Internet) => {
+                Holding::stricter(
+                    "no host is reached: connections are caught in our own namespaces alone",
+                )
+            }
             // Nobody else owns them. It can mount a device read-only, but only as one that cannot be opened.
             Clause::Kernel if support.is_root => Holding::not(
                 "as root, modes of the host's devices could be changed; `bwrap` cannot hold them",

@@ -39,7 +39,7 @@ const fn needs_filter(clause: Clause) -> bool {
 
 fn network(profile: &Confined, support: &Support) -> Holding {
     match (&profile.network, &support.notification) {
-        (Network::Hosts(_), Err(_)) => Holding::stricter(
+        (Network::Hosts(_) | Network::Internet, Err(_)) => Holding::stricter(
             "hosts are reached at the usual and the named ports alone: nobody can be asked about others",
         ),
         _ => Holding::ENFORCED,

@@ -20,7 +20,7 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
         return lack.into();
     }
     match clause {
-        Clause::Network if matches!(profile.network, Network::Hosts(_)) => {
+        Clause::Network if matches!(profile.network, Network::Hosts(_) | Network::Internet) => {
             Holding::stricter("no host is reached: nothing catches connections")
         }
         Clause::UnixSockets => Holding::stricter("no socket of the unix family is called"),

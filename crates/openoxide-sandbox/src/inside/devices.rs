@@ -39,8 +39,8 @@ fn take_node(name: &str) -> io::Result<OwnedFd> {
     Ok(node)
 }
 
-/// Mounts the new `/dev`.
-pub(super) fn mount(devices: Devices) -> io::Result<()> {
+/// Mounts the new `/dev`, with this directory for memory that programs share.
+pub(super) fn mount(devices: Devices, shared: OwnedFd) -> io::Result<()> {
     let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("tmpfs", "/dev", "tmpfs", plain, c"mode=755,size=64k")?;
     for (name, tree) in devices.0 {
@@ -55,6 +55,7 @@ pub(super) fn mount(devices: Devices) -> io::Result<()> {
     mount_new("devpts", "/dev/pts", "devpts", plain, c"newinstance,ptmxmode=0666,mode=620")?;
     fs::create_dir("/dev/shm")?;
     set("/dev", Attributes { set: Attributes::READ_ONLY, ..Attributes::default() })?;
-    let shared = plain | MountFlags::NODEV;
-    Ok(mount_new("tmpfs", "/dev/shm", "tmpfs", shared, c"mode=1777")?)
+    let plain = Attributes { set: Attributes::NO_EXECUTION, ..Attributes::default() };
+    set_attributes(shared.as_fd(), c"", plain)?;
+    put_on(shared, open("/dev/shm")?)
 }

@@ -17,7 +17,10 @@ use rustix::{
     path::Arg,
 };
 
-use super::{devices, scratch, staged, temporary};
+use super::{
+    devices, scratch, staged,
+    temporary::{self, Memory},
+};
 use crate::{
     Launch,
     error::{SandboxError, Step as _},
@@ -30,23 +33,17 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     set("/", Attributes { private: true, recursive: true, ..Attributes::default() })
         .step(|| "keeping mounts to itself".to_owned())?;
     let devices = devices::take().step(|| "taking devices".to_owned())?;
-    let writable = take_all(launch)?;
+    let (writable, shown) = (take_all(launch)?, take_shown(launch)?);
     let everything = Attributes {
         set: Attributes::READ_ONLY | Attributes::NO_SETUID | Attributes::NO_DEVICES,
         recursive: true,
         ..Attributes::default()
     };
     set("/", everything).step(|| "making all files read-only".to_owned())?;
-    if launch.profile.temp == Temp::Private {
-        temporary::mount_all().step(|| "making directories for temporary files".to_owned())?;
-        scratch::mount_all(&launch.scratch).step(|| "making caches of its own".to_owned())?;
-    }
-    devices::mount(devices).step(|| "making devices".to_owned())?;
+    let shared = memory(launch, &shown)?;
+    devices::mount(devices, shared).step(|| "making devices".to_owned())?;
     processes().step(|| "mounting /proc".to_owned())?;
-    for (path, tree) in &writable {
-        temporary::make_place(path, tree).step(|| format!("making `{path}`"))?;
-        put(tree, path).step(|| format!("mounting `{path}`"))?;
-    }
+    put_all(&writable)?;
     staged::put_placeholders(&guards.placeholders)?;
     for pin in &guards.pins {
         keep(pin, Attributes::default()).step(|| format!("pinning `{}`", pin.display()))?;
@@ -60,10 +57,24 @@ pub(super) fn make(launch: &Launch, guards: &Mounted) -> Result<(), SandboxError
     Ok(())
 }
 
-/// Takes the trees that stay writable, before everything becomes read-only; and, read-only, what would be hidden by the
-/// private temporary directories although it is needed.
+/// Makes the directories and caches that lie in memory. Returns that for memory that programs share.
+fn memory(launch: &Launch, shown: &[(AbsPath, OwnedFd)]) -> Result<OwnedFd, SandboxError> {
+    let making = || "making directories for temporary files".to_owned();
+    let memory = Memory::mount(launch.limits).step(making)?;
+    if launch.profile.temp == Temp::Private {
+        memory.cover_places().step(making)?;
+        put_all(shown)?;
+        let scratch = scratch::mount_all(&launch.scratch, &memory);
+        scratch.step(|| "making caches of its own".to_owned())?;
+    }
+    let shared = memory.directory("shm").step(making)?;
+    memory.unmount().step(making)?;
+    Ok(shared)
+}
+
+/// Takes the trees that stay writable, before everything becomes read-only.
 fn take_all(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
-    let mut taken = match &launch.staged {
+    let taken = match &launch.staged {
         Some(place) => staged::take_all(place, &launch.profile)?,
         None => take_writable(launch)?,
     };
@@ -75,19 +86,43 @@ fn take_all(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
         };
         set_attributes(tree.as_fd(), c"", plain).step(|| format!("opening `{path}`"))?;
     }
-    let inside = |path: &AbsPath| taken.iter().any(|(root, _)| path.below(root).is_some());
-    if temporary::holds(&launch.cwd) && !inside(&launch.cwd) {
-        let path = &launch.cwd;
-        let tree = take(path.as_str()).step(|| format!("opening `{path}`"))?;
+    Ok(taken)
+}
+
+/// Takes, read-only, what the private directories for temporary files would hide although it is to be seen: the working directory, and
+/// what was named.
+fn take_shown(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let within = |path: &AbsPath, of: &AbsPath| path.below(of).is_some();
+    let is_writable =
+        |path: &AbsPath| launch.profile.writable.iter().any(|root| within(path, root));
+    let mut shown: Vec<(AbsPath, OwnedFd)> = Vec::new();
+    for path in launch.shown.iter().chain([&launch.cwd]) {
+        let seen = shown.iter().any(|(other, _)| within(path, other));
+        if !temporary::holds(path) || is_writable(path) || seen {
+            continue;
+        }
+        let tree = match take(path.as_str()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            tree => tree.step(|| format!("opening `{path}`"))?,
+        };
         let read_only = Attributes {
             set: Attributes::READ_ONLY | Attributes::NO_SETUID | Attributes::NO_DEVICES,
             recursive: true,
             ..Attributes::default()
         };
         set_attributes(tree.as_fd(), c"", read_only).step(|| format!("opening `{path}`"))?;
-        taken.insert(0, (path.clone(), tree));
+        shown.push((path.clone(), tree));
     }
-    Ok(taken)
+    Ok(shown)
+}
+
+/// Mounts trees that were taken, each in its place.
+fn put_all(trees: &[(AbsPath, OwnedFd)]) -> Result<(), SandboxError> {
+    for (path, tree) in trees {
+        temporary::make_place(path, tree).step(|| format!("making `{path}`"))?;
+        put(tree, path).step(|| format!("mounting `{path}`"))?;
+    }
+    Ok(())
 }
 
 fn take_writable(launch: &Launch) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {

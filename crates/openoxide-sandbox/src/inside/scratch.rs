@@ -3,42 +3,33 @@
 //! Tools stop where they cannot write their caches. What a confined program wrote into the real ones, tools outside would
 //! believe. So each gets an overlay whose upper half is the sandbox's own memory, and goes with it.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use openoxide_protocol::AbsPath;
 use rustix::{
     fs::CWD,
     mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, UnmountFlags,
-        fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, mount,
-        move_mount, unmount,
+        FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create,
+        fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount,
     },
 };
 
-/// Where the upper halves are while they are put in place. Nobody sees it afterwards.
-const UPPER: &str = "/tmp/.upper";
+use super::temporary::Memory;
 
 /// Puts an overlay over each of these that is a directory. One that cannot have any stays read-only.
-pub(super) fn mount_all(places: &[AbsPath]) -> io::Result<()> {
-    if places.is_empty() {
-        return Ok(());
-    }
-    fs::create_dir(UPPER)?;
-    mount("tmpfs", UPPER, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=700")?;
+pub(super) fn mount_all(places: &[AbsPath], memory: &Memory) -> io::Result<()> {
     for (number, place) in places.iter().enumerate() {
         if Path::new(place.as_str()).is_dir() {
             // Some file systems cannot lie below an overlay, and older kernels know none in a user namespace.
-            drop(over(place, number));
+            drop(over(place, number, memory));
         }
     }
-    unmount(UPPER, UnmountFlags::DETACH)?;
-    fs::remove_dir(UPPER)
+    Ok(())
 }
 
-fn over(place: &AbsPath, number: usize) -> io::Result<()> {
-    let (upper, work) = (format!("{UPPER}/{number}"), format!("{UPPER}/{number}-"));
-    fs::create_dir(&upper)?;
-    fs::create_dir(&work)?;
+fn over(place: &AbsPath, number: usize, memory: &Memory) -> io::Result<()> {
+    let upper = memory.private(&format!("upper-{number}"))?;
+    let work = memory.private(&format!("work-{number}"))?;
     let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     // A colon divides directories here.
     let lower = place.as_str().replace('\\', "\\\\").replace(':', "\\:");

@@ -1,37 +1,98 @@
 //! Directories for temporary files of its own, and empty things.
 
 use std::{
-    fs, io,
-    os::fd::{AsFd, OwnedFd},
+    ffi::CString,
+    fs::{self, Permissions},
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::PermissionsExt as _,
+    },
 };
 
 use openoxide_protocol::AbsPath;
 use rustix::{
     fs::{FileType, Mode, OFlags, fstat, openat},
     mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, OpenTreeFlags, fsconfig_create,
-        fsconfig_set_string, fsmount, fsopen, mount, open_tree,
+        FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, OpenTreeFlags, UnmountFlags,
+        fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount, open_tree, unmount,
     },
 };
 
-use crate::sys::{Attributes, set_attributes};
+use super::mounts::{self, put_on};
+use crate::{
+    Limits,
+    sys::{Attributes, set_attributes},
+};
 
 /// Where programs put temporary files.
 const PLACES: &[&str] = &["/tmp", "/var/tmp"];
 
-/// Mounts an empty directory over each that is one here. One that is a link leads to the other.
-pub(super) fn mount_all() -> io::Result<()> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    for place in PLACES {
-        if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
-            mount("tmpfs", *place, "tmpfs", flags, c"mode=1777")?;
-        }
+/// Where the file system is while its directories are taken. A new `/dev` covers that place afterwards.
+const WORK: &str = "/dev";
+
+/// The one file system in memory that all temporary files of a run share, so that its size bounds them together.
+pub(super) struct Memory(());
+
+impl Memory {
+    /// Mounts it.
+    pub(super) fn mount(limits: Limits) -> io::Result<Self> {
+        let options = CString::new(format!("mode=700,size={}", most(limits)))?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        mount("tmpfs", WORK, "tmpfs", flags, options.as_c_str())?;
+        Ok(Self(()))
     }
-    Ok(())
+
+    /// Mounts an empty directory of it over each place where programs put temporary files. One that is a link leads to the other.
+    pub(super) fn cover_places(&self) -> io::Result<()> {
+        for (number, place) in PLACES.iter().enumerate() {
+            if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
+                put_on(self.directory(&number.to_string())?, mounts::open(*place)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a new empty directory in which everybody may write.
+    pub(super) fn directory(&self, name: &str) -> io::Result<OwnedFd> {
+        let path = self.private(name)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
+        mounts::take(&path)
+    }
+
+    /// Makes a new empty directory of this process alone, and returns its path.
+    pub(super) fn private(&self, name: &str) -> io::Result<String> {
+        let path = format!("{WORK}/{name}");
+        fs::create_dir(&path)?;
+        Ok(path)
+    }
+
+    /// Takes it out of sight; what was taken of it stays.
+    pub(super) fn unmount(self) -> io::Result<()> {
+        Ok(unmount(WORK, UnmountFlags::DETACH)?)
+    }
 }
 
-/// Says whether a place is hidden by one of these.
-pub(super) fn holds(path: &AbsPath) -> bool {
+/// How many bytes all temporary files may have: a half of the memory that the program may have, and of the machine's.
+fn most(limits: Limits) -> u64 {
+    let about = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let half = half(&about).unwrap_or(SMALL_MACHINE);
+    limits.memory.map_or(half, |memory| half.min(memory / 2)).max(1 << 20)
+}
+
+/// What is taken for the half of a machine's memory that cannot be told.
+const SMALL_MACHINE: u64 = 1 << 30;
+
+/// Reads a half of the machine's memory (proc_meminfo(5)).
+fn half(about: &str) -> Option<u64> {
+    let total = about.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes.saturating_mul(1024) / 2)
+}
+
+/// Says whether a place lies in a directory for temporary files, of which each run has its own.
+#[must_use]
+pub fn holds(path: &AbsPath) -> bool {
     PLACES
         .iter()
         .any(|place| path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/')))
@@ -39,7 +100,7 @@ pub(super) fn holds(path: &AbsPath) -> bool {
 
 /// Makes the place again that one of these hides, of the kind that this is which is mounted there.
 pub(super) fn make_place(path: &AbsPath, tree: impl AsFd) -> io::Result<()> {
-    if !holds(path) {
+    if !holds(path) || fs::symlink_metadata(path.as_str()).is_ok() {
         return Ok(());
     }
     if FileType::from_raw_mode(fstat(tree)?.st_mode) == FileType::Directory {
@@ -72,4 +133,23 @@ fn nothing_file(tree: &OwnedFd) -> io::Result<OwnedFd> {
     let read_only = Attributes { set: Attributes::READ_ONLY, ..Attributes::default() };
     set_attributes(file.as_fd(), c"", read_only)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_half_of_the_memory_is_read() {
+        let about = "MemTotal:       24576000 kB\nMemFree:        1 kB\n";
+        assert_eq!(half(about), Some(12_582_912_000));
+        assert_eq!((half(""), half("MemTotal: x kB")), (None, None));
+    }
+
+    #[test]
+    fn temporary_files_have_a_half_of_what_the_program_has() {
+        let limits = |memory| Limits { memory, ..Limits::default() };
+        assert_eq!(most(limits(Some(64 << 20))), 32 << 20);
+        assert!(most(limits(Some(u64::MAX))) == most(limits(None)) && most(limits(None)) > 1 << 20);
+    }
 }

@@ -74,6 +74,7 @@ impl Arena {
         Launch {
             changeable: std::collections::BTreeSet::new(),
             staged: None,
+            shown: BTreeSet::new(),
             profile: Confined {
                 writable: all(&["w"]),
                 protected: all(&["w/.git"]),

@@ -2,17 +2,16 @@
 
 use std::{
     io,
-    net::{IpAddr, Shutdown, SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream},
     sync::Arc,
     thread,
     time::Duration,
 };
 
-use openoxide_protocol::Network;
+use openoxide_protocol::{Network, address::is_public};
 use rustix::net::sockopt::set_socket_linger;
 
 use super::{
-    address::is_public,
     judge::{Host, Verdict, judge, names_literally},
     outside::Outside,
     pool::Pool,
@@ -76,7 +75,11 @@ impl Rules {
     /// this machine or its neighbours, whatever its owner says now (rebinding).
     fn addresses(&self, host: &Host, port: u16) -> Option<Vec<IpAddr>> {
         let all = match host {
-            Host::Bare(address) => return Some(vec![*address]),
+            Host::Bare(address) if address.is_loopback() => return Some(loopback(*address)),
+            Host::Bare(address) => {
+                let own = self.network == Network::Internet && self.outside.is_own(*address);
+                return (!own).then(|| vec![*address]);
+            }
             Host::Named(name) => self.outside.resolve(name).unwrap_or_default(),
         };
         let fine = |address: &IpAddr| {
@@ -87,6 +90,13 @@ impl Rules {
         let allowed: Vec<_> = all.into_iter().filter(fine).collect();
         (!allowed.is_empty() || !some).then_some(allowed)
     }
+}
+
+/// A service of `localhost` listens at one of its addresses, and programs try both.
+fn loopback(first: IpAddr) -> Vec<IpAddr> {
+    let other: IpAddr =
+        if first.is_ipv4() { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
+    vec![first, other]
 }
 
 /// Carries bytes both ways until both sides are done. The end of one direction is passed on, and the other goes on.

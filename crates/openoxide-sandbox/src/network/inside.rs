@@ -48,14 +48,15 @@ const BACKLOG: i32 = 256;
 /// # Errors
 /// The kernel refused a request. What was set up until then goes with the namespace.
 pub fn prepare(network: &Network, ask: bool) -> io::Result<Vec<OwnedFd>> {
-    let hosts = match network {
+    let (hosts, any) = match network {
         Network::On => return Ok(Vec::new()),
-        Network::Off => None,
-        Network::Hosts(hosts) => Some(hosts),
+        Network::Off => (None, false),
+        Network::Internet => (None, true),
+        Network::Hosts(hosts) => (Some(hosts), !hosts.is_empty()),
     };
     let route = Route::open()?;
     route.loopback_up()?;
-    if !ask && hosts.is_none_or(|hosts| hosts.is_empty()) {
+    if !ask && !any {
         return Ok(Vec::new());
     }
     capture(&route)?;

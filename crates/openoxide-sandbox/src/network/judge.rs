@@ -5,12 +5,12 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use openoxide_protocol::Network;
-
-use super::{
+use openoxide_protocol::{
+    Network,
     address::{is_private, is_public, plain},
-    pool::{self, Pool},
 };
+
+use super::pool::{self, Pool};
 
 /// Whom a connection is meant for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,7 @@ pub(super) fn judge(network: &Network, pool: &Pool, to: SocketAddr) -> Verdict {
     match address {
         _ if names_literally(network, address, to.port()) => Verdict::Reached(host),
         _ if address.is_loopback() || address.is_unspecified() => Verdict::Nobody,
+        _ if *network == Network::Internet && is_public(address) => Verdict::Reached(host),
         _ if is_public(address) || is_private(address) => Verdict::Unknown(host),
         _ => Verdict::Refused(host),
     }
@@ -57,10 +58,14 @@ fn named(network: &Network, name: String, port: u16) -> Verdict {
     }
 }
 
-/// Says whether a rule is this very address.
+/// Says whether a rule is this very address. `localhost` is every address of the loopback (RFC 6761 §6.3).
 pub(super) fn names_literally(network: &Network, address: IpAddr, port: u16) -> bool {
     let Network::Hosts(hosts) = network else { return false };
-    let is = |text: &str| text.parse::<IpAddr>().is_ok_and(|named| plain(named) == plain(address));
+    let address = plain(address);
+    let is = |text: &str| match text.parse::<IpAddr>() {
+        Ok(named) => plain(named) == address,
+        Err(_) => text == "localhost" && address.is_loopback(),
+    };
     hosts.iter().any(|rule| rule.port().is_none_or(|own| own == port) && is(rule.host()))
 }
 
@@ -129,6 +134,43 @@ mod tests {
             [64:ff9b::a9fe:a9fe]:80 [2002:a9fe:a9fe::]:80 198.19.0.1:80";
         for to in refused.split_whitespace() {
             assert!(matches!(of("", to), Verdict::Refused(_)), "{to}");
+        }
+    }
+
+    #[test]
+    fn localhost_is_the_loopback_of_both_families() {
+        for to in ["127.0.0.1:8080", "[::1]:8080", "[::ffff:127.0.0.1]:8080"] {
+            assert!(matches!(of("localhost:8080", to), Verdict::Reached(_)), "{to}");
+            assert_eq!(of("localhost:8081", to), Verdict::Nobody, "{to}");
+        }
+        assert!(matches!(of("localhost", "10.0.0.1:80"), Verdict::Unknown(_)));
+    }
+
+    #[test]
+    fn the_internet_is_every_name_and_every_public_address() {
+        let (network, pool) = (Network::Internet, Pool::default());
+        let (v4, v6) = pool.addresses("example.org").unwrap();
+        for address in [IpAddr::from(v4), v6.into()] {
+            let judged = judge(&network, &pool, SocketAddr::new(address, 443));
+            assert_eq!(judged, Verdict::Reached(Host::Named("example.org".to_owned())));
+        }
+        let judged = |to: &str| judge(&network, &pool, to.parse().expect(to));
+        for to in [
+            "93.184.216.34:443",
+            "[2606:4700::1111]:443",
+            "[64:ff9b::8.8.8.8]:53",
+            "[::ffff:8.8.8.8]:53",
+        ] {
+            assert!(matches!(judged(to), Verdict::Reached(Host::Bare(_))), "{to}");
+        }
+        // Metadata services, the machine itself and its neighbours, in every spelling.
+        let elsewhere = "169.254.169.254:80 [::ffff:169.254.169.254]:80 [64:ff9b::169.254.169.254]:80 \
+            [64:ff9b:1::a9fe:a9fe]:80 [2002:a9fe:a9fe::1]:80 [2001:0:a9fe:a9fe::1]:80 [fd00:ec2::254]:80 \
+            [fec0::1]:80 [fe80::1]:80 [::a9fe:a9fe]:80 100.100.100.200:80 192.0.0.192:80 10.0.0.1:80 \
+            192.168.1.1:22 172.16.0.1:80 100.64.0.1:80 [fc00::1]:80 224.0.0.1:80 [ff02::1]:80 \
+            255.255.255.255:80 127.0.0.1:80 [::1]:80 0.0.0.0:80 [::]:80 [64:ff9b::127.0.0.1]:80 [2002:7f00:1::]:80";
+        for to in elsewhere.split_whitespace() {
+            assert!(!matches!(judged(to), Verdict::Reached(_)), "{to}");
         }
     }
 

@@ -76,6 +76,12 @@ pub(super) const TERMINAL_INPUT: &[u32] = &[
     0x5423, // TIOCSETD
 ];
 
+/// Commands of fcntl(2) that are refused.
+pub(super) const FILE_COMMANDS: &[u32] = &[
+    1024, // F_SETLEASE
+    1026, // F_NOTIFY
+];
+
 /// Calls whose arguments lie in memory, where no filter can look: libraries know what to do without them. And io_uring,
 /// whose work is done where no filter looks.
 pub(super) const MISSING: &[i64] = &[

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use openoxide_protocol::Network;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::Signal,
@@ -20,7 +21,7 @@ use crate::{
     denial::{self, Oracle, Said, touchable},
     error::{SandboxError, Step as _},
     network::{Broker, Refused},
-    notify::{self, Capture, Context, OwnSockets},
+    notify::{self, Capture, Context, Listened, OwnSockets},
     sys,
     tail::Tail,
     terminal::{self, Relay},
@@ -57,6 +58,7 @@ pub(super) struct Attendant<'a> {
     broker: Option<Arc<Broker>>,
     more: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
     refused: Arc<Refused>,
+    listened: Arc<Listened>,
     placed: Vec<PathBuf>,
     notified: bool,
     landlock: bool,
@@ -83,6 +85,7 @@ impl<'a> Attendant<'a> {
             broker: None,
             more: None,
             refused: Arc::default(),
+            listened: Arc::default(),
             placed: Vec::new(),
             notified: false,
             landlock: false,
@@ -227,6 +230,7 @@ impl<'a> Attendant<'a> {
             capture: self.broker.clone().map(|broker| self.capture(broker)),
             own: self.diagnostics.take().map(OwnSockets::new).transpose()?,
             refused: Arc::clone(&self.refused),
+            listened: Arc::clone(&self.listened),
             live: changes::live(
                 self.launch,
                 self.questions.as_ref().map(Questions::asking),
@@ -271,7 +275,10 @@ impl<'a> Attendant<'a> {
         let (said, known) = (self.said(errors), denials.clone());
         denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
         let (plan, suspected) = (self.plan(), said.suspected);
-        Report { plan, end, denials, suspected, found: Vec::new(), interrupted: None }
+        let shared = self.launch.profile.network == Network::On;
+        let listened = if shared { Vec::new() } else { self.listened.ports() };
+        let (found, interrupted, unlimited) = (Vec::new(), None, None);
+        Report { plan, end, denials, suspected, found, listened, interrupted, unlimited }
     }
 
     /// What the program's own words say of files.

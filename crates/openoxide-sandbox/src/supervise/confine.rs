@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Found, Guarded, Launch, Plan, Report, beside,
+    control_group::ControlGroup,
     error::{SandboxError, Step as _},
     inside::{self, Owner},
     progress::ProgressWriter,
@@ -26,6 +27,8 @@ use crate::{
 pub(super) struct Attempt<'a> {
     pub(super) launch: &'a Launch,
     pub(super) guarded: &'a Guarded,
+    /// What bounds memory and processes, where there is one.
+    pub(super) group: Option<&'a ControlGroup>,
     pub(super) guards: &'a Mounted,
     pub(super) questions: Option<Questions>,
     /// Where the program's start and end are recorded.
@@ -78,7 +81,10 @@ impl Attempt<'_> {
         let streams = Streams::make(self.launch.terminal)
             .step(|| "looking at the standard streams".to_owned())?;
         let owner = Owner::current();
-        let first = sys::fork_into(by.namespaces);
+        let first = match self.group {
+            Some(group) => group.fork_into(by.namespaces),
+            None => sys::fork_into(by.namespaces),
+        };
         let Some(first) = first.step(|| "making namespaces".to_owned())? else {
             drop((wire, self.questions.take()));
             let (launch, guards, progress) = (self.launch, self.guards, self.progress);

@@ -452,14 +452,14 @@ fn what_opens_the_sandbox_counts_once_somebody_vouched_for_it() {
     let real = disk.dir.path().canonicalize().unwrap().join("there");
     let expected = [
         format!("p.toml: sandbox writable there ({})", real.display()),
-        "p.toml: sandbox network on".to_owned(),
+        "p.toml: sandbox network internet".to_owned(),
         "p.toml: sandbox environment A".to_owned(),
     ];
     assert_eq!(untrusted.settings, expected);
     Trust::of(&environment).keep(&untrusted.project, &untrusted.settings, true).unwrap();
     let said = load().sandbox;
     assert_eq!((said.writable.len(), said.environment.len()), (1, 1));
-    assert_eq!(said.network, Some(crate::NetworkSetting::On));
+    assert_eq!(said.network, Some(crate::NetworkSetting::Internet));
 }
 
 #[test]

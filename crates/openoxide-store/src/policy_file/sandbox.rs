@@ -74,8 +74,11 @@ pub enum NetworkSetting {
     Off,
     /// The hosts that rules allow or a person does.
     Hosts,
-    /// All of it, unless a rule about hosts asks or denies.
-    On,
+    /// Every host of the internet, unless a rule about hosts asks or denies. It was called `on`.
+    #[serde(alias = "on")]
+    Internet,
+    /// This machine's own network, with its loopback and its neighbours, unless a rule about hosts asks or denies.
+    Host,
 }
 
 impl NetworkSetting {
@@ -85,7 +88,8 @@ impl NetworkSetting {
         match self {
             Self::Off => "off",
             Self::Hosts => "hosts",
-            Self::On => "on",
+            Self::Internet => "internet",
+            Self::Host => "host",
         }
     }
 }
@@ -96,9 +100,9 @@ impl NetworkSetting {
 pub struct SandboxLimits {
     /// Seconds by the clock.
     pub seconds: Option<u32>,
-    /// MiB of address space for each process.
+    /// MiB of memory.
     pub memory: Option<u32>,
-    /// Processes of this user.
+    /// Processes at the same time.
     pub processes: Option<u32>,
 }
 
@@ -129,13 +133,13 @@ impl SandboxSettings {
     /// Returns what of it only tightens.
     #[must_use]
     pub fn tightened(self) -> Self {
-        let network = self.network.filter(|network| *network != NetworkSetting::On);
+        let network = self.network.filter(|network| *network < NetworkSetting::Internet);
         Self { network, writable: BTreeSet::new(), environment: BTreeSet::new(), ..self }
     }
 
     /// Returns what of it loosens, each in words; directories aside.
     pub(crate) fn loosening(&self) -> impl Iterator<Item = String> {
-        let on = self.network.filter(|network| *network == NetworkSetting::On);
+        let on = self.network.filter(|network| *network >= NetworkSetting::Internet);
         let network = on.map(|network| format!("sandbox network {}", network.as_str()));
         let variable = |name: &String| format!("sandbox environment {name}");
         network.into_iter().chain(self.environment.iter().map(variable))
@@ -180,9 +184,13 @@ impl Reader<'_> {
     }
 
     fn network(&mut self, value: &Value<'_>) -> Option<NetworkSetting> {
-        let all = [NetworkSetting::Off, NetworkSetting::Hosts, NetworkSetting::On];
-        let parse = |word: &str| all.into_iter().find(|one| one.as_str() == word);
-        self.word(value, "network", parse, "off`, `hosts`, `on")
+        use NetworkSetting::{Host, Hosts, Internet, Off};
+        let parse = |word: &str| match word {
+            // What opened everything opens the safer part of it.
+            "on" => Some(Internet),
+            _ => [Off, Hosts, Internet, Host].into_iter().find(|one| one.as_str() == word),
+        };
+        self.word(value, "network", parse, "off`, `hosts`, `internet`, `host")
     }
 
     /// Returns the texts of a list, each with where it stands.

@@ -4,6 +4,7 @@ pub(crate) mod changes;
 mod hosts;
 mod places;
 mod settings;
+mod temporary;
 
 use std::{
     collections::BTreeSet, ffi::OsString, io, os::unix::process::ExitStatusExt as _,
@@ -25,6 +26,8 @@ pub(crate) use hosts::Hosts;
 pub(crate) use places::{caches, registry};
 pub(crate) use settings::in_words;
 pub(super) use settings::{environment, limits};
+pub(super) use temporary::lost;
+pub(crate) use temporary::shown;
 
 /// The words by which this program is started again, to supervise.
 pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
@@ -87,7 +90,8 @@ fn ground<'a>(world: &'a World, own: &'a [AbsPath], writable: &'a [AbsPath]) -> 
         seen: &[],
         kept: &[],
         writable,
-        all_hosts: world.loaded.sandbox.network == Some(NetworkSetting::On),
+        all_hosts: world.loaded.sandbox.network == Some(NetworkSetting::Internet),
+        host_network: world.loaded.sandbox.network == Some(NetworkSetting::Host),
     }
 }
 
@@ -107,6 +111,8 @@ pub(super) struct Run<'a> {
     pub(super) changeable: BTreeSet<AbsPath>,
     /// Whether what it changes is kept aside.
     pub(super) stage: bool,
+    /// What it sees below the directories for temporary files.
+    pub(super) shown: BTreeSet<AbsPath>,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,
     pub(super) live: bool,
@@ -127,6 +133,7 @@ impl Run<'_> {
         let launch = Launch {
             staged: stage.as_ref().map(Stage::place).transpose()?,
             scratch: caches(&self.profile),
+            shown: self.shown,
             profile: self.profile,
             changeable: self.changeable,
             argv: self.argv,
@@ -176,12 +183,30 @@ pub(crate) fn tell(report: &Report) {
     for one in &report.found {
         report::note(&found::text(one));
     }
+    if let Some(note) = listened(&report.listened) {
+        report::note(&note);
+    }
+    if let Some(unlimited) = &report.unlimited {
+        report::note(unlimited);
+    }
     if let Some(why) = &report.interrupted {
         report::note(&format!(
             "the program was started and has ended, but the sandbox was interrupted, so this report is incomplete: {}",
             visible(why, Lines::One)
         ));
     }
+}
+
+/// Says that programs listened where nobody outside could connect to them.
+fn listened(ports: &[u16]) -> Option<String> {
+    let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+    let plural = if ports.len() == 1 { "" } else { "s" };
+    (!ports.is_empty()).then(|| {
+        format!(
+            "a program listened on port{plural} {}: the sandbox has its own network, so programs outside cannot connect to it",
+            ports.join(", ")
+        )
+    })
 }
 
 /// What is different under another backend than the best.

@@ -87,7 +87,7 @@ impl<'a> Way<'a> {
     /// # Errors
     /// When the system gives no means to wait.
     pub(super) fn pass(&self, audit: &Audit) -> Result<Passed, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
         let doubt = self.world.loaded.doubt.clone();
         let (passed, written) = self.written(&runtime, audit, doubt, false);

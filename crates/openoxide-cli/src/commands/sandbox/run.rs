@@ -8,7 +8,7 @@ use std::{
 };
 
 use openoxide_permission::{IN_ROOTS, hidden_secret_paths, start_up_files};
-use openoxide_protocol::{AbsPath, Confined, Temp};
+use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 use openoxide_sandbox::{
     End, Launch, Limits, Report, SandboxError, Stage, at_terminal, run_confined, supervise,
     supervise_by,
@@ -19,10 +19,14 @@ use openoxide_store::Environment;
 use super::staged;
 use crate::{
     args::{Global, SandboxRunArgs},
-    commands::run::confined::{SUPERVISE, caches, own, registry, tell},
+    commands::run::confined::{SUPERVISE, caches, own, registry, shown, tell},
     exit::Exit,
     report,
 };
+
+/// What the whole network opens.
+pub(crate) const HOST_NETWORK: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
+and every protocol are open to it";
 
 pub(crate) fn run(args: &SandboxRunArgs, global: Global) -> Result<Exit, String> {
     let mut launch = launch(args)?;
@@ -30,6 +34,9 @@ pub(crate) fn run(args: &SandboxRunArgs, global: Global) -> Result<Exit, String>
         Ok(stage) => stage,
         Err(error) => return Ok(refused(&error)),
     };
+    if launch.profile.network == Network::On {
+        report::note(&HOST_NETWORK);
+    }
     let report = match args.backend {
         // Who asks has threads of its own, and so cannot supervise.
         _ if args.live => run_confined(&launch, &SUPERVISE, &mut |question, gone| {
@@ -59,6 +66,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
     let profile = profile(args, &cwd)?;
     Ok(Launch {
         scratch: if args.read_only { Vec::new() } else { caches(&profile) },
+        shown: shown(None, Environment::read().home.as_ref()),
         profile,
         changeable: BTreeSet::new(),
         staged: None,

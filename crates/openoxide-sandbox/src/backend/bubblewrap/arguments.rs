@@ -152,15 +152,20 @@ fn system(profile: &Confined, words: &mut Words) {
     }
 }
 
-/// Binds what may be written; and the working directory, where a private directory for temporary files would hide it.
+/// Binds what may be written; and what is shown and the working directory, where a private directory for temporary files would hide
+/// them.
 fn writable(launch: &Launch, words: &mut Words) {
     let profile = &launch.profile;
+    let is_hidden = |path: &AbsPath| {
+        profile.temp == Temp::Private && TEMPORARY.iter().any(|place| is_below(path, place))
+    };
+    for path in launch.shown.iter().filter(|path| is_hidden(path) && !profile.may_write(path)) {
+        words.bind("--ro-bind-try", Path::new(path.as_str()));
+    }
     for root in profile.writable.iter().filter(|root| profile.may_write(root)) {
         words.bind("--bind", Path::new(root.as_str()));
     }
-    let hidden =
-        profile.temp == Temp::Private && TEMPORARY.iter().any(|place| is_below(&launch.cwd, place));
-    if hidden && !profile.may_write(&launch.cwd) {
+    if is_hidden(&launch.cwd) && !profile.may_write(&launch.cwd) {
         words.bind("--ro-bind", Path::new(launch.cwd.as_str()));
     }
 }

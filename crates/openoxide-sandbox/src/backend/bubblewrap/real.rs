@@ -76,6 +76,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         profile: profile(world),
         scratch: Vec::new(),
         staged: None,
+        shown: BTreeSet::new(),
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
         cwd: path(&world.join("w")),
         environment: Vec::new(),

@@ -187,7 +187,13 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
         let capture = matches!(world.network, Network::Hosts(_));
         let capture = capture.then(|| Capture::new(Arc::clone(&broker), ask));
         let own = (world.network != Network::On).then(|| OwnSockets::new(own).unwrap());
-        let context = Context { capture, own, refused: broker.refused(), live: None };
+        let context = Context {
+            capture,
+            own,
+            refused: broker.refused(),
+            listened: Arc::default(),
+            live: None,
+        };
         thread::spawn(move || notify::serve(listener, context));
     }
     Some(broker)

@@ -33,7 +33,7 @@ fn everything_is_read() {
     let said = &file.sandbox;
     let required = said.require.as_ref().unwrap();
     assert_eq!((required.how, required.place.as_str()), (Require::FailFast, "policy.toml:2"));
-    assert_eq!(said.network, Some(NetworkSetting::On));
+    assert_eq!(said.network, Some(NetworkSetting::Internet));
     assert_eq!(names(&said.unreadable), ["/home/ann/company", "/w/project/keys"]);
     assert_eq!(names(&said.protected), ["/w/project/deploy"]);
     assert_eq!(said.environment, BTreeSet::from(["DATABASE_URL".to_owned()]));
@@ -41,6 +41,23 @@ fn everything_is_read() {
     assert_eq!(said.limits, limits);
     let [writable] = file.writable.as_slice() else { panic!("{:?}", file.writable) };
     assert_eq!((writable.path.as_str(), writable.line), ("/home/ann/.cache/pip", 4));
+}
+
+#[test]
+fn the_network_has_four_settings_and_an_older_name() {
+    for (word, expected) in [
+        ("off", NetworkSetting::Off),
+        ("hosts", NetworkSetting::Hosts),
+        ("internet", NetworkSetting::Internet),
+        ("on", NetworkSetting::Internet),
+        ("host", NetworkSetting::Host),
+    ] {
+        let file = read_text(&format!("sandbox.network = \"{word}\""));
+        assert_eq!((file.problems.len(), file.sandbox.network), (0, Some(expected)), "{word}");
+        let loosens = file.sandbox.loosening().count() == 1;
+        assert_eq!(loosens, expected > NetworkSetting::Hosts, "{word}");
+        assert_eq!(file.sandbox.tightened().network.is_none(), loosens, "{word}");
+    }
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub(super) fn profile(said: &SandboxSettings, open: &BTreeSet<AbsPath>) -> Sandb
     let is_open = |path: &&AbsPath| open.iter().any(|base| path.below(base).is_some());
     let network = match said.network {
         Some(NetworkSetting::Off) => Network::Off,
-        Some(NetworkSetting::Hosts | NetworkSetting::On) | None => Network::On,
+        Some(NetworkSetting::Hosts | NetworkSetting::Internet | NetworkSetting::Host) | None => {
+            Network::On
+        }
     };
     SandboxProfile::Confined(Confined {
         writable: [AbsPath::root()].into(),

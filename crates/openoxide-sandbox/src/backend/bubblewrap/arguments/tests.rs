@@ -14,6 +14,7 @@ fn launch(profile: Confined) -> Launch {
         scratch: Vec::new(),
         changeable: std::collections::BTreeSet::new(),
         staged: None,
+        shown: std::collections::BTreeSet::new(),
         profile,
         argv: vec!["true".into(), "a b".into()],
         cwd: path("/p"),

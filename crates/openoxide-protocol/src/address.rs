@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Says whether an address is one of the internet at large: globally reachable in the registries of special addresses
 /// (IANA, RFC 6890). An address that holds one of version 4 is what it holds.
-pub(super) fn is_public(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
     match plain(address) {
         IpAddr::V4(address) => !within_v4(address, SPECIAL_V4),
         // Only 2000::/3 was ever given out.
@@ -16,7 +17,8 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 
 /// Says whether a person may be asked about an address that is not public: one of a private network, which has hosts that
 /// people mean. Loopback, link-local (and with it the metadata of clouds), multicast and reserved ones are never asked about.
-pub(super) fn is_private(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_private(address: IpAddr) -> bool {
     match plain(address) {
         IpAddr::V4(address) => within_v4(address, PRIVATE_V4) && address != METADATA_V4,
         IpAddr::V6(address) => within_v6(address, &[(0xfc00, 0, 7)]) && address != METADATA_V6,
@@ -24,7 +26,8 @@ pub(super) fn is_private(address: IpAddr) -> bool {
 }
 
 /// Returns the address of version 4 that this one is another form of: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056).
-pub(super) fn plain(address: IpAddr) -> IpAddr {
+#[must_use]
+pub fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let [a, b, c, d, e, f, g, h] = v6.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
