@@ -322,7 +322,10 @@ proptest! {
                 let mut changed = whole.clone();
                 changed[at] ^= other;
                 fs::write(scene.path(&name), &changed).unwrap();
-                prop_assert!(scene.verdict().fault.is_some(), "{name} {at} {other}");
+                // Where the changed byte makes another number of the schema, the journal is refused as a whole.
+                let verdict = scene.journal.verify();
+                let is_unnoticed = verdict.is_ok_and(|verdict| verdict.fault.is_none());
+                prop_assert!(!is_unnoticed, "{name} {at} {other}");
             }
             fs::write(scene.path(&name), &whole).unwrap();
         }
