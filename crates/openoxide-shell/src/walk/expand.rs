@@ -375,7 +375,7 @@ impl Walk<'_> {
                 self.unknown(quoted, !numeric, text);
             }
             Piece::Backquote(..) => self.unknown(quoted, true, text),
-            Piece::Arithmetic(_) => text.gap(false),
+            Piece::Arithmetic(_) => self.number(quoted, text),
             // An empty one is no word at all.
             Piece::Process(list) => {
                 text.gap(true);
@@ -401,6 +401,12 @@ impl Walk<'_> {
         text.many |= !one_word || !text.quoted && self.blanks_changed();
     }
 
+    /// Adds a number that is not known: `IFS` may split it at a digit.
+    fn number(&self, quoted: bool, text: &mut Text) {
+        text.gap(false);
+        text.many |= !quoted && self.blanks_changed();
+    }
+
     fn parameter(&self, parameter: &Parameter<'_>, quoted: bool, text: &mut Text) {
         let assigned = self.seen.assigns(parameter.name) || self.known.assigns(parameter.name);
         text.reveals |=
@@ -420,10 +426,7 @@ impl Walk<'_> {
                 text.many |= !quoted;
                 text.tainted = true;
             }
-            Lookup::Number => {
-                text.gap(false);
-                text.many |= !quoted && self.blanks_changed();
-            }
+            Lookup::Number => self.number(quoted, text),
             lookup => {
                 text.gap(true);
                 text.many |= !quoted || is_several(parameter);

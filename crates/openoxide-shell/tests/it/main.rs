@@ -14,3 +14,5 @@ mod referee;
 mod support;
 #[cfg(test)]
 mod tables;
+#[cfg(test)]
+mod words;
