@@ -443,6 +443,7 @@ fn operands(text: &str) -> Fallible<Operands> {
             "script" => "Script",
             "loads" => "Loads",
             "tool" => "Tool",
+            "plugin" => "Plugin",
             "guest" => "Guest",
             _ => return Err(format!("no kind of operand `{kind}`").into()),
         };

@@ -75,6 +75,10 @@ pub struct Exec {
     /// otherwise: `git push` for `git -C . push`. A rule that holds this back holds the command back.
     #[serde(default, skip)]
     pub plain: Option<Words>,
+    /// The commands that it runs and that a rule for it covers, at any depth: `uv run rm x` and `rm x` for `npx uv run rm x`. A rule
+    /// that holds one of them back holds the command back.
+    #[serde(default, skip)]
+    pub carried: Vec<Words>,
     /// The version control systems that it starts. Their repository at `place` decides what else they run.
     #[serde(default, skip)]
     pub starts: VersionControl,

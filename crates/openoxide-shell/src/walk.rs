@@ -85,6 +85,8 @@ struct Walk<'s> {
     escaped: Option<State>,
     /// Whether something was used that bash and a plain shell understand in two ways.
     only_bash: bool,
+    /// Which access is the command whose rules cover the tools that run now.
+    carrier: Option<usize>,
 }
 
 /// Returns what `script` means, if it is nothing but a few words that stand for themselves.
@@ -139,6 +141,7 @@ impl<'s> Walk<'s> {
             substituted: Vec::new(),
             escaped: None,
             only_bash: false,
+            carrier: None,
         }
     }
 

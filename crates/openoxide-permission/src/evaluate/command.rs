@@ -24,18 +24,12 @@ pub(super) fn by_command(policy: &PolicyStack, exec: &Exec, hook: Option<Lift>) 
     };
     let outcome = by_rule_or(ruling(policy, subject), default);
     let outcome = by_base_name(policy, subject, outcome);
-    let outcome = match &exec.plain {
-        Some(plain) => by_plain_spelling(policy, plain, outcome),
-        None => outcome,
-    };
-    match &exec.plain {
-        _ if known => outcome,
-        Some(plain) => {
-            let outcome = held_back(policy, subject.bytes, outcome, hook);
-            held_back(policy, plain.as_bytes(), outcome, hook)
-        }
-        None => held_back(policy, subject.bytes, outcome, hook),
-    }
+    let others = || exec.plain.iter().chain(&exec.carried);
+    let outcome = others().fold(outcome, |outcome, words| by_other_words(policy, words, outcome));
+    std::iter::once(&exec.argv)
+        .chain(others())
+        .filter(|words| !words.is_known())
+        .fold(outcome, |outcome, words| held_back(policy, words.as_bytes(), outcome, hook))
 }
 
 /// What was not understood is asked about, and denied where a rule denies every command: one that nobody could have named.
@@ -60,10 +54,11 @@ fn by_base_name(policy: &PolicyStack, subject: Subject<'_>, outcome: Outcome) ->
     }
 }
 
-/// A rule that holds a subcommand back holds it back behind whatever options: `git -C . push` is `git push`.
-fn by_plain_spelling(policy: &PolicyStack, plain: &Words, outcome: Outcome) -> Outcome {
+/// A rule that holds a subcommand back holds it back behind whatever options: `git -C . push` is `git push`. The same holds for a
+/// command that another one carries: `npx rm x` is `rm x`.
+fn by_other_words(policy: &PolicyStack, words: &Words, outcome: Outcome) -> Outcome {
     let subject =
-        Subject { space: Space::Exec, bytes: plain.as_bytes(), has_many: plain.has_many() };
+        Subject { space: Space::Exec, bytes: words.as_bytes(), has_many: words.has_many() };
     let outcome = match ruling(policy, subject) {
         Some(found) => stricter(found, outcome),
         None => outcome,

@@ -212,7 +212,9 @@ pub(crate) enum Operand {
     Loads,
     /// This and what follows is a command that this program's own rule covers. What it does counts as well.
     Tool,
-    /// The same in a container: its files are not those of this machine.
+    /// This and what follows is the program `OUTER-NAME` of `$PATH`, with its words: `cargo audit` is `cargo-audit`.
+    Plugin,
+    /// The same as `Tool`, in a container: its files are not those of this machine.
     Guest,
 }
 
@@ -253,7 +255,7 @@ pub(super) struct When {
 impl Operand {
     /// Returns whether a command or script begins with such an operand.
     pub(crate) const fn starts_command(self) -> bool {
-        matches!(self, Self::Runs | Self::Script | Self::Tool | Self::Guest)
+        matches!(self, Self::Runs | Self::Script | Self::Tool | Self::Plugin | Self::Guest)
     }
 }
 

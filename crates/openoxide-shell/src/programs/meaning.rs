@@ -72,6 +72,13 @@ impl Effect {
     pub(crate) const fn is_command(&self) -> bool {
         matches!(self, Self::Runs(_) | Self::Tool(_) | Self::Guest(_) | Self::Script(_))
     }
+
+    /// Forgets which files the words of a command stand for: in another directory the names are those of others.
+    pub(crate) fn forget_paths(&mut self) {
+        if let Self::Runs(command) | Self::Tool(command) | Self::Guest(command) = self {
+            command.paths.clear();
+        }
+    }
 }
 
 /// What is read or written.

@@ -261,7 +261,7 @@ fn harm_of_operands(kinds: Operands) -> Option<Does> {
         Operand::Writes | Operand::Changes => Some(Does::Writes),
         Operand::Into => Some(Does::Into),
         Operand::Reaches => Some(Does::Reaches),
-        Operand::Runs | Operand::Script | Operand::Tool => Some(Does::Runs),
+        Operand::Runs | Operand::Script | Operand::Tool | Operand::Plugin => Some(Does::Runs),
         Operand::Loads => Some(Does::Loads),
         Operand::Text
         | Operand::Reads

@@ -55,8 +55,8 @@ pub(super) use self::{
     git_config::{git_config, git_setting},
     jq::{jq, yq},
     launchers::{
-        after_dashes, hidden, netns_exec, parallel, screen, script_or_command, setarch, tmux,
-        tmux_format,
+        after_command_option, after_dashes, hidden, netns_exec, parallel, screen,
+        script_or_command, setarch, tmux, tmux_format,
     },
     media::{
         exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, pdftotext, tex,
@@ -74,7 +74,7 @@ pub(super) use self::{
     shells::{bash, posix, zsh},
     tar::tar,
     tokens::{log, merge_base, pgrep, rev_list, rev_parse},
-    tool::{add_tool, move_tools},
+    tool::{add_plugin, add_tool, same_program, tool_after_dashes, tool_or_script},
     tools::{command, strings, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };

@@ -193,9 +193,6 @@ impl<'a> Reading<'a> {
     /// Adds what comes before a subcommand with a reader of its own.
     fn join(self, mut inner: Meaning) -> Meaning {
         inner.lower(self.meaning.class);
-        if self.meaning.place.is_some() {
-            readers::move_tools(&mut inner);
-        }
         inner.effects.splice(0..0, self.meaning.effects);
         inner.place = inner.place.or(self.meaning.place);
         inner.starts = inner.starts.max(self.meaning.starts);
@@ -284,8 +281,7 @@ impl<'a> Reading<'a> {
         self.meaning.lower(CommandClass::Unknown);
         // What is not understood can move the words after it.
         let later = self.kinds.first.iter().skip(self.operands.len());
-        let separate = |kind: &Operand| matches!(kind, Operand::Runs | Operand::Script);
-        if later.chain(&self.kinds.repeated).any(separate) {
+        if later.chain(&self.kinds.repeated).any(|kind| kind.starts_command()) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
         }
     }
@@ -316,8 +312,8 @@ impl<'a> Reading<'a> {
         } else if matches!(self.kind_of_next(), Some(Operand::Tool | Operand::Guest)) {
             let guest = self.kind_of_next() == Some(Operand::Guest);
             readers::add_tool(&mut self.meaning, command, guest);
-        } else if self.meaning.place.is_some() {
-            self.meaning.effects.push(Effect::Runs(readers::moved(&command.words).into()));
+        } else if self.kind_of_next() == Some(Operand::Plugin) {
+            readers::add_plugin(&mut self.meaning, self.level.name(), &command);
         } else {
             self.meaning.effects.push(Effect::Runs(command));
         }
@@ -453,6 +449,7 @@ impl<'a> Reading<'a> {
                 | Operand::Runs
                 | Operand::Script
                 | Operand::Tool
+                | Operand::Plugin
                 | Operand::Guest,
             ) => {
                 self.meaning.lower(CommandClass::Unknown);

@@ -4,9 +4,8 @@ use openoxide_protocol::{Access, PathAccess, Words};
 
 use super::{Walk, program::render, simple::Call};
 use crate::{
-    danger,
     findings::{self, Code},
-    programs::{self, Argv, Effect, Meaning, Paths, PossibleOption},
+    programs::{Argv, Paths, PossibleOption},
 };
 
 /// How a command is covered by rules.
@@ -96,39 +95,29 @@ impl Walk<'_> {
         self.inside(&inner, arguments, meaning, level + 1);
     }
 
-    /// Looks at a command that runs in a container: what it touches are not the files of this machine.
-    pub(super) fn guest(&mut self, call: &Call<'_>, command: &Argv) {
-        let arguments = command.as_arguments();
-        let mut meaning = programs::meaning(arguments);
-        programs::add_possible_options(&mut meaning, arguments);
-        if danger::concerns(arguments.known(0).unwrap_or_default()) {
-            self.dangers(call, arguments.words);
+    /// Adds a command to those that another one carries.
+    pub(super) fn carry(&mut self, words: Words, plain: Option<Words>) {
+        let carrier = self.carrier.and_then(|index| self.facts.accesses.get_mut(index));
+        if let Some(Access::Exec(exec)) = carrier {
+            exec.carried.push(words);
+            exec.carried.extend(plain);
         }
-        for effect in meaning.effects {
-            match effect {
-                Effect::Unknown(why) => {
-                    let text = call.text.to_owned();
-                    self.facts.accesses.push(Access::Opaque { text, span: call.span });
-                    self.facts.findings.push(findings::hidden(why, call.span));
+    }
+
+    /// Looks at a command that runs in a container: what it touches are not the files of this machine. The commands in it are carried.
+    pub(super) fn guest(&mut self, call: &Call<'_>, command: Argv, altered: bool, level: u8) {
+        let (before, carrier) = (self.facts.accesses.len(), self.carrier);
+        self.inner(call, command, altered, level, Role::Tool);
+        self.carrier = carrier;
+        for access in self.facts.accesses.split_off(before.min(self.facts.accesses.len())) {
+            match access {
+                Access::Exec(exec) => {
+                    self.carry(exec.argv, exec.plain);
+                    exec.carried.into_iter().for_each(|words| self.carry(words, None));
                 }
-                Effect::MayBeOption(option) if option.pattern.is_none() => {
-                    self.possible_option(call, &option, false);
-                }
-                Effect::Runs(inner) | Effect::Tool(inner) | Effect::Guest(inner)
-                    if danger::concerns(inner.words.known(0).unwrap_or_default()) =>
-                {
-                    self.dangers(call, &inner.words);
-                }
+                Access::Opaque { .. } => self.facts.accesses.push(access),
                 _ => {}
             }
         }
     }
-}
-
-/// Returns the command that this one runs under its own rule: rules that hold it back hold this one back.
-pub(super) fn tool(meaning: &Meaning) -> Option<Words> {
-    meaning.effects.iter().find_map(|effect| match effect {
-        Effect::Tool(command) | Effect::Guest(command) => Some(command.words.clone()),
-        _ => None,
-    })
 }

@@ -7,7 +7,7 @@ use openoxide_protocol::{
 
 use super::{
     Walk,
-    carried::{Role, tool},
+    carried::Role,
     environment, portable,
     simple::{Call, Input},
     state::State,
@@ -128,7 +128,10 @@ impl Walk<'_> {
             (true, false) => meaning.class,
         };
         self.tear(call, name, &meaning);
-        if role == Role::Program {
+        if role == Role::Tool {
+            self.carry(argv.words.clone(), meaning.plain.clone());
+        } else {
+            self.carrier = Some(self.facts.accesses.len());
             self.facts.accesses.push(Access::Exec(Exec {
                 argv: argv.words.clone(),
                 text,
@@ -136,7 +139,8 @@ impl Walk<'_> {
                 span: call.span,
                 arity: arity::prefix_len(argv.words),
                 place: place.elsewhere(),
-                plain: meaning.plain.clone().or_else(|| tool(&meaning)),
+                plain: meaning.plain.clone(),
+                carried: Vec::new(),
                 starts: meaning.starts,
                 remotes: meaning.remotes.clone(),
             }));
@@ -300,11 +304,20 @@ impl Walk<'_> {
             self.note(Code::Piped, call.span);
         }
         let altered = call.altered || self.assigns_for_others(call, name, argv.words);
-        for effect in meaning.effects {
+        let carrier = self.carrier;
+        let bases = self.state.bases.clone();
+        if let Some(place) = &meaning.place {
+            self.move_tools(place);
+        }
+        for mut effect in meaning.effects {
+            self.carrier = carrier;
+            if meaning.place.is_some() {
+                effect.forget_paths();
+            }
             match effect {
                 Effect::Runs(command) => self.inner(call, command, altered, level, Role::Program),
                 Effect::Tool(command) => self.inner(call, command, altered, level, Role::Tool),
-                Effect::Guest(command) => self.guest(call, &command),
+                Effect::Guest(command) => self.guest(call, command, altered, level),
                 Effect::Script(script) => self.shell(name, &script, call.span),
                 Effect::Unknown(why) => {
                     let text = call.text.to_owned();
@@ -318,6 +331,18 @@ impl Walk<'_> {
                 | Effect::Reaches(_)
                 | Effect::MayBeOption(_) => {}
             }
+        }
+        self.state.bases = bases;
+    }
+
+    /// Has what a program runs work in another directory: `uv --directory sub run …`.
+    fn move_tools(&mut self, place: &str) {
+        let known = self.state.bases.known(self.setting.cwd);
+        let there = known.map(|bases| bases.map(|base| base.join(place)).collect::<Vec<_>>());
+        match (there, AbsPath::new(place)) {
+            (Some(there), _) => self.state.bases.set(there, self.setting.cwd),
+            (None, Ok(there)) => self.state.bases.set(vec![there], self.setting.cwd),
+            (None, Err(_)) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
     super::{
-        Arg, Arguments, Effect, Meaning,
+        Arg, Arguments, Argv, Effect, Meaning,
         items::{Item, items},
         level::{Does, Level},
         reading::read_plainly,
@@ -32,6 +32,18 @@ pub(in super::super) fn after_dashes(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
+    behind_dashes(level, arguments, from, |meaning, command| {
+        meaning.effects.push(Effect::Runs(command));
+    })
+}
+
+/// As [`after_dashes`]; `add` adds the command.
+pub(super) fn behind_dashes(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+    add: fn(&mut Meaning, Argv),
+) -> Meaning {
     let dashes = arguments.words.iter().skip(from).position(|word| word == Word::Known("--"));
     let Some(at) = dashes.map(|at| at + from) else { return hidden(level, arguments, from) };
     let before = before(arguments.words, at);
@@ -44,8 +56,28 @@ pub(in super::super) fn after_dashes(
     if command.words.is_empty() {
         meaning.cannot_tell(STARTS_SHELL);
     } else {
-        meaning.effects.push(Effect::Runs(command));
+        add(&mut meaning, command);
     }
+    meaning
+}
+
+/// `PROGRAM … -c COMMAND …`: what follows the option is the command.
+pub(in super::super) fn after_command_option(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let is_option = |word| matches!(word, Word::Known("-c" | "--command"));
+    let Some(at) = arguments.words.iter().skip(from).position(is_option).map(|at| at + from) else {
+        return read_plainly(level, arguments, from);
+    };
+    let before = before(arguments.words, at);
+    let mut meaning = read_plainly(level, (&before).into(), from);
+    if !before.is_known() {
+        meaning.cannot_tell(NOT_UNDERSTOOD);
+    }
+    meaning.lower(CommandClass::Unknown);
+    meaning.effects.push(Effect::Runs(arguments.tail(at + 1)));
     meaning
 }
 
@@ -77,7 +109,7 @@ pub(in super::super) fn script_or_command(
 }
 
 /// Returns the words before the given one.
-fn before(words: &Words, at: usize) -> Words {
+pub(super) fn before(words: &Words, at: usize) -> Words {
     let mut before = Words::new();
     words.iter().take(at).for_each(|word| push(&mut before, word));
     before

@@ -3,8 +3,16 @@
 use openoxide_protocol::{CommandClass, Word, Words};
 
 use super::{
-    super::{Argv, Effect, Meaning, table},
-    moved, push,
+    super::{
+        Arg, Arguments, Argv, Effect, Meaning,
+        items::{Item, items},
+        level::Level,
+        reading::read_plainly,
+        table,
+    },
+    NOT_UNDERSTOOD,
+    launchers::{before, behind_dashes},
+    push,
 };
 
 /// Adds the command that a program runs. A rule for the outer program covers it; what it writes, removes or loads counts as well.
@@ -23,21 +31,103 @@ pub(in super::super) fn add_tool(meaning: &mut Meaning, command: Argv, guest: bo
     let mut words = Words::new();
     words.push(program_name(name));
     command.words.iter().skip(1).for_each(|word| push(&mut words, word));
-    // What a directory of its own contains is not known by relative names.
-    let command = match meaning.place {
-        Some(_) => moved(&words).into(),
-        None => Argv { words, ..command },
-    };
-    meaning.effects.push(Effect::Tool(command));
+    meaning.effects.push(Effect::Tool(Argv { words, ..command }));
 }
 
-/// Notes that the commands which a program runs work in another directory.
-pub(in super::super) fn move_tools(meaning: &mut Meaning) {
-    for effect in &mut meaning.effects {
-        if let Effect::Tool(command) = effect {
-            *command = moved(&command.words).into();
+/// Adds the program that a word names which is no subcommand: `cargo audit` is `cargo-audit`, and gets that word, too.
+pub(in super::super) fn add_plugin(meaning: &mut Meaning, outer: &str, command: &Argv) {
+    let Some(name) = command.words.known(0) else {
+        meaning.lower(CommandClass::Unknown);
+        return meaning.cannot_tell("the program that it runs is not known");
+    };
+    let from = usize::from(outer != "cargo");
+    let mut words = Words::new();
+    words.push(&format!("{outer}-{name}"));
+    command.words.iter().skip(from).for_each(|word| push(&mut words, word));
+    add_tool(meaning, words.into(), false);
+}
+
+/// `PROGRAM … -- TOOL …`, where a rule for the program covers the tool.
+pub(in super::super) fn tool_after_dashes(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    behind_dashes(level, arguments, from, |meaning, command| add_tool(meaning, command, false))
+}
+
+/// `PROGRAM … TOOL …`, or one word that a shell reads.
+pub(in super::super) fn tool_or_script(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let Some(at) = operand(level, arguments, from, 0) else {
+        return read_plainly(level, arguments, from);
+    };
+    let command = arguments.tail(at);
+    match command.words.known(0) {
+        Some(script) if command.words.len() == 1 && !is_name(script) => {
+            let mut meaning = read_plainly(level, (&before(arguments.words, at)).into(), from);
+            meaning.lower(CommandClass::Unknown);
+            meaning.run_script(Arg::Known(script));
+            meaning
         }
+        _ => carry(level, arguments, from, (at, command)),
     }
+}
+
+/// `yarn workspace NAME COMMAND …`: what follows the first operands are words for the same program.
+pub(in super::super) fn same_program(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let skipped = level.operands.operands().first.len();
+    let Some(at) = operand(level, arguments, from, skipped) else {
+        return read_plainly(level, arguments, from);
+    };
+    let mut words = Words::new();
+    words.push(arguments.known(0).unwrap_or_default());
+    arguments.words.iter().skip(at).for_each(|word| push(&mut words, word));
+    carry(level, arguments, from, (at, words.into()))
+}
+
+/// Returns where the operand of this number is.
+fn operand(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+    number: usize,
+) -> Option<usize> {
+    let operand = |item| match item {
+        Item::Operand(_, at) => Some(at),
+        _ => None,
+    };
+    items(level, arguments, from).filter_map(operand).nth(number)
+}
+
+/// Returns the meaning of the words before a command, and of the command.
+fn carry(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+    (at, command): (usize, Argv),
+) -> Meaning {
+    let before = before(arguments.words, at);
+    let mut meaning = read_plainly(level, (&before).into(), from);
+    let unclear = |item| matches!(item, Item::Unclear);
+    if !before.is_known() || items(level, (&before).into(), from).any(unclear) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell(NOT_UNDERSTOOD);
+    }
+    add_tool(&mut meaning, command, false);
+    meaning
+}
+
+/// Says whether a word is the name of a task or a program, and no script.
+fn is_name(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:/@=,+-".contains(&byte))
 }
 
 /// Returns the command behind `--`, where options of the outer program can still come before it.
@@ -50,9 +140,14 @@ fn without_dashes(command: Argv) -> Argv {
     }
 }
 
-/// Returns the name of a program in the table: without a version, a scope or the beginning of an address.
+/// Returns the name of a program in the table: without a version, a scope, an environment or the beginning of an address.
 fn program_name(name: &str) -> &str {
     let name = name.rsplit_once('#').map_or(name, |(_, name)| name);
+    // `hatch run ENVIRONMENT:COMMAND`, `deno x npm:PACKAGE`.
+    let name = match name.rsplit_once(':') {
+        Some((_, name)) if !name.is_empty() => name,
+        _ => name,
+    };
     let end = name.char_indices().skip(1).find(|(_, each)| matches!(each, '@' | '=' | '[' | '<'));
     let plain = name.get(..end.map_or(name.len(), |(at, _)| at)).unwrap_or(name);
     let last = plain.rsplit('/').next().unwrap_or(plain);

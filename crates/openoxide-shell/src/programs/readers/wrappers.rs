@@ -67,7 +67,9 @@ pub(in super::super) fn env(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    let mut meaning = carrying(level, env_of(level, arguments, from, true));
+    let mut places = Vec::new();
+    let mut meaning = carrying(level, env_of(level, arguments, from, true, &mut places));
+    places.iter().for_each(|place| meaning.is_moved(place.as_deref().map(Arg::Known)));
     let ends = items(level, arguments, from)
         .any(|item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends));
     if meaning.effects.is_empty() && !ends {
@@ -77,19 +79,31 @@ pub(in super::super) fn env(
     meaning
 }
 
-fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_split: bool) -> Inside {
+/// Returns what `env` runs, and adds the directories into which it goes for that.
+fn env_of(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+    may_split: bool,
+    places: &mut Vec<Option<String>>,
+) -> Inside {
     let mut items = items(level, arguments, from);
-    let (mut first, mut moves) = (true, false);
+    let mut first = true;
     while let Some(item) = items.next() {
         match item {
             Item::Unclear => return UNCLEAR,
             Item::Option { option, .. } if option.does == Does::Ends => return Inside::Ends,
             Item::Option { option, .. } if option.does == Does::Loads => return UNCLEAR,
-            Item::Option { option, .. } if option.does == Does::Moves => moves = true,
+            Item::Option { option, value } if option.does == Does::Moves => {
+                places.push(match value {
+                    Some(Arg::Known(place)) => Some(place.to_owned()),
+                    _ => None,
+                });
+            }
             Item::Option { option: Opt { name: "S" | "split-string", .. }, value } => {
                 let rest = arguments.tail(items.consumed());
                 return match split(value, &rest.words).filter(|_| may_split) {
-                    Some(argv) => env_of(level, (&argv).into(), 1, false),
+                    Some(argv) => env_of(level, (&argv).into(), 1, false, places),
                     None => Inside::Unknown("splits a text into a command"),
                 };
             }
@@ -99,9 +113,6 @@ fn env_of(level: &'static Level, arguments: Arguments<'_>, from: usize, may_spli
                 first = false;
             }
             Item::Operand(Arg::Begins("") | Arg::Many | Arg::Paths(_), _) => return UNCLEAR,
-            Item::Operand(_, at) if moves => {
-                return Inside::Command(moved(&arguments.tail(at).words).into());
-            }
             Item::Operand(_, at) => return command_at(arguments, at),
         }
     }
