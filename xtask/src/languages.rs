@@ -10,6 +10,7 @@ mod language;
 mod options;
 mod said;
 mod sed;
+mod self_test;
 mod sql;
 mod work;
 
@@ -25,6 +26,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::read(arguments).map_err(Failure::Usage)?;
     setup::programs(setup::LANGUAGES)?;
     let ground = Ground::build(&options.languages)?;
+    for &language in &options.languages {
+        let count = self_test::run(language, &ground)?;
+        println!("{}: {count} violations on purpose are found", language.name);
+    }
     let mut violations = 0;
     for &language in &options.languages {
         let since = Instant::now();

@@ -1,16 +1,34 @@
 //! The scripts of awk.
 
-use super::language::{Language, program};
+use super::language::{Language, Violation, program};
+
+/// What every awk can do.
+const VIOLATIONS: &[Violation] = &[
+    (&["BEGIN{system(\"id\")}"], "starts"),
+    (&["BEGIN{\"id\" | getline}"], "starts"),
+    (&["{print > \"f\"}", "a"], "writes f"),
+    (&["BEGIN{getline < \"secret\"}"], "reads secret"),
+    (&["{print}", "secret"], "reads secret"),
+    (&["BEGIN{print ENVIRON[\"CANARY\"]}"], "shows the environment"),
+    (&["BEGIN{while (1) x++}"], "stops"),
+];
+
+/// What gawk alone can do.
+const CONNECTIONS: &[Violation] = &[
+    (&["BEGIN{print 1 |& \"/inet/tcp/0/127.0.0.1/9\"}"], "connects"),
+    (&["BEGIN{print 1 |& \"id\"}"], "starts"),
+];
 
 pub(crate) const AWK: Language = Language {
     name: "awk",
     implementations: &[
-        program("mawk", &["awk"]),
-        program("gawk", &["gawk"]),
-        program("gawk", &["gawk", "--posix"]),
-        program("original-awk", &["awk"]),
-        program("busybox", &["awk"]),
+        program("mawk", &["awk"], VIOLATIONS),
+        program("gawk", &["gawk"], CONNECTIONS),
+        program("gawk", &["gawk", "--posix"], VIOLATIONS),
+        program("original-awk", &["awk"], VIOLATIONS),
+        program("busybox", &["awk"], VIOLATIONS),
     ],
+    milliseconds: 30,
     commands: &[&["awk"], &["awk"], &["awk", "-F,"], &["awk", "-v", "x=1"], &["awk", "-e"]],
     files: &["a"],
     everyday: &[

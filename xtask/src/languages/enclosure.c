@@ -1,52 +1,27 @@
 /* Runs programs one after the other and reports what each tried: to start a program or a process, to write, change or
  * remove a file, to read a file that it was not given, to reach anything. Nothing of that succeeds.
  *
- * Standard input holds requests: the number of seconds of processor time (u32), then three lists (arguments, files that may
- * be read, files that may be written), each a count (u32) and so many texts (u32 length, bytes). The answer to each is one
- * line: the deeds, separated by tabs. "ended" is the last.
+ * Standard input holds requests: the number of milliseconds of processor time (u32), then three lists (arguments, files that
+ * may be read, files that may be written), each a count (u32) and so many texts (u32 length, bytes). The first argument is the
+ * file of the program, the second the name by which it is called. The answer to each request is one line: the deeds, separated
+ * by tabs. "ended" is the last.
+ *
+ * A program is started once, with resident.c in it, and makes a copy of itself for each request. One that does not take part
+ * (it is static) is started for each request.
  */
-#define _GNU_SOURCE
-#include <errno.h>
+#include "filter.h"
+
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#define PROGRAM 200 /* The descriptor of the program: the one execveat(2) that is let pass. */
-#define MOST 64
-#define FCHMODAT2 452 /* Newer than some headers. */
 #define CANARY "CANARY-7f3a9c"
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#error "this machine is not known"
-#endif
-
-static void fail(const char *what) {
-    perror(what);
-    exit(3);
-}
 
 static void need(void *into, size_t bytes) {
     if (fread(into, 1, bytes, stdin) != bytes) exit(0);
@@ -74,61 +49,13 @@ static void release(char **texts) {
     for (int at = 0; texts[at]; at++) free(texts[at]);
 }
 
-#define CALL(nr, then) \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, (then))
-#define ASK(nr) CALL(nr, SECCOMP_RET_USER_NOTIF)
-#define NONE(nr) CALL(nr, SECCOMP_RET_ERRNO | ENOSYS)
-#define ARG(index) \
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (index))
-
-static int confine(void) {
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-#ifdef SYS_open
-        ASK(SYS_open), ASK(SYS_creat), ASK(SYS_fork), ASK(SYS_vfork), ASK(SYS_unlink), ASK(SYS_rename),
-        ASK(SYS_mkdir), ASK(SYS_rmdir), ASK(SYS_link), ASK(SYS_symlink), ASK(SYS_mknod), ASK(SYS_chmod),
-        ASK(SYS_chown), ASK(SYS_lchown), ASK(SYS_utime), ASK(SYS_utimes), ASK(SYS_futimesat),
-#endif
-        ASK(SYS_openat), ASK(SYS_execve), ASK(SYS_unlinkat), ASK(SYS_renameat2), ASK(SYS_mkdirat),
-#ifdef SYS_renameat
-        ASK(SYS_renameat),
-#endif
-        ASK(SYS_linkat), ASK(SYS_symlinkat), ASK(SYS_mknodat), ASK(SYS_fchmodat), ASK(SYS_fchownat),
-        ASK(SYS_truncate), ASK(SYS_utimensat), ASK(SYS_setxattr), ASK(SYS_lsetxattr), ASK(SYS_removexattr),
-        ASK(SYS_socket), ASK(SYS_socketpair), ASK(SYS_connect), ASK(SYS_bind), ASK(SYS_ptrace),
-        ASK(SYS_mount), ASK(SYS_umount2), ASK(SYS_chroot), ASK(SYS_pivot_root), ASK(SYS_unshare),
-        ASK(SYS_setns), ASK(SYS_process_vm_writev), ASK(SYS_bpf), ASK(SYS_init_module), ASK(SYS_reboot),
-        NONE(SYS_openat2), NONE(SYS_clone3), NONE(SYS_io_uring_setup), NONE(FCHMODAT2),
-        /* A thread is none of its own, a process is. */
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4), ARG(0),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 0, 4), ARG(0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROGRAM, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail("no_new_privs");
-    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-}
-
-static void limit(int what, rlim_t value) {
-    struct rlimit both = {value, value};
-    setrlimit(what, &both);
-}
-
-static void become(char **arguments, uint32_t seconds, int output, int told, int go) {
-    struct itimerval most = {{0, 0}, {seconds, 0}};
+/* Becomes the program of a request under a filter of its own. */
+static void become(char **arguments, uint32_t milliseconds, int output, int told, int go) {
     int nothing = open("/dev/null", O_RDONLY), program = open(arguments[0], O_PATH | O_CLOEXEC);
     if (program < 0) fail(arguments[0]);
     if (dup3(program, PROGRAM, O_CLOEXEC) < 0) fail("dup3");
     dup2(nothing, 0), dup2(output, 1), dup2(output, 2);
-    setitimer(ITIMER_PROF, &most, NULL);
-    limit(RLIMIT_FSIZE, 1 << 20), limit(RLIMIT_CORE, 0), limit(RLIMIT_DATA, (rlim_t)2 << 30);
+    limit_all(milliseconds);
     int listener = confine();
     char byte;
     if (listener < 0) fail("seccomp");
@@ -190,8 +117,9 @@ static void tell(const char *what, const char *path) {
     putchar('\t');
 }
 
-/* Says whether a call may go on, and tells it otherwise. */
-static int judge(const struct seccomp_notif *call, char **reads, char **writes) {
+/* Says whether a call may go on, and tells it otherwise. The resident program itself may make a copy. */
+static int judge(const struct seccomp_notif *call, pid_t resident, char **reads, char **writes) {
+    if ((pid_t)call->pid == resident) return 1;
     char path[4096] = "";
     uint64_t flags = 0, at = call->data.args[0];
     switch (call->data.nr) {
@@ -235,27 +163,6 @@ static int judge(const struct seccomp_notif *call, char **reads, char **writes) 
     return 0;
 }
 
-static void watch(pid_t pid, int listener, char **reads, char **writes) {
-    int process = (int)syscall(SYS_pidfd_open, pid, 0), waited = 0;
-    struct pollfd both[] = {{listener, POLLIN, 0}, {process, POLLIN, 0}};
-    for (;;) {
-        int ready = poll(both, 2, 1000);
-        if (ready == 0 && ++waited > 5) kill(pid, SIGKILL), tell("waits", "");
-        if (both[0].revents & POLLIN) {
-            struct seccomp_notif call = {0};
-            struct seccomp_notif_resp answer = {0};
-            if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call)) continue;
-            answer.id = call.id;
-            if (judge(&call, reads, writes)) answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-            else answer.error = -EACCES;
-            ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-        } else if (both[1].revents & POLLIN) {
-            break;
-        }
-    }
-    close(process);
-}
-
 static void look_for_canary(int output) {
     static char text[1 << 20];
     ssize_t got = pread(output, text, sizeof text, 0);
@@ -263,36 +170,144 @@ static void look_for_canary(int output) {
     if (ftruncate(output, 0) || lseek(output, 0, SEEK_SET)) fail("memory");
 }
 
+/* Answers what is asked at the listener. */
+static void answer(int listener, pid_t resident, char **reads, char **writes) {
+    struct seccomp_notif call = {0};
+    struct seccomp_notif_resp answer = {0};
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call)) return;
+    answer.id = call.id;
+    if (judge(&call, resident, reads, writes)) answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    else answer.error = -EACCES;
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+/* Answers until `end` can be read. The process `pid` is ended if it waits for long. */
+static void watch(int listener, int end, pid_t pid, pid_t resident, char **reads, char **writes) {
+    struct pollfd both[] = {{listener, POLLIN, 0}, {end, POLLIN, 0}};
+    for (;;) {
+        /* Who ignores its own alarm is ended from outside. */
+        int ready = poll(both, 2, 2 * WAIT * 1000);
+        if (ready == 0) kill(pid, SIGKILL);
+        if (ready <= 0) continue;
+        if (both[0].revents & POLLIN) answer(listener, resident, reads, writes);
+        else if (both[1].revents) return;
+        else both[0].fd = -1; /* No process is left under the filter: a poll of it would not wait. */
+    }
+}
+
+/* Returns the descriptor `theirs` of the process `pid`. */
+static int take(pid_t pid, int theirs) {
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    int listener = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
+    if (listener < 0) fail("pidfd_getfd");
+    close(process);
+    fcntl(listener, F_SETFD, FD_CLOEXEC);
+    /* Who answers runs where the program has stopped. Older kernels do not know it, and are slower. */
+    ioctl(listener, _IOW('!', 4, uint64_t), 1UL);
+    return listener;
+}
+
+/* Starts the program for this request alone. */
+static int run_once(char **arguments, uint32_t milliseconds, int output, char **reads, char **writes) {
+    int told[2], go[2], theirs = -1, status = 0;
+    if (pipe2(told, O_CLOEXEC) || pipe2(go, O_CLOEXEC)) fail("pipe");
+    pid_t pid = fork();
+    if (pid == 0) become(arguments, milliseconds, output, told[1], go[0]);
+    close(told[1]), close(go[0]);
+    if (read(told[0], &theirs, sizeof theirs) == sizeof theirs) {
+        int listener = take(pid, theirs), process = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (write(go[1], "", 1) < 0) fail("write");
+        watch(listener, process, pid, -1, reads, writes);
+        close(listener), close(process);
+    } else {
+        tell("is not confined", "");
+    }
+    close(told[0]), close(go[1]);
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 6) tell("cannot be started", "");
+    return status;
+}
+
+/* A program that was started with resident.c in it. */
+struct resident {
+    char *file, *name;
+    pid_t pid;
+    int listener; /* -1: it is none, and is started for each request. */
+    int ask, hear;
+};
+
+static char *library; /* The file of resident.c, compiled. */
+
+static void start(struct resident *one, int output) {
+    int ask[2], hear[2], nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (pipe2(ask, O_CLOEXEC) || pipe2(hear, O_CLOEXEC)) fail("pipe");
+    one->pid = fork();
+    if (one->pid == 0) {
+        char *arguments[] = {one->name, NULL};
+        dup2(nothing, 0), dup2(output, 1), dup2(output, 2), dup2(ask[0], ASK_AT), dup2(hear[1], HEAR_AT);
+        setenv("LD_PRELOAD", library, 1), setenv("LD_BIND_NOW", "1", 1);
+        execv(one->file, arguments);
+        _exit(6);
+    }
+    close(ask[0]), close(hear[1]), close(nothing);
+    one->ask = ask[1], one->hear = hear[0], one->listener = -1;
+    struct answer first;
+    struct pollfd hello = {one->hear, POLLIN, 0};
+    /* What is no resident ends (its input is empty), or is ended. */
+    if (poll(&hello, 1, WAIT * 1000) == 1 && read(one->hear, &first, sizeof first) == sizeof first) {
+        one->listener = take(one->pid, first.value);
+    } else {
+        kill(one->pid, SIGKILL), waitpid(one->pid, NULL, 0);
+        close(one->ask), close(one->hear);
+    }
+    if (ftruncate(output, 0) || lseek(output, 0, SEEK_SET)) fail("memory");
+}
+
+static struct resident *find(char **arguments, int output) {
+    static struct resident all[MOST];
+    for (int at = 0; at < MOST; at++) {
+        if (!all[at].file) {
+            all[at].file = strdup(arguments[0]), all[at].name = strdup(arguments[1]);
+            start(&all[at], output);
+        }
+        if (!strcmp(all[at].file, arguments[0]) && !strcmp(all[at].name, arguments[1])) return &all[at];
+    }
+    exit(4);
+}
+
+/* Lets the resident program make a copy for this request. */
+static int run_copy(struct resident *one, char **arguments, uint32_t milliseconds, char **reads, char **writes) {
+    struct request request = {milliseconds, 0, 0};
+    static char texts[1 << 16];
+    for (char **each = arguments + 1; *each; each++, request.count++) {
+        size_t length = strlen(*each) + 1;
+        if (request.bytes + length > sizeof texts) exit(4);
+        memcpy(texts + request.bytes, *each, length);
+        request.bytes += (uint32_t)length;
+    }
+    if (write(one->ask, &request, sizeof request) < 0 || write(one->ask, texts, request.bytes) < 0) fail("write");
+    watch(one->listener, one->hear, one->pid, one->pid, reads, writes);
+    struct answer end;
+    if (read(one->hear, &end, sizeof end) != sizeof end) fail("a resident program has ended");
+    return end.value;
+}
+
 int main(void) {
     int output = memfd_create("output", MFD_CLOEXEC), show = getenv("SHOW_OUTPUT") != NULL;
+    library = strdup(getenv("RESIDENT"));
+    unsetenv("RESIDENT"), unsetenv("SHOW_OUTPUT");
     for (;;) {
         char *arguments[MOST], *reads[MOST], *writes[MOST];
-        uint32_t seconds = number();
-        int told[2], go[2], theirs = -1, status;
+        uint32_t milliseconds = number();
         list(arguments), list(reads), list(writes);
-        if (pipe2(told, O_CLOEXEC) || pipe2(go, O_CLOEXEC)) fail("pipe");
-        fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0) become(arguments, seconds, output, told[1], go[0]);
-        close(told[1]), close(go[0]);
-        if (read(told[0], &theirs, sizeof theirs) == sizeof theirs) {
-            int process = (int)syscall(SYS_pidfd_open, pid, 0);
-            int listener = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
-            if (listener < 0) fail("pidfd_getfd");
-            close(process);
-            if (write(go[1], "", 1) < 0) fail("write");
-            watch(pid, listener, reads, writes);
-            close(listener);
-        } else {
-            tell("is not confined", "");
-        }
-        close(told[0]), close(go[1]);
-        waitpid(pid, &status, 0);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 6) tell("cannot be started", "");
+        struct resident *one = find(arguments, output);
+        int status = one->listener < 0 ? run_once(arguments, milliseconds, output, reads, writes)
+                                       : run_copy(one, arguments, milliseconds, reads, writes);
+        if (WIFSIGNALED(status)) tell("stops", "");
         if (show) {
             static char text[4096];
             ssize_t got = pread(output, text, sizeof text, 0);
-            fprintf(stderr, "status %x: %.*s\n", status, (int)(got > 0 ? got : 0), text);
+            fprintf(stderr, "%s %x: %.*s\n", one->listener < 0 ? "started" : "copied", status, (int)(got > 0 ? got : 0), text);
         }
         look_for_canary(output);
         puts("ended");

@@ -10,12 +10,11 @@ use std::{
 
 use crate::steps::succeed;
 
-/// How much processor time a program gets, in seconds.
-const SECONDS: u32 = 1;
-
 /// What one program is run with.
 #[derive(Debug)]
 pub(crate) struct Request {
+    /// How much processor time it gets.
+    pub(crate) milliseconds: u32,
     /// The file of the program, the name by which it is called, and its arguments.
     pub(crate) arguments: Vec<String>,
     /// The files that it may read.
@@ -33,22 +32,44 @@ pub(crate) struct Enclosure {
     place: PathBuf,
 }
 
-/// Compiles the program and returns its file.
-pub(crate) fn compile(folder: &Path) -> Result<PathBuf, String> {
-    let (source, program) = (folder.join("enclosure.c"), folder.join("enclosure"));
-    fs::write(&source, include_str!("enclosure.c"))
-        .map_err(|error| format!("cannot write {}: {error}", source.display()))?;
-    succeed(Command::new("cc").args(["-O2", "-static", "-o"]).arg(&program).arg(source))?;
-    Ok(program)
+/// The two compiled files.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    program: PathBuf,
+    /// The library that makes a program resident.
+    library: PathBuf,
+}
+
+/// Compiles the program and the library.
+pub(crate) fn compile(folder: &Path) -> Result<Compiled, String> {
+    let sources = [
+        ("filter.h", include_str!("filter.h")),
+        ("enclosure.c", include_str!("enclosure.c")),
+        ("resident.c", include_str!("resident.c")),
+    ];
+    for (name, text) in sources {
+        let file = folder.join(name);
+        fs::write(&file, text)
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    }
+    let compiled =
+        Compiled { program: folder.join("enclosure"), library: folder.join("resident.so") };
+    let (program, library) = (folder.join("enclosure.c"), folder.join("resident.c"));
+    let mut command = Command::new("cc");
+    succeed(command.args(["-O2", "-static", "-o"]).arg(&compiled.program).arg(program))?;
+    let mut command = Command::new("cc");
+    succeed(command.args(["-O2", "-shared", "-fPIC", "-o"]).arg(&compiled.library).arg(library))?;
+    Ok(compiled)
 }
 
 impl Enclosure {
-    /// Starts the compiled `program` in the directory `place`.
-    pub(crate) fn start(program: &Path, place: &Path) -> Result<Self, String> {
-        let mut command = Command::new(program);
+    /// Starts the compiled program in the directory `place`.
+    pub(crate) fn start(compiled: &Compiled, place: &Path) -> Result<Self, String> {
+        let mut command = Command::new(&compiled.program);
         command.current_dir(place).env_clear();
         command.env("PATH", "/usr/bin:/bin").env("HOME", "/nonexistent");
         command.env("LC_ALL", "C.UTF-8").env("CANARY", "CANARY-7f3a9c");
+        command.env("RESIDENT", &compiled.library);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child =
             piped.spawn().map_err(|error| format!("cannot start the enclosure: {error}"))?;
@@ -72,7 +93,7 @@ impl Enclosure {
     }
 
     fn send(&mut self, request: &Request) -> io::Result<()> {
-        let mut bytes = SECONDS.to_ne_bytes().to_vec();
+        let mut bytes = request.milliseconds.to_ne_bytes().to_vec();
         for list in [&request.arguments, &request.reads, &request.writes] {
             bytes.extend(count(list.len()));
             for text in list {

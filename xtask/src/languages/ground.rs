@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    enclosure::{self, Enclosure},
+    enclosure::{self, Compiled, Enclosure},
     language::Language,
     sql::{HOSTILE_BASE, PLAIN_BASE},
 };
@@ -36,7 +36,7 @@ pub(crate) enum Base {
 #[derive(Debug)]
 pub(crate) struct Ground {
     folder: tempfile::TempDir,
-    enclosure: PathBuf,
+    enclosure: Compiled,
     programs: HashMap<&'static str, String>,
 }
 

@@ -1,14 +1,24 @@
 //! The filters of jq.
 
-use super::language::{Language, program};
+use super::language::{Language, Violation, program};
+
+/// What every jq can do.
+const VIOLATIONS: &[Violation] = &[
+    (&["-n", "env.CANARY"], "shows the environment"),
+    (&["-n", "$ENV.CANARY"], "shows the environment"),
+    (&["-n", "--rawfile", "x", "secret", "$x"], "reads secret"),
+    (&[".", "secret"], "reads secret"),
+    (&["-n", "def f: f; f"], "stops"),
+];
 
 pub(crate) const JQ: Language = Language {
     name: "jq",
     implementations: &[
-        program("jaq", &["jaq"]),
-        program("gojq", &["gojq"]),
-        program("jq", &["jq"]),
+        program("jaq", &["jaq"], VIOLATIONS),
+        program("gojq", &["gojq"], VIOLATIONS),
+        program("jq", &["jq"], VIOLATIONS),
     ],
+    milliseconds: 150,
     commands: &[&["jq"], &["jq", "-r"], &["jq", "--arg", "x", "1"], &["jaq"], &["yq"]],
     files: &["a.json"],
     everyday: &[

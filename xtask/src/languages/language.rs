@@ -11,6 +11,8 @@ pub(crate) struct Language {
     pub(crate) name: &'static str,
     /// The programs that understand it.
     pub(crate) implementations: &'static [Implementation],
+    /// How much processor time a program gets: many times what it needs.
+    pub(crate) milliseconds: u32,
     /// The name under which the analysis is asked, with the words before the program: one of these.
     pub(crate) commands: &'static [&'static [&'static str]],
     /// The words behind the program.
@@ -32,9 +34,18 @@ pub(crate) struct Implementation {
     pub(crate) file: &'static str,
     /// The name by which it is called, and words before all others.
     pub(crate) called: &'static [&'static str],
+    /// What must be found before a search begins.
+    pub(crate) violations: &'static [Violation],
 }
 
+/// Words that do on purpose what the fuzzers look for, and what must be told of them.
+pub(crate) type Violation = (&'static [&'static str], &'static str);
+
 /// Returns an implementation.
-pub(crate) const fn program(file: &'static str, called: &'static [&'static str]) -> Implementation {
-    Implementation { file, called }
+pub(crate) const fn program(
+    file: &'static str,
+    called: &'static [&'static str],
+    violations: &'static [Violation],
+) -> Implementation {
+    Implementation { file, called, violations }
 }

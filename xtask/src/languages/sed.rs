@@ -1,14 +1,27 @@
 //! The scripts of sed.
 
-use super::language::{Language, program};
+use super::language::{Language, Violation, program};
+
+/// What every sed can do.
+const VIOLATIONS: &[Violation] = &[
+    (&["w f", "a"], "writes f"),
+    (&["s/1/2/w f", "a"], "writes f"),
+    (&["r secret", "a"], "reads secret"),
+    (&["p", "secret"], "reads secret"),
+    (&[":a;ba", "a"], "stops"),
+];
+
+/// What GNU sed alone can do.
+const COMMANDS: &[Violation] = &[(&["e id", "a"], "starts"), (&["s/.*/id/e", "a"], "starts")];
 
 pub(crate) const SED: Language = Language {
     name: "sed",
     implementations: &[
-        program("sed", &["sed"]),
-        program("sed", &["sed", "--posix"]),
-        program("busybox", &["sed"]),
+        program("sed", &["sed"], COMMANDS),
+        program("sed", &["sed", "--posix"], VIOLATIONS),
+        program("busybox", &["sed"], VIOLATIONS),
     ],
+    milliseconds: 30,
     commands: &[
         &["sed"],
         &["sed", "-n"],

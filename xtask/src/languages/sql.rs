@@ -1,6 +1,6 @@
 //! What sqlite3 is asked about a hostile file.
 
-use super::language::{Language, program};
+use super::language::{Language, Violation, program};
 
 /// The file has a view under each name that a command of the shell or a plain query could look at.
 pub(crate) const HOSTILE_BASE: &str = "
@@ -30,9 +30,27 @@ create table notes(name, a, b);
 create table users(name, a, b);
 ";
 
+/// What sqlite3 can do, by its words and by what is stored in the file.
+const VIOLATIONS: &[Violation] = &[
+    (&["t.db", ".shell id"], "starts"),
+    (&["t.db", "select * from notes"], "starts"),
+    (&["t.db", ".output f"], "writes f"),
+    (&["t.db", "select readfile('secret')"], "reads secret"),
+    (&["t.db", "update t set a = 5"], "changes the data base"),
+    (&["t.db", ".print CANARY-7f3a9c"], "shows the environment"),
+    (
+        &[
+            "t.db",
+            "with recursive x(a) as (select 1 union all select a from x) select count(*) from x",
+        ],
+        "stops",
+    ),
+];
+
 pub(crate) const SQL: Language = Language {
     name: "sql",
-    implementations: &[program("sqlite3", &["sqlite3"])],
+    implementations: &[program("sqlite3", &["sqlite3"], VIOLATIONS)],
+    milliseconds: 50,
     commands: &[
         &["sqlite3", "t.db"],
         &["sqlite3", "t.db"],

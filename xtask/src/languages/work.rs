@@ -14,15 +14,18 @@ use std::{
 use super::{
     chance::Chance,
     enclosure::{Enclosure, Request},
-    generate,
+    generate::{self, Generated},
     ground::{BASE, Base, Ground},
     language::{Implementation, Language},
     options::Options,
     said::{self, Said},
 };
 
-/// Of the programs that are not harmless but told, one of so many is run.
+/// Of the programs that are not harmless but told, one of so many is run, in one implementation after the other.
 const TOLD_RUN: u64 = 8;
+
+/// What the enclosure tells of a program that a limit or a signal ended. It is no deed.
+const STOPS: &str = "stops";
 
 /// More violations are counted, but not shown.
 const MOST_SHOWN: usize = 20;
@@ -33,11 +36,15 @@ pub(crate) struct Score {
     pub(crate) generated: u64,
     /// Programs that were called harmless, each counted once.
     pub(crate) harmless: u64,
+    /// Those of them that have a part of a hostile program.
+    pub(crate) border: u64,
     pub(crate) opaque: u64,
     pub(crate) told: u64,
     pub(crate) told_run: u64,
     /// How often a program of an implementation was run.
     pub(crate) runs: u64,
+    /// How many of the runs did not end by themselves: a limit or a signal ended them.
+    pub(crate) stopped: u64,
     pub(crate) violations: Vec<String>,
 }
 
@@ -105,7 +112,8 @@ impl Work<'_> {
         score: &mut Score,
     ) -> Result<(), String> {
         let seed = self.options.seed.wrapping_mul(1_000_003).wrapping_add(number) << 1;
-        let words = generate::command(self.language, &mut Chance::new(seed));
+        let Generated { words, has_hostile_part } =
+            generate::command(self.language, &mut Chance::new(seed));
         score.generated += 1;
         let said = said::ask(&words);
         match said {
@@ -114,7 +122,10 @@ impl Work<'_> {
                 return Ok(());
             }
             _ if !self.is_new(&words) => return Ok(()),
-            Said::Harmless { .. } => score.harmless += 1,
+            Said::Harmless { .. } => {
+                score.harmless += 1;
+                score.border += u64::from(has_hostile_part);
+            }
             Said::Told { .. } => {
                 score.told += 1;
                 if !number.is_multiple_of(TOLD_RUN) {
@@ -123,17 +134,32 @@ impl Work<'_> {
                 score.told_run += 1;
             }
         }
-        for implementation in self.language.implementations {
+        for implementation in self.implementations(&said, number) {
             score.runs += 1;
-            let deeds = attempt(implementation, &words, &said, ground, enclosure)?;
+            let mut deeds = attempt(
+                (implementation, self.language.milliseconds),
+                &words,
+                &said,
+                ground,
+                enclosure,
+            )?;
+            let all = deeds.len();
+            deeds.retain(|deed| deed != STOPS);
+            score.stopped += u64::from(all > deeds.len());
             if deeds.is_empty() {
                 continue;
             }
             let shrunk = shrink(&words, self.language.files.len(), |words| {
                 let said = said::ask(words);
                 said != Said::Opaque
-                    && attempt(implementation, words, &said, ground, enclosure)
-                        .is_ok_and(|deeds| !deeds.is_empty())
+                    && attempt(
+                        (implementation, self.language.milliseconds),
+                        words,
+                        &said,
+                        ground,
+                        enclosure,
+                    )
+                    .is_ok_and(|deeds| deeds.iter().any(|deed| deed != STOPS))
             });
             let seed = self.options.seed;
             let shown = format!(
@@ -147,6 +173,18 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Returns the implementations that run a program: all of them where it is called harmless.
+    fn implementations(&self, said: &Said, number: u64) -> Vec<&'static Implementation> {
+        let all = self.language.implementations;
+        match said {
+            Said::Harmless { .. } => all.iter().collect(),
+            _ => {
+                let at = usize::try_from(number / TOLD_RUN).unwrap_or_default();
+                all.iter().cycle().skip(at % all.len().max(1)).take(1).collect()
+            }
+        }
+    }
+
     fn is_new(&self, words: &[String]) -> bool {
         let mut hasher = DefaultHasher::new();
         words.hash(&mut hasher);
@@ -155,8 +193,8 @@ impl Work<'_> {
 }
 
 /// Runs a command in one implementation, and returns what it did that was not said.
-fn attempt(
-    implementation: &Implementation,
+pub(crate) fn attempt(
+    (implementation, milliseconds): (&Implementation, u32),
     words: &[String],
     said: &Said,
     ground: &Ground,
@@ -173,14 +211,13 @@ fn attempt(
         Said::Told { writes: told, .. } => writes.extend(told.iter().cloned()),
         Said::Opaque => {}
     }
-    let request = Request { arguments: arguments.collect(), reads, writes };
+    let request = Request { milliseconds, arguments: arguments.collect(), reads, writes };
     let kind = if let Said::Harmless { .. } = said { Base::Hostile } else { Base::Plain };
     let uses_base = implementation.file == "sqlite3";
     if uses_base && ground.is_changed(kind, enclosure.place())? {
         ground.put_base(kind, enclosure.place())?;
     }
     let mut deeds = enclosure.run(&request)?;
-    deeds.retain(|deed| deed != "waits");
     if uses_base && ground.is_changed(kind, enclosure.place())? {
         deeds.push("changes the data base".to_owned());
     }
@@ -190,6 +227,7 @@ fn attempt(
             deed.starts_with("connects")
                 || deed.starts_with("writes")
                 || deed.starts_with("starts") && !starts
+                || deed == STOPS
         });
     }
     Ok(deeds)
@@ -229,23 +267,27 @@ impl Score {
     fn add(&mut self, other: Self) {
         self.generated += other.generated;
         self.harmless += other.harmless;
+        self.border += other.border;
         self.opaque += other.opaque;
         self.told += other.told;
         self.told_run += other.told_run;
         self.runs += other.runs;
+        self.stopped += other.stopped;
         self.violations.extend(other.violations);
     }
 
     /// Returns the numbers as text.
     pub(crate) fn report(&self) -> String {
         let mut text = format!(
-            "{} generated, {} opaque, {} different ones told ({} of them run), {} different ones harmless; {} runs; {} violations",
+            "{} generated, {} opaque, {} different ones told ({} of them run), {} different ones harmless ({} with a hostile part); {} runs ({} of them stopped); {} violations",
             self.generated,
             self.opaque,
             self.told,
             self.told_run,
             self.harmless,
+            self.border,
             self.runs,
+            self.stopped,
             self.violations.len()
         );
         for violation in self.violations.iter().take(MOST_SHOWN) {

@@ -1,0 +1,44 @@
+//! The proof that the fuzzers can fail: what starts, writes, reads, connects or shows on purpose is found by the same way.
+
+use super::{
+    enclosure::Enclosure,
+    ground::Ground,
+    language::{Implementation, Language, Violation},
+    said::Said,
+    work,
+};
+
+/// Runs each violation on purpose in its implementation, and returns how many there are.
+///
+/// # Errors
+/// One of them is not told.
+pub(crate) fn run(language: &Language, ground: &Ground) -> Result<usize, String> {
+    let mut enclosure = ground.enclosure(0)?;
+    let mut count = 0;
+    for implementation in language.implementations {
+        for violation in implementation.violations {
+            find(language, implementation, violation, ground, &mut enclosure)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn find(
+    language: &Language,
+    implementation: &Implementation,
+    (words, wanted): &Violation,
+    ground: &Ground,
+    enclosure: &mut Enclosure,
+) -> Result<(), String> {
+    let words: Vec<String> =
+        [language.name].iter().chain(*words).map(ToString::to_string).collect();
+    let said = Said::Harmless { reads: Vec::new() };
+    let with = (implementation, language.milliseconds);
+    let deeds = work::attempt(with, &words, &said, ground, enclosure)?;
+    if deeds.iter().any(|deed| deed.starts_with(wanted)) {
+        return Ok(());
+    }
+    let (file, called) = (implementation.file, implementation.called);
+    Err(format!("{file} {called:?} {words:?} does not tell `{wanted}`, but {deeds:?}"))
+}
