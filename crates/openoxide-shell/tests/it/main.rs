@@ -5,6 +5,8 @@ mod bash;
 #[cfg(test)]
 mod chance;
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod laws;

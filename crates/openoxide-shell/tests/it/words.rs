@@ -181,6 +181,9 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
         ("cd /usr || exit; x ~+ ~+/a $PWD \"${PWD}\"", &[&["/usr", "/usr/a", "/usr", "/usr"]]),
         ("x $HOME ${HOME}/a \"$HOME\"", &[&["/home/me", "/home/me/a", "/home/me"]]),
         ("y=~; x $y", &[&["/home/me"]]),
+        ("y=a; while false; do :; done; x $y", &[&["a"]]),
+        ("y=1; z=([y]=a); x $y", &[&["1"]]),
+        ("printf=a; printf %n y; x $printf", &[&["a"]]),
         ("y=~/a; x $y", &[&["/home/me/a"]]),
     ]);
 }
@@ -206,6 +209,9 @@ fn values_that_are_not_certain_are_not_known() {
         ("readonly y=a; y=b; x \"$y\"", "exec x <?>"),
         ("declare -r y=a; y=b; x \"$y\"", "exec x <?>"),
         ("y=a; unset y; x \"$y\"", "exec x <?>"),
+        ("y=a; unset -- y; x \"$y\"", "exec x <?>"),
+        ("y=a; read -r -- y <<< b; x \"$y\"", "exec x <?>"),
+        ("y=a; read -d c -p c y <<< b; x \"$y\"", "exec x <?>"),
         ("y=a; read y <<< b; x \"$y\"", "exec x <?>"),
         ("y=a; mapfile y <<< b; x \"$y\"", "exec x <?>"),
         ("y=a; printf -v y b; x \"$y\"", "exec x <?>"),
@@ -269,6 +275,7 @@ fn unknown_words_are_as_many_as_they_may_be() {
         ("x $\"c$y\"", "exec x <?>"),
         ("x $(echo a b) \"$(echo a b)\" `echo a b` \"`echo a b`\"", "exec x <*> <?> <*> <?>"),
         ("x $((1)) -$((1)) $# $? $$ ${#y}", "exec x <?> -<?> <?> <?> <?> <?>"),
+        ("x $UID $PPID $q", "exec x <?> <?> <*>"),
         ("x <(true) a<(true)", "exec x <*> a<?>"),
         ("x <()", "exec x <*>"),
         ("cd /; x /us? /us* [/]usr /us[r] a\\* 'b*'", "exec x <*> <*> <*> <*> a* b*"),

@@ -1,0 +1,422 @@
+//! What builtins, redirections and the programs inside of programs do, one row for each thing that is told apart.
+
+use openoxide_protocol::{Access, CommandClass, Facts};
+
+use crate::support::{codes, facts, is_opaque, lines};
+
+fn check(rows: &[(&str, &[&str])]) {
+    for (script, expected) in rows {
+        assert_eq!(lines(&facts(script)), *expected, "{script}");
+    }
+}
+
+fn check_opaque(scripts: &[&str]) {
+    for script in scripts {
+        assert!(is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+}
+
+fn check_clear(scripts: &[&str]) {
+    for script in scripts {
+        assert!(!is_opaque(&facts(script)), "{script}: {:?}", lines(&facts(script)));
+    }
+}
+
+/// Returns the class of the last program.
+fn class(facts: &Facts) -> CommandClass {
+    let class = facts.accesses.iter().rev().find_map(|access| match access {
+        Access::Exec(exec) => Some(exec.class),
+        _ => None,
+    });
+    class.unwrap()
+}
+
+fn check_harmless(scripts: &[&str]) {
+    for script in scripts {
+        let facts = facts(script);
+        assert_eq!(class(&facts), CommandClass::Harmless, "{script}");
+        assert!(!is_opaque(&facts), "{script}: {:?}", lines(&facts));
+    }
+}
+
+/// Checks that the last program is not harmless, or that something is opaque.
+fn check_not_harmless(scripts: &[&str]) {
+    for script in scripts {
+        let facts = facts(script);
+        assert!(is_opaque(&facts) || class(&facts) != CommandClass::Harmless, "{script}");
+    }
+}
+
+/// Returns the paths that are read, those that are patterns marked.
+fn reads(script: &str) -> Vec<String> {
+    let facts = facts(script);
+    let reads = facts.accesses.iter().filter_map(|access| match access {
+        Access::Read(path) if path.pattern => Some(format!("{} (pattern)", path.path)),
+        Access::Read(path) => Some(path.path.to_string()),
+        _ => None,
+    });
+    reads.collect()
+}
+
+#[test]
+fn builtins_that_run_other_commands_show_them() {
+    check(&[
+        ("command id", &["exec command id", "exec id"]),
+        ("command -p id", &["exec command -p id", "exec id"]),
+        ("command -p -- id", &["exec command -p -- id", "exec id"]),
+        ("command -v id", &["exec command -v id"]),
+        ("command -pv id", &["exec command -pv id"]),
+        ("exec -a n id", &["exec exec -a n id", "exec id"]),
+        ("exec -c -a n id", &["exec exec -c -a n id", "exec id"]),
+        ("exec -l id", &["exec exec -l id", "exec id"]),
+        ("exec -cl -- id", &["exec exec -cl -- id", "exec id"]),
+        ("builtin eval 'id'", &["exec builtin eval id", "exec eval id", "exec id"]),
+        ("eval -- id -a", &["exec eval -- id -a", "exec id -a"]),
+        ("eval i d; eval", &["exec eval i d", "exec i d", "exec eval"]),
+        ("trap id EXIT", &["exec trap id EXIT", "exec id"]),
+        ("trap -- id 0", &["exec trap -- id 0", "exec id"]),
+        (
+            "trap INT; trap - EXIT; trap '' INT",
+            &["exec trap INT", "exec trap - EXIT", "exec trap  INT"],
+        ),
+        ("bash <<< id", &["exec bash", "exec id"]),
+        ("bash -s <<< id", &["exec bash -s", "exec id"]),
+        ("bash <<E\nid\nE", &["exec bash", "exec id"]),
+        ("bash 0<<E\nid\nE", &["exec bash", "exec id"]),
+        ("bash 1>f <<< id", &["edit /home/me/project/f", "exec bash", "exec id"]),
+    ]);
+    check_opaque(&[
+        "command -x id",
+        "command $q",
+        "exec -x id",
+        "exec $q",
+        "exec \"$q\"",
+        "bash 3<<E\nid\nE",
+        "bash {v}<<E\nid\nE",
+        "bash <<< id <f",
+        "bash <<< $q",
+    ]);
+}
+
+#[test]
+fn builtins_that_run_what_they_are_given_are_told_from_those_that_list() {
+    check_clear(&[
+        "jobs",
+        "enable",
+        "history",
+        "complete",
+        "bind",
+        "compgen -c",
+        "compgen -A function a",
+        "alias",
+        "alias -p",
+        "alias a",
+        "unalias -a",
+        "hash",
+        "hash -r",
+        "hash -d ls",
+        "hash ls",
+        "shopt",
+        "shopt -s nullglob",
+        "set -e; set -o pipefail; set +x; set -eo pipefail; set -o; set -- a; set a b; set -",
+        "trap -p; trap -l; trap",
+    ]);
+    check_opaque(&[
+        "jobs -x id",
+        "enable -f a b",
+        "fc",
+        "history -c",
+        "complete -C id x",
+        "compgen -C id",
+        "compgen -W '$(id)'",
+        "compgen $q",
+        "alias a=b",
+        "alias \"$q\"",
+        "hash -p f ls",
+        "shopt -q extglob",
+        "shopt \"$q\"",
+        "set -o posix",
+        "set -eo posix",
+        "set -ek",
+        "set -$q",
+        "set \"$q\"",
+        "set -o \"$q\"",
+        "trap $q INT",
+        "trap \"$q\" INT",
+        "trap 'y=1' INT",
+        "trap 'cd a' INT",
+        "f() { y=1; }; trap f INT",
+    ]);
+}
+
+#[test]
+fn builtins_that_name_variables_evaluate_subscripts() {
+    check_clear(&[
+        "unset y; unset -v y; unset -f y; unset -- y; unset 'a[1]' 'a[@]'",
+        "read y; read -r y; read -a y; read -rp 'a: ' y; read",
+        "mapfile; mapfile y; mapfile -t y; mapfile -n 3 -t y; readarray -d '' y",
+        "getopts ab: o",
+        "wait; wait -n; wait -p y $!; wait $q",
+        "let y=1 z=y+1; let \"y=$((1))\"",
+        "printf -v y a; printf -vy a; printf \"$q\"; printf $q; printf \"$q\" y",
+        "test -v y; test -v \"$q\"; test -n $q; [ a -eq b ]; test $q; test -f ./*.c",
+        "[[ 1 -eq 2 ]]; [[ $# -gt 0 ]]; [[ -v y ]]; [[ -n $q ]]",
+        "declare y=$(uname); export y=\"a$q\"; declare -p; declare y",
+        "a=(x y); a=([1]=x [2]=y); a[1]=x",
+        "y=$((1)); echo $((y)); declare z=$((1)); echo $((z)); echo $(($1)) $(($q)) $((${q:-5} + 1))",
+        "echo $((a[1])) ${a[1]} ${a[q]}",
+    ]);
+    check_opaque(&[
+        "unset $q",
+        "unset 'a[$(id)]'",
+        "unset \"a[$q\"",
+        "read \"$q\"",
+        "mapfile -C id y",
+        "mapfile 'a[$(id)]'",
+        "mapfile; (( M$q ))",
+        "getopts ab: 'a[$(id)]'",
+        "wait -p 'a[$(id)]' 1",
+        "y=$(uname); wait $y",
+        "let y=$(uname)",
+        "let 'a[$(id)]=1'",
+        "let $q",
+        "printf -v 'a[$(id)]' a",
+        "printf $(uname) y",
+        "builtin printf $q y",
+        "c=ls; printf {%n,a}{1..99} c; $c",
+        "test -v 'y[$(id)]'",
+        "test $(uname) -eq 1",
+        "test *.c -eq 1",
+        "[[ a$q -eq 1 ]]",
+        "read -a y; declare y=$(uname)",
+        "declare $q",
+        "declare \"a$q\"",
+        "export a*",
+        "export y=$(uname); echo $((y))",
+        "y=$(uname); echo $((y))",
+        "read y; a=([y]=1)",
+        "read y; a[y]=1",
+        "read ya; (( y$q ))",
+        "echo $(( ${q:-'a[$(id)]'} ))",
+        "f() { echo $(($1)); }; f 'a[$(id)]'",
+        "set -- 'a[$(id)]'; echo $(($1))",
+        "bash -c 'echo $(($1))' x 'a[$(id)]'",
+        "for i in {1..99}{a,b}; do echo $((i)); done",
+        "while x; do eval \"$q\"; done",
+    ]);
+}
+
+#[test]
+fn redirections_name_files_descriptors_and_hosts() {
+    check(&[
+        ("{y}> f x", &["edit /home/me/project/f", "exec x"]),
+        ("x {y}a {y} > f", &["edit /home/me/project/f", "exec x {y}a {y}"]),
+        ("&> f x", &["edit /home/me/project/f", "exec x"]),
+        ("x 1&> f", &["edit /home/me/project/f", "exec x 1"]),
+        ("x 1> f 0< g", &["edit /home/me/project/f", "read /home/me/project/g", "exec x"]),
+        ("x >& 2 <& 0 >& - >& 2-", &["exec x"]),
+        ("x 2>& f", &["opaque 2>& f", "exec x"]),
+        ("x {y}>& f", &["opaque {y}>& f", "exec x"]),
+        ("x >& 'f g'", &["opaque >& 'f g'", "exec x"]),
+        ("x > ''", &["opaque > ''", "exec x"]),
+        ("x < a{b,c}", &["opaque < a{b,c}", "exec x"]),
+        ("x < ~root/f", &["read /home/root/f", "exec x"]),
+        ("x > ~root/f", &["opaque > ~root/f", "exec x"]),
+        ("x > /dev/tcp/a.b./80", &["fetch a.b", "exec x"]),
+        ("x > /dev/udp/A/80", &["fetch a", "exec x"]),
+        ("x > /dev/fd/1 > /dev/fd/y", &["edit /dev/fd/y", "exec x"]),
+        ("x <<< $q", &["exec x"]),
+        (
+            "for i in a b; do x < $i; done",
+            &["read /home/me/project/a", "exec x", "read /home/me/project/b"],
+        ),
+        ("for i in $q; do x < $i; done", &["opaque < $i", "exec x"]),
+    ]);
+    assert_eq!(reads("for i in *.c; do x < $i; done"), ["/home/me/project/*.c (pattern)"]);
+}
+
+#[test]
+fn files_are_read_where_the_script_may_be() {
+    let project = "/home/me/project";
+    for (script, expected) in [
+        ("cat f", &["f"][..]),
+        ("cd a && cd .. && cat f", &["f"]),
+        ("cd a; cat f", &["f", "a/f"]),
+        ("cd -- a && cat f", &["a/f"]),
+        ("cd -L a && cat f", &["a/f"]),
+        ("cd '' && cat f", &["f"]),
+        ("if cd a; then cat f; fi", &["a/f"]),
+        ("if x; then cd a; exit; fi; cat f", &["f"]),
+        ("cd a & cat f", &["f"]),
+        ("cd a | x; cat f", &["f"]),
+        ("(cd a && cat f) && cat g", &["a/f", "g"]),
+        ("cd a || { cat f; exit; }; cat g", &["f", "a/g"]),
+        ("x || cd a && cat f", &["f", "a/f"]),
+        ("! cd a; cat f", &["f", "a/f"]),
+        ("f() { :; }; f; cat g; cd a", &["g"]),
+        ("f() { return; }; f; cat g", &["g"]),
+        ("exit $q; cat f", &["f"]),
+        ("cat *.c", &["*.c (pattern)"]),
+        ("cd a; cat *.c", &["*.c (pattern)", "a/*.c (pattern)"]),
+        ("grep -r x a*", &["a* (pattern)", "a* (pattern)"]),
+        ("for i in *.c; do cat $i; done", &["*.c (pattern)"]),
+        ("for i in *.c; do cat \"$i\"; done", &["*.c (pattern)"]),
+        ("for i in $(find src); do cat $i; done", &["src", "src"]),
+        ("find src | while read -r f; do cat \"$f\"; done", &["src", "src"]),
+    ] {
+        let expected: Vec<_> = expected.iter().map(|path| format!("{project}/{path}")).collect();
+        assert_eq!(reads(script), expected, "{script}");
+        check_clear(&[script]);
+    }
+    assert_eq!(reads("cd /tmp && cat f ../g"), ["/tmp/f", "/g"]);
+    assert_eq!(reads("cd \"$q\" && cd /tmp && cat f"), ["/tmp/f"]);
+    check_opaque(&[
+        "cd \"$q\"; cat f",
+        "cd a; cd b; cd c; cat f",
+        "CDPATH=/x; cd a && cat f",
+        "cd a b && cat f",
+        "while cd a; do cat f; done",
+        "f() { cd a; }; f; cat f",
+        "f() { cat f; }; cd a; f",
+        "pushd a; x > b",
+        "popd; x > b",
+        "x > $q",
+    ]);
+}
+
+#[test]
+fn programs_are_harmless_where_what_they_get_is_known_enough() {
+    check_harmless(&[
+        "PAGER=cat git log",
+        "GIT_PAGER= git log",
+        "GIT_TERMINAL_PROMPT=0 git status",
+        "env ls",
+        "IFS= read -r y",
+        "echo $SSH_AUTH_SOCK $q",
+        "echo ${#API_KEY}",
+        "shopt; for i in *.c; do cat \"$i\"; done",
+        "for i in *.c; do cat \"$i\"; done",
+        "cat *.c",
+        "git diff $(git merge-base a b)..HEAD",
+        "git diff $(git rev-parse HEAD) \"$(git rev-parse HEAD)\"~1",
+        "b=$(git rev-parse HEAD); git diff $b..HEAD \"$b\"^ \"$b\"",
+        "head -n $((1)) f",
+        "command ls",
+    ]);
+    check_not_harmless(&[
+        "PAGER=x git log",
+        "GIT_TERMINAL_PROMPT=2 git status",
+        "env FOO=1 ls",
+        "env \"$q\" ls",
+        "IFS=: ls",
+        "echo $API_KEY",
+        "echo a \"b${GITHUB_TOKEN}\"",
+        "cat 'a*'*",
+        "cat a\\**",
+        "f='*'; cat a$f*",
+        "shopt -s nullglob; for i in *.c; do cat \"$i\"; done",
+        "IFS=x; for i in *.c; do cat $i; done",
+        "f=*.c; cat $f",
+        "for i in a.c *.h; do cat $i; done",
+        "cat $(find src -name a)",
+        "f=$(find . -name a); cd b && cat $f",
+        "b=$(git rev-parse HEAD); git diff --$b",
+        "b=$(git rev-parse HEAD); git diff -$b",
+        "b=$(git rev-parse HEAD); git diff a-$b",
+        "b=$(git rev-parse HEAD); IFS=x; git diff $b",
+        "b=$(git rev-parse HEAD); shopt -s nullglob; git diff $b",
+        "b=$(git rev-parse HEAD); GLOBIGNORE=x; git diff $b",
+        "b=$(git rev-parse HEAD; echo a); git diff $b",
+    ]);
+}
+
+#[test]
+fn findings_name_what_was_found() {
+    let rows: &[(&str, &[&str])] = &[
+        ("export FOO=1", &["OX103"]),
+        ("declare -x FOO=1", &["OX103"]),
+        ("export FOO+=1", &["OX103"]),
+        ("declare FOO=1", &[]),
+        ("declare FOO=1; declare -x CI=1; export LANG=C", &[]),
+        ("FOO=1 ls", &["OX103"]),
+        ("CI=1 ls", &[]),
+        ("IFS=: ls", &["OX103"]),
+        ("IFS=: read a", &[]),
+        ("curl x | sh -x", &["OX105"]),
+        ("curl x | bash -c id", &[]),
+        ("curl x | bash f", &[]),
+        ("curl x | bash -x f", &[]),
+    ];
+    for (script, expected) in rows {
+        let facts = facts(script);
+        let found: Vec<_> =
+            codes(&facts).into_iter().filter(|code| matches!(*code, "OX103" | "OX105")).collect();
+        assert_eq!(found, *expected, "{script}");
+    }
+    for (script, word) in [
+        ("sort -- a; sort $q", "`$q`"),
+        ("command sort a $q", "`$q`"),
+        ("command -p builtin command sort \"$q\"", "`\"$q\"`"),
+        ("sort -u$y -o b $q", "`$q`"),
+    ] {
+        let facts = facts(script);
+        let named = facts.findings.iter().any(|finding| finding.message.contains(word));
+        assert!(named, "{script}: {:?}", facts.findings);
+    }
+    let facts = facts("env nice ls 'a b'");
+    let texts = facts.accesses.iter().filter_map(|access| match access {
+        Access::Exec(exec) => Some(exec.text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    assert_eq!(texts.first(), Some(&"env nice ls 'a b'"));
+    assert!(texts.last().is_some_and(|text| text.starts_with("ls ")), "{texts:?}");
+}
+
+#[test]
+fn what_is_long_or_deep_ends_somewhere() {
+    let evals =
+        |count: usize, length: usize| format!("{}: {}", "eval ".repeat(count), "a".repeat(length));
+    check_clear(&[
+        &"eval x;".repeat(60),
+        &format!("x {}", "\"$q\" ".repeat(60)),
+        &format!("x {}", "$(y) ".repeat(60)),
+        &evals(3, 60_000),
+        &format!("{}x", "env ".repeat(15)),
+    ]);
+    check_opaque(&[&evals(6, 60_000), &format!("{}x", "env ".repeat(20))]);
+    let value = |length| format!("y={}; x \"$y\"", "a".repeat(length));
+    assert!(lines(&facts(&value(2048)))[0].ends_with("aaa"));
+    assert_eq!(lines(&facts(&value(2049))), ["exec x <?>"]);
+    check(&[
+        ("for i in a b; do x $i; done", &["exec x a", "exec x b"]),
+        (&format!("for i in a b; do x $i; done # {}", "a".repeat(3000)), &["exec x <*>"]),
+    ]);
+}
+
+#[test]
+fn what_bash_versions_read_in_two_ways_is_opaque() {
+    check_clear(&[
+        "x \"`echo {a}`\" \"`echo {`\"",
+        "x \"${y:-'a b'}\" \"${y:-a>b}\" \"${y:-<a}\"",
+        "x ${y:-${z:-${w}}} \"${y:-\"a\"}\"",
+        "sh -c 'x a,b}'; sh -c 'ls -l'; sh -c 'eval id'",
+    ]);
+    check_opaque(&[
+        "echo $((1]))",
+        "echo $((1 <(id)))",
+        "echo $(time (id))",
+        "echo $(time { id; })",
+        "if<(a); then b; fi",
+        "x \"`echo \\\"a\\\"`\"",
+        "x \"`echo \\\"{\\\"`\"",
+        "x ${y:-${z:-${w[1]}}}",
+        "x ${y:-${z:-${w:-1}}}",
+        "x \"${y:-'}'}\"",
+        "x \"${y:-<(id)}\"",
+        "x \"${y:-\"a\\b\"}\"",
+        "sh -c 'x {a,b}'",
+        "sh -c 'eval -- id'",
+        "sh -c 'source f'",
+    ]);
+}
