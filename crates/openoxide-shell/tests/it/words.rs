@@ -93,6 +93,9 @@ fn braces_make_words() {
     let all: Vec<String> = (1..=64).map(|number| number.to_string()).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     check_known(&[("x {1..64}", &[&all])]);
+    let sixteen: Vec<Vec<&str>> = all.iter().take(16).map(|number| vec![*number]).collect();
+    let sixteen: Vec<&[&str]> = sixteen.iter().map(Vec::as_slice).collect();
+    check_known(&[("for i in {1..16}; do x $i; done", &sixteen)]);
     let pairs: Vec<String> =
         (1..=8).flat_map(|one| (1..=8).map(move |two| format!("{one}{two}"))).collect();
     let pairs: Vec<&str> = pairs.iter().map(String::as_str).collect();
@@ -145,6 +148,11 @@ fn quotes_and_escapes_are_taken_away() {
         ),
         ("x \"$'a'\" \"$\" $ \"a$\" \"$%\"", &[&["$'a'", "$", "$", "a$", "$%"]]),
         ("x '' \"\" a''b", &[&["", "", "ab"]]),
+        ("x a # b; x c\nx d # e", &[&["a"], &["d"]]),
+        ("cat <<-E >/dev/null\n\ta\n\tE\nx b", &[&["b"]]),
+        ("cat <<E >/dev/null\n\tE\nE\nx b", &[&["b"]]),
+        ("cat <<E >/dev/null\na\\\\\nE\nx b", &[&["b"]]),
+        ("cat <<'E' >/dev/null\na\\\nE\nx b", &[&["b"]]),
         ("x a#b \\#c", &[&["a#b", "#c"]]),
     ]);
     check_unknown(&[
@@ -221,6 +229,7 @@ fn values_that_are_not_certain_are_not_known() {
         ("y=1; ((y=2)); x \"$y\"", "exec x <?>"),
         ("y=1; ((y<<=2)); x \"$y\"", "exec x <?>"),
         ("y=8; ((y>>=2)); x \"$y\"", "exec x <?>"),
+        ("y=1; [[ y=2 -eq 2 ]]; x \"$y\"", "exec x <?>"),
         ("y=1; ((y++)); x \"$y\"", "exec x <?>"),
         ("y=1; ((--y)); x \"$y\"", "exec x <?>"),
         ("y=1; : $((y=2)); x \"$y\"", "exec x <?>"),
@@ -275,6 +284,8 @@ fn unknown_words_are_as_many_as_they_may_be() {
         ("x $\"c$y\"", "exec x <?>"),
         ("x $(echo a b) \"$(echo a b)\" `echo a b` \"`echo a b`\"", "exec x <*> <?> <*> <?>"),
         ("x $((1)) -$((1)) $# $? $$ ${#y}", "exec x <?> -<?> <?> <?> <?> <?>"),
+        ("set -- a b; x ${#@} ${#*} ${1} \"${1}\" \"${@}\"", "exec x <?> <?> <*> <?> <*>"),
+        ("y=a; x \"${y@Q}\" z", "exec x <?> z"),
         ("x $UID $PPID $q", "exec x <?> <?> <*>"),
         ("x <(true) a<(true)", "exec x <*> a<?>"),
         ("x <()", "exec x <*>"),
