@@ -204,7 +204,7 @@ pub(crate) fn attempt(
     let file = ground.program(implementation.file)?;
     let arguments = [file].into_iter().chain(called).chain(words.iter().skip(1).cloned());
     let base = enclosure.place().join(BASE).display().to_string();
-    let mut writes = vec![base.clone(), format!("{base}-journal"), format!("{base}-wal")];
+    let mut writes = ["", "-journal", "-wal", "-shm"].map(|end| format!("{base}{end}")).to_vec();
     let mut reads = ["a", "a.json", BASE, "-"].map(str::to_owned).to_vec();
     match said {
         Said::Harmless { reads: told } => reads.extend(told.iter().cloned()),

@@ -23,10 +23,14 @@ pub(in super::super) fn awk(
     let mut meaning = read_plainly(level, arguments, from);
     let (mut scripts, mut files, mut ends) = (Vec::new(), Vec::new(), false);
     let (mut scripted, mut values) = (false, Vec::new());
+    let mut is_option_to_some = false;
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option: Opt { name: "e" | "source", .. }, value } => {
                 scripted = true;
+                // Who does not know `-e` leaves it out, and takes such a script for options.
+                is_option_to_some |=
+                    matches!(value, Some(Arg::Known(text)) if text.starts_with('-'));
                 scripts.push(value.unwrap_or(Arg::Many));
             }
             Item::Option { option, value } => {
@@ -56,6 +60,10 @@ pub(in super::super) fn awk(
         if may_run_or_write(value) {
             meaning.cannot_tell("some awks take this value for the script");
         }
+    }
+    if is_option_to_some {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("some awks take its script for options");
     }
     files.into_iter().for_each(|file| meaning.read(file, false));
     if !scripted && !ends {

@@ -125,9 +125,9 @@ fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
             Act::Prints | Act::Changes => {}
             Act::Reads(file) => meaning.read(Arg::Known(file), false),
             Act::Writes(file) => meaning.write(Arg::Known(file)),
-            Act::Runs(command) if command.is_empty() || command.starts_with('#') => {
+            Act::Runs(command) if !begins_with_program(command) => {
                 meaning.lower(CommandClass::Unknown);
-                meaning.cannot_tell("runs the lines that it reads");
+                meaning.cannot_tell("runs the lines that it reads, or a shell alone");
             }
             Act::Runs(command) => {
                 meaning.lower(CommandClass::Unknown);
@@ -136,4 +136,15 @@ fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
         }
     }
     acts.iter().all(|act| *act == Act::Prints)
+}
+
+/// Says whether a command of the shell begins with the plain name of a program: it has one that is told.
+fn begins_with_program(command: &str) -> bool {
+    const KEYWORDS: [&str; 12] = [
+        "case", "coproc", "do", "done", "for", "function", "if", "in", "select", "time", "until",
+        "while",
+    ];
+    let plain = |each: char| each.is_ascii_alphanumeric() || "_./-".contains(each);
+    let name = command.split([' ', '\t']).next().unwrap_or_default();
+    !name.is_empty() && name.chars().all(plain) && !KEYWORDS.contains(&name)
 }
