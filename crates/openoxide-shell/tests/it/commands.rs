@@ -39,6 +39,16 @@ fn check_harmless(scripts: &[&str]) {
     }
 }
 
+/// Returns whether the first program is harmless by itself.
+fn is_first_harmless(script: &str) -> bool {
+    let facts = facts(script);
+    let first = facts.accesses.iter().find_map(|access| match access {
+        Access::Exec(exec) => Some(exec.class),
+        _ => None,
+    });
+    first == Some(CommandClass::Harmless)
+}
+
 /// Checks that the last program is not harmless, or that something is opaque.
 fn check_not_harmless(scripts: &[&str]) {
     for script in scripts {
@@ -163,6 +173,7 @@ fn builtins_that_name_variables_evaluate_subscripts() {
         "test -v y; test -v \"$q\"; test -n $q; [ a -eq b ]; test $q; test -f ./*.c",
         "[[ 1 -eq 2 ]]; [[ $# -gt 0 ]]; [[ -v y ]]; [[ -n $q ]]",
         "declare y=$(uname); export y=\"a$q\"; declare -p; declare y",
+        "a=([z]=1)",
         "a=(x y); a=([1]=x [2]=y); a[1]=x",
         "[[ $((1)) -eq 1 ]]; echo $(( (1+2)*3 )) $(($(nproc))) $((${q:-$z} + 1))",
         "IFS=:; export y=$(uname)",
@@ -198,6 +209,7 @@ fn builtins_that_name_variables_evaluate_subscripts() {
         "export y=$(uname); echo $((y))",
         "y=$(uname); echo $((y))",
         "read y; a=([y]=1)",
+        "a=(\"$q\" [z]=1)",
         "read y; a[y]=1",
         "y[0]=1; declare z=$(uname)",
         "f() { :; }; echo $(($(nproc)))",
@@ -287,6 +299,7 @@ fn files_are_read_where_the_script_may_be() {
     assert_eq!(reads("cd \"$q\" && cd /tmp && cat f"), ["/tmp/f"]);
     check_opaque(&[
         "cd \"$q\"; cat f",
+        "if x; then cd \"$q\"; fi; cat f",
         "cd a; cd b; cd c; cat f",
         "CDPATH=/x; cd a && cat f",
         "cd a b && cat f",
@@ -336,10 +349,17 @@ fn programs_are_harmless_where_what_they_get_is_known_enough() {
         "for i in ''; do cat $i; done",
         "f=*.c; cat $f",
         "for i in a.c *.h; do cat $i; done",
+        "for i in $(find src); do cd a && cat $i; done",
         "cat $(find src -name a)",
         "f=$(find . -name a); cd b && cat $f",
     ]);
     check_opaque(&[
+        "IFS=x; for i in *.c; do x < $i; done",
+        "for i in *.c; do x < \"$i\"; done; f() { IFS=x; }",
+        "GLOBIGNORE=x; for i in *.c; do x < \"$i\"; done",
+        "for i in *.c; do x < \"$i\"; done; f() { GLOBIGNORE=x; }",
+        "shopt -s nullglob; for i in *.c; do x < \"$i\"; done",
+        "for i in *.c; do x < \"$i\"; done; f() { shopt -s nullglob; }",
         "b=$(git rev-parse HEAD); git diff --$b",
         "b=$(git rev-parse HEAD); git diff -$b",
         "b=$(git rev-parse HEAD); git diff a-$b",
@@ -348,6 +368,16 @@ fn programs_are_harmless_where_what_they_get_is_known_enough() {
         "b=$(git rev-parse HEAD); GLOBIGNORE=x; git diff $b",
         "b=$(git rev-parse HEAD; echo a); git diff $b",
     ]);
+}
+
+#[test]
+fn a_program_that_starts_another_is_harmless_where_it_only_does_that() {
+    for script in ["bash -c ls", "sh -ec ls", "env ls", "env CI=1 ls", "command ls", "exec > f"] {
+        assert!(is_first_harmless(script), "{script}");
+    }
+    for script in ["bash -c ls y", "bash -xc ls", "zsh -c ls", "env FOO=1 ls", "env \"$q\" ls"] {
+        assert!(!is_first_harmless(script), "{script}");
+    }
 }
 
 #[test]
@@ -389,14 +419,18 @@ fn findings_name_what_was_found() {
         let named = facts.findings.iter().any(|finding| finding.message.contains(word));
         assert!(named, "{script}: {:?}", facts.findings);
     }
-    let facts = facts("env nice ls 'a b'");
-    let texts = facts.accesses.iter().filter_map(|access| match access {
-        Access::Exec(exec) => Some(exec.text.as_str()),
-        _ => None,
-    });
-    let texts: Vec<_> = texts.collect();
-    assert_eq!(texts.first(), Some(&"env nice ls 'a b'"));
-    assert_eq!(texts.last(), Some(&"ls 'a b'"));
+    for (script, expected) in [
+        ("env ls 'a b'", "ls 'a b'"),
+        ("env ls '' \"a'b\" a.b", r"ls '' 'a'\''b' a.b"),
+        ("env ls \"a$q\" -- $q", "ls a… -- …"),
+    ] {
+        let facts = facts(script);
+        let texts = facts.accesses.iter().filter_map(|access| match access {
+            Access::Exec(exec) => Some(exec.text.as_str()),
+            _ => None,
+        });
+        assert_eq!(texts.collect::<Vec<_>>(), [script, expected]);
+    }
 }
 
 #[test]
@@ -441,6 +475,7 @@ fn what_bash_versions_read_in_two_ways_is_opaque() {
         "x \"${y:-'}'}\"",
         "x \"${y:-<(id)}\"",
         "x \"${y:-\"a\\b\"}\"",
+        "for i in<(a); do x; done",
         "[[ a foo b ]]",
         "x $(\\\n(id))",
         "x >\\\n> f",

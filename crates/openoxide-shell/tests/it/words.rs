@@ -191,6 +191,8 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
         ("y=~; x $y", &[&["/home/me"]]),
         ("y=a; while false; do :; done; x $y", &[&["a"]]),
         ("y=1; z=([y]=a); x $y", &[&["1"]]),
+        ("y=a; declare -x z=1; x $y", &[&["a"]]),
+        ("y=a; declare -a z; x $y", &[&["a"]]),
         ("printf=a; printf %n y; x $printf", &[&["a"]]),
         ("y=~/a; x $y", &[&["/home/me/a"]]),
     ]);
@@ -284,6 +286,7 @@ fn unknown_words_are_as_many_as_they_may_be() {
         ("x $\"c$y\"", "exec x <?>"),
         ("x $(echo a b) \"$(echo a b)\" `echo a b` \"`echo a b`\"", "exec x <*> <?> <*> <?>"),
         ("x $((1)) -$((1)) $# $? $$ ${#y}", "exec x <?> -<?> <?> <?> <?> <?>"),
+        ("x {a,b}\"${y:-c}\" {a,b}${y}", "exec x a<?> b<?> <*> <*>"),
         ("set -- a b; x ${#@} ${#*} ${1} \"${1}\" \"${@}\"", "exec x <?> <?> <*> <?> <*>"),
         ("y=a; x \"${y@Q}\" z", "exec x <?> z"),
         ("x $UID $PPID $q", "exec x <?> <?> <*>"),
