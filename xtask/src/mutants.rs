@@ -4,6 +4,7 @@
 //! tests run, and what the result has to be.
 
 mod accepted;
+mod one_program;
 mod options;
 mod outcome;
 mod verdict;
@@ -42,7 +43,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let accepted = accepted::read(root())?;
     let mut faults = Vec::new();
     for target in &options.targets {
-        let outcomes = test(target, &options)?;
+        let outcomes = match options.in_one_program {
+            true => one_program::test(target, &options)?,
+            false => test(target, &options)?,
+        };
         print!("{}", verdict::table(&target.name, &outcomes));
         faults.extend(verdict::faults(&outcomes, &accepted_of(&accepted, &outcomes), &options));
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Failure;
 
-pub(crate) const ARGUMENTS: &str = "[--shard K/N] [--jobs N] [--own-tests] [CRATE|FILE]…";
+pub(crate) const ARGUMENTS: &str = "[--shard K/N] [--jobs N] [--own-tests] [--in-one-program [--sample N] [--steps N] [--iterate]] [CRATE|FILE]…";
 
 /// A package whose mutants are tested.
 struct Package {
@@ -13,6 +13,18 @@ struct Package {
     files: &'static [&'static str],
     /// The packages whose tests run on what its own tests miss.
     tested_by: &'static [&'static str],
+    /// The tests that run on one program with all mutants.
+    steps: &'static [TestStep],
+}
+
+/// Tests of one package, which run on a mutant that the steps before missed.
+#[derive(Debug)]
+pub(super) struct TestStep {
+    pub(super) package: &'static str,
+    /// Parts of the names of tests; none for all.
+    pub(super) only: &'static [&'static str],
+    /// Parts of the names of tests that do not run.
+    pub(super) skipped: &'static [&'static str],
 }
 
 const PACKAGES: [Package; 2] = [
@@ -20,6 +32,7 @@ const PACKAGES: [Package; 2] = [
         name: "openoxide-permission",
         files: &["crates/openoxide-permission/src/**/*.rs"],
         tested_by: &["openoxide-session", "openoxide-store", "openoxide-adapters", "openoxide-cli"],
+        steps: &[TestStep { package: "openoxide-permission", only: &[], skipped: &[] }],
     },
     Package {
         name: "openoxide-shell",
@@ -30,8 +43,17 @@ const PACKAGES: [Package; 2] = [
             "crates/openoxide-shell/src/walk/**/*.rs",
         ],
         tested_by: &["openoxide-session", "openoxide-cli"],
+        steps: &[
+            TestStep { package: "openoxide-shell", only: &[], skipped: SLOW_IN_SHELL },
+            TestStep { package: "openoxide-cli", only: &["corpus::"], skipped: &[] },
+            TestStep { package: "openoxide-session", only: &[], skipped: &[] },
+            TestStep { package: "openoxide-shell", only: SLOW_IN_SHELL, skipped: &[] },
+        ],
     },
 ];
+
+/// The tests of `openoxide-shell` that take a second and more.
+const SLOW_IN_SHELL: &[&str] = &["by_chance", "nested_too_deep", "short_way", "referee"];
 
 /// The files of one package whose mutants are tested.
 #[derive(Debug)]
@@ -41,30 +63,47 @@ pub(super) struct Target {
     pub(super) package: &'static str,
     pub(super) files: Vec<String>,
     pub(super) tested_by: &'static [&'static str],
+    pub(super) steps: &'static [TestStep],
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) targets: Vec<Target>,
     pub(super) shard: Option<String>,
     pub(super) jobs: u32,
     pub(super) own_tests_only: bool,
+    pub(super) in_one_program: bool,
+    /// So many mutants run, taken by chance.
+    pub(super) sample: Option<usize>,
+    /// Only the first steps of the tests run.
+    pub(super) steps: Option<usize>,
+    /// What an earlier run noticed does not run again.
+    pub(super) iterate: bool,
 }
 
 /// Reads the arguments: packages and files, and which share of their mutants is tested.
 pub(super) fn parse(arguments: &[String], root: &Path) -> Result<Options, Failure> {
-    let mut options = Options { targets: Vec::new(), shard: None, jobs: 1, own_tests_only: false };
+    let mut options = Options { jobs: 1, ..Options::default() };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--own-tests" => options.own_tests_only = true,
             "--shard" => options.shard = Some(shard(words.next())?),
-            "--jobs" => options.jobs = jobs(words.next())?,
+            "--jobs" => options.jobs = number(word, words.next())?,
+            "--in-one-program" => options.in_one_program = true,
+            "--sample" => options.sample = Some(number(word, words.next())? as usize),
+            "--steps" => options.steps = Some(number(word, words.next())? as usize),
+            "--iterate" => options.iterate = true,
             name => add(&mut options.targets, name, root)?,
         }
     }
     if options.targets.is_empty() {
         options.targets = PACKAGES.iter().map(whole).collect();
+    }
+    let needs_one_program = options.sample.is_some() || options.steps.is_some() || options.iterate;
+    if needs_one_program && !options.in_one_program {
+        let message = "`--sample`, `--steps` and `--iterate` need `--in-one-program`";
+        return Err(Failure::Usage(message.into()));
     }
     Ok(options)
 }
@@ -78,9 +117,9 @@ fn shard(word: Option<&String>) -> Result<String, Failure> {
     }
 }
 
-fn jobs(word: Option<&String>) -> Result<u32, Failure> {
+fn number(option: &str, word: Option<&String>) -> Result<u32, Failure> {
     let number = word.and_then(|word| word.parse().ok()).filter(|number| *number > 0);
-    number.ok_or_else(|| Failure::Usage("`--jobs` needs a number".into()))
+    number.ok_or_else(|| Failure::Usage(format!("`{option}` needs a number")))
 }
 
 fn whole(package: &Package) -> Target {
@@ -89,6 +128,7 @@ fn whole(package: &Package) -> Target {
         package: package.name,
         files: package.files.iter().map(|file| (*file).to_owned()).collect(),
         tested_by: package.tested_by,
+        steps: package.steps,
     }
 }
 
@@ -161,6 +201,9 @@ mod tests {
             &["--shard", "1"],
             &["--jobs", "0"],
             &["--jobs"],
+            &["--in-one-program", "--sample"],
+            &["--sample", "3"],
+            &["--iterate"],
         ] {
             assert!(matches!(read(words), Err(Failure::Usage(_))), "{words:?}");
         }

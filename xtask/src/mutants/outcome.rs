@@ -22,6 +22,8 @@ pub(super) struct Counts {
     pub(super) timed_out: usize,
     pub(super) unviable: usize,
     pub(super) missed: usize,
+    /// It cannot be chosen while the program runs, or is not in the sample.
+    pub(super) not_run: usize,
 }
 
 impl Counts {
@@ -64,6 +66,7 @@ impl Outcomes {
             timed_out: sum.timed_out + one.timed_out,
             unviable: sum.unviable + one.unviable,
             missed: sum.missed + one.missed,
+            not_run: sum.not_run + one.not_run,
         })
     }
 }
@@ -131,7 +134,7 @@ mod tests {
         ];
         let source = |_: &str| "a == b\n  c == d\n e == f".to_owned();
         let mut found = parse(&serde_json::json!({ "outcomes": list }), source).unwrap();
-        let counts = Counts { caught: 1, timed_out: 1, unviable: 1, missed: 2 };
+        let counts = Counts { caught: 1, timed_out: 1, unviable: 1, missed: 2, not_run: 0 };
         assert_eq!((found.total(), counts.viable(), counts.noticed()), (counts, 4, 2));
         let change = "replace == with != in f".to_owned();
         let second = Mutant { file: "a.rs".into(), change, code: "c == d".into() };

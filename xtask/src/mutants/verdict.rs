@@ -22,7 +22,7 @@ pub(super) fn faults(
     if total.noticed() * 100 < total.viable() * LEAST {
         faults.push(format!("{} noticed, and {LEAST} % is the least", percent(total)));
     }
-    if options.shard.is_none() {
+    if options.shard.is_none() && options.sample.is_none() {
         let is_missed = |one: &Accepted| outcomes.missed.iter().any(|mutant| one.is(mutant));
         let stale = accepted.iter().filter(|one| !is_missed(one));
         faults.extend(stale.map(|one| {
@@ -38,16 +38,18 @@ fn missed(mutant: &Mutant) -> String {
 
 /// Returns the results as a table of Markdown, one line for each file.
 pub(super) fn table(name: &str, outcomes: &Outcomes) -> String {
-    let heads = "| file | viable | caught | timed out | missed | unviable | noticed |\n\
-        | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    let heads = "| file | viable | caught | timed out | missed | unviable | not run | noticed |\n\
+        | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     let rows = outcomes.counts.iter().map(|(file, counts)| row(file, *counts));
     format!("{heads}{}{}", rows.collect::<String>(), row(name, outcomes.total()))
 }
 
 fn row(name: &str, counts: Counts) -> String {
-    let Counts { caught, timed_out, unviable, missed } = counts;
+    let Counts { caught, timed_out, unviable, missed, not_run } = counts;
     let (viable, percent) = (counts.viable(), percent(counts));
-    format!("| {name} | {viable} | {caught} | {timed_out} | {missed} | {unviable} | {percent} |\n")
+    format!(
+        "| {name} | {viable} | {caught} | {timed_out} | {missed} | {unviable} | {not_run} | {percent} |\n"
+    )
 }
 
 fn percent(counts: Counts) -> String {
@@ -77,7 +79,7 @@ mod tests {
 
     fn options(shard: Option<&str>) -> Options {
         let shard = shard.map(str::to_owned);
-        Options { targets: Vec::new(), shard, jobs: 1, own_tests_only: false }
+        Options { shard, ..Options::default() }
     }
 
     #[test]
@@ -108,7 +110,10 @@ mod tests {
         let rows: Vec<_> = table.lines().skip(2).collect();
         assert_eq!(
             rows,
-            ["| a.rs | 4 | 3 | 0 | 1 | 0 | 75.0 % |", "| all | 4 | 3 | 0 | 1 | 0 | 75.0 % |"]
+            [
+                "| a.rs | 4 | 3 | 0 | 1 | 0 | 0 | 75.0 % |",
+                "| all | 4 | 3 | 0 | 1 | 0 | 0 | 75.0 % |"
+            ]
         );
     }
 }
