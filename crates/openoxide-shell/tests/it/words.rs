@@ -191,6 +191,7 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
         ("y=~; x $y", &[&["/home/me"]]),
         ("y=a; while false; do :; done; x $y", &[&["a"]]),
         ("y=1; z=([y]=a); x $y", &[&["1"]]),
+        ("unset=a; unset -- y; x $unset", &[&["a"]]),
         ("y=a; declare -x z=1; x $y", &[&["a"]]),
         ("y=a; declare -a z; x $y", &[&["a"]]),
         ("printf=a; printf %n y; x $printf", &[&["a"]]),
