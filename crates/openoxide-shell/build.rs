@@ -2,7 +2,14 @@
 //! time to read tables.
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
-use std::{collections::BTreeMap, env, error::Error, fmt::Write as _, fs, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs,
+    path::PathBuf,
+};
 
 use hash::slot;
 use serde::Deserialize;
@@ -120,7 +127,9 @@ fn main() -> Fallible<()> {
         table.file(&fs::read_to_string(&file)?).map_err(|error| format!("{place}: {error}"))?;
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    fs::write(out.join("programs.rs"), table.finish()?)?;
+    let unproved = fs::read_to_string("programs/unproved.txt")?;
+    let unproved = table.unproved(&unproved).map_err(|error| format!("unproved.txt: {error}"))?;
+    fs::write(out.join("programs.rs"), table.finish()? + &unproved)?;
     let prefixes = prefixes(&fs::read_to_string("prefixes.toml")?);
     fs::write(
         out.join("prefixes.rs"),
@@ -372,6 +381,25 @@ impl Table {
             Ok(format!("Named {{ name: {}, level: {level} }}", self.text(name)?))
         };
         levels.iter().map(row).collect()
+    }
+
+    /// Returns the static that marks the programs of a list, one bit for each program of the table.
+    fn unproved(&self, list: &str) -> Fallible<String> {
+        let names: BTreeSet<&str> = list.lines().collect();
+        if !list.lines().is_sorted() || names.len() != list.lines().count() {
+            return Err("the names are not sorted, or one is there twice".into());
+        }
+        if let Some(unknown) = names.iter().find(|name| !self.programs.contains_key(**name)) {
+            return Err(format!("`{unknown}` is not in the table").into());
+        }
+        let mut marks = vec![0_u8; self.programs.len().div_ceil(8)];
+        for (number, name) in self.programs.keys().enumerate() {
+            if let Some(byte) = marks.get_mut(number / 8).filter(|_| names.contains(name.as_str()))
+            {
+                *byte |= 1 << (number % 8);
+            }
+        }
+        Ok(format!("pub(super) static UNPROVED: [u8; {}] = {marks:?};\n", marks.len()))
     }
 
     fn finish(mut self) -> Fallible<String> {

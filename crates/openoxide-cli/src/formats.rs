@@ -93,7 +93,18 @@ fn file(read: Result<Translation, Vec<Fault>>, kind: LayerKind, name: &str) -> P
     let problems = problems(faults);
     let (sandbox, writable) = (SandboxSettings::default(), Vec::new());
     let audit = None;
-    PolicyFile { layer, hooks, directories, sandbox, writable, managed, audit, problems, notes }
+    PolicyFile {
+        layer,
+        hooks,
+        directories,
+        sandbox,
+        writable,
+        managed,
+        audit,
+        asks_unproved: false,
+        problems,
+        notes,
+    }
 }
 
 fn empty(kind: LayerKind, name: &str) -> Layer {

@@ -31,7 +31,7 @@ pub(crate) fn rules(accesses: &[Access], outcomes: &[Outcome]) -> Vec<String> {
 
 fn rule(access: &Access, why: Why) -> Option<String> {
     match why {
-        Why::Rule | Why::NoRule | Why::Outside => {}
+        Why::Rule | Why::NoRule | Why::Unproved | Why::Outside => {}
         Why::Before
         | Why::Possible(_)
         | Why::Opaque

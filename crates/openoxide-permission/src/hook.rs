@@ -242,7 +242,7 @@ pub(crate) fn lift(hook: Lift, access: &Access, outcome: Outcome) -> Outcome {
     let bound = ruling.is_some_and(|ruling| binds(ruling.layer, ruling.human));
     let open = match outcome.why {
         Why::Rule => hook.rules,
-        why => matches!(why, Why::NoRule | Why::Outside),
+        why => matches!(why, Why::NoRule | Why::Unproved | Why::Outside),
     };
     let a_loop = matches!(access, Access::DoomLoop { .. });
     if outcome.effect != Effect::Ask || bound || !open || a_loop {

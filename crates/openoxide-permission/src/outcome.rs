@@ -17,6 +17,8 @@ pub enum Why {
     NoRule,
     /// It changes nothing by itself; what it reads or runs is listed beside it.
     Harmless,
+    /// It is harmless as far as manuals say, and the policy asks about programs that were not run to check that.
+    Unproved,
     /// It lies inside the project.
     Inside,
     /// It lies outside the project.

@@ -40,6 +40,9 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
             )
         }
         (Why::Harmless, _) => format!("`{what}` changes nothing by itself"),
+        (Why::Unproved, _) => {
+            format!("OpenOxide has not run the program of `{what}` to check that it is harmless")
+        }
         (Why::Inside, _) => format!("`{what}` lies inside the project"),
         (Why::Outside, _) => format!("`{what}` lies outside the project"),
         (Why::Carried, _) => format!("`{what}` is touched by a program that is judged by itself"),

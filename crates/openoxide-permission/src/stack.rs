@@ -61,8 +61,10 @@ const KIND_MARKS: u8 = 0xE0;
 const NO_BYPASS: u32 = 0x100;
 /// Marks the mode of a policy under which an allow counts only if it is written down.
 const AUDIT: u32 = 0x200;
+/// Marks the mode of a policy that asks about harmless commands of programs that were not run to check that.
+const ASKS_UNPROVED: u32 = 0x400;
 /// All marks of a mode.
-const MODE_MARKS: u32 = 0x300;
+const MODE_MARKS: u32 = 0x700;
 /// File name (place and length), kind, combining algorithm, first rule.
 const LAYER_SIZE: usize = 20;
 
@@ -165,6 +167,13 @@ impl PolicyStack {
         self.flagged(AUDIT)
     }
 
+    /// Returns the policy that asks about a harmless command whose program was never run to check that it is harmless
+    /// ([`openoxide_protocol::Exec::unproved`]), where no rule allows it.
+    #[must_use]
+    pub fn with_unproved_asks(self) -> Self {
+        self.flagged(ASKS_UNPROVED)
+    }
+
     fn flagged(mut self, flag: u32) -> Self {
         let mode = self.index().u32(header::MODE) | flag;
         put(&mut self.bytes, header::MODE, mode);
@@ -180,6 +189,12 @@ impl PolicyStack {
     #[must_use]
     pub fn wants_audit(&self) -> bool {
         self.has_flag(AUDIT)
+    }
+
+    /// Returns whether harmless commands of programs that were not run to check that are asked about.
+    #[must_use]
+    pub fn asks_unproved(&self) -> bool {
+        self.has_flag(ASKS_UNPROVED)
     }
 
     /// Returns the mode that counts where this one was chosen: `default` for one that may not be chosen.

@@ -85,6 +85,22 @@ pub struct Exec {
     /// Words that git takes for a configured remote, or for a directory of that name.
     #[serde(default, skip)]
     pub remotes: Vec<String>,
+    /// The data bases of SQLite that it opens.
+    #[serde(default, skip)]
+    pub databases: Vec<Database>,
+    /// Whether the program was never run to check that it is harmless: what is known of it was read in manuals only.
+    #[serde(default, skip)]
+    pub unproved: bool,
+}
+
+/// A data base of SQLite that a program opens to read. That can make files: the data base if it is missing, and those beside
+/// it that a write-ahead log or an interrupted change needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
+    /// The name of its file.
+    pub file: String,
+    /// Whether an empty file is made where there is none.
+    pub makes_missing: bool,
 }
 
 /// The version control systems that a program starts.

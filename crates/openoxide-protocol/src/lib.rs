@@ -30,7 +30,7 @@ mod profile;
 pub mod steering_files;
 mod words;
 
-pub use access::{Access, CommandClass, Exec, PathAccess, Search, Touch, VersionControl};
+pub use access::{Access, CommandClass, Database, Exec, PathAccess, Search, Touch, VersionControl};
 pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, Presentation, PresentationKind, Resolution,
     ResolutionKind, ReviewDecision,

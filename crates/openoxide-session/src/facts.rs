@@ -7,7 +7,7 @@ use openoxide_protocol::{
 use openoxide_shell::{Setting, analyse, findings};
 
 use crate::{
-    address, moved, patterns, printed, project_hosts, repository,
+    address, databases, moved, patterns, printed, project_hosts, repository,
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
     script_edits::ScriptEdits,
@@ -125,6 +125,7 @@ fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>, steps
     project_hosts::distrust(&mut facts.accesses, &edits, place.cwd);
     version_control::distrust(&mut facts.accesses, &edits, place.cwd);
     version_control::check_remotes(&mut facts.accesses, place.cwd);
+    databases::check(&mut facts.accesses, &edits, place.cwd, steps);
     settings::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
 }
 

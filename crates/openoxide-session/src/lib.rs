@@ -8,6 +8,7 @@
 mod address;
 mod approvable;
 mod context;
+mod databases;
 mod digest;
 mod dispatcher;
 mod environment;

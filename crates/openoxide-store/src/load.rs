@@ -224,6 +224,7 @@ struct Reading {
     untrusted: Vec<Untrusted>,
     managed: Managed,
     audit: Vec<String>,
+    asks_unproved: bool,
     bounded: Vec<Entry>,
     /// The tasks other than this one in which grants are valid.
     elsewhere: Vec<String>,
@@ -332,6 +333,7 @@ impl Reading {
             self.managed = file.managed;
         }
         self.audit.extend(file.audit.map(|line| format!("{name}:{line}")));
+        self.asks_unproved |= file.asks_unproved;
         self.worktrees.extend(source.main.clone().map(|main| (source.base.clone(), main)));
         self.directories.extend(looked_at(file.directories, source, environment));
         self.writable.extend(looked_at(file.writable, source, environment));
@@ -479,6 +481,7 @@ impl Reading {
         let bars = |policy: PolicyStack| {
             let no_bypass = self.managed.disable_bypass_permissions;
             let policy = if no_bypass { policy.without_bypass() } else { policy };
+            let policy = if self.asks_unproved { policy.with_unproved_asks() } else { policy };
             if self.audit.is_empty() { policy } else { policy.with_audit() }
         };
         let bounded = bounded(self.bounded, &layers)

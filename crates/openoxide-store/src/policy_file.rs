@@ -58,6 +58,8 @@ pub struct PolicyFile {
     pub managed: Managed,
     /// Where it says that an allow counts only if it is written down (`[audit] required = true`): the line, from 1.
     pub audit: Option<u32>,
+    /// Whether harmless commands of programs that were not run to check that are asked about (`unproved = "ask"`).
+    pub asks_unproved: bool,
     /// Everything that is wrong with it, in the order of the text.
     pub problems: Vec<Problem>,
     /// What else a person should know: rules that were left out because they would only allow.
@@ -114,9 +116,18 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
         true => (Vec::new(), Vec::new(), reader.sandbox.tightened()),
         false => (reader.directories, reader.writable, reader.sandbox),
     };
-    let (managed, audit, problems) = (settings.managed, settings.audit, reader.problems);
-    let notes = Vec::new();
-    PolicyFile { layer, hooks, directories, sandbox, writable, managed, audit, problems, notes }
+    PolicyFile {
+        layer,
+        hooks,
+        directories,
+        sandbox,
+        writable,
+        managed: settings.managed,
+        audit: settings.audit,
+        asks_unproved: settings.asks_unproved,
+        problems: reader.problems,
+        notes: Vec::new(),
+    }
 }
 
 #[derive(Default)]
@@ -125,6 +136,7 @@ struct Settings {
     mode: Option<PermissionMode>,
     managed: Managed,
     audit: Option<u32>,
+    asks_unproved: bool,
 }
 
 struct Reader<'a> {
@@ -238,14 +250,27 @@ impl Reader<'_> {
                     let found = self.word(value, "combining", Combining::parse, &known);
                     settings.combining = found.unwrap_or_default();
                 }
+                "unproved" => settings.asks_unproved |= self.unproved(value),
                 "deny" => self.list(value, Effect::Deny),
                 "ask" => self.list(value, Effect::Ask),
                 "allow" => self.list(value, Effect::Allow),
                 "rule" => self.long_rules(value),
                 other => {
-                    let known = ["combining", "deny", "ask", "allow", "rule"];
+                    let known = ["combining", "unproved", "deny", "ask", "allow", "rule"];
                     self.unknown_key(other, key.span(), &known);
                 }
+            }
+        }
+    }
+
+    /// Returns whether unproved programs are asked about. What is written wrongly may have wanted that.
+    fn unproved(&mut self, value: &Value<'_>) -> bool {
+        match value.get_ref().as_str() {
+            Some("ask") => true,
+            Some("allow") => false,
+            _ => {
+                self.problem("write `\"ask\"` or `\"allow\"`", value.span(), None, true);
+                true
             }
         }
     }

@@ -19,6 +19,9 @@ pub(super) fn by_command(policy: &PolicyStack, exec: &Exec, hook: Option<Lift>) 
     let has_many = !known && exec.argv.has_many();
     let subject = Subject { space: Space::Exec, bytes, has_many };
     let default = match exec.class {
+        CommandClass::Harmless if exec.unproved && policy.asks_unproved() => {
+            (Effect::Ask, Why::Unproved)
+        }
         CommandClass::Harmless => (Effect::Allow, Why::Harmless),
         CommandClass::Edits | CommandClass::Unknown => (Effect::Ask, Why::NoRule),
     };

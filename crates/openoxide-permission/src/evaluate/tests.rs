@@ -310,3 +310,37 @@ fn what_was_not_understood_is_denied_where_every_command_is() {
     assert_eq!(of(&[(Ask, "Bash")]), (Ask, Why::Opaque));
     assert_eq!(of(&[(Allow, "Bash")]), (Ask, Why::Opaque));
 }
+
+/// A harmless command of a program that was run to check that, or was not.
+fn harmless(text: &str, unproved: bool) -> Access {
+    let Access::Exec(exec) = run(text) else { unreachable!() };
+    let text = text.to_owned();
+    Access::Exec(Exec { text, class: CommandClass::Harmless, unproved, ..exec })
+}
+
+#[test]
+fn an_unproved_program_asks_where_the_policy_wants_that_and_passes_where_it_does_not() {
+    let mut world = World::of(&[(Allow, "Bash(known *)"), (Deny, "Bash(bad *)")]);
+    let effects = |world: &World| {
+        let accesses = [
+            harmless("tool x", true),
+            harmless("tool x", false),
+            harmless("known x", true),
+            harmless("bad x", true),
+        ];
+        accesses.map(|access| world.decide(&access).effect)
+    };
+    assert_eq!(effects(&world), [Allow, Allow, Allow, Deny]);
+    world.policy = world.policy.with_unproved_asks();
+    assert!(world.policy.asks_unproved());
+    assert_eq!(effects(&world), [Ask, Allow, Allow, Deny]);
+    assert_eq!(world.policy.mode(), None);
+    let decision = world.evaluate(&[harmless("tool x", true)], &[]);
+    let reason = "OpenOxide has not run the program of `tool x` to check that it is harmless";
+    assert_eq!(decision.parts[0].reason, reason);
+    // What is chosen for everything that would be asked holds for this, too.
+    world.mode = PermissionMode::BypassPermissions;
+    assert_eq!(effects(&world), [Allow, Allow, Allow, Deny]);
+    world.mode = PermissionMode::Plan;
+    assert_eq!(effects(&world), [Ask, Allow, Allow, Deny]);
+}

@@ -1,6 +1,6 @@
 //! What a command does, as far as its words show it.
 
-use openoxide_protocol::{CommandClass, Search, VersionControl, Words};
+use openoxide_protocol::{CommandClass, Database, Search, VersionControl, Words};
 
 use super::{Arg, Argv, Paths};
 
@@ -24,6 +24,10 @@ pub(crate) struct Meaning {
     pub(crate) starts: VersionControl,
     /// Words that git takes for a configured remote, or for a directory of that name.
     pub(crate) remotes: Vec<String>,
+    /// The data bases of SQLite that it opens.
+    pub(crate) databases: Vec<Database>,
+    /// Whether the program was never run to check that it is harmless.
+    pub(crate) unproved: bool,
 }
 
 /// One thing that a command does.
@@ -126,6 +130,8 @@ impl Meaning {
             plain: None,
             starts: VersionControl::None,
             remotes: Vec::new(),
+            databases: Vec::new(),
+            unproved: false,
         }
     }
 

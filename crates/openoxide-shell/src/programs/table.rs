@@ -72,13 +72,23 @@ impl Named {
 
 /// Returns what is known of the program of this name.
 pub(super) fn program(name: &str) -> Option<&'static Level> {
+    PROGRAMS.get(number(name)?)?.level()
+}
+
+/// Returns whether the program of this name was never run to check that it is harmless (`programs/unproved.txt`).
+pub(super) fn is_unproved(name: &str) -> bool {
+    let Some(number) = number(name) else { return true };
+    UNPROVED.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
+}
+
+/// Returns the place of a program in [`PROGRAMS`].
+fn number(name: &str) -> Option<usize> {
     let mut slot = hash::slot(name);
     loop {
         // INVARIANT: the build script leaves slots empty, so the search ends.
-        let number = *SLOTS.get(slot % SLOTS.len())?;
-        let found = PROGRAMS.get(usize::from(number).checked_sub(1)?)?;
-        if found.name() == name {
-            return found.level();
+        let number = usize::from(*SLOTS.get(slot % SLOTS.len())?).checked_sub(1)?;
+        if PROGRAMS.get(number)?.name() == name {
+            return Some(number);
         }
         slot += 1;
     }

@@ -233,3 +233,15 @@ fn words_are_read_as_a_shell_reads_them() {
     let words: Words = argv.words;
     assert_eq!(words.len(), 7);
 }
+
+#[test]
+fn a_program_is_unproved_if_the_list_has_it() {
+    let list = include_str!("../../programs/unproved.txt");
+    let listed: std::collections::BTreeSet<&str> = list.lines().collect();
+    for (name, _) in table::all() {
+        assert_eq!(table::is_unproved(name), listed.contains(name), "{name}");
+        assert_eq!(meaning(words(name).as_arguments()).unproved, listed.contains(name), "{name}");
+    }
+    assert!(!table::is_unproved("ls") && !table::is_unproved("git"));
+    assert!(table::is_unproved("a-program-that-is-not-in-the-table"));
+}

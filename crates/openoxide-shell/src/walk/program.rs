@@ -143,6 +143,8 @@ impl Walk<'_> {
                 carried: Vec::new(),
                 starts: meaning.starts,
                 remotes: meaning.remotes.clone(),
+                databases: meaning.databases.clone(),
+                unproved: meaning.unproved,
             }));
         }
         // The directory that `cd` enters is only entered.

@@ -434,6 +434,23 @@ fn that_the_audit_is_required_is_kept_and_any_file_can_say_it() {
     assert!(!now(&[off]).policy.wants_audit());
 }
 
+#[test]
+fn that_unproved_programs_ask_is_kept_and_any_file_can_say_it() {
+    let disk = Disk::new();
+    let text = "[permissions]\nunproved = \"ask\"\n";
+    let project = Source { may_loosen: false, ..found(disk.write("p.toml", text)) };
+    let off = found(disk.write("u.toml", "[permissions]\nunproved = \"allow\"\n"));
+    let now = |sources: &[Source]| load(sources, &disk.environment);
+    settle();
+    for from_the_cache in [false, true] {
+        let loaded = now(&[off.clone(), project.clone(), off.clone()]);
+        assert_eq!(loaded.layers.is_empty(), from_the_cache);
+        assert!(loaded.policy.asks_unproved());
+        assert_eq!(loaded.policy.mode(), None);
+    }
+    assert!(!now(&[off]).policy.asks_unproved());
+}
+
 const SANDBOX: &str = "[sandbox]\nrequire = \"refuse_tools\"\nnetwork = \"on\"\nwritable = [\"there\"]\nunreadable = [\"x\"]\nenvironment = [\"A\"]\n";
 
 #[test]

@@ -143,3 +143,19 @@ fn only_what_asks_has_a_reviewer() {
         assert_eq!(file.problems[0].span.start, 78 + action.len(), "{action} {reviewer}");
     }
 }
+
+#[test]
+fn unproved_programs_are_asked_about_where_a_file_says_so_or_tries_to() {
+    for (text, asks, problems) in [
+        ("", false, 0),
+        ("[permissions]\nunproved = \"allow\"\n", false, 0),
+        ("[permissions]\nunproved = \"ask\"\n", true, 0),
+        ("[permissions]\nunproved = \"deny\"\n", true, 1),
+        ("[permissions]\nunproved = true\n", true, 1),
+        ("[permissions]\nunproved = \"ask\"\nalow = []\n", true, 1),
+    ] {
+        let file = read_text(text);
+        assert_eq!((file.asks_unproved, file.problems.len()), (asks, problems), "{text}");
+        assert!(file.problems.iter().all(|problem| problem.loses_restraint), "{text}");
+    }
+}

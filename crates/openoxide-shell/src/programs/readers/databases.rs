@@ -1,6 +1,6 @@
 //! The clients of data bases: their commands can start shells, read and write files.
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, Database};
 
 use super::{
     super::{
@@ -147,7 +147,7 @@ pub(in super::super) fn sqlite(
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut worst, mut file) = (None, None);
-    let (mut stored, mut safe, mut early) = (false, false, false);
+    let (mut stored, mut safe, mut early, mut read_only) = (false, false, false, false);
     for item in items(level, arguments, from) {
         let text = match item {
             Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => {
@@ -156,6 +156,10 @@ pub(in super::super) fn sqlite(
             }
             Item::Option { option: Opt { name: "safe", .. }, .. } => {
                 safe = true;
+                continue;
+            }
+            Item::Option { option: Opt { name: "readonly", .. }, .. } => {
+                read_only = true;
                 continue;
             }
             Item::Option { .. } | Item::Number | Item::Unclear => continue,
@@ -175,20 +179,27 @@ pub(in super::super) fn sqlite(
     }
     match file {
         Some(Arg::Known(":memory:")) | None => {}
-        Some(Arg::Known(text)) => base(&mut meaning, text, worst == Some(Text::Reads)),
+        Some(Arg::Known(text)) => base(&mut meaning, text, worst == Some(Text::Reads), read_only),
         Some(_) => meaning.lower(CommandClass::Unknown),
     }
     meaning
 }
 
 /// Adds the file of the data base; `file:NAME?mode=ro` is an address.
-fn base(meaning: &mut Meaning, text: &str, reads: bool) {
-    let name =
-        text.strip_prefix("file:").map_or(text, |rest| rest.split('?').next().unwrap_or_default());
+fn base(meaning: &mut Meaning, text: &str, reads: bool, read_only: bool) {
+    let address = text.strip_prefix("file:").map(|rest| rest.split_once('?').unwrap_or((rest, "")));
+    let (name, query) = address.unwrap_or((text, ""));
+    let opens_existing = query.split('&').any(|part| matches!(part, "mode=ro" | "mode=rw"));
     if name.contains('%') || text.contains("vfs=") {
         meaning.lower(CommandClass::Unknown);
     }
-    if reads { meaning.read(Arg::Known(name), false) } else { meaning.write(Arg::Known(name)) }
+    if reads {
+        meaning.read(Arg::Known(name), false);
+        let makes_missing = !read_only && !opens_existing;
+        meaning.databases.push(Database { file: name.to_owned(), makes_missing });
+    } else {
+        meaning.write(Arg::Known(name));
+    }
 }
 
 /// Says whether a text may look at a view: code in the file under the name of a table, which may start an editor by `edit()`;
