@@ -5,11 +5,14 @@
 //! or contacts a host has broken the promise of its row.
 
 mod candidates;
+mod controls;
 mod install;
+mod installation;
 mod judge;
 mod machine;
 mod packages;
 mod results;
+mod strace;
 mod table;
 mod trap;
 
@@ -19,20 +22,22 @@ use std::{
     sync::Mutex,
 };
 
-use openoxide_protocol::{AbsPath, Access, Action, CommandClass};
+use openoxide_protocol::{AbsPath, Access, Action, CommandClass, Facts};
 use openoxide_session::{Place, facts_of};
 
 use self::{
     candidates::Candidates,
+    installation::Installation,
+    judge::Bench,
     machine::Machine,
     packages::Packages,
     results::{Result as Outcome, Verdict},
-    trap::Trap,
+    trap::{Selection, Trap},
 };
 use crate::{Failure, setup, workspace};
 
 pub(crate) const ARGUMENTS: &str =
-    "[--sample] [--install] [--root DIR] [--each N] [--jobs N] [--write] [PROGRAM]…";
+    "[--sample] [--controls] [--install] [--root DIR] [--each N] [--jobs N] [--write] [PROGRAM]…";
 
 /// What the referee itself needs.
 const NEEDS: &[setup::Need] =
@@ -89,9 +94,13 @@ const SAMPLE: &[&str] = &[
     "zcat",
 ];
 
+/// How long a command line may take.
+const SECONDS: u32 = 20;
+
 /// How a run was asked for.
 struct Options {
     sample: bool,
+    controls: bool,
     install: bool,
     write: bool,
     root: Option<PathBuf>,
@@ -109,7 +118,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         let root = options.root.clone().unwrap_or_else(install::default_root);
         install::install(&root, &packages)?;
     }
-    let outcomes = examine(&options, &packages)?;
+    let machine = Machine::new(options.root.as_deref())?;
+    let installation = Installation::read(machine.root());
+    if options.controls || options.sample {
+        controls::run(&machine, &installation, options.jobs, |program| options.wants(program))?;
+    }
+    if options.controls {
+        return Ok(());
+    }
+    let outcomes = examine(&options, &packages, &machine, &installation)?;
     report(&options, &outcomes)
 }
 
@@ -117,6 +134,7 @@ impl Options {
     fn new(arguments: &[String]) -> Result<Self, Failure> {
         let mut options = Self {
             sample: false,
+            controls: false,
             install: false,
             write: false,
             root: None,
@@ -130,6 +148,7 @@ impl Options {
                 || words.next().ok_or_else(|| Failure::Usage(format!("{word} needs a value")));
             match word.as_str() {
                 "--sample" => options.sample = true,
+                "--controls" => options.controls = true,
                 "--install" => options.install = true,
                 "--write" => options.write = true,
                 "--root" => options.root = Some(PathBuf::from(value()?)),
@@ -162,9 +181,18 @@ fn number(text: &str) -> Result<usize, Failure> {
 }
 
 /// Runs the candidates of every program that was asked for, in several threads.
-fn examine(options: &Options, packages: &Packages) -> Result<Vec<Outcome>, Failure> {
-    let machine = Machine::new(options.root.as_deref())?;
-    let traps = [Trap::hostile(machine.work())?, Trap::settled(machine.work())?];
+fn examine(
+    options: &Options,
+    packages: &Packages,
+    machine: &Machine,
+    installation: &Installation,
+) -> Result<Vec<Outcome>, Failure> {
+    let trap = |name: &str, selection| Trap::new(machine.work(), name, selection);
+    let traps = [
+        trap("hostile", Selection::All)?,
+        trap("settled", Selection::Unguarded { home: true })?,
+        trap("plain-home", Selection::Unguarded { home: false })?,
+    ];
     let candidates = Candidates::read()?;
     let versions = install::versions(options.root.as_deref());
     let names: Vec<&str> = candidates.programs().filter(|name| options.wants(name)).collect();
@@ -174,7 +202,8 @@ fn examine(options: &Options, packages: &Packages) -> Result<Vec<Outcome>, Failu
         for _ in 0..options.jobs {
             scope.spawn(|| {
                 while let Some(name) = queue.lock().ok().and_then(|mut names| names.next()) {
-                    let mut outcome = program(name, options, &machine, &traps, &candidates);
+                    let mut outcome =
+                        program(name, options, machine, installation, &traps, &candidates);
                     outcome.describe(packages.package(name), &versions);
                     eprintln!("{}", outcome.line());
                     if let Ok(mut all) = outcomes.lock() {
@@ -192,6 +221,7 @@ fn program(
     name: &str,
     options: &Options,
     machine: &Machine,
+    installation: &Installation,
     traps: &[Trap],
     candidates: &Candidates,
 ) -> Outcome {
@@ -207,8 +237,13 @@ fn program(
         }
         // A guard that refuses the hostile project is respected; the rest is tried in the one without that trap.
         let Some(trap) = traps.iter().find(|trap| is_harmless(&script, trap)) else { continue };
-        let deeds = match machine.run(&script, trap) {
-            Ok(trace) => judge::deeds(&trace, trap, &script),
+        let deeds = match machine.run(&script, trap, SECONDS) {
+            Ok(record) => {
+                outcome.stopped += usize::from(record.stopped);
+                let is_harmless = |command: &str| is_harmless_helper(command, trap);
+                let bench = Bench { trap, installation, is_harmless: &is_harmless };
+                judge::deeds(&record, &script, &bench)
+            }
             Err(error) => vec![judge::Deed::failed(&error)],
         };
         outcome.add(&script, deeds, &accepted);
@@ -218,12 +253,7 @@ fn program(
 
 /// Returns whether the analysis calls each part of the script harmless in the project of the trap.
 fn is_harmless(script: &str, trap: &Trap) -> bool {
-    let absolute = |path: &Path| path.to_str().and_then(|path| AbsPath::new(path).ok());
-    let (Some(cwd), Some(home)) = (absolute(&trap.project()), absolute(&trap.home())) else {
-        return false;
-    };
-    let action = Action::Command { script: script.to_owned() };
-    let facts = facts_of(&action, "Bash", Place { cwd: &cwd, home: Some(&home) });
+    let Some((facts, cwd)) = facts(script, trap) else { return false };
     let inside = |path: &AbsPath| {
         path.below(&cwd).is_some() || ["/dev/null", "/etc/hostname"].contains(&path.as_str())
     };
@@ -233,6 +263,27 @@ fn is_harmless(script: &str, trap: &Trap) -> bool {
         _ => false,
     };
     !facts.accesses.is_empty() && facts.findings.is_empty() && facts.accesses.iter().all(harmless)
+}
+
+/// Returns whether the analysis calls a command harmless that a program starts. What such a command may read is not asked:
+/// the program could read it, too.
+fn is_harmless_helper(script: &str, trap: &Trap) -> bool {
+    let Some((facts, _)) = facts(script, trap) else { return false };
+    let harmless = |access: &Access| match access {
+        Access::Exec(exec) => exec.class == CommandClass::Harmless,
+        Access::Read(_) | Access::ExternalDirectory(_) => true,
+        _ => false,
+    };
+    !facts.accesses.is_empty() && facts.findings.is_empty() && facts.accesses.iter().all(harmless)
+}
+
+/// Returns what the analysis says of a script in the project of the trap, and that directory.
+fn facts(script: &str, trap: &Trap) -> Option<(Facts, AbsPath)> {
+    let absolute = |path: &Path| path.to_str().and_then(|path| AbsPath::new(path).ok());
+    let (cwd, home) = (absolute(&trap.project())?, absolute(&trap.home())?);
+    let action = Action::Command { script: script.to_owned() };
+    let facts = facts_of(&action, "Bash", Place { cwd: &cwd, home: Some(&home) });
+    Some((facts, cwd))
 }
 
 /// Prints what was found, writes it down if that was asked for, and fails if a row broke its promise.

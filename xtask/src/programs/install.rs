@@ -15,7 +15,7 @@ const NEEDS: &[setup::Need] = &[("debootstrap", "debootstrap")];
 
 /// Returns where the root directory is made if none is named.
 pub(super) fn default_root() -> PathBuf {
-    workspace::root().join("target/programs/root")
+    workspace::target().join("programs/root")
 }
 
 /// Makes the root directory if it is not there, and installs what is missing in it. A package that cannot be had is left
@@ -53,7 +53,34 @@ pub(super) fn install(root: &Path, packages: &Packages) -> Result<(), String> {
     inside(DEBIAN, &of("debian"))?;
     inside(NPM, &of("npm"))?;
     inside(PYPI, &of("pypi"))?;
-    inside(CRATES, &of("crates"))
+    crates(root, &of("crates"))
+}
+
+/// Builds packages of crates.io with the cargo of this machine: Debian's is too old for them. A package that cannot be
+/// built is left out.
+fn crates(root: &Path, names: &[String]) -> Result<(), String> {
+    for name in names {
+        let at = root.join("opt/crates").join(name);
+        if !at.join("bin").exists() {
+            let mut build = workspace::cargo();
+            build.args(["install", "--quiet", "--locked", "--jobs", "1"]);
+            build.arg("--root").arg(&at).arg(name).stdin(Stdio::null());
+            build.env("CARGO_TARGET_DIR", workspace::target().join("programs/crates"));
+            if !build.status().is_ok_and(|status| status.success()) {
+                eprintln!("crates.io: {name} cannot be built");
+                continue;
+            }
+        }
+        let programs = fs::read_dir(at.join("bin")).map_err(|error| error.to_string())?;
+        for program in programs.filter_map(Result::ok) {
+            let file = program.file_name();
+            let link = root.join("usr/local/bin").join(&file);
+            drop(fs::remove_file(&link));
+            let inside = Path::new("/opt/crates").join(name).join("bin").join(&file);
+            std::os::unix::fs::symlink(inside, link).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Enters the root directory and runs a script there.
@@ -64,8 +91,8 @@ exec chroot "$root" /bin/sh -c "$script" sh "$@""#;
 /// Installs all packages at once, and one by one what is left if that fails.
 const DEBIAN: &str = r#"printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod +x /usr/sbin/policy-rc.d
 apt-get update -qq
-there=; for each in "$@" strace nodejs npm python3-venv python3-pip cargo iproute2; do
-  apt-cache show "$each" >/dev/null 2>&1 && there="$there $each"; done
+there=; for each in "$@" strace nodejs npm python3-venv python3-pip iproute2; do
+  apt-cache policy "$each" 2>/dev/null | grep -q 'Candidate: [^(]' && there="$there $each"; done
 apt-get install -y -qq --no-install-recommends $there ||
   for each in $there; do apt-get install -y -qq --no-install-recommends "$each"; done; true"#;
 
@@ -82,12 +109,6 @@ for each in "$@"; do at=/opt/pypi/$each; [ -d "$at" ] && continue
   for file in "$at"/bin/*; do name=${file##*/}
     case $name in python*|activate*|pip*|pydoc*|deactivate*) continue;; esac
     [ -e "/usr/bin/$name" ] || ln -sf "$file" "/usr/local/bin/$name"; done
-done; true"#;
-
-/// Builds each package.
-const CRATES: &str = r#"for each in "$@"; do
-  [ -e "/opt/crates/$each" ] || cargo install -q --root "/opt/crates/$each" "$each" </dev/null || continue
-  for file in "/opt/crates/$each"/bin/*; do ln -sf "$file" "/usr/local/bin/${file##*/}"; done
 done; true"#;
 
 /// Returns the name of this machine's release of Debian.

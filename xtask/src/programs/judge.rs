@@ -1,6 +1,13 @@
 //! What a record of strace says about a promise: what was started, written and contacted.
 
-use super::trap::{MARK, Trap};
+use std::path::Path;
+
+use super::{
+    installation::Installation,
+    machine::Record,
+    strace::{dns_name, quoted, strings},
+    trap::{HOME_MARK, MARK, SECRET, Trap},
+};
 
 /// One thing that a program did and that a harmless one does not do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +29,10 @@ pub(super) enum Kind {
     Contacts,
     /// It could not be run.
     Failed,
+    /// It started or contacted what the settings of the user name.
+    Home,
+    /// It printed a secret of the home directory.
+    Secret,
 }
 
 impl Kind {
@@ -32,6 +43,8 @@ impl Kind {
             Self::Writes => "writes",
             Self::Contacts => "contacts",
             Self::Failed => "failed",
+            Self::Home => "obeys",
+            Self::Secret => "prints",
         }
     }
 }
@@ -42,16 +55,43 @@ impl Deed {
     }
 }
 
+/// What the deeds of a command line are judged by.
+pub(super) struct Bench<'b> {
+    pub(super) trap: &'b Trap,
+    pub(super) installation: &'b Installation,
+    /// Returns whether the analysis calls a command that the program starts harmless.
+    pub(super) is_harmless: &'b dyn Fn(&str) -> bool,
+}
+
 /// Returns the deeds that a record shows, each once.
-pub(super) fn deeds(trace: &str, trap: &Trap, script: &str) -> Vec<Deed> {
-    let place = Places { directory: trap.directory().display().to_string() };
+pub(super) fn deeds(record: &Record, script: &str, bench: &Bench<'_>) -> Vec<Deed> {
+    let place = Places { directory: bench.trap.directory().display().to_string() };
     // The first program is the shell that reads the script.
-    let mut lines = trace.lines().map(strip_process);
+    let mut lines = record.trace.lines().map(strip_process);
     let _ = lines.by_ref().find(|line| line.starts_with("execve("));
-    let mut deeds: Vec<Deed> = lines.filter_map(|line| place.deed(line, script)).collect();
+    let mut deeds: Vec<Deed> = lines.filter_map(|line| place.deed(line, script, bench)).collect();
+    deeds.extend(secrets(&record.output));
     deeds.sort();
     deeds.dedup();
     deeds
+}
+
+/// Returns the secrets of the home directory that a program printed.
+fn secrets(output: &str) -> impl Iterator<Item = Deed> {
+    let start = concat_dash(SECRET);
+    let found: Vec<Deed> = output
+        .split(start.as_str())
+        .skip(1)
+        .map(|rest| {
+            let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+            Deed { kind: Kind::Secret, what: format!("the secret `{name}`") }
+        })
+        .collect();
+    found.into_iter()
+}
+
+fn concat_dash(text: &str) -> String {
+    format!("{text}-")
 }
 
 /// Drops the number of the process.
@@ -66,12 +106,12 @@ struct Places {
 }
 
 impl Places {
-    fn deed(&self, line: &str, script: &str) -> Option<Deed> {
+    fn deed(&self, line: &str, script: &str, bench: &Bench<'_>) -> Option<Deed> {
         let (name, rest) = line.split_once('(')?;
         let failed = rest.rsplit_once(" = ").is_some_and(|(_, result)| result.starts_with('-'));
         match name {
-            "execve" | "execveat" => self.started(rest, failed, script),
-            "connect" | "sendto" | "sendmsg" | "sendmmsg" => contacted(name, rest),
+            "execve" | "execveat" => self.started(rest, failed, script, bench),
+            "connect" | "sendto" | "sendmsg" | "sendmmsg" | "write" => contacted(name, rest),
             "open" | "openat" | "openat2" => self.opened(rest),
             "chdir" => None,
             _ => self.written(rest),
@@ -83,21 +123,43 @@ impl Places {
         path.strip_prefix(&self.directory).filter(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    fn started(&self, rest: &str, failed: bool, script: &str) -> Option<Deed> {
-        let path = quoted(rest)?;
+    fn started(&self, rest: &str, failed: bool, script: &str, bench: &Bench<'_>) -> Option<Deed> {
+        // With an empty path the file is the one that is open: `execveat(3</memfd:x>, "", …`.
+        let path = match quoted(rest)? {
+            path if path.is_empty() => rest.split_once('<')?.1.split_once('>')?.0.to_owned(),
+            path => path,
+        };
         let deed = |kind, what: &str| Some(Deed { kind, what: what.to_owned() });
-        if self.inside(&path).is_some() || !path.starts_with('/') && path.contains('/') {
+        match self.inside(&path) {
+            Some(inside) if inside.starts_with("/home") => {
+                return deed(Kind::Home, &self.place(&path));
+            }
             // A name that is looked up in a directory of the project counts even if it is not there.
-            return deed(Kind::Trap, &path);
+            Some(_) => return deed(Kind::Trap, &path),
+            None if !path.starts_with('/') => return deed(Kind::Trap, &path),
+            None => {}
         }
-        if rest.contains(MARK) && !failed {
+        if failed {
+            return None;
+        }
+        if rest.contains(MARK) {
             return deed(Kind::Trap, &path);
         }
         let name = path.rsplit('/').next().unwrap_or_default();
-        let named = script.split(|each: char| !(each.is_alphanumeric() || "._-+[".contains(each)));
-        let mut named = named;
-        let named = named.any(|word| word == name);
-        (!failed && !named).then(|| Deed { kind: Kind::Starts, what: name.to_owned() })
+        if rest.contains(HOME_MARK) {
+            return deed(Kind::Home, name);
+        }
+        let mut named =
+            script.split(|each: char| !(each.is_alphanumeric() || "._-+[".contains(each)));
+        if named.any(|word| word == name) {
+            return None;
+        }
+        let words = strings(rest.split_once('[').map_or("", |(_, words)| words));
+        let is_helper = words.is_some_and(|words| {
+            bench.installation.is_own(script, &path, &words)
+                || (bench.is_harmless)(&command(&path, &words))
+        });
+        (!is_helper).then(|| Deed { kind: Kind::Starts, what: name.to_owned() })
     }
 
     fn opened(&self, rest: &str) -> Option<Deed> {
@@ -145,7 +207,7 @@ impl Places {
     /// Returns the path in a form that is the same on every machine.
     fn place(&self, path: &str) -> String {
         let Some(inside) = self.inside(path) else {
-            let tmp = path.starts_with("/tmp/") || path.starts_with("/var/tmp/");
+            let tmp = ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
             return if tmp { "tmp".to_owned() } else { path.to_owned() };
         };
         match inside.strip_prefix("/home/") {
@@ -158,20 +220,20 @@ impl Places {
     }
 }
 
-/// Returns the first text in quotes.
-fn quoted(rest: &str) -> Option<String> {
-    let (_, rest) = rest.split_once('"')?;
-    let (text, _) = rest.split_once('"')?;
-    Some(text.to_owned())
+/// Returns a command as a shell reads it: the file that was started, and the words behind its name.
+fn command(path: &str, words: &[String]) -> String {
+    let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let path = path.replace("/usr/sbin/", "").replace("/sbin/", "");
+    let words = words.iter().skip(1).map(String::as_str);
+    std::iter::once(path.as_str()).chain(words).map(quote).collect::<Vec<_>>().join(" ")
 }
 
 fn contacted(name: &str, rest: &str) -> Option<Deed> {
     let deed = |kind, what: &str| Some(Deed { kind, what: what.to_owned() });
-    if rest.contains(MARK)
-        && (rest.contains("AF_INET") || name != "connect")
-        && !rest.contains("AF_NETLINK")
-    {
-        return deed(Kind::Trap, "contacts the host of the project");
+    let socket = rest.starts_with(|each: char| each.is_ascii_digit())
+        && ["<UDP", "<TCP", "<socket:"].iter().any(|kind| rest.contains(kind));
+    if name == "write" && !socket {
+        return None;
     }
     if let Some((_, path)) = rest.split_once("sun_path=") {
         let path = quoted(path).unwrap_or_default();
@@ -180,10 +242,32 @@ fn contacted(name: &str, rest: &str) -> Option<Deed> {
         let known = services.iter().any(|service| path.starts_with(service)) || path.is_empty();
         return if known { None } else { deed(Kind::Contacts, &path) };
     }
-    let network = rest.contains("AF_INET")
-        && !rest.contains("sin_port=htons(0)")
-        && !rest.contains("sin6_port=htons(0)");
-    if network { deed(Kind::Contacts, "network") } else { None }
+    if name != "connect"
+        && let Some(host) = dns_name(rest)
+    {
+        return match &host {
+            host if host.contains(MARK) => deed(Kind::Trap, "contacts the host of the project"),
+            host if host.contains(HOME_MARK) => deed(Kind::Home, "contacts the host of the home"),
+            host => deed(Kind::Contacts, host),
+        };
+    }
+    // The resolver is asked for the name that is contacted: the question shows it.
+    let resolver =
+        ["sin_port=htons(53)", "sin6_port=htons(53)"].iter().any(|port| rest.contains(port));
+    let unconnected =
+        ["sin_port=htons(0)", "sin6_port=htons(0)"].iter().any(|port| rest.contains(port));
+    if !rest.contains("sa_family=AF_INET") || resolver || unconnected {
+        return None;
+    }
+    deed(Kind::Contacts, &address(rest).unwrap_or_else(|| "network".to_owned()))
+}
+
+/// Returns the address and port that a call names.
+fn address(rest: &str) -> Option<String> {
+    let (_, after) = rest.split_once("port=htons(")?;
+    let (port, _) = after.split_once(')')?;
+    let host = rest.split_once("inet_addr(").or_else(|| rest.split_once("AF_INET6, "));
+    Some(format!("{}:{port}", quoted(host?.1)?))
 }
 
 #[cfg(test)]
@@ -191,8 +275,19 @@ mod tests {
     use super::*;
 
     fn judge(line: &str) -> Option<(Kind, String)> {
-        let places = Places { directory: "/t".to_owned() };
-        places.deed(line, "ls").map(|deed| (deed.kind, deed.what))
+        let trap = Trap::at("/t");
+        let installation = Installation::empty();
+        let bench = Bench {
+            trap: &trap,
+            installation: &installation,
+            is_harmless: &|command| command == "'/usr/bin/cat' 'a b'",
+        };
+        let record = Record {
+            trace: format!("1 execve(\"/bin/bash\")\n1 {line}"),
+            output: String::new(),
+            stopped: false,
+        };
+        deeds(&record, "ls", &bench).pop().map(|deed| (deed.kind, deed.what))
     }
 
     #[test]
@@ -225,8 +320,25 @@ mod tests {
                 deed(Kind::Writes, "/etc/x"),
             ),
             (
-                "connect(3<x>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=x}, 16) = 0",
-                deed(Kind::Contacts, "network"),
+                "connect(3<x>, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"10.0.0.1\")}, 16) = 0",
+                deed(Kind::Contacts, "10.0.0.1:80"),
+            ),
+            ("connect(3<x>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=x}, 16) = 0", None),
+            ("execve(\"/usr/bin/cat\", [\"cat\", \"a b\"], 0x1) = 0", None),
+            ("execve(\"/usr/bin/cat\", [\"cat\", \"a b\"...], 0x1) = 0", deed(Kind::Starts, "cat")),
+            (
+                "execveat(3</memfd:crun>, \"\", [\"crun\"], 0x1, AT_EMPTY_PATH) = 0",
+                deed(Kind::Starts, "memfd:crun"),
+            ),
+            (
+                "execveat(3</t/p/bin/x>, \"\", [\"x\"], 0x1, AT_EMPTY_PATH) = 0",
+                deed(Kind::Trap, "/t/p/bin/x"),
+            ),
+            ("execve(\"git\", [\"git\"], 0x1) = 0", deed(Kind::Trap, "git")),
+            ("execve(\"/t/home/bin/oxhome\", [\"x\"], 0x1) = 0", deed(Kind::Home, "~/bin/oxhome")),
+            (
+                "execve(\"/bin/sh\", [\"sh\", \"-c\", \"/t/home/bin/oxhome\"], 0x1) = 0",
+                deed(Kind::Home, "sh"),
             ),
             (
                 "connect(3<x>, {sa_family=AF_UNIX, sun_path=\"/var/run/nscd/socket\"}, 110) = -1 ENOENT",
@@ -237,8 +349,12 @@ mod tests {
                 deed(Kind::Contacts, "/var/run/docker.sock"),
             ),
             (
-                "sendto(3<x>, \"\\6oxtrap\\7example\", 32, 0, NULL, 0) = 32",
+                "sendto(3<UDP:[1]>, \"\\1\\2\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\6oxtrap\\7example\\0\\0\\1\\0\\1\", 32, 0, NULL, 0) = 32",
                 deed(Kind::Trap, "contacts the host of the project"),
+            ),
+            (
+                "sendto(3<UDP:[1]>, \"\\1\\2\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\7example\\3com\\0\\0\\1\\0\\1\", 32, 0, NULL, 0) = 32",
+                deed(Kind::Contacts, "example.com"),
             ),
         ] {
             assert_eq!(judge(line), expected, "{line}");

@@ -32,7 +32,11 @@ pub(super) struct Result {
     pub(super) version: String,
     pub(super) verdict: Verdict,
     pub(super) commands: Vec<String>,
+    /// How many of them were ended because they took too long.
+    pub(super) stopped: usize,
     pub(super) accepted: BTreeSet<String>,
+    /// What it did because of the settings of the user, and the secrets that it printed.
+    pub(super) home: BTreeSet<String>,
     pub(super) broken: Vec<String>,
 }
 
@@ -44,7 +48,9 @@ impl Result {
             version: String::new(),
             verdict: Verdict::Unproved,
             commands: Vec::new(),
+            stopped: 0,
             accepted: BTreeSet::new(),
+            home: BTreeSet::new(),
             broken: Vec::new(),
         }
     }
@@ -57,7 +63,9 @@ impl Result {
         }
         for deed in deeds {
             let text = format!("{} {}", deed.kind.name(), deed.what);
-            if is_accepted(&deed, &text, accepted) {
+            if matches!(deed.kind, Kind::Home | Kind::Secret) {
+                self.home.insert(text);
+            } else if is_accepted(&deed, &text, accepted) {
                 self.accepted.insert(text);
             } else {
                 self.verdict = Verdict::Broken;
@@ -84,14 +92,16 @@ impl Result {
             Verdict::Kept => "kept",
             Verdict::Broken => "broken",
         };
-        let accepted: Vec<_> = self.accepted.iter().cloned().collect();
+        let list = |deeds: &BTreeSet<String>| deeds.iter().cloned().collect::<Vec<_>>().join("; ");
         let fields = [
             self.program.clone(),
             self.package.clone(),
             self.version.clone(),
             verdict.to_owned(),
             self.commands.len().to_string(),
-            accepted.join("; "),
+            self.stopped.to_string(),
+            list(&self.accepted),
+            list(&self.home),
             self.broken.join("; "),
             self.commands.join(" ⏎ "),
         ];
@@ -133,7 +143,7 @@ pub(super) fn write(path: &Path, outcomes: &[Result]) -> std::result::Result<(),
     let date = date.map_err(|error| error.to_string())?;
     let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
     let mut text = format!(
-        "program\tpackage\tversion\tverdict\tlines\taccepted\tbroken\tcommand lines run on {date}\n"
+        "program\tpackage\tversion\tverdict\tlines\tstopped\taccepted\thome\tbroken\tcommand lines run on {date}\n"
     );
     for outcome in outcomes {
         text.push_str(&outcome.line());
