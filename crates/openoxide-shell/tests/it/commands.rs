@@ -173,6 +173,7 @@ fn builtins_that_name_variables_evaluate_subscripts() {
         "test -v y; test -v \"$q\"; test -n $q; [ a -eq b ]; test $q; test -f ./*.c",
         "[[ 1 -eq 2 ]]; [[ $# -gt 0 ]]; [[ -v y ]]; [[ -n $q ]]",
         "declare y=$(uname); export y=\"a$q\"; declare -p; declare y",
+        "read -a z; export y=\"a$(uname)\"",
         "a=([z]=1)",
         "a=(x y); a=([1]=x [2]=y); a[1]=x",
         "[[ $((1)) -eq 1 ]]; echo $(( (1+2)*3 )) $(($(nproc))) $((${q:-$z} + 1))",
@@ -236,6 +237,7 @@ fn redirections_name_files_descriptors_and_hosts() {
     check(&[
         ("{y}> f x", &["edit /home/me/project/f", "exec x"]),
         ("x {y}a {y} > f", &["edit /home/me/project/f", "exec x {y}a {y}"]),
+        ("x {<f", &["read /home/me/project/f", "exec x {"]),
         ("&> f x", &["edit /home/me/project/f", "exec x"]),
         ("x 1&> f", &["edit /home/me/project/f", "exec x 1"]),
         ("x 1> f 0< g", &["edit /home/me/project/f", "read /home/me/project/g", "exec x"]),
@@ -489,4 +491,37 @@ fn what_bash_versions_read_in_two_ways_is_opaque() {
         "sh -c 'eval -- id'",
         "sh -c 'source f'",
     ]);
+}
+
+#[test]
+fn accesses_say_where_and_how() {
+    let written = |script: &str| {
+        let facts = facts(script);
+        let last = facts.accesses.iter().rev().find_map(|access| match access {
+            Access::Read(path) => Some(path.written.clone()),
+            _ => None,
+        });
+        last.unwrap()
+    };
+    assert_eq!(written("cat ../f"), "../f");
+    assert_eq!(written("cd a && cat ../f"), "/home/me/project/a/../f");
+    let place = |script: &str| {
+        let facts = facts(script);
+        let last = facts.accesses.iter().rev().find_map(|access| match access {
+            Access::Exec(exec) => Some(exec.place.as_ref().map(ToString::to_string)),
+            _ => None,
+        });
+        last.unwrap()
+    };
+    assert_eq!(place("git status"), None);
+    assert_eq!(place("cd a && git status").as_deref(), Some("/home/me/project/a"));
+    assert_eq!(place("git -C a status").as_deref(), Some("/home/me/project/a"));
+    assert_eq!(place("cd \"$q\"; git status").as_deref(), Some("/"));
+    let searches = |script: &str| {
+        let facts = facts(script);
+        facts.accesses.iter().any(|one| matches!(one, Access::Read(path) if path.search.is_some()))
+    };
+    assert!(searches("grep -r x a") && !searches("grep x a"));
+    // As a file that is read, and as a word whose names may be options.
+    assert_eq!(reads("git log *"), ["/home/me/project/* (pattern)"; 2]);
 }

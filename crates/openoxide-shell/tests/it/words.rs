@@ -287,6 +287,7 @@ fn unknown_words_are_as_many_as_they_may_be() {
         ("x $\"c$y\"", "exec x <?>"),
         ("x $(echo a b) \"$(echo a b)\" `echo a b` \"`echo a b`\"", "exec x <*> <?> <*> <?>"),
         ("x $((1)) -$((1)) $# $? $$ ${#y}", "exec x <?> -<?> <?> <?> <?> <?>"),
+        ("x {a,b}${y:-'c'}", "exec x <*> <*>"),
         ("x {a,b}\"${y:-c}\" {a,b}${y}", "exec x a<?> b<?> <*> <*>"),
         ("set -- a b; x ${#@} ${#*} ${1} \"${1}\" \"${@}\"", "exec x <?> <?> <*> <?> <*>"),
         ("y=a; x \"${y@Q}\" z", "exec x <?> z"),
