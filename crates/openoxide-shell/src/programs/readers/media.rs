@@ -179,10 +179,16 @@ pub(in super::super) fn imagemagick(
         "null", "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24",
         "png32", "json",
     ];
+    // Formats of a file that the same word names.
+    const OF_FILES: [&str; 12] = [
+        "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24", "png32",
+        "json",
+    ];
     let mut meaning = read_plainly(level, arguments, from);
     if meaning.class == CommandClass::Harmless {
         return meaning;
     }
+    let only_reads = matches!(arguments.known(0), Some("identify"));
     for arg in arguments.iter(from) {
         let (Arg::Known(text) | Arg::Begins(text)) = arg else { continue };
         let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
@@ -191,6 +197,17 @@ pub(in super::super) fn imagemagick(
             meaning.reach(arg);
         } else if let Some(file) = file {
             meaning.read(Arg::Known(file), false);
+            // The words in it can name formats that run and remove.
+            if scheme.is_empty() {
+                meaning.cannot_tell(NOT_SHOWN);
+            }
+        } else if OF_FILES.contains(&scheme.to_ascii_lowercase().as_str()) {
+            if !matches!(rest, "" | "-") {
+                meaning.read(Arg::Known(rest), false);
+                if !only_reads {
+                    meaning.write(Arg::Known(rest));
+                }
+            }
         } else if text.contains(':')
             && !PLAIN.contains(&scheme.to_ascii_lowercase().as_str())
             && !is_measure(scheme)
@@ -204,7 +221,7 @@ pub(in super::super) fn imagemagick(
         meaning.read(*arg, false);
     }
     match all.last() {
-        Some(last) if !matches!(arguments.known(0), Some("identify")) => meaning.write(*last),
+        Some(last) if !only_reads => meaning.write(*last),
         _ => {}
     }
     meaning

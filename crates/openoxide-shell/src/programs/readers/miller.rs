@@ -1,4 +1,5 @@
-//! `mlr`: flags, then verbs with `then` between them, then files.
+//! `mlr`: flags, then verbs with `then` between them, then files. A script of `put` or `filter` is harmless if it is of a
+//! closed subset of the language, and a search of its text finds nothing that acts.
 
 use openoxide_protocol::CommandClass;
 
@@ -65,7 +66,7 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
             _ => return None,
         }
     }
-    let mut verb = true;
+    let (mut verb, mut understood) = (true, true);
     while let Some(word) = words.next() {
         let Arg::Known(text) = word else {
             meaning.read(word, false);
@@ -82,7 +83,7 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
                         .is_some()
                     {}
                     let Some(Arg::Known(script)) = words.next() else { return None };
-                    is_plain(script).then_some(())?;
+                    understood &= is_plain(script)?;
                 }
                 _ => VERBS.split_whitespace().any(|each| each == text).then_some(())?,
             }
@@ -94,10 +95,46 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
             return None;
         }
     }
-    Some(!verb)
+    Some(!verb && understood)
 }
 
-fn is_plain(script: &str) -> bool {
+/// The functions and keywords that a `(` can follow in a script that is understood.
+const CALLED: &str = "abs all any append apply asserting_not_null bitcount boolean capitalize ceiling concat contains count \
+    crc32 depth elif every exp expm1 filter flatten float floor fmtifnum fmtnum fold for format format_values get_keys \
+    get_values gmt2sec gsub haskey hexfmt if index int is_absent is_empty is_error is_map is_nan is_not_empty is_not_null \
+    is_null is_numeric is_present is_string joink joinkv joinv json_decode json_encode kurtosis latin1_to_utf8 leafcount \
+    leftpad length log log10 log1p lstrip mapdiff mapexcept mapselect mapsum max maxlen md5 mean median min minlen mode \
+    percentile percentiles pow regextract regextract_or_else reverse rightpad round roundm sec2date sec2dhms sec2gmt \
+    sec2gmtdate select sgn sha1 sha256 sha512 sort sort_by_key splita splitax splitkv splitkvx splitnv splitnvx sqrt ssub \
+    stddev strftime strftime_local string strip strlen strptime strptime_local strrev sub substr substr0 substr1 sum \
+    tolower toupper truncate typeof unflatten unformat utf8_to_latin1 var variance while";
+
+/// Says whether a script of `put` or `filter` is understood, and a search of its text for what acts agrees.
+fn is_plain(script: &str) -> Option<bool> {
     let word = |each: char| !each.is_ascii_alphanumeric() && each != '_';
-    !script.starts_with('-') && !script.split(word).any(|each| ACTING.contains(&each))
+    let acts = script.starts_with('-') || script.split(word).any(|each| ACTING.contains(&each));
+    (!acts).then(|| is_understood(script))
+}
+
+/// Says whether a script has no tokens but names, numbers, plain texts and operators, and calls what is on the list alone.
+fn is_understood(script: &str) -> bool {
+    // Every second piece is between quotes.
+    let mut pieces = script.split('"').enumerate();
+    let operator = |each: char| " \t\n$@{}[](),;:=<>!&|^~?+-*/%._".contains(each);
+    let plain = |each: char| each.is_ascii_alphanumeric() || operator(each);
+    script.matches('"').count().is_multiple_of(2)
+        && !script.contains('\\')
+        && pieces.all(|(at, piece)| at % 2 == 1 || piece.chars().all(plain) && calls_known(piece))
+}
+
+/// Says whether each word in front of a `(` is on the list.
+fn calls_known(code: &str) -> bool {
+    let mut heads = code.split('(').collect::<Vec<_>>();
+    heads.pop();
+    heads.into_iter().all(|head| {
+        let head = head.trim_end_matches([' ', '\t', '\n']);
+        let rest = head.trim_end_matches(|each: char| each.is_ascii_alphanumeric() || each == '_');
+        let name = head.strip_prefix(rest).unwrap_or(head);
+        name.is_empty() || CALLED.split_whitespace().any(|each| each == name)
+    })
 }
