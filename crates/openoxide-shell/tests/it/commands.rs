@@ -175,6 +175,7 @@ fn builtins_that_name_variables_evaluate_subscripts() {
         "declare y=$(uname); export y=\"a$q\"; declare -p; declare y",
         "read -a z; export y=\"a$(uname)\"",
         "a=([z]=1)",
+        "[[ ${q:-5} -eq 5 ]]",
         "a=(x y); a=([1]=x [2]=y); a[1]=x",
         "[[ $((1)) -eq 1 ]]; echo $(( (1+2)*3 )) $(($(nproc))) $((${q:-$z} + 1))",
         "IFS=:; export y=$(uname)",
@@ -490,6 +491,8 @@ fn what_bash_versions_read_in_two_ways_is_opaque() {
         "sh -c 'x {a,b}'",
         "sh -c 'eval -- id'",
         "sh -c 'source f'",
+        "sh -c 'a[1]=x'",
+        "sh -c 'y+=x'",
     ]);
 }
 
