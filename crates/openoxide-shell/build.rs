@@ -487,7 +487,7 @@ fn operands(text: &str) -> Fallible<Operands> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 18] = [
+    const ALL: [&str; 19] = [
         "aliases",
         "anything",
         "here",
@@ -503,6 +503,7 @@ fn traits(text: &str) -> Fallible<String> {
         "prints-paths",
         "passes",
         "mixed",
+        "copies",
         "stdout",
         "starts-git",
         "starts-vcs",

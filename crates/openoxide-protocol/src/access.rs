@@ -166,6 +166,14 @@ pub struct Search {
     pub ignored: bool,
 }
 
+impl Search {
+    /// Returns the search of all files.
+    #[must_use]
+    pub fn of_all() -> Self {
+        Self { hidden: true, ignored: true, ..Self::default() }
+    }
+}
+
 /// A file or directory that is touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathAccess {

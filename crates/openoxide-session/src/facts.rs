@@ -7,7 +7,7 @@ use openoxide_protocol::{
 use openoxide_shell::{Setting, analyse, findings};
 
 use crate::{
-    address, databases, moved, patterns, printed, project_hosts, repository,
+    address, brought, databases, moved, patterns, printed, project_hosts, repository,
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
     script_edits::ScriptEdits,
@@ -97,6 +97,7 @@ pub(crate) fn facts_within(
     };
     patterns::expand(&mut facts, steps);
     searches::expand(&mut facts, steps);
+    brought::expand(&mut facts, steps);
     printed::check(&mut facts, place.cwd, steps);
     moved::check(&mut facts, steps);
     facts.accesses.retain_mut(names_host);

@@ -7,6 +7,7 @@
 
 mod address;
 mod approvable;
+mod brought;
 mod context;
 mod databases;
 mod digest;

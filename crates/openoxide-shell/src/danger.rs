@@ -1,5 +1,7 @@
 //! The circuit breakers: commands that cannot be undone and are hardly ever meant.
 
+mod emptying;
+
 use openoxide_protocol::{AbsPath, Finding, FindingKind, Span, Word, Words};
 
 /// Where a command runs.
@@ -15,7 +17,7 @@ pub struct Place<'a> {
 #[must_use]
 pub fn concerns(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
-    NAMES.contains(&name) || name.starts_with("mkfs.")
+    NAMES.contains(&name) || name.starts_with("mkfs.") || emptying::concerns(name)
 }
 
 /// The programs that `message` knows.
@@ -65,7 +67,11 @@ fn breaker(message: &'static str) -> Finding {
 
 fn message(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
     let program = argv.known(0)?;
-    match program.rsplit('/').next().unwrap_or(program) {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if let Some(message) = emptying::message(name, argv, place) {
+        return Some(message);
+    }
+    match name {
         "rm" | "srm" => removal(argv, place),
         "rmdir" | "unlink" | "trash" => lost(operands(argv), place, false),
         "shred" | "truncate" => {
@@ -171,6 +177,16 @@ impl Place<'_> {
             Ok(path) if absolute => self.is_held(&path),
             _ => self.bases.iter().any(|base| self.is_held(&base.join(path))),
         }
+    }
+
+    /// As [`Self::holds`], without the directories in which the command works and those above that are no home.
+    fn holds_system(&self, path: &str) -> bool {
+        Place { bases: &[], home: self.home }.holds(path)
+            || (!path.starts_with(['/', '~'])
+                && self
+                    .bases
+                    .iter()
+                    .any(|base| Place { bases: &[], home: self.home }.is_held(&base.join(path))))
     }
 
     fn is_held(&self, path: &AbsPath) -> bool {

@@ -34,6 +34,9 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     let Some(level) = table::program(base) else { return Meaning::unknown() };
     let mut meaning = reading::read(level, arguments, 1);
     meaning.unproved = table::is_unproved(base);
+    if level.traits.copies {
+        meaning.read_whole();
+    }
     let system = matches!(directory, "/bin" | "/usr/bin");
     if name.contains('/') && (!system || meaning.effects.iter().any(Effect::is_command)) {
         meaning.lower(CommandClass::Unknown);

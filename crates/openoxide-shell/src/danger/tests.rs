@@ -189,3 +189,63 @@ fn where_no_directory_is_known_no_relative_path_is() {
     assert!(findings(&words("rm -rf /srv/x/build"), &place).is_empty());
     assert!(findings(&words("rm build"), &place).is_empty());
 }
+
+#[test]
+fn what_empties_a_directory_that_must_not_get_lost_breaks_the_circuit() {
+    for line in [
+        "pytest --basetemp=/",
+        "pytest --basetemp ~",
+        "pytest --basetemp=/home/u",
+        "pytest --basetemp=.",
+        "py.test -q --basetemp=/etc tests",
+        "rsync -a --delete empty/ ~",
+        "rsync -a --delete-after empty/ /usr",
+        "rsync -a --del empty/ .",
+        "virtualenv --clear ~",
+        "rclone sync remote:x ~",
+        "aws s3 sync s3://b ~ --delete",
+        "vite build --emptyOutDir --outDir ~",
+        "vite build --outDir=.. --emptyOutDir",
+        "tsup --clean -d ~",
+        "webpack --output-clean --output-path /home",
+        "hugo --cleanDestinationDir -d ~",
+        "mkdocs build -d ~",
+        "mdbook build --dest-dir /",
+        "jekyll build --destination=~",
+        "typedoc --out ~",
+        "sphinx-build -M clean . ~",
+        "rimraf ~",
+        "rimraf a .",
+        "tar xf a.tar --recursive-unlink -C ~",
+        "unzip -o a.zip -d /usr",
+        "cmake --build / --clean-first",
+        "git clean -fdx ~",
+        "git -C ~ clean -fdx",
+        "git -C / clean --force",
+    ] {
+        assert!(breaks(line), "{line}");
+    }
+    for line in [
+        "pytest --basetemp=build/tmp",
+        "pytest tests",
+        "rsync -a --delete src/ build/",
+        "rsync -a src/ ~",
+        "rsync -a --delete . host:backup",
+        "vite build --outDir dist --emptyOutDir",
+        "vite build --outDir ~",
+        "mkdocs build -d site",
+        "sphinx-build -b html . _build",
+        "rimraf dist",
+        "tar xf a.tar --recursive-unlink -C out",
+        "unzip -o a.zip -d .",
+        "unzip a.zip -d ~",
+        "cmake --build build --clean-first",
+        "git clean -fdx",
+        "git clean -fdx .",
+        "git -C sub clean -fd",
+        "git -C ~ clean -n",
+        "aws s3 sync . s3://b --delete",
+    ] {
+        assert!(!breaks(line), "{line}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The words of a command, with what is known of those that stand for files.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{Search, Word, Words};
 
 /// Names of files that are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,8 @@ pub(crate) enum Paths {
     /// Those that match a pattern of the shell.
     Pattern(String),
     /// Some that lie below these directories, or are these files. Their names may be `bare`, or begin with the directories'.
-    Below { roots: Vec<String>, bare: bool },
+    /// A program has printed them where a `search` says which of the files there they can be.
+    Below { roots: Vec<String>, bare: bool, search: Option<Box<Search>> },
     /// What the command reads from standard input, whatever that is: `whole` lines, or what stands between blanks.
     Input { whole: bool },
     /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
@@ -98,7 +99,9 @@ impl Paths {
     /// word of its own, unless lines are kept `whole`, and can look like an option.
     pub(crate) fn read(self, whole: bool) -> Self {
         match self {
-            Self::Below { roots, bare } => Self::Below { roots, bare: bare || !whole },
+            Self::Below { roots, bare, search } => {
+                Self::Below { roots, bare: bare || !whole, search }
+            }
             other => other,
         }
     }
@@ -115,7 +118,9 @@ impl Paths {
             Self::Input { .. } | Self::Number => true,
             Self::Tokens => false,
             Self::Pattern(pattern) => pattern.starts_with(['-', '*', '?', '[']),
-            Self::Below { roots, bare } => *bare || roots.iter().any(|root| root.starts_with('-')),
+            Self::Below { roots, bare, .. } => {
+                *bare || roots.iter().any(|root| root.starts_with('-'))
+            }
         }
     }
 }

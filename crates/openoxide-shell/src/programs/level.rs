@@ -95,6 +95,8 @@ pub(crate) struct Traits {
     pub(crate) passes: bool,
     /// Its first operand need not be one of its subcommands.
     pub(crate) mixed: bool,
+    /// What it reads of a directory comes out whole: into an archive, a copy or a listing of differences.
+    pub(crate) copies: bool,
     /// `-` in the place of a file that it writes is its standard output, and no file of this name.
     pub(crate) stdout: bool,
     /// It starts git, so the repository that git finds decides what else runs.

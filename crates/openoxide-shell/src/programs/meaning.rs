@@ -18,6 +18,8 @@ pub(crate) struct Meaning {
     pub(crate) place: Option<String>,
     /// What it prints.
     pub(crate) prints: Prints,
+    /// Which files the names can be that it prints; nothing, if they can be any.
+    pub(crate) printed: Option<Box<Search>>,
     /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
     pub(crate) plain: Option<Words>,
     /// The version control systems that it starts.
@@ -127,6 +129,7 @@ impl Meaning {
             effects: Vec::new(),
             place: None,
             prints: Prints::Anything,
+            printed: None,
             plain: None,
             starts: VersionControl::None,
             remotes: Vec::new(),
@@ -156,6 +159,18 @@ impl Meaning {
         }
     }
 
+    /// Notes that the contents of everything below the directories that it reads come out.
+    pub(crate) fn read_whole(&mut self) {
+        let read = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Reads(Target::File(root) | Target::Printed(root)) => {
+                Some(Target::File(root.clone()))
+            }
+            _ => None,
+        });
+        let whole: Vec<_> = read.map(|target| Effect::Searches(target, Search::of_all())).collect();
+        self.effects.extend(whole);
+    }
+
     pub(crate) fn read(&mut self, arg: Arg<'_>, lists: bool) {
         let effect = if lists { Effect::Lists } else { Effect::Reads };
         match arg {
@@ -164,10 +179,16 @@ impl Meaning {
             Arg::Paths(Paths::Pattern(pattern)) => {
                 self.effects.push(effect(Target::Pattern(pattern.clone())));
             }
-            Arg::Paths(Paths::Below { roots, .. }) => {
+            Arg::Paths(Paths::Below { roots, search, .. }) => {
                 // Whatever is found there: links among it lead to files that are read as well.
                 let found = |root: &String| effect(Target::Printed(root.clone()));
                 self.effects.extend(roots.iter().map(found));
+                if let Some(search) = search.as_ref().filter(|_| !lists) {
+                    let found = |root: &String| {
+                        Effect::Searches(Target::File(root.clone()), Search::clone(search))
+                    };
+                    self.effects.extend(roots.iter().map(found));
+                }
             }
             Arg::Paths(Paths::Input { .. } | Paths::Tokens | Paths::Number)
             | Arg::Begins(_)

@@ -10,6 +10,7 @@ mod databases;
 mod files;
 mod filters;
 mod find;
+mod find_names;
 mod forbidden;
 mod forge;
 mod git;
@@ -70,6 +71,7 @@ pub(super) use self::{
     print::{change_directory, date, declares, number, printf, set},
     ps::ps,
     python::{pytest_option, python},
+    search::{git_grep, printed, takes_all},
     sed::sed,
     shells::{bash, posix, zsh},
     tar::tar,

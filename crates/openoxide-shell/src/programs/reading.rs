@@ -116,6 +116,10 @@ struct Reading<'a> {
     cuts: bool,
     ends: bool,
     names: bool,
+    /// An option takes hidden, ignored or other files in as well.
+    all: bool,
+    /// It compares files that need not be git's.
+    whole: bool,
     ran: bool,
     understood: bool,
     strict: bool,
@@ -142,6 +146,8 @@ impl<'a> Reading<'a> {
             alone: level.alone(),
             ends: false,
             names: false,
+            all: false,
+            whole: false,
             ran: false,
             understood: true,
             strict: false,
@@ -204,6 +210,8 @@ impl<'a> Reading<'a> {
         let level = self.level;
         self.given |= level.given.has(option.name);
         self.here |= level.here_with.has(option.name);
+        self.all |= readers::takes_all(option.name);
+        self.whole |= option.name == "no-index" && level.name() == "diff";
         self.cuts |= level.cuts.has(option.name);
         for when in level.whens().iter().filter(|when| when.with.has(option.name)) {
             self.class = when.class.unwrap_or(self.class);
@@ -368,6 +376,12 @@ impl<'a> Reading<'a> {
             self.meaning.class == CommandClass::Harmless && (traits.prints_paths || self.names);
         if names && self.names {
             self.meaning.read(Arg::Known("."), true);
+        }
+        if names {
+            self.meaning.printed = readers::printed(self.level.name(), self.all);
+        }
+        if self.whole {
+            self.meaning.read_whole();
         }
         let harmless = self.meaning.class == CommandClass::Harmless;
         self.meaning.prints = match traits {

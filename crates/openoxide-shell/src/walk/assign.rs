@@ -219,7 +219,7 @@ impl Walk<'_> {
             })
         });
         match (known, words.len()) {
-            (true, _) => Some(Paths::Below { roots, bare: false }),
+            (true, _) => Some(Paths::Below { roots, bare: false, search: None }),
             (false, 1) => pattern,
             _ => None,
         }

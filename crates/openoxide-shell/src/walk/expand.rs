@@ -242,7 +242,7 @@ impl Walk<'_> {
         let parameter = match pieces {
             // A pipe, and no file at all.
             [Piece::Process(list)] if !list.is_empty() => {
-                return Some(Paths::Below { roots: Vec::new(), bare: false });
+                return Some(Paths::Below { roots: Vec::new(), bare: false, search: None });
             }
             [Piece::Command(list)] => return self.output(list).map(|paths| paths.read(false)),
             [Piece::Parameter(parameter)] => parameter,
@@ -339,7 +339,7 @@ impl Walk<'_> {
                 let user = user.trim_start_matches('~');
                 if whole && user.starts_with(|first: char| first.is_ascii_alphabetic()) {
                     let roots = vec![format!("/home/{user}{rest}")];
-                    text.paths = Some(Paths::Below { roots, bare: false });
+                    text.paths = Some(Paths::Below { roots, bare: false, search: None });
                 }
                 text.gap(true);
             }

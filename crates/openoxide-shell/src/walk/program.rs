@@ -269,7 +269,8 @@ impl Walk<'_> {
                     let paths = self.paths(text, Span::default())?;
                     roots.extend(paths.into_iter().map(|path| path.path.to_string()));
                 }
-                Some(Paths::Below { roots, bare })
+                let search = meaning.printed.clone().unwrap_or_else(|| Box::new(Search::of_all()));
+                Some(Paths::Below { roots, bare, search: Some(search) })
             }
         }
     }

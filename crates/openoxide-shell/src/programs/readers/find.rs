@@ -7,7 +7,7 @@ use super::{
         Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone, level::Level,
         starts_version_control,
     },
-    NOT_UNDERSTOOD, moved, push_replaced,
+    NOT_UNDERSTOOD, find_names, moved, push_replaced,
 };
 
 /// What one word of an expression does.
@@ -108,7 +108,11 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
         look(meaning, Word::Known("."));
         starts.push(".".to_owned());
     }
-    let mut below = Paths::Below { roots: starts, bare: false };
+    let words: Vec<Word<'_>> = words.collect();
+    let search = Box::new(find_names::narrowed(words.iter().copied()));
+    let mut words = words.into_iter();
+    meaning.printed = Some(search.clone());
+    let mut below = Paths::Below { roots: starts, bare: false, search: Some(search) };
     while let Some(word) = words.next() {
         let Word::Known(name) = word else { return None };
         match primary(name)? {
@@ -172,12 +176,12 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
 }
 
 /// Says whether a test compares names with a pattern.
-fn chooses_names(test: &str) -> bool {
+pub(super) fn chooses_names(test: &str) -> bool {
     test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
 }
 
 /// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
-fn last_of<'a>(test: &str, pattern: Word<'a>) -> Word<'a> {
+pub(super) fn last_of<'a>(test: &str, pattern: Word<'a>) -> Word<'a> {
     let Word::Known(text) = pattern else { return pattern };
     if test.ends_with("regex") {
         return Word::Known(text.strip_prefix(".*").unwrap_or(text));

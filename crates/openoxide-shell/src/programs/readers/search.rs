@@ -7,6 +7,7 @@ use super::{
         Arg, Arguments, Effect, Meaning, Target,
         items::{Item, items},
         level::Level,
+        reading::read_plainly,
     },
     base_name,
 };
@@ -19,20 +20,113 @@ pub(super) fn add_search(
     from: usize,
 ) {
     let name = from.checked_sub(1).and_then(|at| arguments.known(at)).map_or("", base_name);
+    if prints_no_lines(level, arguments, from) {
+        return meaning.effects.retain(|effect| !matches!(effect, Effect::Searches(..)));
+    }
     let Some(search) = search(level, name, arguments, from) else { return };
-    let targets: Vec<Target> = meaning
-        .effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Reads(target @ (Target::File(_) | Target::Pattern(_))) => Some(target.clone()),
-            _ => None,
-        })
-        .collect();
+    let targets = read_targets(meaning);
     let searches = targets.into_iter().map(|target| Effect::Searches(target, search.clone()));
     meaning.effects.extend(searches);
 }
 
-/// Returns which files are searched; nothing if no directory is, or if only names and numbers are printed.
+/// Says whether an option takes hidden, ignored or other files in as well.
+pub(in super::super) fn takes_all(option: &str) -> bool {
+    matches!(
+        option,
+        "a" | "A"
+            | "all"
+            | "almost-all"
+            | "o"
+            | "others"
+            | "i"
+            | "ignored"
+            | "H"
+            | "hidden"
+            | "u"
+            | "unrestricted"
+            | "I"
+            | "no-ignore"
+            | "no-index"
+            | "untracked"
+    )
+}
+
+/// Returns which files the names can be that a program prints; nothing, if they can be any.
+pub(in super::super) fn printed(name: &str, all: bool) -> Option<Box<Search>> {
+    let search = match name {
+        "ls-files" | "grep" | "diff" => Search { hidden: true, ignored: all, ..Search::default() },
+        "ls" => Search { hidden: all, ignored: true, ..Search::default() },
+        "rg" | "fd" | "ag" if !all => Search::default(),
+        _ => return None,
+    };
+    Some(Box::new(search))
+}
+
+/// `git grep`: it searches what git knows, and other files where an option says so.
+pub(in super::super) fn git_grep(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let has = |names: &[&str]| {
+        items(level, arguments, from)
+            .any(|item| matches!(item, Item::Option { option, .. } if names.contains(&option.name)))
+    };
+    if has(&["l", "L", "files-with-matches", "name-only", "files-without-match", "c", "count"])
+        || has(&["cached", "q", "quiet"])
+    {
+        return meaning;
+    }
+    let search = Search {
+        hidden: true,
+        ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
+        ..Search::default()
+    };
+    let mut targets = read_targets(&meaning);
+    if targets.is_empty() {
+        targets.push(Target::File(".".to_owned()));
+    }
+    let searches = targets.into_iter().map(|target| Effect::Searches(target, search.clone()));
+    meaning.effects.extend(searches);
+    meaning
+}
+
+/// Returns the files and directories that are read.
+fn read_targets(meaning: &Meaning) -> Vec<Target> {
+    let read = meaning.effects.iter().filter_map(|effect| match effect {
+        Effect::Reads(target @ (Target::File(_) | Target::Pattern(_))) => Some(target.clone()),
+        // It follows links.
+        Effect::Reads(Target::Printed(root)) => Some(Target::File(root.clone())),
+        _ => None,
+    });
+    read.collect()
+}
+
+/// Says whether only names and numbers are printed.
+fn prints_no_lines(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
+    let ripgrep = level.name() == "rg";
+    items(level, arguments, from).any(|item| {
+        let Item::Option { option, .. } = item else { return false };
+        match option.name {
+            "L" => !ripgrep,
+            "l"
+            | "files-with-matches"
+            | "files-without-match"
+            | "c"
+            | "count"
+            | "count-matches"
+            | "q"
+            | "quiet"
+            | "silent"
+            | "files"
+            | "type-list" => true,
+            _ => false,
+        }
+    })
+}
+
+/// Returns which files are searched; nothing if no directory is.
 fn search(
     level: &'static Level,
     name: &str,
@@ -50,17 +144,6 @@ fn search(
     for item in items(level, arguments, from) {
         let Item::Option { option, value } = item else { continue };
         match option.name {
-            "l" | "L" if !(option.name == "L" && ripgrep) => return None,
-            "files-with-matches"
-            | "files-without-match"
-            | "c"
-            | "count"
-            | "count-matches"
-            | "q"
-            | "quiet"
-            | "silent"
-            | "files"
-            | "type-list" => return None,
             "r" | "R" | "recursive" | "dereference-recursive" if !ripgrep => recursive = true,
             "d" | "directories" if value == Some(Arg::Known("recurse")) => recursive = true,
             "u" | "unrestricted" => unrestricted += 1,

@@ -215,7 +215,8 @@ fn below(meaning: &Meaning) -> Option<Paths> {
         roots.push(root.clone());
     }
     let known = meaning.place.is_none() && !roots.is_empty();
-    known.then_some(Paths::Below { roots, bare: true })
+    let search = Some(Box::default());
+    known.then_some(Paths::Below { roots, bare: true, search })
 }
 
 fn fd_command<'a>(

@@ -1,0 +1,128 @@
+//! Which names the tests of `find` let pass.
+
+use openoxide_protocol::{Search, Word};
+
+use super::find::{chooses_names, last_of};
+
+/// What the tests up to the next `-o` have said.
+#[derive(Clone, Copy, Debug, Default)]
+struct Alternative {
+    /// A test has chosen names.
+    chosen: bool,
+    /// Something is done with whatever has come so far, before a test has chosen names.
+    open: bool,
+}
+
+/// Returns which files the expression can choose. Where it is not plain, they are all files.
+pub(super) fn narrowed<'a>(words: impl Iterator<Item = Word<'a>>) -> Search {
+    let all = Search::of_all();
+    let mut search = all.clone();
+    let mut words = words.peekable();
+    let (mut current, mut alternatives) = (Alternative::default(), 1);
+    while let Some(word) = words.next() {
+        let Word::Known(word) = word else { return all };
+        match word {
+            "!" | "-not" => match words.next() {
+                Some(Word::Known(test)) if chooses_names(test) => {
+                    let Some(pattern) = words.next() else { return all };
+                    exclude(&mut search, test, pattern);
+                }
+                Some(Word::Known(test)) if test.starts_with('-') => {}
+                _ => return all,
+            },
+            "-o" | "-or" | "," => {
+                if !current.chosen {
+                    return all;
+                }
+                current = Alternative::default();
+                alternatives += 1;
+            }
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                current.open |= !current.chosen;
+                let end = |word: &Word<'_>| matches!(word, Word::Known(";" | "+"));
+                while words.next_if(|word| !end(word)).is_some() {}
+            }
+            "-print" | "-print0" | "-printf" | "-ls" => current.open |= !current.chosen,
+            test if chooses_names(test) => {
+                let Some(pattern) = words.next() else { return all };
+                let Some(name) = name_pattern(test, pattern) else { continue };
+                current.chosen = true;
+                search.included.push(name);
+            }
+            _ => {}
+        }
+        if current.open {
+            return all;
+        }
+    }
+    match (current.chosen, alternatives) {
+        (true, 1) => search,
+        (true, _) => Search { included: search.included, ..all },
+        (false, 1) => Search { included: Vec::new(), ..search },
+        (false, _) => all,
+    }
+}
+
+/// Returns the pattern that the name of a file has to match; nothing, if it can be any.
+fn name_pattern(test: &str, pattern: Word<'_>) -> Option<String> {
+    let Word::Known(last) = last_of(test, pattern) else { return None };
+    if test.ends_with("regex") {
+        return last.rsplit_once('.').map(|(_, ending)| format!("*.{ending}"));
+    }
+    (last != "*.any" && test != "-lname" && test != "-ilname").then(|| last.to_owned())
+}
+
+/// Leaves out what a test refuses, where that is a name: `! -name x`, `-not -path '*/x/*'`.
+fn exclude(search: &mut Search, test: &str, pattern: Word<'_>) {
+    let Word::Known(pattern) = pattern else { return };
+    let name = match test {
+        "-name" => Some(pattern),
+        "-path" | "-wholename" => {
+            pattern.strip_prefix("*/").and_then(|rest| rest.strip_suffix("/*").or(Some(rest)))
+        }
+        _ => None,
+    };
+    match name {
+        Some(".*") => search.hidden = false,
+        Some(name) if !name.contains('/') => search.excluded.push(name.to_owned()),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(expression: &str) -> (Vec<String>, Vec<String>, bool) {
+        let search = narrowed(expression.split(' ').map(Word::Known));
+        (search.included, search.excluded, search.hidden)
+    }
+
+    #[test]
+    fn tests_of_names_narrow_what_is_chosen_where_they_hold_for_all() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        for (expression, included) in [
+            ("-name *.txt -exec cat {} +", &["*.txt"][..]),
+            ("( -name *.a -o -name *.b ) -exec cat {} +", &["*.a", "*.b"]),
+            ("-type f -path */src/*.rs", &["*.rs"]),
+            ("-regex .*\\.ts", &["*.ts"]),
+            ("-path ./x -prune -o -name *.a -print", &["x", "*.a"]),
+            // The action comes before the test, or an alternative has none.
+            ("-exec cat {} + -name *.txt", &[]),
+            ("-name *.txt -o -type f", &[]),
+            ("-type f -o -name *.txt", &[]),
+            ("-path ./x -prune -o -print", &[]),
+            ("! ( -name *.txt )", &[]),
+            ("-path */src/*", &[]),
+        ] {
+            assert_eq!(of(expression).0, names(included), "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_left_out() {
+        assert_eq!(of("-type f -not -path */.git/*").1, [".git"]);
+        assert!(!of("-not -path */.* -type f").2);
+        assert_eq!(of("! -name x -o -name y").1, Vec::<String>::new());
+    }
+}
