@@ -301,6 +301,7 @@ fn report(options: &Options, outcomes: &[Outcome]) -> Result<(), Failure> {
     }
     if options.write {
         results::write(&workspace::root().join("corpus/programs/results.tsv"), outcomes)?;
+        results::write_unproved(&table::directory().join("unproved.txt"), outcomes)?;
     }
     if options.sample {
         let missing: Vec<_> = outcomes

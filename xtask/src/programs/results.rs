@@ -151,3 +151,11 @@ pub(super) fn write(path: &Path, outcomes: &[Result]) -> std::result::Result<(),
     }
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
+
+/// Writes the sorted names of the programs that could not be had.
+pub(super) fn write_unproved(path: &Path, outcomes: &[Result]) -> std::result::Result<(), String> {
+    let unproved = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Unproved);
+    let mut names: Vec<String> = unproved.map(|outcome| format!("{}\n", outcome.program)).collect();
+    names.sort();
+    fs::write(path, names.concat()).map_err(|error| format!("{}: {error}", path.display()))
+}
