@@ -92,6 +92,8 @@ pub enum Distrust {
     Present,
     /// When its text contains one of these.
     Contains(&'static [&'static str]),
+    /// When its text contains one of those of the program.
+    ContainsFor(&'static [(&'static str, &'static [&'static str])]),
 }
 
 impl SteeringFile {
@@ -234,6 +236,13 @@ impl SteeringFile {
 
     const fn distrusted_with(self, texts: &'static [&'static str]) -> Self {
         Self { distrust: Distrust::Contains(texts), ..self }
+    }
+
+    const fn distrusted_for(
+        self,
+        texts: &'static [(&'static str, &'static [&'static str])],
+    ) -> Self {
+        Self { distrust: Distrust::ContainsFor(texts), ..self }
     }
 }
 

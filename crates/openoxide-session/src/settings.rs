@@ -1,7 +1,8 @@
 //! Files of a project that make harmless programs run something, or send what is in the environment.
 //!
 //! A `.npmrc` names the git that npm runs, and its addresses may hold variables (`https://x/${TOKEN}`): `npm view` sends them.
-//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too.
+//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included, and the plug-ins and the version of itself that
+//! `package.json` names; so does corepack in the place of yarn and npm. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too.
 //! `rust-toolchain.toml` and `global.json` (.NET 10) name directories with another compiler, `.tool-versions` any program by `path:`,
 //! and below the `path` of `.bundle/config` lies the bundler that `bundle --version` starts. Where such a file lies, the program is
 //! not harmless, whatever its words are.
@@ -48,6 +49,7 @@ fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&Abs
     let distrusted = |program| {
         steering_files()
             .filter(move |file| file.distrust != Distrust::Never && file.steers(program))
+            .map(move |file| (file, program))
     };
     let mut settings = programs().flat_map(distrusted);
     // The root stands for a place that is not known: any of these files could lie there.
@@ -63,11 +65,11 @@ fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&Abs
     }
     let home = home.map(|home| Path::new(home.as_str()));
     // What lies in the home directory is the user's own.
-    let steered_from = |above: &Path, file: &SteeringFile| {
-        home != Some(above) && is_distrusted(file, &above.join(file.pattern()))
+    let steered_from = |above: &Path, file: &SteeringFile, program: &str| {
+        home != Some(above) && is_distrusted(file, &above.join(file.pattern()), program)
     };
     let above = || places.iter().flat_map(|place| place.ancestors());
-    settings.any(|file| above().any(|above| steered_from(above, file)))
+    settings.any(|(file, program)| above().any(|above| steered_from(above, file, program)))
 }
 
 fn is_steerable(program: &str) -> bool {
@@ -81,12 +83,16 @@ pub(crate) fn spellings(place: &AbsPath) -> Vec<PathBuf> {
     std::iter::once(written).chain(real).collect()
 }
 
-/// Says whether this file exists and steers.
-fn is_distrusted(file: &SteeringFile, path: &Path) -> bool {
+/// Says whether this file exists and steers the program.
+fn is_distrusted(file: &SteeringFile, path: &Path, program: &str) -> bool {
     match file.distrust {
         Distrust::Never => false,
         Distrust::Present => path.exists(),
         Distrust::Contains(texts) => may_contain(path, texts),
+        Distrust::ContainsFor(rows) => rows
+            .iter()
+            .filter(|(name, _)| *name == program)
+            .any(|(_, texts)| may_contain(path, texts)),
     }
 }
 

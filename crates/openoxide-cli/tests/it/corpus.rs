@@ -68,12 +68,13 @@ impl Case {
         let root = format!("disk-{}", self.id);
         let project = world.make(&format!("{root}/p"));
         for entry in &self.disk {
+            let (entry, text) = entry.split_once(" = ").unwrap_or((entry, ""));
             let (name, target) = entry.split_once(" -> ").unwrap_or((entry, ""));
             let path = world.path(&format!("{root}/{name}"));
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             match target {
                 "" if name.ends_with('/') => fs::create_dir_all(&path).unwrap(),
-                "" => fs::write(&path, "").unwrap(),
+                "" => fs::write(&path, text).unwrap(),
                 target => symlink(world.path(&format!("{root}/{target}")), &path).unwrap(),
             }
         }

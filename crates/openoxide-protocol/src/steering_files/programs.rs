@@ -7,6 +7,37 @@ pub(super) const NODE: &[&str] = &[
     "tsx", "deno",
 ];
 
+/// pnpm downloads what these name, and runs it or its hooks, before it looks at what it is asked: a plug-in, another version
+/// of itself or of Node.js.
+const PNPM: &[&str] = &[
+    "configDependencies",
+    "packageManager",
+    "devEngines",
+    "useNodeVersion",
+    "executionEnv",
+    "\\u",
+];
+
+/// Where corepack stands in the place of yarn, it downloads the version that these name and runs it; an address is taken, too.
+const YARN: &[&str] = &["packageManager", "devEngines", "\\u"];
+
+/// The same for npm, for which corepack has to be told to.
+const NPM_VERSION: &[&str] = &["\"npm@", "devEngines", "\\u"];
+
+/// What a `package.json` can hold that has a package manager run what the project chooses, whatever it is asked.
+pub(super) const MANAGERS: &[(&str, &[&str])] = &[
+    ("pnpm", PNPM),
+    ("pnpx", PNPM),
+    ("yarn", YARN),
+    ("yarnpkg", YARN),
+    ("corepack", YARN),
+    ("npm", NPM_VERSION),
+    ("npx", NPM_VERSION),
+];
+
+/// Spellings of the manifest that only pnpm reads: whatever they hold.
+pub(super) const PNPM_PRESENT: &[(&str, &[&str])] = &[("pnpm", &[""]), ("pnpx", &[""])];
+
 pub(super) const PYTHON: &[&str] = &[
     "python", "python3", "pip", "pip3", "uv", "uvx", "poetry", "pdm", "hatch", "pytest", "tox",
     "nox", "ruff", "black", "mypy", "isort", "flake8", "pylint", "pyright", "coverage", "bandit",
@@ -16,16 +47,22 @@ pub(super) const RUST: &[&str] = &[
     "cargo",
     "cargo-clippy",
     "cargo-fmt",
+    "cargo-miri",
     "clippy-driver",
+    "rls",
     "rust-analyzer",
+    "rust-gdb",
+    "rust-gdbgui",
+    "rust-lldb",
     "rustc",
     "rustdoc",
     "rustfmt",
     "rustup",
 ];
 
-pub(super) const JVM: &[&str] =
-    &["mvn", "mvnd", "mvnw", "gradle", "gradlew", "java", "javac", "sbt", "ant", "kotlin"];
+pub(super) const JVM: &[&str] = &[
+    "mvn", "mvnd", "mvnDebug", "mvnw", "gradle", "gradlew", "java", "javac", "sbt", "ant", "kotlin",
+];
 
 pub(super) const RUBY: &[&str] =
     &["bundle", "bundler", "ruby", "rake", "rails", "gem", "rspec", "rubocop", "irb"];

@@ -3,17 +3,19 @@
 use super::{
     SteeringFile,
     programs::{
-        BAZEL, BUNDLERS, CLANG, CMAKE, DART, DOCKER, DOTNET, ESLINT, GO, HASKELL, JVM, MAKE, MESON,
-        NIX, NODE, NPM, PATHS, PHP, PYTHON, RUBY, RUST, SHIMMED, STYLELINT, TERRAFORM, TYPESCRIPT,
+        BAZEL, BUNDLERS, CLANG, CMAKE, DART, DOCKER, DOTNET, ESLINT, GO, HASKELL, JVM, MAKE,
+        MANAGERS, MESON, NIX, NODE, NPM, PATHS, PHP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED,
+        STYLELINT, TERRAFORM, TYPESCRIPT,
     },
     tools::tool,
 };
 
 /// The work itself: it may be edited, and steers the commands that follow.
 pub(super) const FILES: &[SteeringFile] = &[
-    work("package.json", "npm: package.json", NODE),
-    work("package.yaml", "pnpm: package.yaml", NPM),
-    work("package.json5", "pnpm: package.json5", NPM),
+    work("package.json", "npm: package.json; pnpm.io/config-dependencies; corepack: README", NODE)
+        .distrusted_for(MANAGERS),
+    work("package.yaml", "pnpm: package.yaml", NPM).distrusted_for(PNPM_PRESENT),
+    work("package.json5", "pnpm: package.json5", NPM).distrusted_for(PNPM_PRESENT),
     work("package-lock.json", "npm: package-lock.json", NPM),
     work("npm-shrinkwrap.json", "npm: npm-shrinkwrap.json", NPM),
     work("yarn.lock", "yarn: yarn.lock", NPM),
@@ -278,8 +280,8 @@ pub(super) const FILES: &[SteeringFile] = &[
     work(".clangd", "clangd: configuration", &["clangd"]),
     work("compile_commands.json", "clang: compilation data base", CLANG),
     work("compile_flags.txt", "clang: compilation data base", CLANG),
-    work(".latexmkrc", "latexmk(1)", &["latexmk"]),
-    work("latexmkrc", "latexmk(1)", &["latexmk"]),
+    work(".latexmkrc", "latexmk(1)", &["latexmk"]).distrusted(),
+    work("latexmkrc", "latexmk(1)", &["latexmk"]).distrusted(),
     work("mkdocs.yml", "mkdocs: hooks", &["mkdocs"]),
     work("conf.py", "sphinx: configuration", &["sphinx-build", "make"]),
     work("_config.yml", "jekyll: plugins", &["jekyll", "bundle"]),
