@@ -124,7 +124,7 @@ fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>, steps
     let edits = ScriptEdits::collect(script, &facts.accesses);
     note_embedded_repositories(facts, &edits, place.cwd);
     project_hosts::distrust(&mut facts.accesses, &edits, place.cwd);
-    version_control::distrust(&mut facts.accesses, &edits, place.cwd);
+    version_control::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
     version_control::check_remotes(&mut facts.accesses, place.cwd);
     databases::check(&mut facts.accesses, &edits, place.cwd, steps);
     settings::distrust(&mut facts.accesses, &edits, place.cwd, place.home);

@@ -34,6 +34,7 @@ mod searches;
 mod seen;
 mod settings;
 mod steps;
+mod user_git_config;
 mod version_control;
 
 pub use approvable::{Approvable, Tool};

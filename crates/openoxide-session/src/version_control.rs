@@ -13,6 +13,7 @@ use crate::{
     repository,
     script_edits::{EditsBefore, ScriptEdits},
     settings::spellings,
+    user_git_config,
 };
 
 /// Files and directories that mark a working copy of a system other than git, and parts of the system's name.
@@ -37,8 +38,14 @@ const MARKERS: [&str; 16] = [
     ".p4config",
 ];
 
-/// Lowers programs that start version control, unless every repository that they can find is plain and stays so.
-pub(crate) fn distrust(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
+/// Lowers programs that start version control, unless every repository that they can find is plain and stays so, and the user's own
+/// configuration runs nothing of it.
+pub(crate) fn distrust(
+    accesses: &mut [Access],
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+    home: Option<&AbsPath>,
+) {
     // Most commands work in one place, and look for its repository once.
     let mut last: Option<(AbsPath, VersionControl, bool)> = None;
     for index in 0..accesses.len() {
@@ -58,7 +65,8 @@ pub(crate) fn distrust(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPa
                 *plain
             }
             _ => {
-                let plain = is_plain_for(place, systems, &before);
+                let plain = is_plain_for(place, systems, &before)
+                    && !user_git_config::runs_project_files(place, home);
                 last = before.is_nothing().then(|| (place.clone(), systems, plain));
                 plain
             }

@@ -1,0 +1,243 @@
+//! The user's own configuration of git: whether it names programs that a project chooses.
+//!
+//! Programs by their names and by whole paths are the user's. A relative path, such as `.githooks` for `core.hooksPath`, is a file
+//! of whichever repository git works in.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::AbsPath;
+
+/// No configuration is longer.
+const LONGEST: u64 = 1 << 20;
+
+/// Files that include each other are followed this far.
+const DEEPEST: usize = 10;
+
+/// Programs whose operands can be scripts.
+const INTERPRETERS: [&str; 14] = [
+    "ash", "bash", "bun", "dash", "deno", "env", "ksh", "node", "perl", "php", "python", "ruby",
+    "sh", "zsh",
+];
+
+/// Says whether the configuration of the user and of the machine can make git run a file of the repository in `place`.
+pub(crate) fn runs_project_files(place: &AbsPath, home: Option<&AbsPath>) -> bool {
+    let home = home.map(|home| Path::new(home.as_str()));
+    let own = home
+        .into_iter()
+        .flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
+    let mut files = own.chain([PathBuf::from("/etc/gitconfig")]);
+    files.any(|file| runs_files_of(&file, Path::new(place.as_str()), home, DEEPEST))
+}
+
+/// As [`runs_project_files`], for one file and those that it includes.
+fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) -> bool {
+    let Ok(meta) = fs::metadata(file) else { return false };
+    let text = (meta.is_file() && meta.len() <= LONGEST).then(|| fs::read_to_string(file).ok());
+    let Some(text) = text.flatten() else { return true };
+    let mut section = String::new();
+    logical_lines(&text).iter().any(|line| {
+        let line = match header(line) {
+            Some((name, rest)) => {
+                section = name.to_ascii_lowercase();
+                rest
+            }
+            None => line.as_str(),
+        };
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        let (name, value) = (name.trim().to_ascii_lowercase(), unquoted(value));
+        match (section.split([' ', '.', '\t']).next().unwrap_or_default(), name.as_str()) {
+            ("include" | "includeif", "path") => {
+                let above = file.parent().unwrap_or(Path::new("/"));
+                let included = included(&value, above, home);
+                included.starts_with(place)
+                    || deep == 0
+                    || runs_files_of(&included, place, home, deep - 1)
+            }
+            ("core", "hookspath") => {
+                !is_whole(&value)
+                    && !value.is_empty()
+                    && place.ancestors().any(|above| above.join(&value).exists())
+            }
+            (section, name) => names_program(section, name) && runs_relative_file(&value),
+        }
+    })
+}
+
+/// Returns the lines, where one that ends with `\` goes on in the next.
+fn logical_lines(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for line in text.lines() {
+        let (part, goes_on) = match line.strip_suffix('\\') {
+            Some(part) => (part, true),
+            None => (line, false),
+        };
+        if let Some(last) = lines.last_mut() {
+            last.push_str(part);
+        }
+        if !goes_on {
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+/// Returns the name of the section that a line begins, and the rest of the line.
+fn header(line: &str) -> Option<(&str, &str)> {
+    let rest = line.trim_start().strip_prefix('[')?;
+    rest.rsplit_once(']')
+}
+
+/// Returns a value without quotes and without the comment behind it.
+fn unquoted(value: &str) -> String {
+    let mut quoted = false;
+    let mut plain = String::new();
+    let mut letters = value.trim().chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => quoted = !quoted,
+            '\\' => plain.extend(letters.next()),
+            '#' | ';' if !quoted => break,
+            _ => plain.push(letter),
+        }
+    }
+    plain.trim().to_owned()
+}
+
+/// Returns the file that an `include` names: a relative one counts from the file that includes it.
+fn included(value: &str, above: &Path, home: Option<&Path>) -> PathBuf {
+    match (value.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => above.join(value),
+    }
+}
+
+/// Says whether a setting is a program or a script that git starts.
+fn names_program(section: &str, name: &str) -> bool {
+    match section {
+        "pager" => true,
+        "core" => matches!(
+            name,
+            "fsmonitor"
+                | "pager"
+                | "editor"
+                | "sshcommand"
+                | "askpass"
+                | "gitproxy"
+                | "alternaterefscommand"
+        ),
+        _ => {
+            [
+                "command", "program", "cmd", "helper", "driver", "external", "textconv", "clean",
+                "smudge",
+            ]
+            .iter()
+            .any(|end| name.ends_with(end))
+                || matches!(
+                    name,
+                    "process" | "difffilter" | "editor" | "path" | "packobjectshook" | "vcs"
+                )
+        }
+    }
+}
+
+/// Says whether a command names a file by a relative path, or gives one to an interpreter.
+fn runs_relative_file(command: &str) -> bool {
+    let plain = |word: &str| {
+        word.trim_matches(['!', '(', ')', '\'', '"', ';', '{', '}', '&', '|']).to_owned()
+    };
+    let words: Vec<String> = command.split_whitespace().map(plain).collect();
+    let relative = |word: &String| {
+        word.contains('/')
+            && !is_whole(word)
+            && !word.starts_with(['$', '-', '%'])
+            && !word.contains("://")
+    };
+    let interprets = |word: &String| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        INTERPRETERS
+            .contains(&name.trim_end_matches(|each: char| each.is_ascii_digit() || each == '.'))
+    };
+    let script = |pair: &[String]| match pair {
+        [program, script] => {
+            interprets(program)
+                && !script.is_empty()
+                && !is_whole(script)
+                && !script.starts_with(['-', '$', '%'])
+        }
+        _ => false,
+    };
+    words.iter().any(relative) || words.windows(2).any(script)
+}
+
+/// Says whether a path does not depend on the working directory.
+fn is_whole(path: &str) -> bool {
+    path.starts_with(['/', '~']) || path.starts_with("%(prefix)/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(config: &str) -> bool {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("p/.githooks")).unwrap();
+        fs::write(home.join("p/evil.inc"), "[core]\n\tpager = less\n").unwrap();
+        fs::write(home.join("more.inc"), "[core]\n\tfsmonitor = ./x\n").unwrap();
+        fs::write(home.join("plain.inc"), "[user]\n\tname = x\n").unwrap();
+        fs::write(home.join(".gitconfig"), config.replace("HOME", home.to_str().unwrap())).unwrap();
+        let path = |path: PathBuf| AbsPath::new(path.to_str().unwrap()).unwrap();
+        let (place, home) = (path(home.join("p")), path(home));
+        runs_project_files(&place, Some(&home))
+    }
+
+    #[test]
+    fn a_relative_path_is_a_file_of_the_project() {
+        for config in [
+            "[core]\n\thooksPath = .githooks\n",
+            "[core] hooksPath = \".githooks\"\n",
+            "[core]\n\tHOOKSPATH = \\\n.githooks\n",
+            "[core]\n\tfsmonitor = ./x\n",
+            "[core]\n\tfsmonitor = tools/x --flag\n",
+            "[core]\n\tpager = sh pager.sh\n",
+            "[core]\n\tpager = python3 pager.py\n",
+            "[diff]\n\texternal = ../x\n",
+            "[diff \"pdf\"]\n\ttextconv = ./x\n",
+            "[diff \"pdf\"]\n\tcommand = /usr/bin/env bin/x\n",
+            "[filter \"x\"]\n\tclean = ./x %f\n",
+            "[filter \"x\"]\n\tprocess = sh -c ./x\n",
+            "[gpg]\n\tprogram = bin/gpg\n",
+            "[gpg \"ssh\"]\n\tdefaultKeyCommand = ./key\n",
+            "[credential]\n\thelper = !./x\n",
+            "[include]\n\tpath = more.inc\n",
+            "[include]\n\tpath = ~/more.inc\n",
+            "[includeIf \"gitdir:/x/\"]\n\tpath = more.inc\n",
+            "[include]\n\tpath = HOME/p/evil.inc\n",
+        ] {
+            assert!(runs(config), "{config}");
+        }
+    }
+
+    #[test]
+    fn names_and_whole_paths_are_the_users() {
+        for config in [
+            "",
+            "[user]\n\tname = A/B\n",
+            "[core]\n\thooksPath = ~/.githooks\n\tpager = less -FRX\n\teditor = /usr/bin/vim # x/y\n",
+            "[core]\n\thooksPath = .nothere\n",
+            "[core]\n\tfsmonitor = true\n\texcludesFile = .ignore\n",
+            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n",
+            "[credential \"https://github.com/a\"]\n\thelper = !/usr/bin/gh auth git-credential\n",
+            "[pager]\n\tdiff = delta\n",
+            "[alias]\n\tup = log origin/main..\n",
+            "[include]\n\tpath = plain.inc\n",
+            "[include]\n\tpath = missing.inc\n",
+            "[url \"git@github.com:\"]\n\tinsteadOf = https://github.com/\n",
+        ] {
+            assert!(!runs(config), "{config}");
+        }
+    }
+}
