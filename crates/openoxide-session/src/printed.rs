@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, Facts};
 
 use crate::steps::StepBudget;
@@ -82,7 +83,8 @@ fn stays_below(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> bool {
     true
 }
 
-/// Says whether a link leads to something that was not meant. What is installed for everybody, and programs, hold no secrets.
+/// Says whether a link leads to something that was not meant: away from here, or to a secret file under another name. What is
+/// installed for everybody, and programs, hold no secrets.
 fn leads_away(link: &Path, bounds: &[PathBuf]) -> bool {
     let Ok(target) = fs::canonicalize(link) else { return false };
     let installed = ["/usr", "/opt", "/nix/store"].iter().any(|place| target.starts_with(place));
@@ -90,7 +92,14 @@ fn leads_away(link: &Path, bounds: &[PathBuf]) -> bool {
         fs::metadata(&target)
             .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
-    !bounds.iter().any(|bound| target.starts_with(bound)) && !installed && !program()
+    let secret = || {
+        let named = target.to_str().map(AbsPath::new);
+        named.is_some_and(|path| path.is_ok_and(|path| is_secret(&path)))
+    };
+    if bounds.iter().any(|bound| target.starts_with(bound)) {
+        return secret();
+    }
+    !installed && !program()
 }
 
 /// Says whether what follows this directory in a path becomes a whole path, or one that goes up.
@@ -141,7 +150,13 @@ mod tests {
             assert_eq!(stays_below(&root, &cwd, &StepBudget::new()), stays, "{target}");
             fs::remove_file(&link).unwrap();
         }
-        std::os::unix::fs::symlink(&secret, dir.path().join("project/sub/link")).unwrap();
+        // The file is below, but its name is not.
+        let (env, link) = (dir.path().join("project/.env"), dir.path().join("project/sub/link"));
+        fs::write(&env, "").unwrap();
+        std::os::unix::fs::symlink(&env, &link).unwrap();
+        assert!(!stays_below(&root, &cwd, &StepBudget::new()));
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&secret, &link).unwrap();
         fs::set_permissions(&secret, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(stays_below(&root, &cwd, &StepBudget::new()));
     }

@@ -49,7 +49,7 @@ pub(super) use self::{
         volume_option,
     },
     databases::{mysql, psql, sqlite, stays_here},
-    files::{addresses, compresses, copies, dd, links, rsync_remote, seven_zip, unpacks},
+    files::{addresses, compresses, copies, dd, links, packs, rsync_remote, seven_zip, unpacks},
     find::find,
     forge::{filters_only, forge, forge_api},
     git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
@@ -60,7 +60,8 @@ pub(super) use self::{
         script_or_command, setarch, tmux, tmux_format,
     },
     media::{
-        exiftool, ffmpeg, ffmpeg_value, imagemagick, man, pandoc, pandoc_value, pdftotext, tex,
+        exiftool, ffmpeg, ffmpeg_value, imagemagick, man, manual, pandoc, pandoc_value, pdftotext,
+        tex,
     },
     miller::mlr,
     network::{
@@ -77,7 +78,7 @@ pub(super) use self::{
     tar::tar,
     tokens::{log, merge_base, pgrep, rev_list, rev_parse},
     tool::{add_plugin, add_tool, same_program, tool_after_dashes, tool_or_script},
-    tools::{command, strings, tput, xxd},
+    tools::{command, strings, style_file, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };
 

@@ -10,8 +10,10 @@ use super::super::{
 };
 
 const UNKNOWN_FILES: &str = "it writes files that are not known";
+const UNKNOWN_LINKS: &str = "it gives further names to files that are not known";
 
-/// `cp`: what lies in a directory goes under names of its own to the place; `--parents` keeps the directories before it.
+/// `cp`: what lies in a directory goes under names of its own to the place; `--parents` keeps the directories before it. With
+/// `-L` the files that links lead to are copied, with `-l` files get a further name.
 pub(in super::super) fn copies(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -19,6 +21,7 @@ pub(in super::super) fn copies(
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
     let (mut recursive, mut merges, mut parents) = (false, false, false);
+    let (mut links, mut follows) = (false, false);
     let mut operands = Vec::new();
     let mut target = None;
     for item in items(level, arguments, from) {
@@ -27,6 +30,8 @@ pub(in super::super) fn copies(
                 "r" | "R" | "a" | "recursive" | "archive" => recursive = true,
                 "T" | "no-target-directory" => merges = true,
                 "parents" => parents = true,
+                "l" | "link" => links = true,
+                "H" | "L" | "dereference" => follows = true,
                 "t" | "target-directory" => target = value,
                 _ => {}
             },
@@ -35,6 +40,17 @@ pub(in super::super) fn copies(
         }
     }
     let place = if target.is_some() { target } else { operands.pop() };
+    if follows {
+        meaning.follow();
+    }
+    if links {
+        // The copies are further names of the same files: who may write to one changes the original.
+        operands.iter().for_each(|operand| meaning.write(*operand));
+        if recursive {
+            meaning.lower(CommandClass::Unknown);
+            meaning.cannot_tell(UNKNOWN_LINKS);
+        }
+    }
     let Some(Arg::Known(place)) = place else { return meaning };
     let names = |arg: &Arg<'_>| matches!(arg, Arg::Known(text) if is_contents(text));
     if recursive && (merges || operands.iter().any(names)) && holds_settings(place) {
@@ -60,7 +76,7 @@ fn holds_settings(place: &str) -> bool {
     place.starts_with(['/', '~']) || place.split('/').all(|part| matches!(part, "" | "." | ".."))
 }
 
-/// `ln`: the target of a symbolic link counts from where the link lies.
+/// `ln`: the target of a symbolic link counts from where the link lies, and that of another link is changed with it.
 pub(in super::super) fn links(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -83,6 +99,10 @@ pub(in super::super) fn links(
         (None, 0 | 1) => None,
         (None, _) => operands.pop(),
     };
+    if !symbolic {
+        // The new name is one more of the same file: who may write to it changes the original.
+        operands.iter().for_each(|operand| meaning.write(*operand));
+    }
     let Some(Arg::Known(place)) = place.filter(|_| symbolic) else { return meaning };
     let above = place.trim_end_matches('/').rsplit_once('/').map_or(".", |(above, _)| above);
     for operand in &operands {
@@ -257,10 +277,32 @@ pub(in super::super) fn rsync_remote(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    reaching(read_plainly(level, arguments, from), |file| {
+    let mut meaning = reaching(read_plainly(level, arguments, from), |file| {
         let before = file.split('/').next().unwrap_or_default();
         before.contains(':')
-    })
+    });
+    let follows = |item| {
+        let Item::Option { option, .. } = item else { return false };
+        matches!(option.name, "L" | "k" | "copy-links" | "copy-dirlinks" | "copy-unsafe-links")
+    };
+    if items(level, arguments, from).any(follows) {
+        meaning.follow();
+    }
+    meaning
+}
+
+/// `zip`: without `-y` the files that links lead to are packed.
+pub(in super::super) fn packs(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let keeps = |item| matches!(item, Item::Option { option, .. } if matches!(option.name, "y" | "symlinks"));
+    if !items(level, arguments, from).any(keeps) {
+        meaning.follow();
+    }
+    meaning
 }
 
 /// Programs whose files can be addresses.

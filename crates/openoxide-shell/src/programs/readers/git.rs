@@ -198,8 +198,8 @@ pub(in super::super) fn prints_only(name: &str, value: Option<Arg<'_>>) -> bool 
             );
             built_in || text.contains(['%', ':']) && !checks_signatures(text)
         }
-        ("sort", Some(Arg::Known(text))) => !checks_signatures(text),
-        ("sort", Some(_)) => false,
+        ("sort" | "group", Some(Arg::Known(text))) => !checks_signatures(text),
+        ("sort" | "group", Some(_)) => false,
         _ => true,
     }
 }

@@ -38,6 +38,35 @@ pub(in super::super) fn man(
     meaning
 }
 
+/// Viewers of manuals: a word that is no plain name can be the path of a file. `git help` gives man(1) the word as it is, or with
+/// `git-` before it.
+pub(in super::super) fn manual(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    for arg in operands(level, arguments, from) {
+        if matches!(arg, Arg::Known(text) if is_page_name(text)) {
+            continue;
+        }
+        meaning.lower(CommandClass::Unknown);
+        meaning.read(arg, false);
+        if let Arg::Known(text) = arg
+            && level.name() == "help"
+        {
+            meaning.read(Arg::Known(&format!("git-{text}")), false);
+        }
+    }
+    meaning
+}
+
+/// Says whether a word is a name as pages of manuals, modules and functions have them: `git-log`, `printf.3`, `File::Find`.
+fn is_page_name(text: &str) -> bool {
+    let plain = |each: char| each.is_ascii_alphanumeric() || "_-+.:".contains(each);
+    !text.starts_with('.') && !text.contains("..") && text.chars().all(plain)
+}
+
 /// Adds what an input of ffmpeg reads: a file, an address, or something with a protocol of its own.
 fn read_media(meaning: &mut Meaning, arg: Arg<'_>) {
     let Arg::Known(text) = arg else { return meaning.lower(CommandClass::Unknown) };

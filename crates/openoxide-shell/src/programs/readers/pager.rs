@@ -181,17 +181,15 @@ pub(in super::super) fn linked(
     meaning
 }
 
-/// `diff -r` follows the links that it finds.
+/// `diff` follows the links in the directories that it is given, or in which it looks for the name of a file; with `-r` those
+/// below them as well.
 pub(in super::super) fn compares(
     level: &'static Level,
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
-    let recursive = |item| matches!(item, Item::Option { option, .. } if matches!(option.name, "r" | "recursive"));
-    if items(level, arguments, from).any(recursive) {
-        meaning.follow();
-    }
+    meaning.follow();
     meaning
 }
 

@@ -20,6 +20,19 @@ pub(in super::super) fn command(
     }
 }
 
+/// `clang-format -style=file:FILE`: it reads that file, and prints the lines that it does not understand.
+pub(in super::super) fn style_file(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    match value {
+        _ if name != "style" => {}
+        Some(Arg::Known(text)) => {
+            if let Some(file) = text.strip_prefix("file:") {
+                meaning.read(Arg::Known(file), false);
+            }
+        }
+        _ => meaning.lower(CommandClass::Unknown),
+    }
+}
+
 /// `strings`: an operand `@FILE` is a file with more options.
 pub(in super::super) fn strings(
     level: &'static Level,
