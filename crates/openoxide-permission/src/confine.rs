@@ -24,9 +24,12 @@ use openoxide_protocol::{
     Temp, Touch,
 };
 
-pub use protected::{GIT_STEERING, IN_ROOTS, start_up_files};
+pub use protected::{GIT_STEERING, IN_ROOTS};
 
-use crate::{Context, Layer, LayerKind, PolicyStack, decide, layer::Ruling, rule::Space};
+use crate::{
+    Context, HomeDirectories, Layer, LayerKind, PolicyStack, decide, directory::refused,
+    layer::Ruling, rule::Space,
+};
 
 /// What a profile is derived from, beside the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub struct Ground<'a> {
     pub context: Context<'a>,
     /// The user's home.
     pub home: Option<&'a AbsPath>,
+    /// All home directories of the user: secrets in them are hidden, and their start-up files are kept.
+    pub user: &'a HomeDirectories,
     /// Where this program keeps its settings and its state: no command changes them, and none reads what no rule lets it read.
     pub own: &'a [AbsPath],
     /// What a look at the disk has turned up that may be held back ([`Ground::rules_out_reading`]). Rules by pattern and secrets by name
@@ -91,6 +96,12 @@ impl Ground<'_> {
     pub fn has_patterns(&self) -> bool {
         let mut policies = std::iter::once(self.policy).chain(self.policy.before());
         policies.any(files::has_patterns)
+    }
+
+    /// Says whether opening a directory would open more than anybody means.
+    fn refuses(&self, path: &AbsPath) -> bool {
+        let homes = self.home.into_iter().chain(&self.user.homes).map(Some);
+        homes.chain([None]).any(|home| refused(path, home).is_some())
     }
 
     /// The directories that are the project's or that a setting makes writable.

@@ -48,6 +48,7 @@ mod gate;
 pub mod glob;
 mod grant;
 mod hidden;
+mod home_directories;
 mod hook;
 mod index;
 mod layer;
@@ -68,7 +69,7 @@ mod syntax;
 
 pub use always::exactly;
 pub use combine::Combining;
-pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine, start_up_files};
+pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine};
 pub use cover::covers;
 pub use default_layer::default_layer;
 pub use details::ReadDetails;
@@ -81,6 +82,7 @@ pub use gate::{
 };
 pub use grant::{Grants, remembered};
 pub use hidden::{Hidden, hidden};
+pub use home_directories::HomeDirectories;
 pub use hook::{Hook, HookCommand, HookEvent, Matcher, after_hooks};
 pub use index::MAX_LAYERS;
 pub use layer::{Layer, LayerKind, Ruling};

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use openoxide_protocol::AbsPath;
 
+use crate::HomeDirectories;
+
 use places::PLACES;
 
 /// A file or directory that usually holds secrets.
@@ -26,27 +28,27 @@ pub const fn secret_places() -> &'static [SecretPlace] {
     PLACES
 }
 
-/// Returns the paths to hide from a program that is started with this home directory: the places of the table, and files
-/// of the home directory whose names say that they hold secrets. The files that belong to `program`, the name of the
-/// program that is started, are left out.
+/// Returns the paths to hide from a program that this user starts: the places of the table, and files of the home
+/// directories whose names say that they hold secrets. The files that belong to `program`, the name of the program that is
+/// started, are left out.
 #[must_use]
-pub fn hidden_secret_paths(home: Option<&AbsPath>, program: Option<&str>) -> Vec<AbsPath> {
+pub fn hidden_secret_paths(user: &HomeDirectories, program: Option<&str>) -> Vec<AbsPath> {
     let owns = |place: &SecretPlace| program.is_some_and(|name| place.programs.contains(&name));
     let hidden = PLACES.iter().filter(|place| !owns(place));
-    let places = hidden.filter_map(|place| match place.path.strip_prefix('/') {
-        Some(path) => Some(AbsPath::root().join(path)),
-        None => home.map(|home| home.join(place.path)),
+    let places = hidden.flat_map(|place| match place.path.strip_prefix('/') {
+        Some(path) => vec![AbsPath::root().join(path)],
+        None => user.places_of(place.path),
     });
     let dotted = SECRET_NAMES.iter().filter(|name| name.starts_with(['.', '_']));
-    let named = home.into_iter().flat_map(|home| dotted.clone().map(|name| home.join(name)));
+    let named = dotted.flat_map(|name| user.places_of(name));
     places.chain(named).collect()
 }
 
 /// Returns the files that belong to this program.
 #[must_use]
-pub fn own_secret_paths(home: Option<&AbsPath>, program: &str) -> Vec<AbsPath> {
+pub fn own_secret_paths(user: &HomeDirectories, program: &str) -> Vec<AbsPath> {
     let own = PLACES.iter().filter(|place| place.programs.contains(&program));
-    own.filter_map(|place| Some(home?.join(place.path))).collect()
+    own.flat_map(|place| user.places_of(place.path)).collect()
 }
 
 /// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.

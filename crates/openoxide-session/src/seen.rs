@@ -75,8 +75,8 @@ mod tests {
     use std::path::Path;
 
     use openoxide_permission::{
-        Anchors, Combining, Context, Layer, LayerKind, PolicyStack, confine, default_layer,
-        evaluate, parse,
+        Anchors, Combining, Context, HomeDirectories, Layer, LayerKind, PolicyStack, confine,
+        default_layer, evaluate, parse,
     };
     use openoxide_protocol::{Confined, Effect, Facts, PermissionMode};
 
@@ -104,6 +104,7 @@ mod tests {
             layers: &[],
             context,
             home: None,
+            user: &HomeDirectories::default(),
             own: &[],
             seen: &[],
             kept: &[],

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use openoxide_permission::LayerKind;
+use openoxide_permission::{HomeDirectories, LayerKind};
 use openoxide_protocol::AbsPath;
 
 use crate::{
@@ -34,6 +34,8 @@ pub struct Environment {
     pub cache: Option<PathBuf>,
     /// `XDG_STATE_HOME`, or `~/.local/state`.
     pub state: Option<PathBuf>,
+    /// `XDG_DATA_HOME`, or `~/.local/share`.
+    pub data: Option<PathBuf>,
     /// The home directory that the account has in `/etc/passwd`.
     pub account_home: Option<AbsPath>,
     /// Why the user's policy cannot be located.
@@ -59,6 +61,7 @@ impl Environment {
         let below = |directory: &str| home.map(|home| home.join(directory));
         let config = absolute("XDG_CONFIG_HOME").or_else(|| below(".config"));
         let (cache, state) = (below(".cache"), below(".local/state"));
+        let data = absolute("XDG_DATA_HOME").or_else(|| below(".local/share"));
         let problem = config.is_none().then(|| {
             "no home directory is known, so your policy cannot be located; set HOME to an existing directory".to_owned()
         });
@@ -68,12 +71,43 @@ impl Environment {
             config,
             cache: absolute("XDG_CACHE_HOME").or(cache),
             state: absolute("XDG_STATE_HOME").or(state),
+            data,
             task: None,
             home: named.and_then(path),
             account_home: account.and_then(path),
         }
     }
+
+    /// Returns the home directories of the user: that of `HOME` and that of the account, and the directories that variables name
+    /// instead of a part of them. Whoever sets a variable moves what is looked for, and not what is there.
+    #[must_use]
+    pub fn home_directories(&self) -> HomeDirectories {
+        let mut homes: Vec<_> = self.home.iter().chain(&self.account_home).cloned().collect();
+        homes.dedup();
+        let directories = [&self.config, &self.cache, &self.state, &self.data];
+        let relocated = RELOCATABLE.into_iter().zip(directories).filter_map(|(name, directory)| {
+            let directory = AbsPath::new(directory.as_ref()?.to_str()?).ok()?;
+            let is_usual = homes.iter().any(|home| home.join(name) == directory);
+            (!is_usual).then_some((name, directory))
+        });
+        let relocated = relocated.collect();
+        HomeDirectories { homes, relocated }
+    }
+
+    /// Returns the directories in which this program keeps settings, caches and state, whether they are there or not: those in
+    /// use, and those in every home directory of the user.
+    #[must_use]
+    pub fn own_directories(&self) -> Vec<AbsPath> {
+        let user = self.home_directories();
+        let with_state = RELOCATABLE.iter().filter(|name| **name != DATA);
+        with_state.flat_map(|name| user.places_of(&format!("{name}/openoxide"))).collect()
+    }
 }
+
+const DATA: &str = ".local/share";
+
+/// The directories below home that variables can name, in the order of [`Environment::home_directories`].
+const RELOCATABLE: [&str; 4] = [".config", ".cache", ".local/state", DATA];
 
 /// How much of a source is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -352,6 +386,35 @@ mod tests {
         let none = Environment { problem, ..Environment::default() };
         let expected = SourceUse::Unavailable("no home".to_owned());
         assert_eq!(user(&none), [(policy("~/.config"), expected)]);
+    }
+
+    #[test]
+    fn both_homes_and_named_directories_are_the_users() {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        let environment = Environment {
+            home: Some(path("/other")),
+            account_home: Some(path("/home/ann")),
+            config: Some("/other/.config".into()),
+            state: Some("/state".into()),
+            ..Environment::default()
+        };
+        let user = environment.home_directories();
+        assert_eq!(user.homes, ["/other", "/home/ann"].map(path));
+        assert_eq!(user.relocated, [(".local/state", path("/state"))]);
+        let own = environment.own_directories();
+        for expected in [
+            "/other/.config/openoxide",
+            "/home/ann/.config/openoxide",
+            "/home/ann/.local/state/openoxide",
+            "/other/.local/state/openoxide",
+            "/state/openoxide",
+            "/home/ann/.cache/openoxide",
+        ] {
+            assert!(own.contains(&path(expected)), "{expected}: {own:?}");
+        }
+        let home = Some(path("/home/ann"));
+        let same = Environment { account_home: home.clone(), home, ..Environment::default() };
+        assert_eq!(same.home_directories().homes, [path("/home/ann")]);
     }
 
     #[test]

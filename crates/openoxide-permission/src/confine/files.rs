@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use openoxide_protocol::{
-    AbsPath, Access, Decision, PathAccess, Touch, steering_files::protected_home_paths,
-};
+use openoxide_protocol::{AbsPath, Access, Decision, PathAccess, Touch};
 
 use super::{Ground, IN_ROOTS, git, granted};
 use crate::{
     PolicyStack,
-    directory::refused,
     glob::{self, Step},
     rule::Space,
     secret_files::{hidden_secret_paths, own_secret_paths},
@@ -23,13 +20,12 @@ pub(super) fn writable(ground: &Ground<'_>, decision: &Decision) -> Paths {
     if ground.changes_nothing() {
         return Paths::new();
     }
-    let added = ground.writable.iter().filter(|path| refused(path, ground.home).is_none());
+    let added = ground.writable.iter().filter(|path| !ground.refuses(path));
     let roots = ground.context.roots.iter().chain(added);
     let roots = roots.filter(|root| root.parent().is_some() && !ground.rules_out_edits(root));
     let mut writable: Paths = roots.cloned().collect();
     let named = granted(decision).filter_map(edit).filter(|path| !path.pattern).map(place);
-    let outside =
-        named.filter(|path| !is_below(&writable, path) && refused(path, ground.home).is_none());
+    let outside = named.filter(|path| !is_below(&writable, path) && !ground.refuses(path));
     let outside: Paths = outside.cloned().collect();
     writable.extend(outside);
     writable
@@ -40,7 +36,7 @@ pub(super) fn writable(ground: &Ground<'_>, decision: &Decision) -> Paths {
 pub(super) fn protected(ground: &Ground<'_>, decision: &Decision, writable: &Paths) -> Paths {
     let mut candidates: Paths = ground.seen.iter().chain(ground.kept).cloned().collect();
     candidates.extend(literals(ground, Space::Edit, Space::EditHere));
-    candidates.extend(ground.home.map(protected_home_paths).unwrap_or_default());
+    candidates.extend(ground.user.protected_paths());
     candidates.retain(|path| !ground.lets(Access::Edit, path) || ground.kept.contains(path));
     let names = ground.open().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
     candidates.extend(names.chain(ground.own.iter().cloned()));
@@ -56,7 +52,7 @@ pub(super) fn protected(ground: &Ground<'_>, decision: &Decision, writable: &Pat
 pub(super) fn unreadable(ground: &Ground<'_>, decision: &Decision) -> Paths {
     let mut paths: Paths = ground.seen.iter().chain(ground.own).cloned().collect();
     paths.extend(literals(ground, Space::Read, Space::ReadHere));
-    paths.extend(hidden_secret_paths(ground.home, None));
+    paths.extend(hidden_secret_paths(ground.user, None));
     paths.retain(|path| !ground.lets(Access::Read, path));
     for path in granted(decision).filter_map(read).map(place) {
         open(&mut paths, path, ground.seen);
@@ -158,7 +154,7 @@ fn program(access: &Access) -> Option<&str> {
 
 /// Returns the files with secrets that belong to a program, unless a rule keeps them from being read.
 fn own(ground: &Ground<'_>, program: &str) -> impl Iterator<Item = AbsPath> {
-    let own = own_secret_paths(ground.home, program).into_iter();
+    let own = own_secret_paths(ground.user, program).into_iter();
     own.filter(|path| !ground.rules_out(Access::Read, path))
 }
 

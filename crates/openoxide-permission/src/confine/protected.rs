@@ -1,7 +1,5 @@
 //! What stays as it is inside writable directories: the one list.
 
-use openoxide_protocol::{AbsPath, steering_files::protected_home_paths};
-
 /// Names at the top of each root whose content steers tools, agents or this program (issue 5 §1).
 pub const IN_ROOTS: [&str; 9] = [
     ".agents",
@@ -25,10 +23,3 @@ pub const GIT_STEERING: [&str; 5] = ["config", "config.worktree", "hooks", "modu
 
 /// The same, but only where they are: any placeholder at these names breaks every `git` (it would be read).
 pub(super) const GIT_DIRECTIONS: [&str; 2] = ["commondir", "gitdir"];
-
-/// What in a home is run or read by programs when they start: start-up files of shells, settings of git, agents and the desktop. Who makes
-/// a home writable keeps these.
-#[must_use]
-pub fn start_up_files(home: &AbsPath) -> Vec<AbsPath> {
-    protected_home_paths(home)
-}

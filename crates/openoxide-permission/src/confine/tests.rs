@@ -76,6 +76,7 @@ impl World {
             layers: &self.layers,
             context,
             home: Some(&self.home),
+            user: &user(&self.home),
             own: &self.own,
             seen: &self.seen,
             kept: &[],
@@ -92,6 +93,10 @@ impl World {
             other => panic!("{other:?}"),
         }
     }
+}
+
+fn user(home: &AbsPath) -> HomeDirectories {
+    HomeDirectories { homes: vec![home.clone()], relocated: Vec::new() }
 }
 
 fn exec(words: &str) -> Access {
@@ -198,6 +203,7 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
         layers: &world.layers,
         context,
         home: None,
+        user: &HomeDirectories::default(),
         own: &[],
         seen: &[],
         kept: &[],
@@ -350,6 +356,7 @@ fn only_a_pattern_that_somebody_wrote_wants_a_look() {
             layers,
             context,
             home: None,
+            user: &HomeDirectories::default(),
             own: &[],
             seen: &[],
             kept: &[],
@@ -378,6 +385,7 @@ fn on_ground<R>(world: &World, ask: impl FnOnce(&Ground<'_>) -> R) -> R {
         layers: &world.layers,
         context,
         home: Some(&world.home),
+        user: &user(&world.home),
         own: &[],
         seen: &[],
         kept: &[],
@@ -457,7 +465,7 @@ fn a_denied_read_is_noticed_in_the_last_good_version_too() {
 #[test]
 fn start_up_files_are_those_that_steer() {
     let home = path("/h");
-    let files = start_up_files(&home);
+    let files = user(&home).protected_paths();
     for name in [".bashrc", ".gitconfig", ".claude"] {
         assert!(files.contains(&home.join(name)), "{name}");
     }

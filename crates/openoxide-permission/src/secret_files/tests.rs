@@ -46,11 +46,33 @@ fn secrets_are_known_in_any_directory() {
     }
 }
 
+fn user(home: &AbsPath) -> HomeDirectories {
+    HomeDirectories { homes: vec![home.clone()], relocated: Vec::new() }
+}
+
+#[test]
+fn secrets_of_both_homes_and_of_named_directories_are_hidden() {
+    let homes = vec![path("/home/ann"), path("/srv/ann")];
+    let relocated = vec![(".config", path("/etc/ann")), (".local/share", path("/data"))];
+    let hidden = hidden_secret_paths(&HomeDirectories { homes, relocated }, None);
+    for expected in [
+        "/home/ann/.ssh",
+        "/srv/ann/.ssh",
+        "/srv/ann/.netrc",
+        "/srv/ann/.aws",
+        "/etc/ann/gh",
+        "/srv/ann/.config/gh",
+        "/data/heroku",
+    ] {
+        assert!(hidden.contains(&path(expected)), "{expected}");
+    }
+}
+
 /// What one half of the program asks about, the other half hides.
 #[test]
 fn what_is_hidden_is_secret() {
     let home = path("/home/ann");
-    for hidden in hidden_secret_paths(Some(&home), None) {
+    for hidden in hidden_secret_paths(&user(&home), None) {
         assert!(is_secret(&hidden), "{hidden}");
         assert!(is_secret(&hidden.join("x")) || hidden.parent() == Some(home.clone()), "{hidden}");
     }
@@ -60,15 +82,15 @@ fn what_is_hidden_is_secret() {
 fn a_program_keeps_its_own_files_and_no_others() {
     let home = path("/home/ann");
     let settings = home.join(".m2/settings.xml");
-    let hidden = |program| hidden_secret_paths(Some(&home), program);
+    let hidden = |program| hidden_secret_paths(&user(&home), program);
     assert!(hidden(None).contains(&settings));
     assert!(!hidden(Some("mvn")).contains(&settings));
     assert_eq!(
         hidden(None).len() - hidden(Some("mvn")).len(),
-        own_secret_paths(Some(&home), "mvn").len()
+        own_secret_paths(&user(&home), "mvn").len()
     );
     assert!(hidden(Some("mvn")).contains(&home.join(".ssh")));
-    assert!(own_secret_paths(Some(&home), "cat").is_empty());
+    assert!(own_secret_paths(&user(&home), "cat").is_empty());
 }
 
 #[test]

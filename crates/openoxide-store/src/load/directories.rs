@@ -3,7 +3,10 @@
 //! Whoever can change a link can change what a directory means. So a directory that lies in a project's file, and in any other file one
 //! that is reached over a link, counts once a person has vouched for it with the place that it leads to.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use openoxide_permission::{Directory, LayerKind, refused};
 use openoxide_protocol::AbsPath;
@@ -147,8 +150,8 @@ pub(crate) fn resolved(path: &AbsPath) -> Option<AbsPath> {
 
 /// Says whether a directory holds what this program keeps, or lies in it: policies, trust, keys, the audit.
 fn keeps(environment: &Environment, real: &AbsPath) -> Option<&'static str> {
-    let Environment { config, cache, state, .. } = environment;
-    let own = [config, cache, state].into_iter().flatten().map(|place| place.join("openoxide"));
+    let own = environment.own_directories().into_iter();
+    let own = own.map(|place| PathBuf::from(place.as_str()));
     let managed = Path::new(MANAGED).parent().map(Path::to_owned);
     let mut all = own.chain(managed).map(|place| place.canonicalize().unwrap_or(place));
     let real = Path::new(real.as_str());

@@ -11,7 +11,7 @@ use std::{
     process::ExitStatus,
 };
 
-use openoxide_permission::{Ground, confine};
+use openoxide_permission::{Ground, HomeDirectories, confine};
 use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect, SandboxProfile};
 use openoxide_sandbox::{
     self as sandbox, Ask, Backend, Denial, End, Launch, Limits, Plan, Report, SandboxError, Stage,
@@ -44,9 +44,11 @@ pub(super) fn profile(
     if explicit == RunSandbox::Off {
         return Ok(None);
     }
-    let (own, said) = (own(), &world.loaded.sandbox);
+    let environment = Environment::read();
+    let (own, user) = (environment.own_directories(), environment.home_directories());
+    let said = &world.loaded.sandbox;
     let writable: Vec<AbsPath> = said.writable.iter().cloned().collect();
-    let ground = ground(world, &own, &writable);
+    let ground = Ground { own: &own, writable: &writable, ..ground(world, &user) };
     let seen = seen(&ground);
     if seen.more {
         report::note(&settings::NOT_ALL_SEEN);
@@ -77,29 +79,23 @@ pub(super) fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
 
 /// Says whether a rule denies reading something.
 pub(super) fn denies_reading(world: &World) -> bool {
-    ground(world, &[], &[]).denies_reading()
+    ground(world, &HomeDirectories::default()).denies_reading()
 }
 
-fn ground<'a>(world: &'a World, own: &'a [AbsPath], writable: &'a [AbsPath]) -> Ground<'a> {
+fn ground<'a>(world: &'a World, user: &'a HomeDirectories) -> Ground<'a> {
     Ground {
         policy: &world.loaded.policy,
         layers: &world.loaded.layers,
         context: world.context(),
         home: world.home.as_ref(),
-        own,
+        user,
+        own: &[],
         seen: &[],
         kept: &[],
-        writable,
+        writable: &[],
         all_hosts: world.loaded.sandbox.network == Some(NetworkSetting::Internet),
         host_network: world.loaded.sandbox.network == Some(NetworkSetting::Host),
     }
-}
-
-/// Where this program keeps its settings and its state.
-pub(crate) fn own() -> Vec<AbsPath> {
-    let Environment { config, state, cache, .. } = Environment::read();
-    let ours = [config, state, cache].into_iter().flatten().map(|path| path.join("openoxide"));
-    ours.filter_map(|path| AbsPath::new(path.to_str()?).ok()).collect()
 }
 
 /// A command that is run confined.

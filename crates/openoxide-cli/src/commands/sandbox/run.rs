@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_permission::{IN_ROOTS, hidden_secret_paths, start_up_files};
+use openoxide_permission::{HomeDirectories, IN_ROOTS, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 use openoxide_sandbox::{
     End, Launch, Limits, Report, SandboxError, Stage, at_terminal, run_confined, supervise,
@@ -19,7 +19,7 @@ use openoxide_store::Environment;
 use super::staged;
 use crate::{
     args::{Global, SandboxRunArgs},
-    commands::run::confined::{SUPERVISE, caches, own, registry, shown, tell},
+    commands::run::confined::{SUPERVISE, caches, registry, shown, tell},
     exit::Exit,
     report,
 };
@@ -105,17 +105,27 @@ fn protected(
     args: &SandboxRunArgs,
     writable: &BTreeSet<AbsPath>,
 ) -> Result<BTreeSet<AbsPath>, String> {
-    let home = Environment::read().home;
-    let homes =
-        home.iter().flat_map(|home| [Some(home.clone()), real(Path::new(home.as_str())).ok()]);
-    let start_up = homes.flatten().flat_map(|home| start_up_files(&home));
+    let environment = Environment::read();
+    let user = environment.home_directories();
+    let start_up = with_real_places(user).protected_paths();
+    let own = environment.own_directories();
     let names = writable.iter().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
     let below = |path: &AbsPath| writable.iter().any(|root| path.below(root).is_some());
-    let mut protected: BTreeSet<_> = names.chain(start_up).chain(own()).filter(below).collect();
+    let mut protected: BTreeSet<_> = names.chain(start_up).chain(own).filter(below).collect();
     for path in &args.protect {
         protected.insert(place(path)?);
     }
     Ok(protected)
+}
+
+/// Adds where home directories really are.
+fn with_real_places(user: HomeDirectories) -> HomeDirectories {
+    let resolve = |path: &AbsPath| real(Path::new(path.as_str())).ok();
+    let homes = user.homes.iter().filter_map(resolve).chain(user.homes.clone()).collect();
+    let relocated = user.relocated.iter();
+    let relocated = relocated.filter_map(|(name, path)| Some((*name, resolve(path)?)));
+    let relocated = relocated.chain(user.relocated.clone()).collect();
+    HomeDirectories { homes, relocated }
 }
 
 /// Returns what must not be read: what the command line says, files that usually hold secrets, and this program's own files.
@@ -132,11 +142,11 @@ fn unreadable(
         let open = allowed.iter().chain(writable);
         open.into_iter().any(|path| path.below(hidden).is_some())
     };
-    let home = Environment::read().home;
+    let environment = Environment::read();
     let program = args.command.first().and_then(|name| Path::new(name).file_name()?.to_str());
-    let secrets =
-        hidden_secret_paths(home.as_ref(), program).into_iter().filter_map(|path| existing(&path));
-    let own = own().into_iter().filter_map(|path| existing(&path));
+    let secrets = hidden_secret_paths(&environment.home_directories(), program);
+    let secrets = secrets.into_iter().filter_map(|path| existing(&path));
+    let own = environment.own_directories().into_iter().filter_map(|path| existing(&path));
     let hidden = secrets.filter(|path| !needed(path)).chain(own);
     Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
 }

@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
 
 use super::Arena;
+use crate::support::OPENOXIDE;
 
 /// What is planted in a home directory, one path a line: worked out from the manuals of the programs, not from our table.
 const PLANTED: &str = include_str!("../../../../../corpus/sandbox/secrets.txt");
@@ -116,4 +117,32 @@ fn a_registry_that_is_kept_locked_is_said() {
     assert!(said.contains("has kept") && said.contains("locked"), "{said}");
     drop(held);
     assert!(arena.run(&[], &["true"]).status().unwrap().success());
+}
+
+/// `HOME` may name another directory than `/etc/passwd` has for the account.
+#[test]
+fn secrets_of_the_account_are_hidden_whatever_home_names() {
+    let arena = arena();
+    let (home, read) = (arena.path("home"), arena.path("w/read.sh"));
+    let state = home.join(".local/state/openoxide/key");
+    fs::create_dir_all(state.parent().unwrap()).unwrap();
+    fs::write(&state, format!("{MARK} state\n")).unwrap();
+    fs::write(home.join("plain"), format!("{MARK} plain\n")).unwrap();
+    fs::create_dir(arena.path("other")).unwrap();
+    let more = format!("cat '{}'\ncat '{}'\n", state.display(), home.join("plain").display());
+    fs::write(&read, fs::read_to_string(&read).unwrap() + &more).unwrap();
+    fs::write(arena.path("passwd"), format!("root:x:0:0::{}:/bin/sh\n", home.display())).unwrap();
+    let policy = arena.path("policy.toml");
+    fs::write(&policy, "[permissions]\nallow = [\"Bash(./read.sh)\"]\n").unwrap();
+    for command in ["sandbox run -- sh read.sh", "run --no-input --policy \"$POLICY\" -- ./read.sh"]
+    {
+        let script = format!("mount --bind \"$PASSWD\" /etc/passwd; exec \"$OPENOXIDE\" {command}");
+        let mut unshare = std::process::Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-ec", &script]);
+        unshare.current_dir(arena.path("w")).env_clear();
+        unshare.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", arena.path("other"));
+        unshare.env("OPENOXIDE", OPENOXIDE).env("PASSWD", arena.path("passwd"));
+        let output = unshare.env("POLICY", &policy).output().unwrap();
+        assert_eq!(seen(&output), ["plain"], "{command}: {output:?}");
+    }
 }

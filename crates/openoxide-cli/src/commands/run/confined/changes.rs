@@ -5,9 +5,10 @@ use std::{fs, path::Path};
 use openoxide_protocol::{AbsPath, Action, Confined, Operation};
 use openoxide_sandbox::{Deed, LiveAnswer, LiveChange};
 use openoxide_session::Surroundings;
+use openoxide_store::Environment;
 use serde_json::{Value, json};
 
-use super::{Hosts, own};
+use super::Hosts;
 use crate::commands::call;
 
 impl Hosts<'_> {
@@ -50,7 +51,8 @@ impl Hosts<'_> {
 
 /// Says whether nobody is asked about this path, whatever a policy says.
 pub(crate) fn keeps(around: Surroundings<'_>, path: &AbsPath) -> bool {
-    around.keeps(path).is_some() || own().iter().any(|place| path.below(place).is_some())
+    let own = Environment::read().own_directories();
+    around.keeps(path).is_some() || own.iter().any(|place| path.below(place).is_some())
 }
 
 /// Returns the edit that a change is.

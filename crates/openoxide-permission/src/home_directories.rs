@@ -1,0 +1,77 @@
+//! The home directories of one user: `HOME` may name another one than the account has.
+
+use openoxide_protocol::{AbsPath, steering_files::protected_home_paths};
+
+/// The directories in which a user's files are: the home directories, and directories elsewhere that stand for a directory
+/// of a home directory, as the XDG base directory specification has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HomeDirectories {
+    /// The directory that `HOME` names, and that of the account where it is another one.
+    pub homes: Vec<AbsPath>,
+    /// A directory below home (`.config`), and the one that a variable names instead of it. Both are the user's.
+    pub relocated: Vec<(&'static str, AbsPath)>,
+}
+
+impl HomeDirectories {
+    /// Returns the places of a path that is relative to home: below each home directory, and in the directories that stand
+    /// for a part of it.
+    ///
+    /// ```
+    /// # use openoxide_permission::HomeDirectories;
+    /// # use openoxide_protocol::AbsPath;
+    /// let path = |text| AbsPath::new(text).unwrap();
+    /// let user = HomeDirectories {
+    ///     homes: vec![path("/home/ann"), path("/srv/ann")],
+    ///     relocated: vec![(".config", path("/etc/ann"))],
+    /// };
+    /// let places = ["/home/ann/.config/gh", "/srv/ann/.config/gh", "/etc/ann/gh"].map(path);
+    /// assert_eq!(user.places_of(".config/gh"), places);
+    /// ```
+    #[must_use]
+    pub fn places_of(&self, relative: &str) -> Vec<AbsPath> {
+        let below_homes = self.homes.iter().map(|home| home.join(relative));
+        let elsewhere = self.relocated.iter().filter_map(|(name, directory)| {
+            let rest = relative.strip_prefix(name)?;
+            if rest.is_empty() {
+                return Some(directory.clone());
+            }
+            Some(directory.join(rest.strip_prefix('/')?))
+        });
+        below_homes.chain(elsewhere).collect()
+    }
+
+    /// Returns the files of this user that programs run or obey when they start.
+    #[must_use]
+    pub fn protected_paths(&self) -> Vec<AbsPath> {
+        let relative = protected_home_paths(&AbsPath::root());
+        let relative = relative.iter().map(|path| path.as_str().trim_start_matches('/'));
+        relative.flat_map(|path| self.places_of(path)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> AbsPath {
+        AbsPath::new(text).unwrap()
+    }
+
+    #[test]
+    fn each_home_has_its_own_protected_files() {
+        let relocated = vec![(".config", path("/c"))];
+        let user = HomeDirectories { homes: vec![path("/a"), path("/b")], relocated };
+        let paths = user.protected_paths();
+        for expected in ["/a/.bashrc", "/b/.bashrc", "/c/nvim", "/b/.config/nvim"] {
+            assert!(paths.contains(&path(expected)), "{expected}");
+        }
+        assert_eq!(HomeDirectories::default().protected_paths(), []);
+    }
+
+    #[test]
+    fn a_name_that_only_begins_alike_is_not_relocated() {
+        let user = HomeDirectories { homes: vec![], relocated: vec![(".config", path("/c"))] };
+        assert_eq!(user.places_of(".configuration/x"), []);
+        assert_eq!(user.places_of(".config"), [path("/c")]);
+    }
+}
