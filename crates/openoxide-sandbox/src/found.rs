@@ -1,13 +1,17 @@
 //! What a person is told after a run, when all that must not be run yet was put aside.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use openoxide_protocol::Confined;
 
 use crate::{
     Found, Guarded,
     protect::{Opened, said, unsearched_at},
-    quarantine::put_aside,
+    quarantine::{self, put_aside},
     scan,
 };
 
@@ -20,17 +24,26 @@ const NAMED: usize = 100;
 pub fn found_and_put_aside(guarded: &Guarded, profile: &Confined) -> Vec<Found> {
     let opened = Opened::default();
     let armed = scan::armed(guarded, profile, &opened);
-    let hooks =
-        armed.hooks.iter().filter_map(|path| git_found(path, put_aside(path).ok().as_deref()));
+    let hooks = armed.hooks.iter();
+    let hooks = hooks.filter_map(|path| git_found(path, put_aside_or_close(path).as_deref()));
     let hooks = hooks.collect();
     let steering = armed.steering.iter().filter_map(|path| {
-        let held = put_aside(path).ok();
+        let held = put_aside_or_close(path);
         Some(Found::SteeringFile { path: said(path)?, held: held.as_deref().and_then(said) })
     });
     let steering = steering.collect();
     let unsearched = armed.unsearched.iter().filter(|path| !guarded.was_unsearched(path));
     let unsearched = unsearched.filter_map(|path| close(path)).collect();
     [hooks, steering, unsearched].into_iter().flat_map(named).collect()
+}
+
+/// Puts something aside. What has to keep its name loses its permissions.
+fn put_aside_or_close(path: &Path) -> Option<PathBuf> {
+    let held = put_aside(path).ok();
+    if held.is_none() {
+        quarantine::close(path);
+    }
+    held
 }
 
 /// Returns a finding about what `git` would run, if the path can be said.
@@ -52,16 +65,23 @@ fn close(path: &Path) -> Option<Found> {
     }
 }
 
-/// Names the first of them, what is still where it was before the others, and says how many more there are.
+/// Names all that is still where it was, and after that the first of the others, and says how many more there are.
 pub(crate) fn named(mut all: Vec<Found>) -> Vec<Found> {
-    all.sort_by_key(|one| {
-        !matches!(
-            one,
-            Found::RepositoryHook { held: None, .. } | Found::SteeringFile { held: None, .. }
-        )
-    });
-    let more = all.len().saturating_sub(NAMED);
-    all.truncate(NAMED);
+    all.sort_by_key(|one| !one.is_in_place());
+    let in_place = all.iter().filter(|one| one.is_in_place()).count();
+    let shown = NAMED.max(in_place);
+    let more = all.len().saturating_sub(shown);
+    all.truncate(shown);
     all.extend((more > 0).then_some(Found::More { count: more }));
     all
+}
+
+impl Found {
+    /// Says whether it is something that could not be put aside.
+    pub(crate) const fn is_in_place(&self) -> bool {
+        matches!(
+            self,
+            Self::RepositoryHook { held: None, .. } | Self::SteeringFile { held: None, .. }
+        )
+    }
 }

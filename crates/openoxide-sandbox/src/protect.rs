@@ -22,7 +22,7 @@ use std::{
 use openoxide_protocol::{AbsPath, Confined};
 
 pub(crate) use links::with_other_names;
-pub(crate) use opened::Opened;
+pub(crate) use opened::{Opened, with_access};
 pub(crate) use repository::{common, holds_objects, hooks_elsewhere, leads_to};
 pub(crate) use sight::{Sight, Stamp, is_git_name, stamp_of};
 pub(crate) use sources::Source;

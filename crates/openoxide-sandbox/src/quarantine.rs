@@ -2,46 +2,79 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::{self, ErrorKind},
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    hash::{BuildHasher as _, RandomState},
+    io,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
     path::{Path, PathBuf},
 };
 
 use openoxide_protocol::AbsPath;
 use rustix::{
-    fs::{CWD, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with},
+    fs::{
+        CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, chmod, fstat, openat2,
+        renameat_with,
+    },
     io::Errno,
 };
 
-use crate::SUFFIX;
+use crate::{SUFFIX, protect::with_access};
 
 /// How long a name can be (limits.h).
 const NAME_MAX: usize = 255;
 
-/// How many of one name can be put aside.
-const HELD: u32 = 100;
+/// How many names are tried. All but the first are random, so that a program cannot use them up beforehand.
+const ATTEMPTS: usize = 16;
 
 /// Puts a hook or configuration aside: it gets a name beside its own that `git` does not know, which is returned. No file is
-/// ever replaced.
+/// ever replaced. Directories of ours that refuse it are opened meanwhile.
 ///
 /// # Errors
 /// When it cannot be renamed; then it still has its name.
 pub(crate) fn put_aside(path: &Path) -> io::Result<PathBuf> {
+    Ok(with_access(path, || rename_aside(path))?)
+}
+
+fn rename_aside(path: &Path) -> Result<PathBuf, Errno> {
     let (directory, name) = place(path)?;
-    for number in 1..=HELD {
-        let aside = aside(name, number);
+    let random = std::iter::repeat_with(|| format!("{SUFFIX}.{}", random_number()));
+    for suffix in std::iter::once(SUFFIX.to_owned()).chain(random).take(ATTEMPTS) {
+        let aside = aside(name, &suffix);
         match renameat_with(&directory, name, &directory, &aside, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
             Ok(()) => return Ok(path.with_file_name(aside)),
         }
     }
-    Err(ErrorKind::AlreadyExists.into())
+    Err(Errno::EXIST)
+}
+
+/// Returns a number that no program can guess: the keys of the hash are random.
+fn random_number() -> u64 {
+    RandomState::new().hash_one(SUFFIX)
+}
+
+/// Takes all permissions from what could not be put aside, as on a file system that has no room for another name: then only
+/// root can still run or read it. A file that has other names keeps them.
+pub(crate) fn close(path: &Path) {
+    let _not_closed = with_access(path, || {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+        let found = fstat(&opened)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile if found.st_nlink > 1 => Ok(()),
+            FileType::RegularFile | FileType::Directory => {
+                chmod(format!("/proc/self/fd/{}", opened.as_raw_fd()), Mode::empty())
+            }
+            _ => Ok(()),
+        }
+    });
 }
 
 /// Returns the name that something gets when it is put aside. What would be longer than a name can be loses its end.
-fn aside(name: &OsStr, number: u32) -> OsString {
-    let suffix = if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}.{number}") };
+fn aside(name: &OsStr, suffix: &str) -> OsString {
     let kept = name.as_bytes().get(..NAME_MAX - suffix.len()).unwrap_or_else(|| name.as_bytes());
     let mut aside = OsStr::from_bytes(kept).to_owned();
     aside.push(suffix);
@@ -54,14 +87,16 @@ fn aside(name: &OsStr, number: u32) -> OsString {
 /// When it is not there any more, or there is something by its old name.
 pub fn restore(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
     let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
-    let ((directory, name), (same, aside)) = (place(path)?, place(held)?);
-    Ok(renameat_with(same, aside, directory, name, RenameFlags::NOREPLACE)?)
+    Ok(with_access(path, || {
+        let ((directory, name), (same, aside)) = (place(path)?, place(held)?);
+        renameat_with(same, aside, directory, name, RenameFlags::NOREPLACE)
+    })?)
 }
 
 /// The directory, reached by no symbolic link, and the name in it.
-fn place(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+fn place(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(ErrorKind::NotFound.into());
+        return Err(Errno::NOENT);
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat2(CWD, parent, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;

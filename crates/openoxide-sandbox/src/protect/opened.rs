@@ -14,6 +14,27 @@ use rustix::{
 /// What the owner needs to list a directory and to rename what lies in it.
 const ALL: Mode = Mode::RWXU;
 
+/// Does something at a path. Where the directory that it lies in, or one above, refuses that and is ours, it is opened and
+/// closed again, and the deed is tried once more.
+///
+/// # Errors
+/// Those of the deed.
+pub(crate) fn with_access<T>(
+    path: &Path,
+    mut act: impl FnMut() -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    match act() {
+        Err(Errno::ACCESS | Errno::PERM) => {
+            let opened = Opened::default();
+            let above: Vec<_> = path.ancestors().skip(1).collect();
+            // What cannot be opened refuses again.
+            above.into_iter().rev().for_each(|directory| _ = opened.open_one(directory));
+            act()
+        }
+        result => result,
+    }
+}
+
 /// Directories that were opened, and the modes that they had. They have them again when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Opened(RefCell<Vec<(PathBuf, Mode)>>);

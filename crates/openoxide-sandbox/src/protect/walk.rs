@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, open, statat},
+    fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, fstat, open, statat},
     io::Errno,
 };
 
@@ -82,6 +82,10 @@ impl Walk<'_> {
     ) -> Result<(), Errno> {
         let again = |error| if (self.open)(path) { directory(path) } else { Err(error) };
         let opened = directory(path).or_else(again)?;
+        // What can only be listed refuses later to look at what has these names.
+        if !Mode::from_raw_mode(fstat(&opened)?.st_mode).contains(Mode::XUSR) {
+            (self.open)(path);
+        }
         let mut names = Vec::new();
         for entry in Dir::read_from(&opened)? {
             let entry = entry?;

@@ -15,9 +15,11 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, chmodat, unlinkat},
     io::Errno,
 };
+
+use crate::protect::with_access;
 
 /// Nobody can write them. Nothing else is taken for a placeholder.
 pub(super) const DIRECTORY: u32 = 0o555;
@@ -90,25 +92,29 @@ impl Placed {
         self.parent().and_then(|(parent, name)| self.is_in(&parent, name)).unwrap_or(false)
     }
 
-    /// Takes it away, if it is still the one that was made, and still empty. Says whether there is nothing left to do.
+    /// Takes it away, if it is still the one that was made, and still empty. Says whether there is nothing left to do. A
+    /// directory of ours that refuses it is opened meanwhile.
     pub(super) fn remove(&self) -> bool {
-        let (parent, name) = match self.parent() {
-            Ok(found) => found,
-            Err(error) => {
-                return error == Errno::NOENT || error == Errno::NOTDIR || error == Errno::LOOP;
-            }
-        };
-        if !self.is_in(&parent, name).unwrap_or(false) {
-            return true;
+        match with_access(&self.path, || self.try_remove()) {
+            Ok(()) => true,
+            Err(error) => matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP),
         }
-        match rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR) {
-            Err(Errno::NOTDIR) => rustix::fs::unlinkat(&parent, name, AtFlags::empty()).is_ok(),
+    }
+
+    fn try_remove(&self) -> Result<(), Errno> {
+        let (parent, name) = self.parent()?;
+        match self.is_in(&parent, name) {
+            Ok(true) => {}
+            Err(error @ Errno::ACCESS) => return Err(error),
+            Ok(false) | Err(_) => return Ok(()),
+        }
+        match unlinkat(&parent, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTDIR) => unlinkat(&parent, name, AtFlags::empty()),
             // Somebody has put something in: it is his now.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
-                rustix::fs::chmodat(&parent, name, Mode::from_raw_mode(0o755), AtFlags::empty())
-                    .is_ok()
+                chmodat(&parent, name, Mode::from_raw_mode(0o755), AtFlags::empty())
             }
-            removed => removed.is_ok(),
+            removed => removed,
         }
     }
 

@@ -3,7 +3,7 @@ use std::{os::unix::fs::PermissionsExt as _, process::Command};
 use openoxide_protocol::AbsPath;
 
 use super::*;
-use crate::{Guard, found_and_put_aside, quarantine::put_aside, restore};
+use crate::{Guard, found::named, found_and_put_aside, quarantine::put_aside, restore};
 
 struct Place {
     directory: tempfile::TempDir,
@@ -238,7 +238,8 @@ fn what_is_found_is_put_aside_and_git_does_not_run_it() {
               chmod +x a/.git/hooks/pre-commit; echo > a/.git/hooks/pre-commit.held-by-openoxide");
     let [found] = place.put_aside().try_into().unwrap();
     let Found::RepositoryHook { path, held: Some(held) } = &found else { panic!("{found:?}") };
-    assert_eq!(held, &place.path("w/a/.git/hooks/pre-commit.held-by-openoxide.2"));
+    let beside = place.path("w/a/.git/hooks/pre-commit.held-by-openoxide.");
+    assert!(held.as_str().starts_with(beside.as_str()) && held != &beside, "{held}");
     place.sh("git -C a commit -q --allow-empty -m a; test ! -e a/ran");
     assert_eq!(place.put_aside(), []);
     restore(path, held).unwrap();
@@ -309,6 +310,32 @@ fn files_with_other_names_outside_are_found() {
         .collect();
     names.sort();
     assert_eq!(names, ["both", "link"]);
+}
+
+#[test]
+fn a_name_that_is_taken_keeps_nothing_from_being_put_aside() {
+    let place = Place::new("true");
+    place.sh("git init -q r; git -C r config core.fsmonitor x; mkdir -p d .claude; echo > d/.envrc; echo > .mcp.json; \
+              for f in r/.git/config d/.envrc .mcp.json .claude; do touch $f.held-by-openoxide; \
+              for n in $(seq 2 300); do ln -s x $f.held-by-openoxide.$n; done; done");
+    let found = place.put_aside();
+    assert!(found.len() == 4 && !found.iter().any(Found::is_in_place), "{found:?}");
+    place.sh("test ! -e r/.git/config; test ! -e d/.envrc; test ! -e .mcp.json; test ! -e .claude");
+    assert_eq!(place.put_aside(), []);
+}
+
+#[test]
+fn what_is_still_in_place_is_named_first_and_all_of_it() {
+    let path = |name: String| AbsPath::root().join(&name);
+    let held = |number| Found::SteeringFile {
+        path: path(format!("a{number}")),
+        held: Some(path("held".to_owned())),
+    };
+    let in_place = |number| Found::RepositoryHook { path: path(format!("z{number}")), held: None };
+    let all = (0..500).map(held).chain((0..300).map(in_place)).collect();
+    let named = named(all);
+    assert!(named.iter().take(300).all(Found::is_in_place));
+    assert_eq!(named.get(300..), Some(&[Found::More { count: 500 }][..]));
 }
 
 /// Nothing is closed to root; the whole sandboxes' tests have another user, too.

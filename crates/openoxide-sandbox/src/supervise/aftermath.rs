@@ -51,6 +51,8 @@ impl<'a> Aftermath<'a> {
         let links = self.links.recv_timeout(PATIENCE).unwrap_or_default();
         let before = named(self.guarded.unsearched.clone());
         let all = before.into_iter().chain(named(links)).chain(named(meanwhile)).chain(after);
-        all.collect::<BTreeSet<_>>().into_iter().collect()
+        let mut found: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
+        found.sort_by_key(|one| !one.is_in_place());
+        found
     }
 }

@@ -2,12 +2,13 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt as _,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use super::{Arena, names, processes_with};
+use super::{Arena, is_root, names, processes_with, staged::Place};
 
 /// Two rows beside each other, over the same placeholders.
 const ROWS: usize = 2;
@@ -109,4 +110,29 @@ fn what_a_killed_run_has_planted_is_put_aside() {
     }
     assert!(!settings.exists() && arena.path("w/new/.claude.held-by-openoxide").exists());
     assert!(!hook.exists() && hook.with_extension("held-by-openoxide").exists());
+}
+
+/// Modes of files mean nothing to root.
+#[test]
+fn what_lies_in_read_only_directories_is_put_aside() {
+    let arena = Place::new("", is_root().then_some(1234));
+    let plant = "mkdir a b; echo > a/.envrc; mkdir a/.claude; echo > a/.claude/settings.json; chmod 555 a; \
+                 echo > b/.envrc; chmod 444 b; git init -q g; git -C g config core.fsmonitor x; \
+                 echo > g/.git/hooks/update; chmod +x g/.git/hooks/update; chmod 555 g/.git/hooks g/.git g .";
+    let arguments = ["sandbox", "run", "--", "sh", "-ec", plant];
+    let output = arena.command(&arena.path("openoxide"), &arguments).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let mode = |name: &str| fs::metadata(arena.path(name)).unwrap().permissions().mode() & 0o777;
+    let modes = ["w", "w/a", "w/b", "w/g", "w/g/.git"].map(mode);
+    for name in ["w", "w/a", "w/b", "w/g", "w/g/.git", "w/g/.git/hooks"] {
+        fs::set_permissions(arena.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let left = names(&arena.path("w"));
+    assert_eq!(left, ["w/a", "w/b", "w/g"].map(|name| arena.path(name)), "{output:?}");
+    let planted =
+        ["w/a/.envrc", "w/a/.claude", "w/b/.envrc", "w/g/.git/config", "w/g/.git/hooks/update"];
+    for name in planted {
+        assert!(!arena.path(name).exists(), "{name}: {output:?}");
+    }
+    assert_eq!(modes, [0o555, 0o555, 0o444, 0o555, 0o555], "they are as the program left them");
 }

@@ -29,13 +29,13 @@ const ACCEPTS: &str = "mode = \"accept_edits\"\n[permissions]\nallow = [\"Bash(.
 const ASKS: &str = "[permissions]\nallow = [\"Bash(./do.sh)\"]\n";
 
 /// A home, a workspace, and the program, where this user may go.
-struct Place {
+pub(super) struct Place {
     directory: tempfile::TempDir,
     user: Option<u32>,
 }
 
 impl Place {
-    fn new(policy: &str, user: Option<u32>) -> Self {
+    pub(super) fn new(policy: &str, user: Option<u32>) -> Self {
         // Directories of the build may be closed to others; and they lie in a repository, which would be the project.
         let directory = tempfile::tempdir_in("/var/tmp").unwrap();
         let place = Self { directory, user };
@@ -54,11 +54,11 @@ impl Place {
         place
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(name)
     }
 
-    fn command(&self, program: &Path, args: &[&str]) -> Command {
+    pub(super) fn command(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.path("w")).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.path("home"));
