@@ -69,7 +69,7 @@ fn begin<'a>(world: &World<'a>) -> Result<Attending<'a>, SandboxError> {
         sys::fork_into(sys::Namespaces::NONE).step(|| "making a process".to_owned())?
     else {
         drop((ours, heard));
-        call.become_bwrap(launch, wire);
+        call.become_bwrap(launch, wire, world.shares);
     };
     drop(call);
     let mut said = Vec::new();

@@ -24,6 +24,7 @@ use crate::{
     network, notify,
     progress::ProgressWriter,
     protect::Mounted,
+    shares::Shares,
     sys, terminal,
     wire::{Message, Wire},
 };
@@ -36,6 +37,8 @@ pub(crate) struct World<'a> {
     pub(crate) wire: &'a Wire,
     /// Where the program's start and end are recorded.
     pub(crate) progress: &'a ProgressWriter,
+    /// What the run may have of objects that are counted for the user.
+    pub(crate) shares: &'a Shares,
 }
 
 /// Does everything, and returns the status of this process. It is alone in its namespaces and has one thread.
@@ -60,9 +63,9 @@ pub(crate) fn failure(error: SandboxError) -> Message {
 }
 
 fn begin<'a>(world: &World<'a>) -> Result<init::Init<'a>, SandboxError> {
-    let World { launch, guards, owner, wire, progress } = *world;
+    let World { launch, guards, owner, wire, progress, shares } = *world;
     owner.keep().step(|| "keeping the user's identity in a user namespace".to_owned())?;
-    counted::bound();
+    counted::bound(shares);
     mounts::make(launch, guards)?;
     if !matches!(launch.profile.network, Network::On) {
         network(launch, wire).step(|| "making a network".to_owned())?;

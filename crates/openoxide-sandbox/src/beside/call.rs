@@ -23,6 +23,7 @@ use crate::{
     backend::bubblewrap::{BWRAP, Channels, Kind, arguments, filter},
     error::{SandboxError, Step as _},
     inside::{World, worker},
+    shares::Shares,
     sys,
     wire::{Message, Wire},
 };
@@ -54,17 +55,18 @@ impl Call {
     }
 
     /// Becomes it; it never returns.
-    pub(super) fn become_bwrap(&self, launch: &Launch, wire: &Wire) -> ! {
-        let error = self.prepare(launch).map_or_else(|error| error, |()| self.execute(launch));
+    pub(super) fn become_bwrap(&self, launch: &Launch, wire: &Wire, shares: &Shares) -> ! {
+        let prepared = self.prepare(launch, shares);
+        let error = prepared.map_or_else(|error| error, |()| self.execute(launch));
         let error = error.raw_os_error().unwrap_or(libc::EIO);
         drop(wire.send(&Message::Failed { step: format!("starting {BWRAP}"), error }, &[]));
         sys::end(1)
     }
 
-    fn prepare(&self, launch: &Launch) -> io::Result<()> {
+    fn prepare(&self, launch: &Launch, shares: &Shares) -> io::Result<()> {
         // It goes to the program's directory itself, in the sandbox.
         std::env::set_current_dir(Path::new("/"))?;
-        worker::limit(Limits { processes: None, ..launch.limits })?;
+        worker::limit(Limits { processes: None, ..launch.limits }, shares)?;
         sys::close_on_exec_from(3)?;
         for descriptor in [&self.options, &self.filter, &self.theirs.status, &self.theirs.begin] {
             fcntl_setfd(descriptor, FdFlags::empty())?;

@@ -27,14 +27,15 @@ use crate::{
     progress::{Event, ProgressWriter},
     report::End,
     seccomp::{self, Wanted},
+    shares::Shares,
     sys,
     wire::{Message, Wire},
 };
 
 /// Becomes the program; it never returns. What goes wrong is said over the wire.
 pub(super) fn become_program(world: &World<'_>, terminal: Option<&CStr>) -> ! {
-    let World { launch, wire, progress, .. } = *world;
-    let failed = match prepare(launch, terminal, wire).and_then(|()| begin(progress)) {
+    let World { launch, wire, progress, shares, .. } = *world;
+    let failed = match prepare(launch, terminal, wire, shares).and_then(|()| begin(progress)) {
         Err(SandboxError::Setup { step, error }) => {
             Message::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
@@ -54,14 +55,19 @@ fn begin(progress: &ProgressWriter) -> Result<(), SandboxError> {
     progress.record(Event::Starting).step(|| "recording the start".to_owned())
 }
 
-fn prepare(launch: &Launch, terminal: Option<&CStr>, wire: &Wire) -> Result<(), SandboxError> {
+fn prepare(
+    launch: &Launch,
+    terminal: Option<&CStr>,
+    wire: &Wire,
+    shares: &Shares,
+) -> Result<(), SandboxError> {
     check_streams(launch).step(|| "passing input and output on".to_owned())?;
     std::env::set_current_dir(launch.cwd.as_str()).step(|| format!("going to `{}`", launch.cwd))?;
     setsid().step(|| "making a session".to_owned())?;
     if let Some(terminal) = terminal {
         sit_at(terminal).step(|| "taking the terminal".to_owned())?;
     }
-    limit(launch.limits).step(|| "setting limits".to_owned())?;
+    limit(launch.limits, shares).step(|| "setting limits".to_owned())?;
     sys::close_on_exec_from(3).step(|| "closing descriptors".to_owned())?;
     sys::unblock_signals();
     drop_capabilities().step(|| "dropping capabilities".to_owned())?;
@@ -137,7 +143,7 @@ fn drop_capabilities() -> io::Result<()> {
 }
 
 /// No core file is written: the host's handler would be given the memory of a confined process.
-pub(crate) fn limit(limits: Limits) -> io::Result<()> {
+pub(crate) fn limit(limits: Limits, shares: &Shares) -> io::Result<()> {
     let set = |resource, to: Option<u64>| match to {
         Some(to) => setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }),
         None => Ok(()),
@@ -145,6 +151,7 @@ pub(crate) fn limit(limits: Limits) -> io::Result<()> {
     set(Resource::Core, Some(0))?;
     set(Resource::As, limits.memory)?;
     set(Resource::Nproc, limits.processes)?;
+    set(Resource::Sigpending, shares.pending_signals)?;
     Ok(())
 }
 

@@ -82,9 +82,12 @@ pub(super) const FILE_COMMANDS: &[u32] = &[
     1026, // F_NOTIFY
 ];
 
-/// Calls whose arguments lie in memory, where no filter can look: libraries know what to do without them. And io_uring,
-/// whose work is done where no filter looks.
+/// Calls that seem not to exist, so that libraries do without them. Those whose arguments lie in memory, where no filter
+/// can look; io_uring, whose work is done where no filter looks; and the contexts of io_setup(2), which the kernel counts for the whole
+/// machine (`fs.aio-max-nr`) so that one program could take those of all users. InnoDB of MySQL and MariaDB then uses
+/// threads ("Linux Native AIO disabled"), nginx reads files without `aio`, and QEMU uses a thread pool unless `aio=native` is asked for.
 pub(super) const MISSING: &[i64] = &[
+    libc::SYS_io_setup,
     libc::SYS_openat2,
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,

@@ -1,6 +1,6 @@
 //! One attempt to confine a program, by one backend.
 
-use std::io;
+use std::{io, path::Path};
 
 use openoxide_protocol::Network;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -19,6 +19,7 @@ use crate::{
     inside::{self, Owner},
     progress::ProgressWriter,
     protect::Mounted,
+    shares::Shares,
     sys,
     wire::Wire,
 };
@@ -81,6 +82,7 @@ impl Attempt<'_> {
         let streams = Streams::make(self.launch.terminal)
             .step(|| "looking at the standard streams".to_owned())?;
         let owner = Owner::current();
+        let shares = Shares::take(Path::new(self.launch.registry.as_str()));
         let first = match self.group {
             Some(group) => group.fork_into(by.namespaces),
             None => sys::fork_into(by.namespaces),
@@ -88,7 +90,8 @@ impl Attempt<'_> {
         let Some(first) = first.step(|| "making namespaces".to_owned())? else {
             drop((wire, self.questions.take()));
             let (launch, guards, progress) = (self.launch, self.guards, self.progress);
-            let world = inside::World { launch, guards, owner, wire: &inner, progress };
+            let shares = &shares;
+            let world = inside::World { launch, guards, owner, wire: &inner, progress, shares };
             sys::end(streams.enter().map_or(1, |()| (by.run)(&world)));
         };
         drop(inner);

@@ -160,3 +160,32 @@ fn few_descriptors_are_an_error_and_no_crash() {
         assert!(!said(&output).contains("panicked"), "{limit}: {}", said(&output));
     }
 }
+
+/// Runs at the same time have different parts of what the kernel counts for a user.
+#[test]
+fn two_runs_together_leave_inotify_to_the_host() {
+    let arena = Arena::new();
+    let take = "import ctypes, sys\nc = ctypes.CDLL(None)\nmade = 0\nwhile made < 500 and c.inotify_init() >= 0: made += 1\n\
+                print(made, flush=True)\nsys.stdin.read()";
+    let number = |text: &str| text.trim().parse::<u64>().unwrap();
+    let mut first = arena.run(&[], &["python3", "-c", take]);
+    let mut first = first.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut reader = std::io::BufReader::new(first.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut reader, &mut line).unwrap();
+    let second = python(&arena, &[], take);
+    drop(first.stdin.take());
+    assert!(first.wait().unwrap().success());
+    let most = fs::read_to_string("/proc/sys/fs/inotify/max_user_instances").unwrap();
+    let (first, second, most) = (number(&line), number(&said(&second)), number(&most));
+    assert!(first > 0 && first + second <= most / 2, "{first} and {second} of {most}");
+}
+
+#[test]
+fn what_is_counted_for_all_users_is_refused_and_signals_are_bounded() {
+    let program = "import ctypes, platform, resource\nc = ctypes.CDLL(None, use_errno=True)\n\
+                   number = 0 if platform.machine() == 'aarch64' else 206\ncontext = ctypes.c_ulong(0)\n\
+                   print(c.syscall(number, 8, ctypes.byref(context)), ctypes.get_errno())\n\
+                   print(max(resource.getrlimit(resource.RLIMIT_SIGPENDING)) <= 4096)";
+    assert_eq!(said(&python(&Arena::new(), &[], program)), "-1 38\nTrue\n");
+}
