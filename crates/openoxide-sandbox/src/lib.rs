@@ -4,6 +4,7 @@
 //! ([`openoxide_protocol::Confined`]) that the operating system is to enforce. Its output is a [`Report`]: how it went,
 //! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
 
+mod account;
 mod backend;
 #[cfg(target_os = "linux")]
 mod beside;

@@ -8,6 +8,7 @@ mod repository;
 mod sight;
 mod sources;
 mod steering;
+mod user;
 mod walk;
 
 use std::{
@@ -32,8 +33,9 @@ use crate::{
     Found,
     git_config::{Setting, levels},
 };
-use named::links_in;
+use named::{imported_documents, links_in, plain};
 use steering::Steering;
+use user::user_settings;
 
 /// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
 const LINKS: usize = 40;
@@ -288,6 +290,7 @@ impl Search {
             .steering
             .iter()
             .try_for_each(|(path, steering)| self.hold_steering(path, steering))?;
+        self.hold_what_the_user_names()?;
         self.hold_named_programs()
     }
 
@@ -299,6 +302,29 @@ impl Search {
         if steering.executes {
             let bases = vec![steering.base.clone()];
             self.sources.push(Source::Files { path: path.to_owned(), bases });
+            return Ok(());
+        }
+        let imported = imported_documents(path).into_iter();
+        imported
+            .filter(|document| !self.changeable.contains(document))
+            .collect::<Vec<_>>()
+            .iter()
+            .try_for_each(|document| self.hold(document).map(|_| ()))
+    }
+
+    /// Guards the files that the user's configuration of `git` includes, and remembers the settings of the user's agents: both
+    /// may name files of the writable directories.
+    fn hold_what_the_user_names(&mut self) -> io::Result<()> {
+        for path in levels::included_files() {
+            self.hold(&path)?;
+            // In the place of a file that `git` reads, a directory would be an error.
+            if let Some(guard @ Guard::Missing(_)) = self.guards.get_mut(&plain(&path)) {
+                *guard = Guard::Missing(Placeholder::File(""));
+            }
+        }
+        let bases: Vec<_> = self.all_roots.iter().cloned().collect();
+        for path in user_settings() {
+            self.sources.push(Source::UserSettings { path, bases: bases.clone() });
         }
         Ok(())
     }
@@ -320,8 +346,13 @@ impl Search {
         for source in self.sources.clone() {
             let links = match &source {
                 Source::Files { path, .. } => links_in(path),
-                Source::Command { .. } => Vec::new(),
+                Source::Command { .. } | Source::UserSettings { .. } => Vec::new(),
             };
+            for directory in source.modules() {
+                if !self.all_roots.iter().any(|root| root.starts_with(&directory)) {
+                    self.hold(&directory)?;
+                }
+            }
             let named = source.programs().into_iter().chain(links).chain(source.missing_program());
             for path in named {
                 if !self.changeable.contains(&path) {

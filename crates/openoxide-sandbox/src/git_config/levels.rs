@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{Setting, read};
+use crate::account::home_directories;
 
 /// How many files a configuration may include, one after the other.
 const INCLUDES: usize = 64;
@@ -30,8 +31,20 @@ const COMMANDS: &[&str] = &[
 
 /// Returns the settings of the system, the user and the environment.
 pub(crate) fn of_every_repository() -> Vec<Setting> {
-    let mut open = files();
-    let (mut settings, mut read_files) = (in_environment(), 0);
+    let (mut settings, _) = read_all(files());
+    settings.extend(in_environment());
+    settings
+}
+
+/// Returns the files that the configuration of the system and of the user includes, whether they are there or not.
+pub(crate) fn included_files() -> Vec<PathBuf> {
+    let (_, included) = read_all(files());
+    included
+}
+
+/// Reads these files and those that they include; returns their settings, and the paths of what is included.
+fn read_all(mut open: Vec<PathBuf>) -> (Vec<Setting>, Vec<PathBuf>) {
+    let (mut settings, mut included, mut read_files) = (Vec::new(), Vec::new(), 0);
     while let Some(file) = open.pop() {
         read_files += 1;
         if read_files > INCLUDES {
@@ -40,12 +53,14 @@ pub(crate) fn of_every_repository() -> Vec<Setting> {
         for setting in read(&file).unwrap_or_default() {
             // A condition may hold in some repository.
             if matches!(setting.name().as_str(), "include.path" | "includeif.*.path") {
-                open.push(at(file.parent().unwrap_or(Path::new("/")), &setting.value));
+                let path = at(file.parent().unwrap_or(Path::new("/")), &setting.value);
+                included.push(path.clone());
+                open.push(path);
             }
             settings.push(setting);
         }
     }
-    settings
+    (settings, included)
 }
 
 /// Returns a path of a setting: `~/` is the home directory, and what is relative is below `base`.
@@ -58,16 +73,13 @@ pub(crate) fn at(base: &Path, path: &str) -> PathBuf {
 
 fn files() -> Vec<PathBuf> {
     let variable = |name: &str| env::var_os(name).map(PathBuf::from);
-    let home = env::home_dir();
-    let below = |name: &str| home.as_ref().map(|home| home.join(name));
-    let config = variable("XDG_CONFIG_HOME").or_else(|| below(".config"));
-    let own = match variable("GIT_CONFIG_GLOBAL") {
-        Some(file) => vec![Some(file)],
-        None => vec![config.map(|config| config.join("git/config")), below(".gitconfig")],
-    };
-    let system = variable("GIT_CONFIG_SYSTEM");
-    let systems = ["/etc/gitconfig", "/usr/local/etc/gitconfig"].map(|path| Some(path.into()));
-    own.into_iter().chain([system]).chain(systems).flatten().collect()
+    let homes = home_directories().into_iter();
+    // The variables may be set in one shell of the user and not in another.
+    let own = homes.flat_map(|home| [home.join(".config/git/config"), home.join(".gitconfig")]);
+    let config = variable("XDG_CONFIG_HOME").map(|config| config.join("git/config"));
+    let named = [config, variable("GIT_CONFIG_GLOBAL"), variable("GIT_CONFIG_SYSTEM")];
+    let systems = ["/etc/gitconfig", "/usr/local/etc/gitconfig"].map(PathBuf::from);
+    own.chain(named.into_iter().flatten()).chain(systems).collect()
 }
 
 /// `GIT_CONFIG_COUNT` and its pairs, and commands in variables, as settings that are not harmless.

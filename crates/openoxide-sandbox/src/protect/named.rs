@@ -9,11 +9,20 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use serde_json::Value;
+
+use crate::git_config::levels::at;
+
 /// What is longer was not written by a person.
 const LONGEST: u64 = 256 * 1024;
 /// How many files of a directory of hooks or settings are read, and how deep.
 const FILES: usize = 500;
 const DEPTH: usize = 2;
+/// How many directories of one command are looked into, and how many documents of one file are protected.
+const DIRECTORIES: usize = 32;
+const IMPORTS: usize = 100;
+/// How documents end that are read as instructions. Data that they name (`@package.json`) is what programs work on.
+const DOCUMENTS: &[&str] = &["adoc", "markdown", "md", "mdc", "org", "rst", "txt"];
 /// How configuration ends that names programs.
 const DATA: &[&str] =
     &["cfg", "conf", "ini", "json", "json5", "jsonc", "properties", "rc", "toml", "yaml", "yml"];
@@ -28,10 +37,94 @@ pub(super) fn named_files(text: &str, bases: &[&Path]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for word in words(text) {
         for base in bases {
-            found.extend(candidates(word, base).into_iter().filter(|path| path.is_file()));
+            for path in candidates(word, base) {
+                if path.is_file() {
+                    found.push(path);
+                } else if word.contains(['*', '?']) {
+                    found.extend(matching_files(&path));
+                }
+            }
         }
     }
     found
+}
+
+/// Returns the directories that a text names, in each of which a command may look for what it names next:
+/// `cd tools && ./x`, `T=tools; $T/x`.
+pub(super) fn named_directories(text: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
+    let named = words(text).flat_map(|word| bases.iter().map(move |base| plain(&base.join(word))));
+    let is_new = |path: &PathBuf| !bases.contains(path) && path.is_dir();
+    named.filter(is_new).take(DIRECTORIES).collect()
+}
+
+/// Returns the directories from which the interpreters of a command load modules: `-Ilib`, `PYTHONPATH=tools`. Who puts a file
+/// there is run.
+pub(super) fn module_directories(text: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
+    let words =
+        text.split(|character: char| character.is_whitespace() || "'\"`;&|()!".contains(character));
+    let lists = words.filter_map(|word| match word.split_once('=') {
+        Some((name, value)) if name.ends_with("PATH") || name.ends_with("LIB") => Some(value),
+        _ => word.strip_prefix("-I"),
+    });
+    let named = lists.flat_map(|list| list.split(':')).filter(|name| !name.is_empty());
+    let paths = named.flat_map(|name| bases.iter().map(move |base| plain(&base.join(name))));
+    paths.filter(|path| path.is_dir()).take(DIRECTORIES).collect()
+}
+
+/// Returns the files whose names begin as the last component of this pattern does before its first wildcard.
+fn matching_files(pattern: &Path) -> Vec<PathBuf> {
+    let (Some(directory), Some(name)) = (pattern.parent(), pattern.file_name()) else {
+        return Vec::new();
+    };
+    let name = name.to_string_lossy();
+    let beginning = name.split(['*', '?']).next().unwrap_or_default();
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(FILES);
+    let begins_so = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
+        .map(|entry| entry.path());
+    begins_so.filter(|path| path.is_file()).collect()
+}
+
+/// Returns the programs and scripts that a settings file of the user names. What it says about permissions runs nothing.
+pub(super) fn programs_of_settings(settings: &Path, bases: &[&Path]) -> Vec<PathBuf> {
+    let Some(text) = text(settings) else { return Vec::new() };
+    let text = match serde_json::from_str::<Value>(&text) {
+        Ok(value) => commands_in(&value),
+        Err(_) => text,
+    };
+    named_files(&text, bases).into_iter().filter(|path| is_program(path)).collect()
+}
+
+/// All texts of a JSON value, one a line, but for what says which tools may be used and what was done before.
+fn commands_in(value: &Value) -> String {
+    const OTHER: &[&str] = &["permissions", "permission", "projects", "history"];
+    match value {
+        Value::String(text) => format!("{text}\n"),
+        Value::Array(values) => values.iter().map(commands_in).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(name, _)| !OTHER.contains(&name.as_str()));
+            fields.map(|(_, value)| commands_in(value)).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the documents that instructions of agents import: `@docs/rules.md` is read as if it stood there.
+pub(super) fn imported_documents(instructions: &Path) -> Vec<PathBuf> {
+    let (Some(text), Some(base)) = (text(instructions), instructions.parent()) else {
+        return Vec::new();
+    };
+    let punctuation = |character: char| "`'\"()[]{}<>,;:!*_".contains(character);
+    let names = text.split_whitespace().filter_map(|word| {
+        let name = word.trim_start_matches(punctuation).strip_prefix('@')?;
+        Some(name.trim_end_matches(|last: char| last == '.' || punctuation(last)))
+    });
+    let is_document = |path: &PathBuf| {
+        let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        DOCUMENTS.iter().any(|known| ending.eq_ignore_ascii_case(known)) && path.is_file()
+    };
+    let paths = names.map(|name| plain(&at(base, name))).filter(is_document);
+    paths.take(IMPORTS).collect()
 }
 
 /// Returns the programs and scripts that a configuration file names, or that the files in a directory name.
@@ -128,7 +221,7 @@ fn candidates(word: &str, base: &Path) -> Vec<PathBuf> {
 }
 
 /// Without `.` and `..`: the file must be guarded by one name.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -143,6 +236,75 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A directory with these files.
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = directory.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        directory
+    }
+
+    fn below(directory: &tempfile::TempDir, paths: Vec<PathBuf>) -> Vec<String> {
+        let name = |path: PathBuf| {
+            path.strip_prefix(directory.path()).unwrap().to_str().unwrap().to_owned()
+        };
+        let mut names: Vec<_> = paths.into_iter().map(name).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn settings_name_programs_and_not_by_their_permissions() {
+        let place = tree(&["hooks/a.sh", "key.sh", "manage.py", "status.py", "notes.md"]);
+        let settings = place.path().join("settings.json");
+        let text = r#"{"permissions": {"allow": ["Bash(python manage.py:*)"]}, "apiKeyHelper": "./key.sh",
+            "hooks": {"Stop": [{"hooks": [{"command": "sh ./hooks/a.sh notes.md"}]}]},
+            "statusLine": {"command": "$HOME/x; cd . && python3 status.py"}}"#;
+        fs::write(&settings, text).unwrap();
+        let found = programs_of_settings(&settings, &[place.path()]);
+        assert_eq!(below(&place, found), ["hooks/a.sh", "key.sh", "status.py"]);
+        fs::write(&settings, "// a comment\n{\"command\": \"key.sh\"}").unwrap();
+        let found = programs_of_settings(&settings, &[place.path()]);
+        assert_eq!(below(&place, found), ["key.sh"], "what is not JSON is read as words");
+    }
+
+    #[test]
+    fn documents_that_instructions_import_are_found() {
+        let place = tree(&["docs/a.md", "docs/b.txt", "package.json", "c.md", "d.md", "e.md"]);
+        let text = "See @docs/a.md, and `@./docs/../docs/b.txt`. Commands: @package.json\n\
+                    mail me@c.md\n- @d.md.\n@nothing.md (@e.md)";
+        fs::write(place.path().join("CLAUDE.md"), text).unwrap();
+        let found = imported_documents(&place.path().join("CLAUDE.md"));
+        assert_eq!(below(&place, found), ["d.md", "docs/a.md", "docs/b.txt", "e.md"]);
+    }
+
+    #[test]
+    fn directories_of_commands_are_found() {
+        let place = tree(&["tools/lib/x.pm", "py/m.py", "other/y"]);
+        let bases = [place.path().to_owned()];
+        let found = |text: &str| below(&place, named_directories(text, &bases));
+        assert_eq!(found("!sh -c \"cd tools && ./yy.sh\""), ["tools"]);
+        assert_eq!(found("!T=tools; $T/var.sh"), ["tools"]);
+        let found = |text: &str| below(&place, module_directories(text, &bases));
+        assert_eq!(found("perl -Itools/lib %O"), ["tools/lib"]);
+        assert_eq!(found("PYTHONPATH=py:other:nothing python3 -m m"), ["other", "py"]);
+        assert_eq!(found("make other"), NONE);
+    }
+
+    const NONE: [&str; 0] = [];
+
+    #[test]
+    fn wildcards_name_what_begins_alike() {
+        let place = tree(&["tools/a.run", "tools/b.run", "x.sh"]);
+        let found = |text: &str| below(&place, named_files(text, &[place.path()]));
+        assert_eq!(found("./tools/*.run"), ["tools/a.run", "tools/b.run"]);
+        assert_eq!(found("tools/b?run"), ["tools/b.run"]);
+    }
 
     #[test]
     fn words_are_found_in_what_shells_and_data_set_around_them() {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::named::{named_files, named_programs};
+use super::named::{
+    module_directories, named_directories, named_files, named_programs, programs_of_settings,
+};
 
 /// Something that can name programs, with the directories in which these are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,14 +13,29 @@ pub(crate) enum Source {
     Command { text: String, bases: Vec<PathBuf> },
     /// A configuration file, or a directory of hooks or settings: of the files that it names, programs and scripts count.
     Files { path: PathBuf, bases: Vec<PathBuf> },
+    /// A settings file of the user, outside of the writable directories.
+    UserSettings { path: PathBuf, bases: Vec<PathBuf> },
 }
 
 impl Source {
     /// Returns the files that it names and that are there now.
     pub(crate) fn programs(&self) -> Vec<PathBuf> {
         match self {
-            Self::Command { text, bases } => named_files(text, &borrowed(bases)),
+            Self::Command { text, bases } => {
+                let named = named_directories(text, bases);
+                let bases = bases.iter().chain(&named).map(PathBuf::as_path).collect::<Vec<_>>();
+                named_files(text, &bases)
+            }
+            Self::UserSettings { path, bases } => programs_of_settings(path, &borrowed(bases)),
             Self::Files { path, bases } => named_programs(path, &borrowed(bases)),
+        }
+    }
+
+    /// Returns the directories from which its interpreters load whatever is there.
+    pub(crate) fn modules(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Command { text, bases } => module_directories(text, bases),
+            Self::Files { .. } | Self::UserSettings { .. } => Vec::new(),
         }
     }
 

@@ -184,3 +184,54 @@ fn a_repository_that_is_made_while_the_program_runs_is_not_obeyed_meanwhile() {
         ),
     );
 }
+
+/// What the user has written outside of the project names files in it.
+#[test]
+fn files_that_the_users_own_configuration_leads_to_stay_as_they_are() {
+    let arena = Arena::new();
+    let files = [
+        "included.cfg",
+        "sub/conditional.cfg",
+        "hook.sh",
+        "key.sh",
+        "docs/rules.md",
+        "tools/x",
+        "tools/y.run",
+        "tools/z",
+        "lib/m.pm",
+    ];
+    for name in files {
+        let path = arena.path("w").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+    }
+    let (work, home) = (arena.path("w"), arena.path("home"));
+    let include = format!(
+        "[include]\n\tpath = {0}/included.cfg\n\tpath = ../w/later.cfg\n[includeIf \"gitdir:/never/\"]\n\tpath = ~/../w/./sub/conditional.cfg\n",
+        work.display()
+    );
+    fs::write(home.join(".gitconfig"), include).unwrap();
+    fs::create_dir(home.join(".claude")).unwrap();
+    let settings = r#"{"hooks": {"Stop": [{"hooks": [{"command": "sh ./hook.sh"}]}]}, "apiKeyHelper": "./key.sh"}"#;
+    fs::write(home.join(".claude/settings.json"), settings).unwrap();
+    fs::write(work.join("CLAUDE.md"), "Read @docs/rules.md first, and @free.json.\n").unwrap();
+    fs::write(work.join("free.json"), "").unwrap();
+    let git = |arguments: &[&str]| {
+        let status =
+            Command::new("git").args(arguments).current_dir(&work).env("HOME", "/").status();
+        assert!(status.unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["config", "alias.a", "!sh -c \"cd tools && ./x\""]);
+    git(&["config", "alias.b", "!./tools/*.run"]);
+    git(&["config", "alias.c", "!T=tools; $T/z"]);
+    git(&["config", "merge.d.driver", "perl -Ilib -mm %O"]);
+    let write = "for f in \"$@\" lib/new.pm later.cfg; do echo changed > $f; done; echo changed > free.json";
+    let arguments = [&["sh", "-c", write, "sh"], &files[..]].concat();
+    let output = arena.run(&[], &arguments).output().unwrap();
+    for name in files {
+        assert_eq!(fs::read_to_string(work.join(name)).unwrap(), "", "{name}: {output:?}");
+    }
+    assert!(!work.join("lib/new.pm").exists() && !work.join("later.cfg").exists(), "{output:?}");
+    assert_eq!(fs::read_to_string(work.join("free.json")).unwrap(), "changed\n", "{output:?}");
+}
