@@ -7,7 +7,8 @@ use openoxide_protocol::{
 use openoxide_shell::{Setting, analyse, findings};
 
 use crate::{
-    address, brought, databases, moved, patterns, printed, project_hosts, repository,
+    address, brought, databases, git_credentials, moved, patterns, printed, project_hosts,
+    repository,
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
     script_edits::ScriptEdits,
@@ -110,6 +111,7 @@ pub(crate) fn facts_within(
         }
     }
     facts.accesses.retain(|access| !stays(access, place.cwd));
+    git_credentials::check(&mut facts.accesses, place.cwd);
     distrust_by_edits(action, &mut facts, place, steps);
     facts
 }

@@ -15,6 +15,7 @@ mod dispatcher;
 mod environment;
 mod escalation;
 mod facts;
+mod git_credentials;
 mod hooks;
 mod ids;
 mod moved;

@@ -1,0 +1,126 @@
+//! Configurations of repositories that hold credentials: an address with a password, or a header with a token.
+//!
+//! Such a file is a secret like `.netrc`, and git prints it: `git remote -v` shows whole addresses.
+
+use std::{fs, path::Path};
+
+use openoxide_protocol::{AbsPath, Access, CommandClass, Exec};
+
+use crate::settings::spellings;
+
+/// A longer configuration is not looked through.
+const LONGEST: u64 = 1 << 20;
+
+/// Makes what prints the configuration of a repository require approval, if that holds credentials.
+pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath) {
+    let mut shown = Vec::new();
+    for access in accesses.iter_mut() {
+        match access {
+            Access::Read(path) => {
+                if path.spellings().any(|path| is_configuration(path) && holds_credentials(path)) {
+                    let text = format!("{}: it holds credentials", path.path);
+                    shown.push(Access::Opaque { text, span: path.span });
+                }
+            }
+            Access::Exec(exec) if exec.class != CommandClass::Unknown && prints_settings(exec) => {
+                let place = exec.place.as_ref().unwrap_or(cwd);
+                let above = spellings(place);
+                let mut above = above.iter().flat_map(|place| place.ancestors());
+                if above.any(|above| file_holds_credentials(&above.join(".git/config"))) {
+                    exec.class = CommandClass::Unknown;
+                }
+            }
+            _ => {}
+        }
+    }
+    accesses.append(&mut shown);
+}
+
+/// Says whether a command of git prints addresses or other settings.
+fn prints_settings(exec: &Exec) -> bool {
+    let has = |word: &str| (1..exec.argv.len()).any(|index| exec.argv.known(index) == Some(word));
+    let is_git = exec.argv.known(0).is_some_and(|name| name.rsplit('/').next() == Some("git"));
+    is_git && ["remote", "config", "var"].into_iter().any(has)
+}
+
+fn is_configuration(path: &AbsPath) -> bool {
+    path.as_str().ends_with("/config") && path.as_str().contains("/.git/")
+}
+
+fn holds_credentials(path: &AbsPath) -> bool {
+    file_holds_credentials(Path::new(path.as_str()))
+}
+
+fn file_holds_credentials(path: &Path) -> bool {
+    let Ok(meta) = fs::metadata(path) else { return false };
+    if !meta.is_file() || meta.len() > LONGEST {
+        return meta.is_file();
+    }
+    let Ok(bytes) = fs::read(path) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().any(|line| line.to_ascii_lowercase().contains("extraheader") || has_password(line))
+}
+
+/// Says whether a line has an address with a password (`https://user:secret@host/`) or with a token in the place of the user.
+fn has_password(line: &str) -> bool {
+    line.split("://").skip(1).any(|rest| {
+        let host = rest.split(['/', '"', ' ']).next().unwrap_or_default();
+        let before = line.split("://").next().unwrap_or_default();
+        host.rsplit_once('@').is_some_and(|(user, _)| {
+            user.contains(':')
+                || before.trim_end().ends_with("http")
+                || before.trim_end().ends_with("https")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::{Action, Facts};
+
+    use super::*;
+    use crate::{Place, facts_of};
+
+    fn is_free(script: &str, config: &str) -> bool {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().canonicalize().unwrap();
+        for below in [".git/objects", ".git/refs", "sub"] {
+            fs::create_dir_all(project.join(below)).unwrap();
+        }
+        fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(project.join(".git/config"), config).unwrap();
+        let cwd = AbsPath::new(project.to_str().unwrap()).unwrap();
+        let action = Action::Command { script: script.to_owned() };
+        let Facts { accesses, .. } = facts_of(&action, "Bash", Place { cwd: &cwd, home: None });
+        accesses.iter().all(|access| match access {
+            Access::Exec(exec) => exec.class == CommandClass::Harmless,
+            access => !matches!(access, Access::Opaque { .. }),
+        })
+    }
+
+    #[test]
+    fn a_configuration_with_credentials_is_a_secret() {
+        const PLAIN: &str = "[remote \"origin\"]\n\turl = https://github.com/a/b\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
+        const SSH: &str = "[remote \"origin\"]\n\turl = ssh://git@github.com/a/b\n";
+        const TOKEN: &str = "[remote \"origin\"]\n\turl = https://x:ghp_fake@github.com/a/b\n";
+        const USER: &str = "[remote \"origin\"]\n\turl = \"https://ghp_fake@github.com/a/b\"\n";
+        for script in [
+            "git remote -v",
+            "git remote get-url origin",
+            "git config remote.origin.url",
+            "cat .git/config",
+            "head -n 5 .git/config",
+            "cd sub && git remote -v",
+        ] {
+            for config in [PLAIN, SSH] {
+                assert!(is_free(script, config), "{script} {config}");
+            }
+            for config in [TOKEN, USER] {
+                assert!(!is_free(script, config), "{script} {config}");
+            }
+        }
+        assert!(is_free("git status", TOKEN));
+        let header = "[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic x\n";
+        assert!(!is_free("cat .git/config", header));
+    }
+}
