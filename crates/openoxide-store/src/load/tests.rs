@@ -3,7 +3,7 @@ use std::fs;
 use openoxide_protocol::PermissionMode;
 
 use super::*;
-use crate::signature::SETTLED;
+use crate::{grants::Bound, signature::SETTLED};
 
 struct Disk {
     dir: tempfile::TempDir,
@@ -414,6 +414,48 @@ fn a_grant_that_was_taken_back_leaves_the_cache_before_its_file_changes() {
     fs::create_dir_all(&spent).unwrap();
     fs::write(spent.join(&grants.entries().unwrap()[0].id), "revoked").unwrap();
     assert_eq!(rules(), granted - 1);
+}
+
+#[test]
+fn using_a_grant_keeps_the_cache_and_its_last_use_ends_it() {
+    let disk = Disk::new();
+    let environment =
+        Environment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let grants = GrantFile::of(&environment, &project);
+    let bound = Bound { times: Some(3), ..Bound::default() };
+    grants.add_bounded(&["Bash(make *)".to_owned()], &bound).unwrap();
+    let source = Source { base: project, grants: true, ..Source::named(grants.path()) };
+    let entry = grants.entries().unwrap()[0].clone();
+    // The first use makes the directory of the counts.
+    assert!(grants.spend(&entry).unwrap());
+    std::thread::sleep(crate::signature::SETTLED + std::time::Duration::from_millis(100));
+    let now = || load(std::slice::from_ref(&source), &environment);
+    let granted = now().policy.rule_count();
+    assert!(grants.spend(&entry).unwrap());
+    // What comes from the cache has no layers.
+    let again = now();
+    assert_eq!((again.layers.len(), again.policy.rule_count()), (0, granted));
+    assert!(grants.spend(&entry).unwrap());
+    assert_eq!(now().policy.rule_count(), granted - 1);
+    assert!(!grants.spend(&entry).unwrap());
+}
+
+#[test]
+fn a_count_in_the_place_of_earlier_versions_counts() {
+    let disk = Disk::new();
+    let environment =
+        Environment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let grants = GrantFile::of(&environment, &project);
+    let bound = Bound { times: Some(2), ..Bound::default() };
+    grants.add_bounded(&["Bash(make *)".to_owned()], &bound).unwrap();
+    let entry = grants.entries().unwrap()[0].clone();
+    let spent = grants.spent_directory().unwrap();
+    fs::create_dir_all(&spent).unwrap();
+    fs::write(spent.join(&entry.id), "1").unwrap();
+    assert!(grants.spend(&entry).unwrap());
+    assert!(!grants.spend(&entry).unwrap());
 }
 
 #[test]
