@@ -7,7 +7,7 @@ mod payloads;
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
@@ -22,7 +22,8 @@ use crate::{Failure, crash::chance::Chance, workspace::test_program};
 use self::payloads::{KINDS, payload};
 
 /// What the verb takes.
-pub(crate) const ARGUMENTS: &str = "[--cases N] [--seed S] [--most-ms M] [--program FILE]";
+pub(crate) const ARGUMENTS: &str =
+    "[--cases N] [--seed S] [--from CASE] [--most-ms M] [--program FILE]";
 
 /// So many hooks run side by side: more than one would measure the others' load.
 const WORKERS: u64 = 2;
@@ -31,25 +32,37 @@ const WORKERS: u64 = 2;
 struct Settings {
     cases: u64,
     seed: u64,
+    /// The first case.
+    from: u64,
+    /// The processor time that one payload may take.
     most: Duration,
     program: PathBuf,
 }
 
-/// The slowest payload of each kind.
+/// How long one call of the hook took.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    /// Of the clock, which other work on the machine lengthens.
+    clock: Duration,
+    /// Of the processors.
+    processor: Duration,
+}
+
+/// The payload of each kind that took most processor time, and the longest time of the clock of that kind.
 #[derive(Default)]
-struct Slowest(Mutex<Vec<(Duration, u64)>>);
+struct Slowest(Mutex<Vec<(Taken, u64)>>);
 
 /// Runs the hook on as many payloads as `arguments` ask for. Fails if one took too long or had no answer.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let settings = Settings::read(arguments)?;
     let world = World::new()?;
-    let (next, slowest) = (AtomicU64::new(0), Slowest::default());
+    let (next, slowest) = (AtomicU64::new(settings.from), Slowest::default());
     let since = Instant::now();
     let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
         let work = || {
             loop {
                 let case = next.fetch_add(1, Ordering::Relaxed);
-                if case >= settings.cases {
+                if case >= settings.from + settings.cases {
                     return Ok(());
                 }
                 let taken = world.hook(&settings, case)?;
@@ -66,7 +79,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let worst = slowest.print();
     let (cases, seconds) = (settings.cases, since.elapsed().as_secs_f64());
     println!(
-        "{cases} payloads (seed {}) in {seconds:.0} s; the worst took {} ms",
+        "{cases} payloads (seed {}) in {seconds:.0} s; the worst took {} ms of processor time",
         settings.seed,
         worst.as_millis()
     );
@@ -78,7 +91,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 
 impl Settings {
     fn read(arguments: &[String]) -> Result<Self, Failure> {
-        let (mut cases, mut seed, mut most, mut program) = (1_000, 1, 500, None);
+        let (mut cases, mut seed, mut from, mut most, mut program) = (1_000, 1, 0, 500, None);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let value =
@@ -89,6 +102,7 @@ impl Settings {
             match word.as_str() {
                 "--cases" => cases = number()?,
                 "--seed" => seed = number()?,
+                "--from" => from = number()?,
                 "--most-ms" => most = number()?,
                 "--program" => program = Some(PathBuf::from(value)),
                 _ => {
@@ -99,27 +113,32 @@ impl Settings {
             }
         }
         let program = program.map_or_else(|| test_program("openoxide-cli"), Ok)?;
-        Ok(Self { cases, seed, most: Duration::from_millis(most), program })
+        Ok(Self { cases, seed, from, most: Duration::from_millis(most), program })
     }
 }
 
 impl Slowest {
-    fn note(&self, case: u64, taken: Duration) {
+    fn note(&self, case: u64, taken: Taken) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.resize(KINDS.len(), (Duration::ZERO, 0));
+        all.resize(KINDS.len(), (Taken::default(), 0));
         let kind = usize::try_from(case).unwrap_or(0) % KINDS.len();
-        if let Some(worst) = all.get_mut(kind).filter(|worst| worst.0 < taken) {
-            *worst = (taken, case);
+        if let Some((worst, worst_case)) = all.get_mut(kind) {
+            worst.clock = worst.clock.max(taken.clock);
+            if worst.processor <= taken.processor {
+                (worst.processor, *worst_case) = (taken.processor, case);
+            }
         }
     }
 
-    /// Prints the slowest payload of each kind, and returns the slowest time.
+    /// Prints the slowest payload of each kind, and returns the most processor time.
     fn print(&self) -> Duration {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        println!("{:<28} {:>9} {:>9}", "kind", "processor", "clock");
         for (kind, (taken, case)) in KINDS.iter().zip(all.iter()) {
-            println!("{kind:<28} {:>6} ms  case {case}", taken.as_millis());
+            let (processor, clock) = (taken.processor.as_millis(), taken.clock.as_millis());
+            println!("{kind:<28} {processor:>6} ms {clock:>6} ms  case {case}");
         }
-        all.iter().map(|(taken, _)| *taken).max().unwrap_or_default()
+        all.iter().map(|(taken, _)| taken.processor).max().unwrap_or_default()
     }
 }
 
@@ -166,13 +185,13 @@ impl World {
     }
 
     /// Has the hook answer one payload, and returns how long that took.
-    fn hook(&self, settings: &Settings, case: u64) -> Result<Duration, String> {
+    fn hook(&self, settings: &Settings, case: u64) -> Result<Taken, String> {
         let project = self.path("p");
         let mut chance = Chance::new(settings.seed.wrapping_mul(1 << 32).wrapping_add(case));
         let payload = payload(case, &project, &mut chance);
         let since = Instant::now();
-        let output = self.answer(&settings.program, &project, payload.as_bytes())?;
-        let taken = since.elapsed();
+        let (output, processor) = self.answer(&settings.program, &project, payload.as_bytes())?;
+        let taken = Taken { clock: since.elapsed(), processor };
         let answer: serde_json::Value = serde_json::from_slice(&output)
             .map_err(|error| format!("case {case} has no single answer: {error}"))?;
         let effect = answer.pointer("/hookSpecificOutput/permissionDecision");
@@ -182,7 +201,13 @@ impl World {
         }
     }
 
-    fn answer(&self, program: &Path, project: &Path, payload: &[u8]) -> Result<Vec<u8>, String> {
+    /// Returns what the hook prints, and its processor time.
+    fn answer(
+        &self,
+        program: &Path,
+        project: &Path,
+        payload: &[u8],
+    ) -> Result<(Vec<u8>, Duration), String> {
         let failed = |error: std::io::Error| format!("cannot run the hook: {error}");
         let mut hook = Command::new(program);
         hook.args(["hook", "claude"]).current_dir(project).env_clear();
@@ -192,6 +217,33 @@ impl World {
         if let Some(mut input) = hook.stdin.take() {
             input.write_all(payload).map_err(failed)?;
         }
-        Ok(hook.wait_with_output().map_err(failed)?.stdout)
+        let mut output = Vec::new();
+        if let Some(mut printed) = hook.stdout.take() {
+            printed.read_to_end(&mut output).map_err(failed)?;
+        }
+        let processor = processor_time_of_ended(hook.id())?;
+        hook.wait().map_err(failed)?;
+        Ok((output, processor))
+    }
+}
+
+/// Waits until a child has ended, and returns the processor time of all its threads (proc(5), `stat`). The child is not
+/// waited for, so that its number stays its own.
+fn processor_time_of_ended(child: u32) -> Result<Duration, String> {
+    let failed =
+        |error: &dyn std::fmt::Display| format!("cannot read the time of the hook: {error}");
+    loop {
+        let text =
+            fs::read_to_string(format!("/proc/{child}/stat")).map_err(|error| failed(&error))?;
+        let fields: Vec<&str> =
+            text.rsplit(") ").next().unwrap_or_default().split_whitespace().collect();
+        if fields.first() == Some(&"Z") {
+            let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+            let (Some(user), Some(system)) = (ticks(11), ticks(12)) else {
+                return Err(failed(&"it has no times"));
+            };
+            return Ok(Duration::from_millis((user + system) * 10));
+        }
+        std::thread::sleep(Duration::from_micros(200));
     }
 }

@@ -50,6 +50,9 @@ fn climbs(root: &Path, steps: &StepBudget) -> bool {
             return true;
         }
         if kind.is_dir() {
+            if !steps.take_directory() {
+                return true;
+            }
             let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
             for entry in entries {
                 if open.len() > MOST || !steps.take(1) {

@@ -105,6 +105,9 @@ fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access, st
 /// Returns the file that may match and has the name of an option, as a sentence.
 fn named_like_option(path: &PathAccess, beginnings: &str, steps: &StepBudget) -> Option<String> {
     let (directory, part) = split(&path.path)?;
+    if !steps.take_directory() {
+        return Some(format!("`{part}` in {directory}, which was not examined"));
+    }
     // Without a match the pattern is a word itself.
     let names = std::iter::once(part.to_owned());
     let found = fs::read_dir(directory).ok().into_iter().flatten().filter_map(Result::ok);
@@ -166,7 +169,7 @@ fn matching(
     found: &mut Vec<AbsPath>,
     steps: &StepBudget,
 ) -> Option<()> {
-    steps.take(4).then_some(())?;
+    steps.take_directory().then_some(())?;
     let Ok(entries) = fs::read_dir(place.as_str()) else { return Some(()) };
     for entry in entries.filter_map(Result::ok) {
         steps.take(1).then_some(())?;

@@ -54,7 +54,7 @@ fn stays_below(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> bool {
     let mut seen = 0;
     let mut open = vec![PathBuf::from(root.as_str())];
     while let Some(directory) = open.pop() {
-        if !steps.take(4) {
+        if !steps.take_directory() {
             return false;
         }
         let Ok(entries) = fs::read_dir(&directory) else { continue };

@@ -24,7 +24,7 @@ pub(crate) fn resolve(access: &mut PathAccess, cwd: &AbsPath, steps: &StepBudget
     };
     // The system walks from the root again for each component.
     let depth = written.components().count();
-    if !steps.take(1 + depth + depth * depth / 64) {
+    if !steps.take(1 + depth + depth * depth / 24) {
         return false;
     }
     let found = follow(&written, LINKS).and_then(|path| AbsPath::new(path.to_str()?).ok());

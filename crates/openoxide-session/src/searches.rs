@@ -62,6 +62,9 @@ fn secrets_below(root: &AbsPath, search: &Search, steps: &StepBudget) -> Option<
     let mut open = vec![root.clone()];
     let mut count = 0;
     while let Some(directory) = open.pop() {
+        if !steps.take_directory() {
+            return None;
+        }
         let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
         for entry in entries.filter_map(Result::ok) {
             count += 1;

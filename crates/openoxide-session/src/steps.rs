@@ -8,6 +8,9 @@ use std::cell::Cell;
 /// A step takes about a microsecond: one entry of a directory, one component of a path, a short comparison.
 const MOST: usize = 120_000;
 
+/// What it takes to open a directory, read it and close it again, its entries aside.
+const DIRECTORY: usize = 10;
+
 /// The steps that are left for one call. What would need more is not examined, and is not understood.
 #[derive(Debug)]
 pub(crate) struct StepBudget(Cell<usize>);
@@ -24,6 +27,13 @@ impl StepBudget {
         let left = self.0.get().checked_sub(steps);
         self.0.set(left.unwrap_or(0));
         left.is_some()
+    }
+
+    /// Takes the steps of one directory that is opened and listed; each of its entries takes its own. Returns whether they were
+    /// left.
+    #[must_use]
+    pub(crate) fn take_directory(&self) -> bool {
+        self.take(DIRECTORY)
     }
 
     /// Returns how many steps were taken.
