@@ -74,9 +74,25 @@ const PATHS: &[&str] = &["file_path", "filePath", "notebook_path", "absolute_pat
 fn named(tool: &str, input: &Value, action: impl Fn(Vec<String>) -> Action) -> Action {
     match text(input, PATHS) {
         Some(path) if path.contains('\0') => unfit(tool, "holds a NUL"),
-        Some(path) if !path.is_empty() => action(vec![path.to_owned()]),
+        Some(path) if !path.is_empty() => action(spellings(path)),
         _ => unfit(tool, "names no file"),
     }
+}
+
+/// Returns what a path can mean to an agent: as it is written, and without the white space around it, which some drop. What is
+/// denied or guarded in either reading is denied or guarded.
+fn spellings(path: &str) -> Vec<String> {
+    let dropped = path.trim_matches(|each: char| {
+        each.is_whitespace() || each.is_control() || matches!(each, '\u{feff}' | '\u{200b}')
+    });
+    let mut all = vec![path.to_owned()];
+    if dropped != path {
+        all.push(if dropped.is_empty() { ".".to_owned() } else { dropped.to_owned() });
+    }
+    if dropped == "~" {
+        all.push("~/.".to_owned());
+    }
+    all
 }
 
 fn patched(input: &Value) -> Action {
@@ -96,26 +112,48 @@ fn searched(tool: &str, input: &Value) -> Action {
         Some(Value::String(path)) if !path.contains('\0') => path,
         Some(_) => return unfit(tool, "names a place that is no text"),
     };
-    let mut paths = vec![if place.is_empty() { "." } else { place }.to_owned()];
+    let places = spellings(if place.is_empty() { "." } else { place });
+    Action::Read { paths: places.iter().flat_map(|place| reached(tool, place, input)).collect() }
+}
+
+/// Returns what a search that begins in `place` reaches.
+fn reached(tool: &str, place: &str, input: &Value) -> Vec<String> {
+    let mut paths = vec![place.to_owned()];
     if tool.eq_ignore_ascii_case("glob")
         && let Some(pattern) = text(input, &["pattern"])
     {
-        paths.extend(fixed_part(place, pattern));
+        paths.extend(spellings(pattern).iter().filter_map(|pattern| fixed_part(place, pattern)));
+    }
+    if !tool.eq_ignore_ascii_case("grep") {
+        return paths;
     }
     // What a search is narrowed down to is what it shows.
-    if tool.eq_ignore_ascii_case("grep")
-        && let Some(pattern) = text(input, &["glob", "include"])
-    {
-        paths.push(format!("{place}/{pattern}"));
-    }
+    let narrowed = input.get("glob").or_else(|| input.get("include")).is_some();
+    let patterns = if narrowed { narrowing(input) } else { Vec::new() };
+    paths.extend(patterns.iter().map(|pattern| format!("{place}/{pattern}")));
     // Only names of files and numbers are no lines of what is found.
-    let lines = !matches!(text(input, &["output_mode"]), Some("files_with_matches" | "count"));
-    if tool.eq_ignore_ascii_case("grep") && lines {
+    if !matches!(text(input, &["output_mode"]), Some("files_with_matches" | "count")) {
         let place = place.trim_end_matches('/');
-        let pattern = text(input, &["glob", "include"]).unwrap_or("*");
-        paths.push(format!("{}/**/{pattern}", if place.is_empty() { "/." } else { place }));
+        let place = if place.is_empty() { "/." } else { place };
+        let below = |pattern: &&str| format!("{place}/**/{pattern}");
+        paths.extend(if narrowed { &patterns[..] } else { &["*"] }.iter().map(below));
     }
-    Action::Read { paths }
+    paths
+}
+
+/// Returns the patterns of the files to which a search is narrowed. Agents split the text at white space, and at commas outside of
+/// braces. A pattern that leaves something out narrows nothing.
+fn narrowing<'a>(input: &'a Value) -> Vec<&'a str> {
+    let Some(text) = text(input, &["glob", "include"]) else { return vec!["*"] };
+    let split = |part: &'a str| match part.contains('{') {
+        true => vec![part],
+        false => part.split(',').collect(),
+    };
+    text.split_whitespace()
+        .flat_map(split)
+        .filter(|part| !part.is_empty())
+        .map(|part| if part.contains(['!', '\0']) { "*" } else { part })
+        .collect()
 }
 
 /// Returns the directory that a pattern leads to before its first wildcard, if it leads anywhere: also into a link.
@@ -200,6 +238,43 @@ mod tests {
         for (tool, input, expected) in rows {
             assert_eq!(action(tool, &input), expected, "{tool} {input}");
         }
+    }
+
+    #[test]
+    fn a_path_counts_with_and_without_the_white_space_around_it() {
+        for (path, all) in [
+            (" /etc/passwd", &[" /etc/passwd", "/etc/passwd"][..]),
+            ("CLAUDE.md ", &["CLAUDE.md ", "CLAUDE.md"]),
+            ("\u{a0}.git/config", &["\u{a0}.git/config", ".git/config"]),
+            ("\u{feff}~/.ssh/id_rsa\n", &["\u{feff}~/.ssh/id_rsa\n", "~/.ssh/id_rsa"]),
+            ("\u{2028}..\t", &["\u{2028}..\t", ".."]),
+            ("~", &["~", "~/."]),
+            (" ~", &[" ~", "~", "~/."]),
+            ("  ", &["  ", "."]),
+            ("a b", &["a b"]),
+        ] {
+            assert_eq!(action("Edit", &json!({"file_path": path})), edit(all), "{path:?}");
+            assert_eq!(action("Read", &json!({"file_path": path})), read(all), "{path:?}");
+            let listed = action("LS", &json!({"path": path}));
+            assert_eq!(listed, read(all), "{path:?}");
+        }
+        let searched = action("Grep", &json!({"pattern": "x", "path": "~"}));
+        assert_eq!(searched, read(&["~", "~/**/*", "~/.", "~/./**/*"]));
+        let found = action("Glob", &json!({"pattern": " /etc/*", "path": "."}));
+        assert_eq!(found, read(&[".", "./ /etc", "/etc"]));
+    }
+
+    #[test]
+    fn what_narrows_a_search_is_read_as_agents_read_it() {
+        let grep =
+            |glob: &str| action("Grep", &json!({"pattern": "x", "path": "/p", "glob": glob}));
+        assert_eq!(grep("*.rs"), read(&["/p", "/p/*.rs", "/p/**/*.rs"]));
+        assert_eq!(grep("!*.txt"), read(&["/p", "/p/*", "/p/**/*"]));
+        let both = read(&["/p", "/p/*.txt", "/p/.env", "/p/**/*.txt", "/p/**/.env"]);
+        assert_eq!(grep("*.txt .env"), both);
+        assert_eq!(grep("*.txt,.env"), both);
+        assert_eq!(grep("*.{a,b}"), read(&["/p", "/p/*.{a,b}", "/p/**/*.{a,b}"]));
+        assert_eq!(grep(" !a"), read(&["/p", "/p/*", "/p/**/*"]));
     }
 
     #[test]
