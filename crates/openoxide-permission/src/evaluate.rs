@@ -32,12 +32,22 @@ use crate::{
 pub struct Context<'a> {
     /// The mode in force.
     pub mode: PermissionMode,
-    /// The directory that relative path rules count from.
+    /// The directory that relative path rules count from. Those that ask or deny also count from the directories of the project
+    /// above it.
     pub cwd: &'a AbsPath,
     /// The directories of the project.
     pub roots: &'a [AbsPath],
     /// Why the policy itself is in doubt: rules that ask or deny may be missing, so nothing is allowed.
     pub doubt: Option<&'a str>,
+}
+
+impl<'a> Context<'a> {
+    /// Returns the directories of the project above the working directory. An agent can change its working directory, so a
+    /// relative rule that asks or denies counts from these, too.
+    pub(crate) fn roots_above(&self) -> impl Iterator<Item = &'a AbsPath> {
+        let (cwd, roots) = (self.cwd, self.roots);
+        roots.iter().filter(move |root| *root != cwd && cwd.below(root).is_some())
+    }
 }
 
 /// Returns the decision on an operation: the strictest among its accesses, under the safety floor.

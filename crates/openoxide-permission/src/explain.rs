@@ -149,13 +149,16 @@ fn subjects(context: &Context<'_>, access: &Access) -> Vec<Spelling> {
 fn of_path(context: &Context<'_>, place: &PathAccess, space: Space, here: Space) -> Vec<Spelling> {
     let mut all = Vec::new();
     for (spelling, only_holds_back) in place.spellings().zip([false, true]) {
-        let mut add = |space, path: &AbsPath| {
+        let mut add = |space, path: &AbsPath, only_holds_back| {
             let bytes = path::parts(path).into_bytes();
             all.push(Spelling { space, bytes, only_holds_back });
         };
-        add(space, spelling);
+        add(space, spelling, only_holds_back);
         if let Some(below) = spelling.below(context.cwd) {
-            add(here, &AbsPath::root().join(below));
+            add(here, &AbsPath::root().join(below), only_holds_back);
+        }
+        for below in context.roots_above().filter_map(|root| spelling.below(root)) {
+            add(here, &AbsPath::root().join(below), true);
         }
     }
     all

@@ -84,14 +84,19 @@ fn open(paths: &mut Paths, path: &AbsPath, seen: &[AbsPath]) {
 /// The paths that rules which ask or deny name without a wildcard, those of the last good version included. A rule about every path
 /// is about tools: under a profile that hid everything no program could start.
 fn literals(ground: &Ground<'_>, rooted: Space, here: Space) -> Paths {
-    let base = |space| if space == here { ground.context.cwd.clone() } else { AbsPath::root() };
+    let context = ground.context;
+    let heres: Vec<AbsPath> =
+        std::iter::once(context.cwd).chain(context.roots_above()).cloned().collect();
+    let bases = |space| if space == here { heres.clone() } else { vec![AbsPath::root()] };
     let policies = std::iter::once(ground.policy).chain(ground.policy.before());
     let spaces = policies.flat_map(|policy| [rooted, here].map(|space| (policy, space)));
     let mut paths = Paths::new();
     for (policy, space) in spaces {
         let rules = policy.index().holding_back(space);
         let named = (0..rules.count).filter_map(|number| literal(rules.get(number).0));
-        paths.extend(named.map(|name| base(space).join(&name)));
+        for name in named {
+            paths.extend(bases(space).iter().map(|base| base.join(&name)));
+        }
     }
     paths.remove(&AbsPath::root());
     paths

@@ -74,17 +74,37 @@ fn path_ruling(
     subject::of_path(path.as_str().trim_start_matches('/'), |bytes| {
         policy.ask(Subject { space, bytes, has_many: false }, &mut ranks);
     });
-    if let Some(below) = path.below(context.cwd) {
-        let here = match space {
-            Space::Read => Space::ReadHere,
-            Space::Edit => Space::EditHere,
-            _ => Space::ExternalHere,
-        };
+    let here = match space {
+        Space::Read => Space::ReadHere,
+        Space::Edit => Space::EditHere,
+        _ => Space::ExternalHere,
+    };
+    let ask = |below: &str, ranks: &mut Ranks| {
         subject::of_path(below, |bytes| {
-            policy.ask(Subject { space: here, bytes, has_many: false }, &mut ranks);
+            policy.ask(Subject { space: here, bytes, has_many: false }, ranks);
         });
+    };
+    if let Some(below) = path.below(context.cwd) {
+        ask(below, &mut ranks);
     }
-    policy.combine(&ranks)
+    let found = policy.combine(&ranks);
+    let mut from_roots = ranks;
+    let mut moved = false;
+    for below in context.roots_above().filter_map(|root| path.below(root)) {
+        ask(below, &mut from_roots);
+        moved = true;
+    }
+    let held = policy.combine(&from_roots).filter(|_| moved);
+    match (&found, held) {
+        (_, Some(held)) if held.effect != Effect::Allow && stricter(&held, found.as_ref()) => {
+            Some(held)
+        }
+        _ => found,
+    }
+}
+
+fn stricter(held: &Ruling, found: Option<&Ruling>) -> bool {
+    found.is_none_or(|found| held.effect > found.effect)
 }
 
 pub(super) fn is_inside(roots: &[AbsPath], path: &PathAccess) -> bool {

@@ -277,6 +277,35 @@ fn a_read_outside_is_as_free_as_the_rules_about_outside_say() {
 }
 
 #[test]
+fn a_relative_rule_that_holds_back_counts_from_the_project_wherever_an_agent_went() {
+    let (root, below) = (path("/p"), path("/p/lib"));
+    let roots = [root.clone(), path("/added")];
+    let world = World::of(&[
+        (Deny, "Read(src/**)"),
+        (Ask, "Edit(conf/*.toml)"),
+        (Deny, "Read(**/*.pem)"),
+        (Allow, "Edit(docs/**)"),
+    ]);
+    let effect = |cwd: &AbsPath, access: &Access| {
+        let mode = PermissionMode::AcceptEdits;
+        let context = Context { mode, cwd, roots: &roots, doubt: None };
+        decide(&world.policy, &context, access).effect
+    };
+    let read = |text| Access::Read(touched(text, Touch::Itself));
+    let edit = |text| Access::Edit(touched(text, Touch::Itself));
+    for cwd in [&root, &below] {
+        assert_eq!(effect(cwd, &read("/p/src/a")), Deny);
+        assert_eq!(effect(cwd, &read("/p/x/a.pem")), Deny);
+        assert_eq!(effect(cwd, &edit("/p/conf/a.toml")), Ask);
+        assert_eq!(effect(cwd, &read("/p/lib/a")), Allow);
+        assert_eq!(effect(cwd, &edit("/p/docs/a")), Allow);
+    }
+    // It counts from the working directory, too.
+    assert_eq!(effect(&below, &read("/p/lib/src/a")), Deny);
+    assert_eq!(effect(&root, &read("/p/lib/src/a")), Allow);
+}
+
+#[test]
 fn one_unknown_word_is_one_word() {
     let between = World::of(&[(Allow, "Bash(git * main)")]);
     assert_eq!(between.decide(&unknown(&["git"], &["main"])).effect, Allow);

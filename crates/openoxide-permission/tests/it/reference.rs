@@ -70,17 +70,22 @@ fn path_matches(pattern: &str, effect: Effect, path: &str, world: &World) -> boo
         Effect::Allow => (pattern.to_owned(), path.to_owned()),
         _ => (pattern.to_lowercase(), path.to_lowercase()),
     };
-    let (base, rest) = if let Some(rest) = pattern.strip_prefix("//") {
-        ("/", rest)
+    if let Some(rest) = pattern.strip_prefix("//") {
+        path_matches_from("/", rest, false, effect, &path)
     } else if let Some(rest) = pattern.strip_prefix("~/") {
-        (world.home.as_str(), rest)
+        path_matches_from(world.home.as_str(), rest, false, effect, &path)
     } else if let Some(rest) = pattern.strip_prefix('/') {
-        (world.base.as_str(), rest)
+        path_matches_from(world.base.as_str(), rest, false, effect, &path)
     } else {
-        (world.cwd.as_str(), pattern.as_str())
-    };
+        let above = world.root.iter().map(AbsPath::as_str);
+        let mut bases = above.chain([world.cwd.as_str()]);
+        bases.any(|base| path_matches_from(base, &pattern, true, effect, &path))
+    }
+}
+
+fn path_matches_from(base: &str, rest: &str, here: bool, effect: Effect, path: &str) -> bool {
     let Some(below) =
-        AbsPath::new(&path).unwrap().below(&AbsPath::new(base).unwrap()).map(str::to_owned)
+        AbsPath::new(path).unwrap().below(&AbsPath::new(base).unwrap()).map(str::to_owned)
     else {
         return false;
     };
@@ -88,7 +93,6 @@ fn path_matches(pattern: &str, effect: Effect, path: &str, world: &World) -> boo
         text.split('/').filter(|c| !c.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
     let (mut components, below) = (split(rest), split(&below));
-    let here = !pattern.starts_with('/') && !pattern.starts_with('~');
     if here && components.len() == 1 && components[0] != "**" {
         components.insert(0, "**".to_owned());
     }
@@ -148,8 +152,21 @@ fn layer_answer(layer: &Layer, matching: &[usize]) -> Option<usize> {
     }
 }
 
-/// Returns the rule that decides, counted through all layers.
+/// Returns the rule that decides, where relative rules that hold back count from the root of the project as well.
 fn naive(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, Effect)> {
+    let found = answer(layers, question, &World { root: None, ..world.clone() });
+    match (found, answer(layers, question, world)) {
+        (found, Some(held))
+            if held.1 > Effect::Allow && found.is_none_or(|found| held.1 > found.1) =>
+        {
+            Some(held)
+        }
+        (found, _) => found,
+    }
+}
+
+/// Returns the rule that decides, counted through all layers.
+fn answer(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, Effect)> {
     let (mut before, mut first, mut human) = (0, None, None);
     for layer in layers {
         let matching: Vec<usize> = (0..layer.rules.len())
@@ -170,10 +187,13 @@ fn naive(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, E
 
 // ---- the cases ----
 
+#[derive(Clone)]
 struct World {
     home: AbsPath,
     base: AbsPath,
     cwd: AbsPath,
+    /// The directory of the project above the working directory.
+    root: Option<AbsPath>,
 }
 
 enum Question {
@@ -281,7 +301,12 @@ fn written(layers: &[Layer]) -> String {
 fn the_index_agrees_where_rules_crowd() {
     let mut dice = Dice(0x0C0F_FEE0_0C0F_FEE0);
     let path = |text: &str| AbsPath::new(text).unwrap();
-    let world = World { home: path("/h"), base: path("/p"), cwd: path("/p/sub") };
+    let world = World {
+        home: path("/h"),
+        base: path("/p"),
+        cwd: path("/p/sub"),
+        root: Some(AbsPath::root()),
+    };
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
     let context = Context { mode, cwd: &world.cwd, roots, doubt: None };
@@ -331,7 +356,12 @@ fn the_index_agrees_with_the_naive_evaluator() {
     let policies = std::env::var("OPENOXIDE_REFERENCE_POLICIES").ok().and_then(|n| n.parse().ok());
     let mut dice = Dice(0x0BAD_5EED_0BAD_5EED);
     let path = |text: &str| AbsPath::new(text).unwrap();
-    let world = World { home: path("/h"), base: path("/p"), cwd: path("/p/sub") };
+    let world = World {
+        home: path("/h"),
+        base: path("/p"),
+        cwd: path("/p/sub"),
+        root: Some(AbsPath::root()),
+    };
     // Everything lies inside: what the rules say is compared, not what holds outside of a project.
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
