@@ -32,7 +32,13 @@ impl NamePattern {
     }
 
     /// As [`Self::may_match`], where a dot at the beginning of a name is a character like others.
+    ///
+    /// In the locale `C`, bash takes each byte for a character. Which locale it will have is not known, so a name of other
+    /// letters than those of ASCII may match wherever a character is not told.
     fn may_match_any(&self, name: &str, steps: &StepBudget) -> Option<bool> {
+        if !name.is_ascii() && self.letters.iter().any(|letter| matches!(letter, '?' | '[')) {
+            return steps.take(1).then_some(true);
+        }
         if self.has_bracket {
             let letters: Vec<char> = name.chars().collect();
             return self.may_match_by_table(&letters, steps);

@@ -43,6 +43,8 @@ pub(crate) enum Effect {
     Searches(Target, Search),
     /// It makes, changes or removes this.
     Writes(Target),
+    /// It writes to standard output or standard error by its name in `/dev`.
+    WritesDescriptor(String),
     /// It reaches this host or address.
     Reaches(String),
     /// It runs this command.
@@ -201,6 +203,9 @@ impl Meaning {
     pub(crate) fn write(&mut self, arg: Arg<'_>) {
         match arg {
             Arg::Known(file) if is_sink(file) => return,
+            Arg::Known(file @ ("/dev/stdout" | "/dev/stderr")) => {
+                return self.effects.push(Effect::WritesDescriptor(file.to_owned()));
+            }
             Arg::Paths(Paths::Below { roots, .. }) if roots.is_empty() => return,
             Arg::Known(file) => self.effects.push(Effect::Writes(Target::File(file.to_owned()))),
             Arg::Paths(Paths::Pattern(pattern)) => {
@@ -273,5 +278,5 @@ impl Meaning {
 
 /// Says whether what is written there is kept nowhere.
 fn is_sink(file: &str) -> bool {
-    matches!(file, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/full")
+    matches!(file, "/dev/null" | "/dev/tty" | "/dev/full")
 }

@@ -21,8 +21,13 @@ pub(crate) fn add_possible_options(meaning: &mut Meaning, arguments: Arguments<'
     let name = arguments.known(0).unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or(name);
     let Some(level) = table::program(name) else { return };
-    let found = Search::new(arguments, carries(meaning)).run(level);
-    for option in found {
+    let mut search = Search::new(arguments, carries(meaning));
+    search.run(level);
+    if search.shifts || takes_pattern_unlisted(level, arguments) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("has a pattern as the value of an option, and each further file that matches is another word");
+    }
+    for option in search.found {
         if option.pattern.is_none() {
             meaning.lower(CommandClass::Unknown);
         }
@@ -47,22 +52,26 @@ struct Search<'a> {
     at_subcommand: bool,
     /// The words that are the values of options.
     values: Vec<usize>,
+    /// The value of an option is a pattern, and what further files would be is more than a file that is read.
+    shifts: bool,
     found: Vec<PossibleOption>,
 }
 
 impl<'a> Search<'a> {
     fn new(arguments: Arguments<'a>, carries: bool) -> Self {
         let (path, values, found) = (Vec::new(), Vec::new(), Vec::new());
-        Self { arguments, carries, path, operands: 0, at_subcommand: true, values, found }
+        let (at_subcommand, shifts) = (true, false);
+        Self { arguments, carries, path, operands: 0, at_subcommand, values, shifts, found }
     }
 
-    fn run(mut self, level: &'static Level) -> Vec<PossibleOption> {
+    fn run(&mut self, level: &'static Level) {
         self.path.push(level);
         let mut items = items(level, self.arguments, 1);
         let mut end = self.arguments.words.len();
         while let Some(item) = items.next() {
             if self.path.last().is_some_and(|level| level.traits.anything) {
-                return Vec::new();
+                self.found.clear();
+                return;
             }
             match item {
                 Item::Number => {}
@@ -93,7 +102,6 @@ impl<'a> Search<'a> {
             }
         }
         self.opaque_words(end);
-        self.found
     }
 
     fn sub(&self, arg: Arg<'_>) -> Option<&'static Level> {
@@ -115,6 +123,7 @@ impl<'a> Search<'a> {
     fn value(&mut self, value: Option<Arg<'a>>, index: usize, levels: &[&'static Level]) {
         match value {
             Some(word @ Arg::Paths(Paths::Pattern(_))) => {
+                self.shifts |= !self.path.last().is_some_and(|level| only_reads_files(level));
                 self.candidate(Candidate { word, index, kind: CandidateKind::Any }, levels);
             }
             Some(_) => self.values.push(index),
@@ -131,15 +140,16 @@ impl<'a> Search<'a> {
             .filter(|level| !level.traits.inert)
             .filter_map(|level| worst_option(level, candidate.kind))
             .max_by_key(|(does, _)| rank(*does));
-        let what = match worst {
-            Some((_, what)) => what,
-            None if self.may_be_subcommand(candidate) => {
-                let level = self.path.last().copied();
-                let Some(what) = level.and_then(worst_subcommand) else { return };
-                what
-            }
-            None => return,
+        let subcommand = || {
+            let level = self.path.last().filter(|_| self.may_be_subcommand(candidate));
+            level.and_then(|level| worst_subcommand(level))
         };
+        // The files that match a pattern are looked at, and hardly ever is one named like an option.
+        let pattern = matches!(candidate.word, Arg::Paths(Paths::Pattern(_)))
+            && levels.iter().any(|level| !level.traits.inert);
+        let unlisted = || pattern.then(|| "an option that is not known to be read-only".to_owned());
+        let what = worst.map(|(_, what)| what).or_else(subcommand).or_else(unlisted);
+        let Some(what) = what else { return };
         self.push(candidate.index, candidate.word, "-", what);
     }
 
@@ -207,6 +217,32 @@ fn may_begin(start: &str, beginning: &str, index: usize) -> bool {
         None if start == "+/" => index == 1 && start.starts_with(beginning),
         None => start.starts_with(beginning),
     }
+}
+
+/// Returns whether a pattern follows an option of a program whose options are not listed: it may be the value.
+fn takes_pattern_unlisted(level: &Level, arguments: Arguments<'_>) -> bool {
+    let listed = level.options().any(|option| option.does != Does::Ends);
+    let option = |arg: Arg<'_>| matches!(arg, Arg::Known(text) if text.starts_with('-') && text.len() > 1 && text != "--");
+    let pattern = |arg: Arg<'_>| matches!(arg, Arg::Paths(Paths::Pattern(_)));
+    let mut pairs = arguments.iter(1).zip(arguments.iter(2));
+    let builtin = matches!(level.name(), "test" | "[");
+    level.reader().is_some()
+        && !listed
+        && !builtin
+        && pairs.any(|(before, arg)| option(before) && pattern(arg))
+}
+
+/// Returns whether the operands of a level are nothing but files that are read, however many there are.
+fn only_reads_files(level: &Level) -> bool {
+    let kinds = level.operands.operands();
+    let mut all = kinds.first.iter().chain(&kinds.repeated).chain(kinds.last);
+    let read = |kind: &Operand| matches!(kind, Operand::Text | Operand::Reads | Operand::Pathspec);
+    kinds.repeated.is_some()
+        && all.all(read)
+        && level.reader().is_none()
+        && level.subs().is_empty()
+        && level.alone().is_none()
+        && level.whens().iter().all(|when| when.operands.is_none())
 }
 
 /// Returns the letters before the first one that stands for others.

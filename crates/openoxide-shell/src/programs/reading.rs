@@ -329,12 +329,11 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Meaning {
         self.meaning.lower(self.class);
-        // A help or version is all there is, if everything else was understood. A subcommand that is not listed can be an
-        // alias or a plug-in with a mind of its own.
-        let stranger = !self.level.subs().is_empty() && !self.operands.is_empty();
+        // A help or version is all there is, if everything else was understood, and there is no operand: many programs read
+        // no options behind the first one, or do their work as well.
         if self.ends
             && self.understood
-            && !stranger
+            && self.operands.is_empty()
             && !self.asked
             && self.meaning.effects.is_empty()
         {

@@ -81,6 +81,7 @@ fn show_effects(meaning: &Meaning) -> String {
         Effect::Lists(target) => format!("lists {}", show_target(target)),
         Effect::Searches(target, _) => format!("searches {}", show_target(target)),
         Effect::Writes(target) => format!("writes {}", show_target(target)),
+        Effect::WritesDescriptor(device) => format!("writes {device}"),
         Effect::Reaches(address) => format!("reaches {address}"),
         Effect::Runs(command) => format!("runs {}", show_command(command)),
         Effect::Tool(command) => format!("tool {}", show_command(command)),

@@ -54,7 +54,7 @@ impl Walk<'_> {
                 return None;
             }
             "getopts" => {
-                self.named_at(call, 2, Value::Text);
+                self.getopts(call);
                 self.assign("OPTARG", Value::Text);
                 self.assign("OPTIND", Value::Number);
             }
@@ -299,6 +299,17 @@ impl Walk<'_> {
             // What the name runs from now on is not under it on the list. Whether aliases count is up to whoever
             // started the shell (`-i`, `-O expand_aliases`, an agent's start-up file).
             self.opaque(call.text, call.span, Code::Evaluated);
+        }
+    }
+
+    /// `getopts [--] LETTERS NAME`.
+    fn getopts(&mut self, call: &Call<'_>) {
+        let letters = 1 + usize::from(call.argv.known(1) == Some("--"));
+        match call.argv.iter().nth(letters) {
+            // These can be several words, or `--`.
+            Some(Word::Many) => self.unclear_names(call),
+            Some(Word::Begins(text)) if "--".starts_with(text) => self.unclear_names(call),
+            _ => self.named_at(call, letters + 1, Value::Text),
         }
     }
 

@@ -139,6 +139,10 @@ impl Walk<'_> {
             let letter = option.get(at..at + 1).unwrap_or_default();
             let attached = option.get(at + 1..).unwrap_or_default();
             if !naming.contains(letter) {
+                // A word of which not even the number is known can be a value and names.
+                if attached.is_empty() && call.argv.iter().nth(index) == Some(Word::Many) {
+                    return None;
+                }
                 index += usize::from(attached.is_empty());
             } else if attached.is_empty() {
                 self.named_at(call, index, Value::Text);

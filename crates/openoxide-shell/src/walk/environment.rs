@@ -15,6 +15,33 @@ pub(crate) fn changes_programs(name: &str) -> bool {
         "BASH_",
         "NPM_CONFIG_",
         "npm_config_",
+        "RUSTUP_",
+        "BUNDLE_",
+        "COREPACK_",
+        "COMPOSER_",
+        "DOTNET_",
+        "ERL_",
+        "GNUPG",
+        "GOPR",
+        "GRADLE_",
+        "GUILE_",
+        "JULIA_",
+        "LUA_",
+        "MAGICK_",
+        "MAVEN_",
+        "NIX_",
+        "OPENSSL_",
+        "PIP_",
+        "PKG_CONFIG",
+        "POETRY_",
+        "QT_",
+        "R_",
+        "RSYNC_",
+        "SSH_",
+        "TEXMF",
+        "UV_",
+        "XDG_",
+        "YARN_",
     ];
     matches!(
         name,
@@ -74,7 +101,56 @@ pub(crate) fn changes_programs(name: &str) -> bool {
             | "LDFLAGS"
             | "DOCKER_HOST"
             | "HOME"
-            | "XDG_CONFIG_HOME"
+            | "JAVA_HOME"
+            | "JDK_HOME"
+            | "JRE_HOME"
+            | "JAVACMD"
+            | "JAVA_OPTS"
+            | "M2_HOME"
+            | "ANT_HOME"
+            | "ANT_OPTS"
+            | "SBT_OPTS"
+            | "JDK_JAVA_OPTIONS"
+            | "PERLLIB"
+            | "EXIFTOOL_HOME"
+            | "GOPATH"
+            | "GOROOT"
+            | "GOENV"
+            | "GOBIN"
+            | "GOTOOLCHAIN"
+            | "GEM_HOME"
+            | "GEM_PATH"
+            | "NVM_DIR"
+            | "PNPM_HOME"
+            | "VIRTUAL_ENV"
+            | "ELIXIR_ERL_OPTIONS"
+            | "TCLLIBPATH"
+            | "PHPRC"
+            | "PHP_INI_SCAN_DIR"
+            | "VIMINIT"
+            | "EXINIT"
+            | "VIM"
+            | "VIMRUNTIME"
+            | "INPUTRC"
+            | "MANPATH"
+            | "MANROFFOPT"
+            | "TEXINPUTS"
+            | "GCC_EXEC_PREFIX"
+            | "COMPILER_PATH"
+            | "FZF_DEFAULT_OPTS"
+            | "FZF_DEFAULT_OPTS_FILE"
+            | "BAT_CONFIG_PATH"
+            | "WGETRC"
+            | "CURL_HOME"
+            | "PSQLRC"
+            | "SCREENRC"
+            | "GLIBC_TUNABLES"
+            | "http_proxy"
+            | "https_proxy"
+            | "HTTP_PROXY"
+            | "HTTPS_PROXY"
+            | "ALL_PROXY"
+            | "all_proxy"
     ) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || name.ends_with("_PAGER")
         || name.ends_with("_EDITOR")

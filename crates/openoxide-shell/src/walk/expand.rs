@@ -325,17 +325,19 @@ impl Walk<'_> {
     fn tilde<'t>(&self, plain: &'t str, whole: bool, text: &mut Text) -> &'t str {
         let end = plain.find('/').unwrap_or(plain.len());
         let (user, rest) = plain.split_at_checked(end).unwrap_or((plain, ""));
-        if user == "~+"
-            && let Lookup::Known(here) = self.lookup_name("PWD")
-        {
-            text.text.push_str(&here);
-            return rest;
-        }
         match self.home() {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
             _ => {
                 // Where another user's home lies is not known, but what lies in one is told by its letters.
-                // `~2` and `~-1` are directories that were pushed.
+                // `~2` and `~-1` are directories that were pushed. `~+` is the working directory for bash, and a name for a plain
+                // shell.
+                if whole
+                    && user == "~+"
+                    && let Lookup::Known(here) = self.lookup_name("PWD")
+                {
+                    let roots = vec![format!("{here}{rest}"), format!("./{user}{rest}")];
+                    text.paths = Some(Paths::Below { roots, bare: false, search: None });
+                }
                 let user = user.trim_start_matches('~');
                 if whole && user.starts_with(|first: char| first.is_ascii_alphabetic()) {
                     let roots = vec![format!("/home/{user}{rest}")];

@@ -191,6 +191,7 @@ impl Walk<'_> {
                 Effect::Writes(target) => {
                     self.touch_target(call, meaning, target, Access::Edit, Touch::Program, class);
                 }
+                Effect::WritesDescriptor(device) => self.write_descriptor(device, call.span),
                 Effect::Reaches(url) => {
                     let (host, touch) = (String::new(), Touch::Program);
                     self.facts.accesses.push(Access::Fetch { host, url: url.clone(), touch });
@@ -331,6 +332,7 @@ impl Walk<'_> {
                 | Effect::Lists(_)
                 | Effect::Searches(..)
                 | Effect::Writes(_)
+                | Effect::WritesDescriptor(_)
                 | Effect::Reaches(_)
                 | Effect::MayBeOption(_) => {}
             }

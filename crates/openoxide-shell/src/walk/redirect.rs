@@ -5,7 +5,7 @@ use openoxide_protocol::{Access, PathAccess, Span, Touch};
 use super::{Source, Walk, assign::Value, expand::Text};
 use crate::{
     programs::Paths,
-    syntax::tree::{Redirect, Target, Word},
+    syntax::tree::{Piece, Redirect, Target, Word},
 };
 
 impl Walk<'_> {
@@ -20,6 +20,7 @@ impl Walk<'_> {
         match &redirect.target {
             Target::Read(word) => {
                 self.visit_word(source, word);
+                self.reads_on_descriptor |= !redirect.input;
                 self.open(word, text, span, false);
             }
             Target::Write(word) => {
@@ -42,7 +43,10 @@ impl Walk<'_> {
     fn duplicate(&mut self, word: &Word<'_>, may_open: bool, text: &str, span: Span) {
         let target = self.target(word);
         match target.as_deref() {
-            Some(target) if is_descriptor(target) => {}
+            Some(target) if is_descriptor(target) => {
+                // Any other descriptor may lead to a file that was opened for reading.
+                self.reads_on_descriptor |= !matches!(target, "1" | "2" | "-");
+            }
             // bash expands a name after `>&` twice: what was quoted is not, the second time.
             Some(target) if may_open && is_dull(target) => self.touch(target, text, span, true),
             _ => self.opaque_redirect(text, span),
@@ -50,6 +54,9 @@ impl Walk<'_> {
     }
 
     fn open(&mut self, word: &Word<'_>, text: &str, span: Span, write: bool) {
+        if let [Piece::Process(_)] = word.pieces.as_slice() {
+            return;
+        }
         match self.target(word) {
             Some(target) => self.touch(&target, text, span, write),
             None if !write && self.read_one(word, span) => {}
@@ -82,9 +89,6 @@ impl Walk<'_> {
 
     /// Returns the one path that a word of a redirection names.
     fn target(&self, word: &Word<'_>) -> Option<String> {
-        if let [crate::syntax::tree::Piece::Process(_)] = word.pieces.as_slice() {
-            return Some("/dev/fd/63".to_owned());
-        }
         let mut target = None;
         let mut count = 0;
         self.expand_all(word, &mut |text: &Text| {
@@ -104,8 +108,26 @@ impl Walk<'_> {
         let Some(paths) = self.paths(target, span) else {
             return self.opaque_redirect(text, span);
         };
-        let paths = paths.into_iter().filter(|access| !is_device(access.path.as_str()));
-        self.facts.accesses.extend(paths.map(if write { Access::Edit } else { Access::Read }));
+        for access in paths {
+            match access.path.as_str() {
+                device if write && is_output(device) => self.write_descriptor(device, span),
+                device if is_device(device) || !write && is_open_descriptor(device) => {}
+                _ if write => self.facts.accesses.push(Access::Edit(access)),
+                _ => self.facts.accesses.push(Access::Read(access)),
+            }
+        }
+    }
+
+    /// Notes that something writes to a file of `/dev` that leads to standard output or standard error.
+    ///
+    /// Linux opens what the descriptor leads to anew, and truncates it; that the descriptor was opened for reading does not
+    /// matter. So this is nothing new only if the script connects no descriptor with a file that it reads.
+    pub(super) fn write_descriptor(&mut self, device: &str, span: Span) {
+        let text = format!("{device}, which may lead to a file that was opened for reading");
+        let access = Access::Opaque { text, span };
+        if !self.descriptor_writes.contains(&access) {
+            self.descriptor_writes.push(access);
+        }
     }
 
     fn opaque_redirect(&mut self, text: &str, span: Span) {
@@ -133,8 +155,18 @@ fn network_host(target: &str) -> Option<String> {
 
 /// Says whether nothing is read or changed by opening `path`.
 fn is_device(path: &str) -> bool {
-    matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+    matches!(path, "/dev/null" | "/dev/tty")
+}
+
+/// Says whether `path` leads to standard output or standard error.
+fn is_output(path: &str) -> bool {
+    matches!(path, "/dev/stdout" | "/dev/stderr" | "/dev/fd/1" | "/dev/fd/2")
+}
+
+/// Says whether `path` leads to what is open already. Reading that is nothing new; writing to it may replace a file.
+fn is_open_descriptor(path: &str) -> bool {
+    matches!(path, "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
         || path
             .strip_prefix("/dev/fd/")
-            .is_some_and(|fd| fd.bytes().all(|byte| byte.is_ascii_digit()))
+            .is_some_and(|fd| !fd.is_empty() && fd.bytes().all(|byte| byte.is_ascii_digit()))
 }

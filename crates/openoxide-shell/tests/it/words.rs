@@ -186,7 +186,7 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
             "x ~ ~/a a~ '~' \"~\" \\~ y~/b",
             &[&["/home/me", "/home/me/a", "a~", "~", "~", "~", "y~/b"]],
         ),
-        ("cd /usr || exit; x ~+ ~+/a $PWD \"${PWD}\"", &[&["/usr", "/usr/a", "/usr", "/usr"]]),
+        ("cd /usr || exit; x $PWD \"${PWD}\"", &[&["/usr", "/usr"]]),
         ("x $HOME ${HOME}/a \"$HOME\"", &[&["/home/me", "/home/me/a", "/home/me"]]),
         ("y=~; x $y", &[&["/home/me"]]),
         ("y=a; while false; do :; done; x $y", &[&["a"]]),
