@@ -97,10 +97,20 @@ const SAMPLE: &[&str] = &[
 /// How long a command line may take.
 const SECONDS: u32 = 20;
 
+/// What is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Every program.
+    All,
+    /// A few programs of this machine, and the controls of their traps.
+    Sample,
+    /// The controls of the traps alone.
+    Controls,
+}
+
 /// How a run was asked for.
 struct Options {
-    sample: bool,
-    controls: bool,
+    extent: Extent,
     install: bool,
     write: bool,
     root: Option<PathBuf>,
@@ -120,10 +130,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let machine = Machine::new(options.root.as_deref())?;
     let installation = Installation::read(machine.root());
-    if options.controls || options.sample {
+    if options.extent != Extent::All {
         controls::run(&machine, &installation, options.jobs, |program| options.wants(program))?;
     }
-    if options.controls {
+    if options.extent == Extent::Controls {
         return Ok(());
     }
     let outcomes = examine(&options, &packages, &machine, &installation)?;
@@ -133,8 +143,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 impl Options {
     fn new(arguments: &[String]) -> Result<Self, Failure> {
         let mut options = Self {
-            sample: false,
-            controls: false,
+            extent: Extent::All,
             install: false,
             write: false,
             root: None,
@@ -147,8 +156,8 @@ impl Options {
             let mut value =
                 || words.next().ok_or_else(|| Failure::Usage(format!("{word} needs a value")));
             match word.as_str() {
-                "--sample" => options.sample = true,
-                "--controls" => options.controls = true,
+                "--sample" => options.extent = Extent::Sample,
+                "--controls" => options.extent = Extent::Controls,
                 "--install" => options.install = true,
                 "--write" => options.write = true,
                 "--root" => options.root = Some(PathBuf::from(value()?)),
@@ -168,7 +177,7 @@ impl Options {
 
     /// Returns whether the program was asked for.
     fn wants(&self, program: &str) -> bool {
-        match (self.programs.is_empty(), self.sample) {
+        match (self.programs.is_empty(), self.extent == Extent::Sample) {
             (true, true) => SAMPLE.contains(&program),
             (true, false) => true,
             (false, _) => self.programs.iter().any(|asked| asked == program),
@@ -303,7 +312,7 @@ fn report(options: &Options, outcomes: &[Outcome]) -> Result<(), Failure> {
         results::write(&workspace::root().join("corpus/programs/results.tsv"), outcomes)?;
         results::write_unproved(&table::directory().join("unproved.txt"), outcomes)?;
     }
-    if options.sample {
+    if options.extent == Extent::Sample {
         let missing: Vec<_> = outcomes
             .iter()
             .filter(|each| each.commands.is_empty())

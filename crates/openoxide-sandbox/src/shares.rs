@@ -166,7 +166,6 @@ mod tests {
 
     #[test]
     fn what_is_in_use_is_counted() {
-        let Some(before) = Used::count() else { return };
         let instance =
             rustix::fs::inotify::init(rustix::fs::inotify::CreateFlags::CLOEXEC).unwrap();
         let flags = rustix::fs::inotify::WatchFlags::CREATE;
@@ -175,6 +174,5 @@ mod tests {
         let number = std::os::fd::AsRawFd::as_raw_fd(&instance);
         used.add(Path::new(&format!("/proc/self/fdinfo/{number}")));
         assert_eq!(used, Used { instances: 1, watches: 1 });
-        drop(before);
     }
 }

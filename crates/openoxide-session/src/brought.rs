@@ -40,17 +40,15 @@ pub(crate) fn expand(facts: &mut Facts, steps: &StepBudget) {
 }
 
 fn read(access: &Access) -> Option<&PathAccess> {
-    match access {
-        Access::Read(path) if path.search.is_none() => Some(path),
-        _ => None,
+    if let Access::Read(path) = access {
+        Some(path).filter(|path| path.search.is_none())
+    } else {
+        None
     }
 }
 
 fn edited(access: &Access) -> Option<&PathAccess> {
-    match access {
-        Access::Edit(path) => Some(path),
-        _ => None,
-    }
+    if let Access::Edit(path) = access { Some(path) } else { None }
 }
 
 fn edit(path: AbsPath, span: Span) -> Access {
@@ -73,6 +71,9 @@ fn brought(
         found.extend(itself.filter(|place| !name.is_empty() && !found.contains(place)));
         let mut open = vec![String::new()];
         while let Some(below) = open.pop() {
+            if !steps.take_directory() {
+                return None;
+            }
             let Ok(entries) = fs::read_dir(root.join(&below)) else { continue };
             for entry in entries.filter_map(Result::ok) {
                 seen += 1;
@@ -89,7 +90,7 @@ fn brought(
                     [&path, &named]
                         .into_iter()
                         .map(|path| target.path.join(path))
-                        .find(|place| is_protected(place))
+                        .find(is_protected)
                 });
                 match steers {
                     Some(place) if !found.contains(&place) => found.push(place),

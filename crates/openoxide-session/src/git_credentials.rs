@@ -15,22 +15,20 @@ const LONGEST: u64 = 1 << 20;
 pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath) {
     let mut shown = Vec::new();
     for access in accesses.iter_mut() {
-        match access {
-            Access::Read(path) => {
-                if path.spellings().any(|path| is_configuration(path) && holds_credentials(path)) {
-                    let text = format!("{}: it holds credentials", path.path);
-                    shown.push(Access::Opaque { text, span: path.span });
-                }
+        if let Access::Read(path) = access
+            && path.spellings().any(|path| is_configuration(path) && holds_credentials(path))
+        {
+            let text = format!("{}: it holds credentials", path.path);
+            shown.push(Access::Opaque { text, span: path.span });
+        } else if let Access::Exec(exec) = access
+            && exec.class != CommandClass::Unknown
+            && prints_settings(exec)
+        {
+            let above = spellings(exec.place.as_ref().unwrap_or(cwd));
+            let mut above = above.iter().flat_map(|place| place.ancestors());
+            if above.any(|above| file_holds_credentials(&above.join(".git/config"))) {
+                exec.class = CommandClass::Unknown;
             }
-            Access::Exec(exec) if exec.class != CommandClass::Unknown && prints_settings(exec) => {
-                let place = exec.place.as_ref().unwrap_or(cwd);
-                let above = spellings(place);
-                let mut above = above.iter().flat_map(|place| place.ancestors());
-                if above.any(|above| file_holds_credentials(&above.join(".git/config"))) {
-                    exec.class = CommandClass::Unknown;
-                }
-            }
-            _ => {}
         }
     }
     accesses.append(&mut shown);
@@ -92,9 +90,12 @@ mod tests {
         let cwd = AbsPath::new(project.to_str().unwrap()).unwrap();
         let action = Action::Command { script: script.to_owned() };
         let Facts { accesses, .. } = facts_of(&action, "Bash", Place { cwd: &cwd, home: None });
-        accesses.iter().all(|access| match access {
-            Access::Exec(exec) => exec.class == CommandClass::Harmless,
-            access => !matches!(access, Access::Opaque { .. }),
+        accesses.iter().all(|access| {
+            if let Access::Exec(exec) = access {
+                exec.class == CommandClass::Harmless
+            } else {
+                !matches!(access, Access::Opaque { .. })
+            }
         })
     }
 

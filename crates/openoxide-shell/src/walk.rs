@@ -87,8 +87,6 @@ struct Walk<'s> {
     only_bash: bool,
     /// Which access is the command whose rules cover the tools that run now.
     carrier: Option<usize>,
-    /// Whether a descriptor other than standard input may lead to a file that was opened for reading.
-    reads_on_descriptor: bool,
     /// What writes to standard output or standard error by their names in `/dev`: opaque if such a descriptor exists.
     descriptor_writes: Vec<Access>,
 }
@@ -146,7 +144,6 @@ impl<'s> Walk<'s> {
             escaped: None,
             only_bash: false,
             carrier: None,
-            reads_on_descriptor: false,
             descriptor_writes: Vec::new(),
         }
     }
@@ -188,7 +185,7 @@ impl<'s> Walk<'s> {
                 }
             }
         }
-        if self.reads_on_descriptor {
+        if self.seen.reads_on_descriptor {
             self.facts.accesses.append(&mut self.descriptor_writes);
         }
         self.facts

@@ -10,13 +10,13 @@ fn judge(script: &str, cwd: &Path) -> (CommandClass, Vec<String>) {
     let cwd = AbsPath::new(cwd.to_str().unwrap()).unwrap();
     let action = Action::Command { script: script.to_owned() };
     let Facts { accesses, .. } = facts_of(&action, "Bash", Place { cwd: &cwd, home: None });
-    let class = accesses.iter().find_map(|access| match access {
-        Access::Exec(exec) if exec.argv.known(0) == Some("sqlite3") => Some(exec.class),
-        _ => None,
+    let class = accesses.iter().find_map(|access| {
+        let Access::Exec(exec) = access else { return None };
+        (exec.argv.known(0) == Some("sqlite3")).then_some(exec.class)
     });
-    let edited = accesses.iter().flat_map(|access| match access {
-        Access::Edit(path) => path.spellings().cloned().collect(),
-        _ => Vec::new(),
+    let edited = accesses.iter().flat_map(|access| {
+        let Access::Edit(path) = access else { return Vec::new() };
+        path.spellings().cloned().collect()
     });
     let below = |path: AbsPath| path.below(&cwd).unwrap_or(path.as_str()).to_owned();
     (class.unwrap(), edited.map(below).collect())

@@ -5,7 +5,7 @@ use openoxide_protocol::{Word, Words};
 use super::{Place, operands};
 
 /// A way in which a program empties a directory.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Emptying {
     programs: &'static [&'static str],
     /// With one of these words, or words that begin with one that ends with `*`; without any, always.

@@ -20,7 +20,7 @@ impl Walk<'_> {
         match &redirect.target {
             Target::Read(word) => {
                 self.visit_word(source, word);
-                self.reads_on_descriptor |= !redirect.input;
+                self.seen.reads_on_descriptor |= !redirect.input;
                 self.open(word, text, span, false);
             }
             Target::Write(word) => {
@@ -45,7 +45,7 @@ impl Walk<'_> {
         match target.as_deref() {
             Some(target) if is_descriptor(target) => {
                 // Any other descriptor may lead to a file that was opened for reading.
-                self.reads_on_descriptor |= !matches!(target, "1" | "2" | "-");
+                self.seen.reads_on_descriptor |= !matches!(target, "1" | "2" | "-");
             }
             // bash expands a name after `>&` twice: what was quoted is not, the second time.
             Some(target) if may_open && is_dull(target) => self.touch(target, text, span, true),

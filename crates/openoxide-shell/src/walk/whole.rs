@@ -31,6 +31,8 @@ pub(super) struct Whole {
     pub(super) torn: bool,
     /// Something changes which programs run, or what they do.
     pub(super) reprogrammed: bool,
+    /// A descriptor other than standard input may lead to a file that was opened for reading.
+    pub(super) reads_on_descriptor: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -107,7 +107,7 @@ fn protected(
 ) -> Result<BTreeSet<AbsPath>, String> {
     let environment = Environment::read();
     let user = environment.home_directories();
-    let start_up = with_real_places(user).protected_paths();
+    let start_up = with_real_places(&user).protected_paths();
     let own = environment.own_directories();
     let names = writable.iter().flat_map(|root| IN_ROOTS.map(|name| root.join(name)));
     let below = |path: &AbsPath| writable.iter().any(|root| path.below(root).is_some());
@@ -119,7 +119,7 @@ fn protected(
 }
 
 /// Adds where home directories really are.
-fn with_real_places(user: HomeDirectories) -> HomeDirectories {
+fn with_real_places(user: &HomeDirectories) -> HomeDirectories {
     let resolve = |path: &AbsPath| real(Path::new(path.as_str())).ok();
     let homes = user.homes.iter().filter_map(resolve).chain(user.homes.clone()).collect();
     let relocated = user.relocated.iter();
