@@ -122,9 +122,12 @@ fn decide(
     let mut roots = roots(project.clone());
     roots.extend(loaded.roots.iter().cloned());
     let doubt = loaded.doubt.as_deref();
-    let context = Context { mode, cwd: &call.cwd, roots: &roots, doubt };
+    // The working directory follows the agent's `cd`; relative rules count from where the session began.
+    let base = if call.cwd.below(&project).is_some() { &project } else { &call.cwd };
+    let context = Context { mode, cwd: base, roots: &roots, doubt };
+    let here = Context { cwd: &call.cwd, ..context };
     let grants = GrantFile::of(environment, &project);
-    let policy = bounded::policy(&loaded, &context, &facts, Some(&grants), true);
+    let policy = bounded::policy(&loaded, &here, &facts, Some(&grants), true);
     let decision = after_hooks(policy, &context, &facts, &answers);
     let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, mode) };
     let written = record::hook(environment, client.name(), record::call(call, &action, decided));

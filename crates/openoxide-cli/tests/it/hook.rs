@@ -198,6 +198,26 @@ fn a_permission_request_is_left_to_the_person_unless_the_policy_decides() {
 }
 
 #[test]
+fn a_relative_rule_counts_from_the_project_wherever_the_agent_went() {
+    let rules = "[permissions]\nallow = [\"Edit(src/**)\"]\ndeny = [\"Read(private/**)\"]\n";
+    let world = World::new().policy(rules);
+    for place in ["lib/src", "src", "private"] {
+        fs::create_dir_all(world.project().join(place)).unwrap();
+    }
+    let decide = |cwd: &str, tool: &str, file: &str| {
+        let input = json!({ "file_path": world.project().join(file), "content": "x" });
+        let mut call: Value = serde_json::from_slice(&payload(&world, tool, input)).unwrap();
+        call["cwd"] = json!(world.project().join(cwd));
+        answer(&world, call.to_string().as_bytes()).0
+    };
+    for cwd in [".", "lib"] {
+        assert_eq!(decide(cwd, "Read", "private/a"), "deny", "{cwd}");
+        assert_eq!(decide(cwd, "Write", "src/a"), "allow", "{cwd}");
+        assert_eq!(decide(cwd, "Write", "lib/src/a"), "ask", "{cwd}");
+    }
+}
+
+#[test]
 fn the_clients_mode_counts() {
     let world = World::new();
     let edit = |mode: &str| {
