@@ -68,6 +68,9 @@ fn stays_below(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> bool {
             {
                 return false;
             }
+            if names_secret(&entry.file_name(), cwd) {
+                return false;
+            }
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
@@ -109,6 +112,20 @@ fn breaks(name: &OsStr) -> bool {
     name.last().is_some_and(u8::is_ascii_whitespace)
 }
 
+/// Says whether a shell could make the name of a secret file of this one: by splitting it at blanks, or because it is a pattern.
+fn names_secret(name: &OsStr, cwd: &AbsPath) -> bool {
+    let name = name.to_string_lossy();
+    let split = name.contains(char::is_whitespace);
+    if !split && !name.contains(['*', '?', '[']) {
+        return false;
+    }
+    name.split_whitespace().any(|piece| {
+        // A dot at the beginning has to be written.
+        let wild = piece.contains(['*', '?']) || piece.starts_with('.') && piece.contains('[');
+        wild || is_secret(&cwd.join(&piece.replace(['[', ']'], "")))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +141,26 @@ mod tests {
         ] {
             let dir = tempfile::tempdir().unwrap();
             fs::create_dir_all(dir.path().join(name)).unwrap();
+            let root = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
+            assert_eq!(!stays_below(&root, &root, &StepBudget::new()), breaks, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_shell_makes_a_secret_of_breaks_names() {
+        for (name, breaks) in [
+            ("x .env .txt", true),
+            ("a id_rsa", true),
+            (".en*", true),
+            ("x .en? y", true),
+            (".[e]nv", true),
+            ("id_[r]sa", true),
+            ("My Report.txt", false),
+            ("[id].tsx", false),
+            ("[[...slug]]", false),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join(name), "").unwrap();
             let root = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
             assert_eq!(!stays_below(&root, &root, &StepBudget::new()), breaks, "{name:?}");
         }
