@@ -195,7 +195,8 @@ fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
 /// What a command leaves in place of a hook may be anything; nobody waits for it.
 #[test]
 fn a_hook_that_is_no_file_is_not_read() {
-    let outside = Outside::new("git init -q new; mkfifo -m 755 new/.git/hooks/update");
+    // In place at once: what watches the directory would move it before its mode is set.
+    let outside = Outside::new("git init -q new; mkfifo -m 755 f; mv f new/.git/hooks/update");
     let mut terminal = outside.terminal();
     terminal.wait_for("where programs execute or obey it?");
     terminal.press("y");
