@@ -20,6 +20,7 @@ pub(in super::super) fn jq(
 ) -> Meaning {
     let mut meaning = Meaning::of(level.class);
     let (mut filter, mut ends) = (None, false);
+    check_letters(&mut meaning, arguments, from);
     let mut items = items(level, arguments, from);
     while let Some(item) = items.next() {
         match item {
@@ -70,6 +71,20 @@ pub(in super::super) fn jq(
     meaning
 }
 
+/// What one program reads as letters with a value, another one reads as the filter. So letters with signs of a filter among
+/// them could reach out.
+fn check_letters(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) {
+    let is_sign = |letter: char| letter.is_whitespace() || "|\"'()[]{}\\$@<>;?#".contains(letter);
+    let is_filter = |word: &str| {
+        let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        letters.is_some_and(|letters| letters.contains(is_sign))
+    };
+    if arguments.iter(from).any(|arg| matches!(arg, Arg::Known(word) if is_filter(word))) {
+        reaches_out(meaning);
+        meaning.lower(CommandClass::Unknown);
+    }
+}
+
 fn add_filter(meaning: &mut Meaning, filter: Filter) {
     match filter {
         Filter::Plain => {}
@@ -90,6 +105,7 @@ pub(in super::super) fn yq(
     from: usize,
 ) -> Meaning {
     let mut meaning = read_plainly(level, arguments, from);
+    check_letters(&mut meaning, arguments, from);
     let (mut filter, mut in_place, mut first) = (None, false, true);
     let mut files = Vec::new();
     for item in items(level, arguments, from) {
