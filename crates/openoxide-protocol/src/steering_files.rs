@@ -175,6 +175,14 @@ pub fn steering_files_at(path: &AbsPath) -> impl Iterator<Item = &'static Steeri
     index.candidates(path).filter(move |file| file.matches(path))
 }
 
+/// Says whether a file of this name can be a steering file, or a directory on the way to one. Where it says no, a path that ends
+/// with the name is protected only if its directory is.
+#[must_use]
+pub fn may_steer(name: &str) -> bool {
+    static COMPONENTS: OnceLock<pattern::Components> = OnceLock::new();
+    COMPONENTS.get_or_init(pattern::Components::new).has(name)
+}
+
 /// Says whether changing this path requires approval in every mode.
 #[must_use]
 pub fn is_protected_path(path: &AbsPath) -> bool {

@@ -6,7 +6,7 @@
 use std::{fs, path::Path};
 
 use openoxide_permission::safety_floor::is_protected;
-use openoxide_protocol::{AbsPath, Access, Facts, PathAccess, Span};
+use openoxide_protocol::{AbsPath, Access, Facts, PathAccess, Span, steering_files::may_steer};
 
 use crate::steps::StepBudget;
 
@@ -77,7 +77,7 @@ fn brought(
             let Ok(entries) = fs::read_dir(root.join(&below)) else { continue };
             for entry in entries.filter_map(Result::ok) {
                 seen += 1;
-                if seen > MOST_ENTRIES || !steps.take(1 + targets.len() / 2) {
+                if seen > MOST_ENTRIES || !steps.take(2) {
                     return None;
                 }
                 let file = entry.file_name();
@@ -86,7 +86,9 @@ fn brought(
                     if below.is_empty() { file.to_owned() } else { format!("{below}/{file}") };
                 // What comes into the directory itself, or under the name that it has.
                 let named = format!("{name}/{path}");
-                let steers = targets.iter().find_map(|target| {
+                // The directory is not protected, or would not be looked through.
+                let judged = if may_steer(file) { targets } else { &[] };
+                let steers = judged.iter().find_map(|target| {
                     [&path, &named]
                         .into_iter()
                         .map(|path| target.path.join(path))

@@ -1,5 +1,7 @@
 //! Matching paths against the patterns of steering files. Letters are compared without case: some file systems ignore it.
 
+use std::collections::HashSet;
+
 use super::{SteeringFile, steering_files};
 use crate::AbsPath;
 
@@ -77,6 +79,28 @@ impl Index {
         keys.dedup();
         let buckets = keys.into_iter().filter_map(|key| self.by_key.get(key));
         buckets.flatten().chain(&self.wild).copied()
+    }
+}
+
+/// The components of all patterns.
+#[derive(Debug)]
+pub(super) struct Components {
+    /// In lower case.
+    fixed: HashSet<String>,
+    wild: Vec<&'static str>,
+}
+
+impl Components {
+    pub(super) fn new() -> Self {
+        let all = || steering_files().flat_map(SteeringFile::components);
+        let fixed = all().filter(|component| !component.contains('*'));
+        let wild = all().filter(|component| component.contains('*')).collect();
+        Self { fixed: fixed.map(str::to_ascii_lowercase).collect(), wild }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fixed.contains(&name.to_ascii_lowercase())
+            || self.wild.iter().any(|pattern| matches_name(pattern, name))
     }
 }
 

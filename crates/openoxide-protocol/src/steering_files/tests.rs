@@ -5,6 +5,30 @@ fn path(text: &str) -> AbsPath {
 }
 
 #[test]
+fn a_path_is_protected_by_its_name_or_by_its_directory() {
+    for text in [
+        "/h/.bashrc",
+        "/p/.git/hooks/pre-commit",
+        "/p/sub/.GIT/config",
+        "/p/CLAUDE.md",
+        "/p/.github/workflows/ci.yml",
+        "/p/.github",
+        "/p/x.code-workspace",
+        "/h/.local/bin/git",
+        "/p/docker-compose.override.yml",
+    ] {
+        let place = path(text);
+        let by_name = place.name().is_some_and(may_steer);
+        assert!(by_name || place.parent().is_some_and(|above| is_protected_path(&above)), "{text}");
+    }
+    for file in steering_files() {
+        let names = file.components().map(|component| component.replace('*', "x"));
+        assert!(names.into_iter().all(|name| may_steer(&name)), "{}", file.pattern());
+    }
+    assert!(!may_steer("main.rs") && !may_steer("a"));
+}
+
+#[test]
 fn protected_paths_are_found_at_any_depth_and_in_any_case() {
     for protected in [
         "/",
