@@ -4,7 +4,7 @@
 //! of whichever repository git works in.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -34,7 +34,14 @@ pub(crate) fn runs_project_files(place: &AbsPath, home: Option<&AbsPath>) -> boo
 
 /// As [`runs_project_files`], for one file and those that it includes.
 fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) -> bool {
-    let Ok(meta) = fs::metadata(file) else { return false };
+    let meta = match fs::metadata(file) {
+        Ok(meta) => meta,
+        // A file that cannot be examined may name anything.
+        Err(error) => {
+            let kind = error.kind();
+            return !matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        }
+    };
     let text = (meta.is_file() && meta.len() <= LONGEST).then(|| fs::read_to_string(file).ok());
     let Some(text) = text.flatten() else { return true };
     let mut section = String::new();

@@ -79,7 +79,7 @@ impl Environment {
     }
 
     /// Returns the home directories of the user: that of `HOME` and that of the account, and the directories that variables name
-    /// instead of a part of them. Whoever sets a variable moves what is looked for, and not what is there.
+    /// instead of a part of them. Setting a variable changes where files are looked for, not where they are.
     #[must_use]
     pub fn home_directories(&self) -> HomeDirectories {
         let mut homes: Vec<_> = self.home.iter().chain(&self.account_home).cloned().collect();

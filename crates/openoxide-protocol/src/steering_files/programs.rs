@@ -18,7 +18,7 @@ const PNPM: &[&str] = &[
     "\\u",
 ];
 
-/// Where corepack stands in the place of yarn, it downloads the version that these name and runs it; an address is taken, too.
+/// Corepack, installed as yarn, downloads and runs the version that these name, which may be an address.
 const YARN: &[&str] = &["packageManager", "devEngines", "\\u"];
 
 /// The same for npm, for which corepack has to be told to.

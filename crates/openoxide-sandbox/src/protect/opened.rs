@@ -14,11 +14,11 @@ use rustix::{
 /// What the owner needs to list a directory and to rename what lies in it.
 const ALL: Mode = Mode::RWXU;
 
-/// Does something at a path. Where the directory that it lies in, or one above, refuses that and is ours, it is opened and
-/// closed again, and the deed is tried once more.
+/// Calls a function on a path. If a directory above refuses access and belongs to this user, makes it accessible, calls the
+/// function once more and restores the mode of the directory.
 ///
 /// # Errors
-/// Those of the deed.
+/// The error of the last call.
 pub(crate) fn with_access<T>(
     path: &Path,
     mut act: impl FnMut() -> Result<T, Errno>,

@@ -1,7 +1,7 @@
 //! What became of each grant: how often it counted, and whether it was taken back. It is kept in the state directory, so that who
 //! restores the project's file restores no grant.
 //!
-//! Counts lie in a directory of their own. A grant that is taken back changes the directory above, and so ends every compiled
+//! Counts are kept in a directory of their own. A grant that is taken back changes the directory above, and so ends every compiled
 //! policy that holds it; a grant that is used does not, because who takes a policy from the cache looks at each count.
 
 use std::{
@@ -38,7 +38,7 @@ impl Spent<'_> {
         if !is_id(id) {
             return Fate::Gone;
         }
-        // Earlier versions wrote the count in the place of what tells that a grant was taken back.
+        // Earlier versions wrote the count into the file that says whether a grant was revoked.
         let fates = [self.0.join(id), self.count_path(id)].map(|path| fate_at(&path));
         match fates {
             [Fate::Used(before), Fate::Used(now)] => Fate::Used(before.max(now)),

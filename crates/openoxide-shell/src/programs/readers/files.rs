@@ -12,7 +12,7 @@ use super::super::{
 const UNKNOWN_FILES: &str = "it writes files that are not known";
 const UNKNOWN_LINKS: &str = "it gives further names to files that are not known";
 
-/// `cp`: what lies in a directory goes under names of its own to the place; `--parents` keeps the directories before it. With
+/// `cp`: the files in a directory are copied to the place under their own names; `--parents` keeps the directories before it. With
 /// `-L` the files that links lead to are copied, with `-l` files get a further name.
 pub(in super::super) fn copies(
     level: &'static Level,

@@ -93,7 +93,7 @@ fn exclude(search: &mut Search, test: &str, pattern: Word<'_>) {
 mod tests {
     use super::*;
 
-    fn of(expression: &str) -> (Vec<String>, Vec<String>, bool) {
+    fn narrowed_by(expression: &str) -> (Vec<String>, Vec<String>, bool) {
         let search = narrowed(expression.split(' ').map(Word::Known));
         (search.included, search.excluded, search.hidden)
     }
@@ -115,14 +115,14 @@ mod tests {
             ("! ( -name *.txt )", &[]),
             ("-path */src/*", &[]),
         ] {
-            assert_eq!(of(expression).0, names(included), "{expression}");
+            assert_eq!(narrowed_by(expression).0, names(included), "{expression}");
         }
     }
 
     #[test]
     fn what_is_refused_is_left_out() {
-        assert_eq!(of("-type f -not -path */.git/*").1, [".git"]);
-        assert!(!of("-not -path */.* -type f").2);
-        assert_eq!(of("! -name x -o -name y").1, Vec::<String>::new());
+        assert_eq!(narrowed_by("-type f -not -path */.git/*").1, [".git"]);
+        assert!(!narrowed_by("-not -path */.* -type f").2);
+        assert_eq!(narrowed_by("! -name x -o -name y").1, Vec::<String>::new());
     }
 }
