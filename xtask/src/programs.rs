@@ -22,8 +22,8 @@ use std::{
     sync::Mutex,
 };
 
+use openoxide_engine::{Place, facts_of};
 use openoxide_protocol::{AbsPath, Access, Action, CommandClass, Facts};
-use openoxide_session::{Place, facts_of};
 
 use self::{
     candidates::Candidates,

@@ -1,7 +1,7 @@
 //! The fuzzer for slowness: payloads that are made to take long, and how long the hook takes for each.
 //!
 //! A hook that answers too late is as good as none. What bounds its work is counted in steps, which the tests hold
-//! (`openoxide-session`, `steps`); this campaign measures what the steps cost.
+//! (`openoxide-engine`, `steps`); this campaign measures what the steps cost.
 
 mod payloads;
 

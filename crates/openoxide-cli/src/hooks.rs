@@ -2,9 +2,9 @@
 
 use std::{fs::File, io, time::Duration};
 
+use openoxide_engine::{HookCall, ask_hooks};
 use openoxide_permission::{Hook, HookEvent, after_hooks};
 use openoxide_protocol::{Effect, Facts, HookAnswer, HookSaid, Operation};
-use openoxide_session::{HookCall, ask_hooks};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use openoxide_engine::Place;
 use openoxide_permission::{
     Anchors, Combining, Context, Directory, Layer, LayerKind, PolicyStack, parse,
 };
 use openoxide_protocol::{AbsPath, Effect, Facts, PermissionMode, SessionId};
-use openoxide_session::Place;
 use openoxide_store::{
     Environment, GrantFile, Loaded, PolicyWatch, Source, load, load_fresh, project_root, sources,
 };

@@ -3,12 +3,12 @@
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
 use openoxide_adapters::hook::Call;
+use openoxide_engine::{Asked, title_of};
 use openoxide_permission::Refusal;
 use openoxide_protocol::{
     Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
     PermissionMode, PresentationKind,
 };
-use openoxide_session::{Asked, title_of};
 use openoxide_store::{
     Environment,
     audit::{Answer, AuditError, Channel, Decided, Entry, Holding, Journal, Outcome},

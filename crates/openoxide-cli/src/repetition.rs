@@ -1,8 +1,8 @@
 //! The same call again and again, where each call is a process: noticed if the policy has a rule about it.
 
 use openoxide_adapters::hook::{Call, Event};
+use openoxide_engine::digest_of_call;
 use openoxide_protocol::{Access, Facts};
-use openoxide_session::digest_of_call;
 use openoxide_store::{Environment, RepeatFile};
 
 /// Notes a call, and adds its repetition to what it does. Whether it repeats is not known where it could not be noted: then

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use openoxide_adapters::tool;
+use openoxide_engine::{Place, facts_of, facts_of_question};
 use openoxide_permission::evaluate;
 use openoxide_protocol::{
     AbsPath, Action, Decision, Effect, Facts, HookSaid, PermissionMode, RuleRef,
 };
-use openoxide_session::{Place, facts_of, facts_of_question};
 use openoxide_store::{
     Environment,
     audit::{AuditError, Decided, Entry, Journal, Moment, REDACTED, Record, lines},

@@ -12,11 +12,11 @@ use std::{
     time::Duration,
 };
 
+use openoxide_engine::facts;
 use openoxide_permission::evaluate;
 use openoxide_protocol::{
     ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, Operation,
 };
-use openoxide_session::facts;
 use openoxide_store::{Bound, Environment, GrantFile, audit::Channel};
 use openoxide_tui::{AskError, AskOptions, Input, Lines, Recall, ask, can_ask, visible};
 

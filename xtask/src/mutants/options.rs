@@ -31,7 +31,7 @@ const PACKAGES: [Package; 2] = [
     Package {
         name: "openoxide-permission",
         files: &["crates/openoxide-permission/src/**/*.rs"],
-        tested_by: &["openoxide-session", "openoxide-store", "openoxide-adapters", "openoxide-cli"],
+        tested_by: &["openoxide-engine", "openoxide-store", "openoxide-adapters", "openoxide-cli"],
         steps: &[TestStep { package: "openoxide-permission", only: &[], skipped: &[] }],
     },
     Package {
@@ -42,11 +42,11 @@ const PACKAGES: [Package; 2] = [
             "crates/openoxide-shell/src/walk.rs",
             "crates/openoxide-shell/src/walk/**/*.rs",
         ],
-        tested_by: &["openoxide-session", "openoxide-cli"],
+        tested_by: &["openoxide-engine", "openoxide-cli"],
         steps: &[
             TestStep { package: "openoxide-shell", only: &[], skipped: SLOW_IN_SHELL },
             TestStep { package: "openoxide-cli", only: &["corpus::"], skipped: &[] },
-            TestStep { package: "openoxide-session", only: &[], skipped: &[] },
+            TestStep { package: "openoxide-engine", only: &[], skipped: &[] },
             TestStep { package: "openoxide-shell", only: SLOW_IN_SHELL, skipped: &[] },
         ],
     },

@@ -1,8 +1,8 @@
 //! One tool call out of the arguments.
 
 use openoxide_adapters::tool;
+use openoxide_engine::new_session_id;
 use openoxide_protocol::{AbsPath, Action, CallId, Operation, Principal};
-use openoxide_session::new_session_id;
 use serde_json::{Value, json};
 
 use crate::args::CallArgs;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use openoxide_adapters::tool;
+use openoxide_engine::{facts, facts_of, facts_of_question, sandbox_opt_out};
 use openoxide_permission::evaluate;
 use openoxide_protocol::{AbsPath, Decision, Effect, Facts, Obligation, SCHEMA};
-use openoxide_session::{facts, facts_of, facts_of_question, sandbox_opt_out};
 use openoxide_tui::{Lines, visible};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! `explain`: every rule that spoke, and why the others lost.
 
+use openoxide_engine::facts;
 use openoxide_permission::{evaluate, explain as explained};
 use openoxide_protocol::{Decision, Part, RuleRef};
-use openoxide_session::facts;
 use openoxide_tui::{Lines, visible};
 
 use crate::{

@@ -9,8 +9,8 @@ use openoxide_adapters::{
     hook::{self, Call},
     tool,
 };
+use openoxide_engine::{HookCall, Place, facts_of, sandbox_opt_out};
 use openoxide_permission::{Context, HookEvent, after_hooks};
-use openoxide_session::{HookCall, Place, facts_of, sandbox_opt_out};
 use openoxide_store::{Environment, GrantFile, audit::Decided, load, sources};
 
 use crate::{bounded, exit::Exit, hooks, policy::roots, record, repetition};

@@ -19,10 +19,10 @@ use std::{
 };
 
 use openoxide_adapters::quote;
+use openoxide_engine::{Asked, digest, without_steering};
 use openoxide_permission::Permit;
 use openoxide_protocol::{AbsPath, Action, Confined, Decision, Effect, Network, Operation};
 use openoxide_sandbox::{Report, Stage};
-use openoxide_session::{Asked, digest, without_steering};
 use openoxide_store::{Environment, audit::Enforced};
 use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
 use serde_json::json;

@@ -2,11 +2,11 @@
 
 use std::{fs, io::ErrorKind, path::Path};
 
+use openoxide_engine::{new_approval_id, new_session_id};
 use openoxide_protocol::{
     AbsPath, ApprovalRequest, ApprovalResponse, Decision, Digest, Effect, Presentation,
     PresentationKind, SCHEMA,
 };
-use openoxide_session::{new_approval_id, new_session_id};
 use openoxide_store::{
     Environment, Loaded, Source, Trust, Untrusted, Vouched, load_fresh, main_checkout,
     project_root, sources,

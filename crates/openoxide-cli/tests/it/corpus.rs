@@ -11,9 +11,9 @@ use std::{
 };
 
 use openoxide_adapters::{hook, tool};
+use openoxide_engine::{Place, facts_of, facts_of_question, sandbox_opt_out};
 use openoxide_permission::{Context, evaluate};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
-use openoxide_session::{Place, facts_of, facts_of_question, sandbox_opt_out};
 use openoxide_store::{Environment, Source, load_fresh};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -16,16 +16,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("adapters", &["permission", "protocol"]),
     ("starlark", &["adapters"]),
     ("store", &["permission", "protocol"]),
-    ("session", &["permission", "protocol", "sandbox", "shell", "store"]),
+    ("engine", &["permission", "protocol", "sandbox", "shell", "store"]),
     (
         "cli",
         &[
             "adapters",
+            "engine",
             "permission",
             "protocol",
             "sandbox",
             "server",
-            "session",
             "shell",
             "starlark",
             "store",
@@ -36,7 +36,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 /// Crates from outside that only some may import.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("tokio", &["session", "server", "cli"]),
+    ("tokio", &["engine", "server", "cli"]),
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
     ("axum", &["server"]),
@@ -49,8 +49,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox"]),
     ("toml", &["adapters", "shell", "store"]),
     ("toml_edit", &["adapters", "store"]),
-    ("rustix", &["sandbox", "session", "starlark"]),
-    ("sha2", &["adapters", "session", "store"]),
+    ("rustix", &["engine", "sandbox", "starlark"]),
+    ("sha2", &["adapters", "engine", "store"]),
     ("hmac", &["store"]),
     ("rusqlite", &["store"]),
     ("signal-hook", &["cli"]),

@@ -1,9 +1,9 @@
 //! `rules test`: do the policy files decide what their authors expect?
 
 use openoxide_adapters::tool;
+use openoxide_engine::facts;
 use openoxide_permission::{Context, PolicyStack, default_layer, evaluate};
 use openoxide_protocol::Decision;
-use openoxide_session::facts;
 use openoxide_store::{Case, read_cases};
 use openoxide_tui::{Lines, visible};
 use serde_json::Value;

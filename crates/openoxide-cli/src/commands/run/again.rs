@@ -1,8 +1,8 @@
 //! Another question of the same command, after it has run.
 
+use openoxide_engine::Asked;
 use openoxide_permission::Permit;
 use openoxide_protocol::Operation;
-use openoxide_session::Asked;
 use openoxide_store::audit::Enforced;
 
 use super::{confined::Hosts, way::Way};

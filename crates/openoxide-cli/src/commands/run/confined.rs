@@ -11,13 +11,13 @@ use std::{
     process::ExitStatus,
 };
 
+use openoxide_engine::seen;
 use openoxide_permission::{Ground, HomeDirectories, confine};
 use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect, SandboxProfile};
 use openoxide_sandbox::{
     self as sandbox, Ask, Backend, Denial, End, Launch, Limits, Plan, Report, SandboxError, Stage,
     at_terminal, run_confined,
 };
-use openoxide_session::seen;
 use openoxide_store::{Environment, NetworkSetting, audit::Holding};
 use openoxide_tui::{Lines, visible};
 

@@ -5,9 +5,9 @@ use std::{
     io::Read as _,
 };
 
+use openoxide_engine::digest;
 use openoxide_protocol::{AbsPath, Action, Operation};
 use openoxide_sandbox::{Found, restore};
-use openoxide_session::digest;
 use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::{Map, json};
 

@@ -1,17 +1,17 @@
 //! What follows when the sandbox has stopped a command: a question about the smallest widening, or words.
 //!
-//! Which of them, says the table of the session ([`openoxide_session::Attempted`]). Hosts are asked about while the command runs
+//! Which of them, says the table of the session ([`openoxide_engine::Attempted`]). Hosts are asked about while the command runs
 //! (`confined/hosts`): what was refused there, a person or a rule has refused.
 
+use openoxide_engine::{
+    Attempted, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX, asks_without_sandbox, digest,
+    with_path,
+};
 use openoxide_permission::Permit;
 use openoxide_protocol::{
     AbsPath, Access, Action, Confined, Decision, Effect, Operation, Part, PathAccess,
 };
 use openoxide_sandbox::{Denial, End, Graded, Report};
-use openoxide_session::{
-    Attempted, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX, asks_without_sandbox, digest,
-    with_path,
-};
 use openoxide_store::audit::Enforced;
 use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::json;

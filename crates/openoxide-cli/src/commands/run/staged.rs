@@ -2,9 +2,9 @@
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
 
+use openoxide_engine::{Asked, digest, digest_of_call};
 use openoxide_protocol::{Action, Operation};
 use openoxide_sandbox::{Change, Changes, Stage};
-use openoxide_session::{Asked, digest, digest_of_call};
 use serde_json::{Value, json};
 
 use super::{

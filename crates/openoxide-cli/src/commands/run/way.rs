@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use openoxide_permission::{PermissionGate, PolicyStack, Question, Refusal};
-use openoxide_protocol::{ApprovalRequest, Facts, HookAnswer, Operation};
-use openoxide_session::{
+use openoxide_engine::{
     Asked, Dispatcher, GateHandle, digest, facts, new_approval_id, present, title,
 };
+use openoxide_permission::{PermissionGate, PolicyStack, Question, Refusal};
+use openoxide_protocol::{ApprovalRequest, Facts, HookAnswer, Operation};
 use openoxide_store::audit::{AuditError, Decided, Enforced};
 use tokio::{
     runtime::Runtime,

@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
+use openoxide_engine::{Surroundings, digest, new_approval_id, present, title};
 use openoxide_protocol::{
     AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, SCHEMA,
 };
 use openoxide_sandbox::{Launch, LiveAnswer, LiveChange, LiveQuestion};
-use openoxide_session::{Surroundings, digest, new_approval_id, present, title};
 use openoxide_store::Environment;
 use openoxide_tui::{AskError, AskOptions, ask, can_ask};
 

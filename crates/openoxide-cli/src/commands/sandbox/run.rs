@@ -7,13 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_engine::for_confined;
 use openoxide_permission::{HomeDirectories, IN_ROOTS, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 use openoxide_sandbox::{
     End, Launch, Limits, Report, SandboxError, Stage, at_terminal, run_confined, supervise,
     supervise_by,
 };
-use openoxide_session::for_confined;
 use openoxide_store::Environment;
 
 use super::staged;

@@ -2,10 +2,10 @@
 
 use std::io;
 
+use openoxide_engine::{digest, new_approval_id, new_session_id};
 use openoxide_protocol::{AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, SCHEMA};
 use openoxide_protocol::{Action, Operation};
 use openoxide_sandbox::{Changes, Stage};
-use openoxide_session::{digest, new_approval_id, new_session_id};
 use openoxide_tui::{ask, can_ask};
 use serde_json::json;
 

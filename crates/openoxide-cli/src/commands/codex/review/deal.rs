@@ -4,9 +4,9 @@ use openoxide_adapters::codex::{
     review::{Answer, Offers, Scene, wanted},
     wire::Request,
 };
+use openoxide_engine::new_session_id;
 use openoxide_permission::{Refusal, Step};
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
-use openoxide_session::new_session_id;
 
 use super::{
     Dealt, Reviewer, Stop,

@@ -3,11 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use openoxide_adapters::codex::review::{Answer, Wanted};
+use openoxide_engine::{digest, facts, facts_of, new_approval_id};
 use openoxide_permission::{PermissionGate, PolicyStack, Question, Step, evaluate};
 use openoxide_protocol::{
     AbsPath, ApprovalRequest, Decision, Effect, Facts, HookAnswer, Operation,
 };
-use openoxide_session::{digest, facts, facts_of, new_approval_id};
 use openoxide_store::{
     Environment,
     audit::{self, AuditError, Channel, Decided},

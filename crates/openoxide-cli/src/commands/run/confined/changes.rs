@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path};
 
+use openoxide_engine::Surroundings;
 use openoxide_protocol::{AbsPath, Action, Confined, Operation};
 use openoxide_sandbox::{Deed, LiveAnswer, LiveChange};
-use openoxide_session::Surroundings;
 use openoxide_store::Environment;
 use serde_json::{Value, json};
 

@@ -2,11 +2,11 @@
 
 use std::{cell::RefCell, collections::BTreeSet};
 
+use openoxide_engine::Asked;
 use openoxide_protocol::{
     AbsPath, Action, ApprovalResponse, Confined, GrantScope, Operation, SessionId,
 };
 use openoxide_sandbox::{LiveAnswer, LiveQuestion};
-use openoxide_session::Asked;
 use serde_json::json;
 
 use crate::{

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, ffi::OsString};
 
+use openoxide_engine::{for_confined, named, steers};
 use openoxide_protocol::{AbsPath, Confined, Network, SandboxProfile, Temp};
 use openoxide_sandbox::Limits;
-use openoxide_session::{for_confined, named, steers};
 use openoxide_store::{NetworkSetting, SandboxSettings};
 
 use crate::commands::sandbox;

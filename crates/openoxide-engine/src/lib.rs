@@ -1,7 +1,6 @@
-//! One agent session: from a tool call to the facts about it, through the gate, to a reviewer and back.
+//! The engine: from a tool call to the facts about it, through hooks, policy and gate, to a decision and a run.
 //!
-//! This crate wires what the floors below decide and know; it draws nothing, parses no arguments and makes no decision of
-//! its own.
+//! This crate wires what the crates below it decide and know. It draws nothing, parses no arguments and prints nothing.
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm)]
 

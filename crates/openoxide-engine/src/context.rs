@@ -20,7 +20,7 @@ use crate::{
 /// # use std::sync::Arc;
 /// # use openoxide_permission::{PermissionGate, PolicyStack, default_layer};
 /// # use openoxide_protocol::{AbsPath, ApprovalResponse, GrantScope, PermissionMode};
-/// # use openoxide_session::{Dispatcher, NotPermitted, ToolContext};
+/// # use openoxide_engine::{Dispatcher, NotPermitted, ToolContext};
 /// # use serde_json::json;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -215,7 +215,7 @@ impl ToolContext {
     /// # use std::sync::Arc;
     /// # use openoxide_permission::{PermissionGate, Permit, PolicyStack, default_layer};
     /// # use openoxide_protocol::{AbsPath, ApprovalResponse, GrantScope, PermissionMode};
-    /// # use openoxide_session::{Approvable, Dispatcher, Tool, ToolContext};
+    /// # use openoxide_engine::{Approvable, Dispatcher, Tool, ToolContext};
     /// # use serde_json::{Value, json};
     /// struct Delete;
     ///

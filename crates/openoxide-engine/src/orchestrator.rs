@@ -100,7 +100,7 @@ pub struct Orchestrated<O> {
 /// # use openoxide_permission::{PermissionGate, Permit, PolicyStack, default_layer};
 /// # use openoxide_protocol::{AbsPath, Access, ApprovalResponse, Confined, Decision, GrantScope, PermissionMode, SandboxProfile};
 /// # use openoxide_sandbox::{Denial, Graded};
-/// # use openoxide_session::*;
+/// # use openoxide_engine::*;
 /// # use serde_json::{Value, json};
 /// struct Write;
 ///
