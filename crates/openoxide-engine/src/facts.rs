@@ -7,7 +7,7 @@ use openoxide_protocol::{
 use openoxide_shell::{Setting, analyse, findings};
 
 use crate::{
-    address, brought, databases, git_credentials, moved, patterns, printed, project_hosts,
+    address, brought, databases, git_credentials, moved, patches, patterns, printed, project_hosts,
     repository,
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
@@ -121,10 +121,12 @@ pub(crate) fn facts_within(
 fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>, steps: &StepBudget) {
     let Action::Command { script } = action else { return };
     if !steps.take(steps_to_distrust(facts, place.cwd)) {
+        patches::refuse(&mut facts.accesses);
         return distrust_all(facts);
     }
     let edits = ScriptEdits::collect(script, &facts.accesses);
     note_embedded_repositories(facts, &edits, place.cwd);
+    patches::check(&mut facts.accesses, &edits, place.cwd, steps);
     project_hosts::distrust(&mut facts.accesses, &edits, place.cwd);
     version_control::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
     version_control::check_remotes(&mut facts.accesses, place.cwd);

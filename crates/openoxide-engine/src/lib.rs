@@ -21,6 +21,7 @@ mod moved;
 mod name_pattern;
 mod not_permitted;
 mod orchestrator;
+mod patches;
 mod patterns;
 mod present;
 mod printed;

@@ -15,9 +15,9 @@ use openoxide_shell::Sequence;
 #[derive(Debug, Default)]
 pub(crate) struct ScriptEdits {
     sequence: Sequence,
-    paths: Vec<(usize, AbsPath)>,
+    paths: Vec<(usize, Span, AbsPath)>,
     /// The parts that start a program of which nothing is known, with its words: it may edit any file.
-    unknown: Vec<(usize, Words)>,
+    unknown: Vec<(usize, Span, Words)>,
 }
 
 /// What may have been edited before one command starts.
@@ -46,11 +46,11 @@ impl ScriptEdits {
         match access {
             Access::Edit(path) => {
                 let part = self.sequence.part(path.span);
-                self.paths.extend(edited_paths(path).map(|path| (part, path)));
+                self.paths.extend(edited_paths(path).map(|edited| (part, path.span, edited)));
             }
             Access::Exec(exec) if exec.class == CommandClass::Unknown => {
                 let part = self.sequence.part(exec.span);
-                self.unknown.push((part, exec.argv.clone()));
+                self.unknown.push((part, exec.span, exec.argv.clone()));
             }
             Access::Exec(_)
             | Access::Read(_)
@@ -65,17 +65,28 @@ impl ScriptEdits {
 
     /// Returns what may have been edited when this command starts.
     pub(crate) fn before(&self, exec: &Exec) -> EditsBefore<'_> {
+        self.before_without(exec, None)
+    }
+
+    /// As [`Self::before`], without what the command does itself.
+    pub(crate) fn before_by_others(&self, exec: &Exec) -> EditsBefore<'_> {
+        self.before_without(exec, Some(exec.span))
+    }
+
+    fn before_without(&self, exec: &Exec, own: Option<Span>) -> EditsBefore<'_> {
         let part = match exec.span {
             span if span == Span::default() => usize::MAX,
             span => self.sequence.part(span),
         };
-        let is_before =
-            |(started_in, argv): &(usize, Words)| *started_in <= part && !carries(&exec.argv, argv);
+        let counts = |started_in: usize, span: Span| started_in <= part && own != Some(span);
+        let is_before = |(started_in, span, argv): &(usize, Span, Words)| {
+            counts(*started_in, *span) && !carries(&exec.argv, argv)
+        };
         if self.unknown.iter().any(is_before) {
             return EditsBefore::Anything;
         }
-        let earlier = self.paths.iter().filter(|(edited_in, _)| *edited_in <= part);
-        EditsBefore::Paths(earlier.map(|(_, path)| path).collect())
+        let earlier = self.paths.iter().filter(|(edited_in, span, _)| counts(*edited_in, *span));
+        EditsBefore::Paths(earlier.map(|(_, _, path)| path).collect())
     }
 }
 

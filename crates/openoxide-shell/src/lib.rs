@@ -22,6 +22,7 @@ pub mod danger;
 pub mod findings;
 #[cfg(test)]
 mod notation;
+mod patch;
 mod programs;
 mod sequence;
 mod syntax;
@@ -30,6 +31,7 @@ mod walk;
 
 use openoxide_protocol::{AbsPath, Facts};
 
+pub use patch::{applies_patch, patched_files};
 pub use sequence::Sequence;
 
 /// Longer scripts are not read.

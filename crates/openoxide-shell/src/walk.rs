@@ -15,6 +15,7 @@ mod declare;
 pub(crate) mod environment;
 mod expand;
 mod number;
+mod patched;
 mod paths;
 mod portable;
 mod printf;

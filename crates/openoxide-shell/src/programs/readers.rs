@@ -52,7 +52,7 @@ pub(super) use self::{
     files::{addresses, compresses, copies, dd, links, packs, rsync_remote, seven_zip, unpacks},
     find::find,
     forge::{filters_only, forge, forge_api},
-    git::{line_range, pathspec, peg, prints_only, remote, remote_option, revision},
+    git::{git_clone, line_range, pathspec, peg, prints_only, remote, remote_option, revision},
     git_config::{git_config, git_setting},
     jq::{jq, yq},
     launchers::{
@@ -77,7 +77,9 @@ pub(super) use self::{
     shells::{bash, posix, zsh},
     tar::tar,
     tokens::{log, merge_base, pgrep, rev_list, rev_parse},
-    tool::{add_plugin, add_tool, same_program, tool_after_dashes, tool_or_script},
+    tool::{
+        PATH_AS_SUBCOMMAND, add_plugin, add_tool, same_program, tool_after_dashes, tool_or_script,
+    },
     tools::{command, strings, style_file, tput, xxd},
     wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };

@@ -10,6 +10,9 @@ use super::{
     readers,
 };
 
+/// Programs that start `PROGRAM-NAME` for an unknown subcommand, from the working directory if the name has a slash.
+const STARTS_NAMED: [&str; 10] =
+    ["kubectl", "oc", "kubecolor", "pyenv", "rbenv", "nodenv", "goenv", "plenv", "jenv", "perf"];
 const NOT_UNDERSTOOD: &str = "its options were not understood";
 const NOT_SHOWN: &str = "it can run something that its words do not show";
 
@@ -369,6 +372,10 @@ impl<'a> Reading<'a> {
         }
         if !self.level.subs().is_empty() && !operands.is_empty() && !traits.mixed {
             self.meaning.lower(CommandClass::Unknown);
+            let path = matches!(operands.first(), Some(Arg::Known(name)) if name.contains('/'));
+            if path && STARTS_NAMED.contains(&self.level.name()) {
+                self.meaning.cannot_tell(readers::PATH_AS_SUBCOMMAND);
+            }
         }
         // Options that are not harmless could put something else before the names.
         let names =

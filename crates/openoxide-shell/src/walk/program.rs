@@ -152,6 +152,7 @@ impl Walk<'_> {
             self.enters(call);
         } else {
             self.touches(call, &meaning, class, level == 0);
+            self.patches(call, argv.words, &meaning);
         }
         if danger::concerns(name) {
             self.dangers(call, argv.words);

@@ -69,7 +69,9 @@ impl<'c> Call<'c> {
 pub(super) enum Input {
     /// What the script does.
     Inherited,
-    /// A file, or text that is not known.
+    /// A file.
+    File,
+    /// Text that is not known.
     Redirected,
     /// This text.
     Text(String),
@@ -202,7 +204,7 @@ impl Walk<'_> {
                 None => return Input::Redirected,
             },
             Target::HereString(word) => (word.pieces.as_slice(), "\n"),
-            _ => return Input::Redirected,
+            _ => return Input::File,
         };
         let mut text = String::new();
         for piece in pieces {

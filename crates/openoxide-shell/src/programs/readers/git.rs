@@ -2,7 +2,12 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{Arg, Meaning, Paths};
+use super::super::{
+    Arg, Arguments, Meaning, Paths,
+    items::{Item, items},
+    level::Level,
+    reading::read_plainly,
+};
 
 /// Adds what an operand reads. Which operands are paths is for the repository to say, so each counts as one but for
 /// the plainest revisions; of `REVISION:PATH` it is the path.
@@ -142,6 +147,34 @@ pub(in super::super) fn peg(meaning: &mut Meaning, arg: Arg<'_>) {
     if let Some((file, _)) = text.rsplit_once('@') {
         meaning.read(Arg::Known(if file.is_empty() { "." } else { file }), false);
     }
+}
+
+/// `git clone`, `git submodule add`: without a directory, the address names the one that is made.
+pub(in super::super) fn git_clone(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    let operands = items(level, arguments, from).filter_map(|item| match item {
+        Item::Operand(arg, _) => Some(arg),
+        Item::Option { .. } | Item::Number | Item::Unclear => None,
+    });
+    if let [Arg::Known(address)] = operands.collect::<Vec<_>>().as_slice()
+        && let Some(directory) = default_directory(address)
+    {
+        meaning.write(Arg::Known(directory));
+    }
+    meaning
+}
+
+/// Returns the directory that git makes for a repository: the last part of its address that is not `.git`.
+fn default_directory(address: &str) -> Option<&str> {
+    let address = address.trim_end_matches('/');
+    let address = address.strip_suffix("/.git").unwrap_or(address).trim_end_matches('/');
+    let last = address.rsplit(['/', ':']).next()?;
+    let last = last.strip_suffix(".git").or_else(|| last.strip_suffix(".bundle")).unwrap_or(last);
+    (!last.is_empty()).then_some(last)
 }
 
 /// Adds the remote that an option names.

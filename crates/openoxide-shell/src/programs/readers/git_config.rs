@@ -100,6 +100,7 @@ pub(in super::super) fn git_config(
 ) -> Meaning {
     let mut meaning = Meaning::of(CommandClass::Harmless);
     let (mut verb, mut file, mut operands) = (None, None, Vec::new());
+    let mut unclear = false;
     for item in items(level, arguments, from) {
         match item {
             Item::Option { option, value } => match option.name {
@@ -114,8 +115,16 @@ pub(in super::super) fn git_config(
                 found => verb = found,
             },
             Item::Operand(arg, _) => operands.push(arg),
-            Item::Number | Item::Unclear => meaning.lower(CommandClass::Unknown),
+            Item::Number => meaning.lower(CommandClass::Unknown),
+            Item::Unclear => {
+                meaning.lower(CommandClass::Unknown);
+                unclear = true;
+            }
         }
+    }
+    // A shortened option can be a verb: `--rename` renames a section, `--edi` starts an editor. Git takes only one verb.
+    if unclear && !matches!(verb, Some(Verb::Get | Verb::GetMatching | Verb::List)) {
+        meaning.cannot_tell(RUNS);
     }
     let verb = verb.unwrap_or(if operands.len() > 1 { Verb::Set } else { Verb::Get });
     settings(&mut meaning, verb, file, &operands);

@@ -34,12 +34,20 @@ pub(in super::super) fn add_tool(meaning: &mut Meaning, command: Argv, guest: bo
     meaning.effects.push(Effect::Tool(Argv { words, ..command }));
 }
 
+/// Why a subcommand with a slash is not understood: `git a/b` starts `git-a/b` of the working directory.
+pub(in super::super) const PATH_AS_SUBCOMMAND: &str =
+    "its subcommand is a path, which can lead to a program of the project";
+
 /// Adds the program that a word names which is no subcommand: `cargo audit` is `cargo-audit`, and gets that word, too.
 pub(in super::super) fn add_plugin(meaning: &mut Meaning, outer: &str, command: &Argv) {
     let Some(name) = command.words.known(0) else {
         meaning.lower(CommandClass::Unknown);
         return meaning.cannot_tell("the program that it runs is not known");
     };
+    if name.contains('/') {
+        meaning.lower(CommandClass::Unknown);
+        return meaning.cannot_tell(PATH_AS_SUBCOMMAND);
+    }
     let from = usize::from(outer != "cargo");
     let mut words = Words::new();
     words.push(&format!("{outer}-{name}"));

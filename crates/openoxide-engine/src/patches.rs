@@ -1,0 +1,87 @@
+//! Patches that a command applies: which files that steer they change.
+//!
+//! `git apply FIX.patch` names the patch alone. What of it would steer shells, tools or agents is an edit of its own, with its name.
+
+use std::{fs, path::Path};
+
+use openoxide_permission::safety_floor::is_protected;
+use openoxide_protocol::{AbsPath, Access, Exec, PathAccess, Touch};
+use openoxide_shell::{applies_patch, patched_files};
+
+use crate::{script_edits::ScriptEdits, steps::StepBudget};
+
+/// Longer patches are not examined.
+const LONGEST: u64 = 4 << 20;
+
+/// Adds the files that steer which patches change. A patch that cannot be examined, or that the script itself may have changed, is
+/// not understood.
+pub(crate) fn check(
+    accesses: &mut Vec<Access>,
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+    steps: &StepBudget,
+) {
+    let mut added = Vec::new();
+    for (index, access) in accesses.iter().enumerate() {
+        let Access::Exec(exec) = access else { continue };
+        if !applies_patch(exec.plain.as_ref().unwrap_or(&exec.argv), exec.class) {
+            continue;
+        }
+        let place = exec.place.as_ref().unwrap_or(cwd);
+        let before = edits.before_by_others(exec);
+        for patch in patches(accesses, index) {
+            let unchanged =
+                patch.spellings().all(|path| !before.may_change(Path::new(path.as_str())));
+            match unchanged.then(|| steering_files(&patch.path, place, steps)).flatten() {
+                Some(found) => added.extend(found.into_iter().map(|path| {
+                    let (span, touch) = (exec.span, Touch::Program);
+                    Access::Edit(PathAccess { span, touch, ..PathAccess::new(path) })
+                })),
+                None => added.push(unknown(exec, patch)),
+            }
+        }
+    }
+    accesses.append(&mut added);
+}
+
+/// Makes something that is not understood of each patch: the script was not examined.
+pub(crate) fn refuse(accesses: &mut Vec<Access>) {
+    let applies = |access: &Access| {
+        let Access::Exec(exec) = access else { return None };
+        let applies = applies_patch(exec.plain.as_ref().unwrap_or(&exec.argv), exec.class);
+        applies.then(|| Access::Opaque { text: exec.text.clone(), span: exec.span })
+    };
+    let refused: Vec<_> = accesses.iter().filter_map(applies).collect();
+    accesses.extend(refused);
+}
+
+fn unknown(exec: &Exec, patch: &PathAccess) -> Access {
+    let text = format!("{}: what {} changes is not known", exec.text, patch.written);
+    Access::Opaque { text, span: exec.span }
+}
+
+/// Returns the files that a command reads: those of its redirections come before it, the others after it.
+fn patches(accesses: &[Access], index: usize) -> impl Iterator<Item = &PathAccess> {
+    let (before, rest) = accesses.split_at(index);
+    let redirected = before.iter().rev().map_while(|access| {
+        let Access::Read(path) = access else { return None };
+        (path.touch == Touch::Itself).then_some(path)
+    });
+    let own = rest.iter().skip(1).take_while(|access| !matches!(access, Access::Exec(_)));
+    let named = own.filter_map(|access| {
+        let Access::Read(path) = access else { return None };
+        (path.touch != Touch::Names && path.search.is_none()).then_some(path)
+    });
+    redirected.chain(named)
+}
+
+/// Returns the files that steer which a patch changes; nothing if it cannot be told.
+fn steering_files(patch: &AbsPath, place: &AbsPath, steps: &StepBudget) -> Option<Vec<AbsPath>> {
+    let Ok(meta) = fs::metadata(patch.as_str()) else { return Some(Vec::new()) };
+    let size = usize::try_from(meta.len()).ok()?;
+    (meta.is_file() && meta.len() <= LONGEST && steps.take(size / 256)).then_some(())?;
+    let bytes = fs::read(patch.as_str()).ok()?;
+    let files = patched_files(&String::from_utf8_lossy(&bytes));
+    steps.take(files.len()).then_some(())?;
+    Some(files.iter().map(|file| place.join(file)).filter(is_protected).collect())
+}

@@ -1,0 +1,130 @@
+//! Patches: which commands apply them, and which files they change.
+
+use openoxide_protocol::{CommandClass, Words};
+
+/// More files than these are not listed.
+const MOST_FILES: usize = 4096;
+
+/// Options of `git am` that continue or end what was begun: there is no new patch.
+const CONTINUES: [&str; 8] =
+    ["--continue", "--abort", "--skip", "--quit", "--resolved", "--retry", "-r", "--allow-empty"];
+
+/// Returns whether a command changes the files that a patch names. `class` is what its words say of it.
+#[must_use]
+pub fn applies_patch(words: &Words, class: CommandClass) -> bool {
+    let name = words.known(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let has = |option: &str| (1..words.len()).any(|index| words.known(index) == Some(option));
+    let applies = match name {
+        Some("git") => match words.known(1) {
+            Some("apply") => !has("--cached"),
+            Some("am") => !CONTINUES.into_iter().any(has),
+            Some("quiltimport") => true,
+            _ => false,
+        },
+        Some("patch" | "gpatch") => true,
+        _ => false,
+    };
+    applies && class != CommandClass::Harmless
+}
+
+/// Returns whether `-` names standard input among the patches.
+pub(crate) fn is_from_stdin(words: &Words) -> bool {
+    (1..words.len()).any(|index| words.known(index) == Some("-"))
+}
+
+/// Returns the files that a patch changes, makes, renames or removes, by all names that an option such as `-p1` makes of them.
+#[must_use]
+pub fn patched_files(text: &str) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for line in text.lines() {
+        for name in names(line) {
+            let plain = unquoted(name);
+            let stripped = plain.split_once('/').map(|(_, rest)| rest.to_owned());
+            for file in [stripped, Some(plain)].into_iter().flatten() {
+                let file = file.trim_start_matches('/').to_owned();
+                if !file.is_empty() && file != "dev/null" && !files.contains(&file) {
+                    files.push(file);
+                }
+            }
+        }
+        if files.len() > MOST_FILES {
+            break;
+        }
+    }
+    files
+}
+
+/// Returns the names in a line of a header: unified and context patches, those of git, and `Index:`.
+fn names(line: &str) -> Vec<&str> {
+    const BEFORE_NAMES: [&str; 7] =
+        ["--- ", "+++ ", "*** ", "Index: ", "rename to ", "copy to ", "rename from "];
+    if let Some(both) = line.strip_prefix("diff --git ") {
+        // `a/X b/X`: both have the same name if nothing else names them.
+        let second = |mark| both.rfind(mark).and_then(|at| both.get(at + 1..));
+        return [" b/", " \"b/"]
+            .into_iter()
+            .filter_map(second)
+            .chain([both])
+            .map(str::trim)
+            .collect();
+    }
+    let name = BEFORE_NAMES.iter().find_map(|before| line.strip_prefix(before));
+    // A time follows a tab.
+    name.map(|name| name.split('\t').next().unwrap_or(name).trim_end()).into_iter().collect()
+}
+
+/// Returns a name without the quotes of C that git writes.
+fn unquoted(name: &str) -> String {
+    let Some(inner) = name.strip_prefix('"').map(|name| name.trim_end_matches('"')) else {
+        return name.to_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: &u8| matches!(byte, b'0'..=b'7');
+        let mut number = 0_u32;
+        let mut digits = 0;
+        while digits < 3
+            && let Some(next) = rest.next_if(digit)
+        {
+            number = number * 8 + u32::from(next - b'0');
+            digits += 1;
+        }
+        match (digits, rest.peek()) {
+            (0, _) => bytes.extend(rest.next()),
+            _ => bytes.push(u8::try_from(number).unwrap_or(b'?')),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_in_the_headers_of_a_patch_is_a_file() {
+        for (patch, file) in [
+            ("--- a/x\n+++ b/.envrc\n@@ -0,0 +1 @@\n+x\n", ".envrc"),
+            ("--- x.orig\t2024-01-01\n+++ .envrc\t2024-01-01\n", ".envrc"),
+            (
+                "diff --git a/a.sh b/.envrc\nsimilarity index 100%\nrename from a.sh\nrename to .envrc\n",
+                ".envrc",
+            ),
+            ("diff --git a/.envrc b/.envrc\nnew file mode 100644\nindex 0..e69\n", ".envrc"),
+            ("--- /dev/null\n+++ \"b/\\303\\244/CLAUDE.md\"\n", "\u{e4}/CLAUDE.md"),
+            ("Index: .envrc\n====\n", ".envrc"),
+            ("*** old/x\tdate\n--- new/.envrc\tdate\n", ".envrc"),
+            ("diff --git \"a/CLAUDE.md\" \"b/CLAUDE.md\"\nnew file mode 100644\n", "CLAUDE.md"),
+            ("copy from x\ncopy to .envrc\n", ".envrc"),
+        ] {
+            let found = patched_files(patch);
+            assert!(found.iter().any(|name| name == file), "{patch:?}: {found:?}");
+        }
+        assert_eq!(patched_files("+ --- a/.envrc\n nothing\n"), [""; 0]);
+    }
+}
