@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     args::{CallArgs, Global},
     formats::{self, Program},
-    policy, report,
+    policy_args, report,
 };
 
 /// No policy file is longer.
@@ -45,7 +45,7 @@ impl Exact {
     /// Reads the policies that the arguments name. Nothing when one cannot be relied on, which has been said then.
     pub(crate) fn of(args: &CallArgs, global: Global) -> Result<Option<Self>, String> {
         let home = Environment::read().home;
-        let cwd = policy::directory(args.policy.cwd.as_deref())?;
+        let cwd = policy_args::directory(args.policy.cwd.as_deref())?;
         let files =
             args.policy.policy.iter().map(|path| named(path)).collect::<Result<Vec<_>, _>>()?;
         let judge = match program(args)? {

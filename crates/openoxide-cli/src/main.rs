@@ -2,31 +2,27 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod bounded;
+mod check_host;
 mod color;
 mod commands;
+mod error;
 mod exact;
 mod exit;
 mod formats;
-mod history;
 mod hooks;
 mod language;
 mod lines;
-mod policy;
-mod record;
-mod repetition;
-mod replay;
+mod policy_args;
 mod report;
 mod review;
 mod staged;
-mod task;
-mod watched;
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
 use args::{Args, ExecpolicyCheckArgs, Verb};
+use error::CliError;
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -39,34 +35,39 @@ fn main() -> ExitCode {
         return exit.into();
     }
     let args = Args::parse();
+    carry_out(args)
+        .unwrap_or_else(|error| {
+            report::failure(&error);
+            error.exit()
+        })
+        .into()
+}
+
+/// Carries out the verb of the arguments.
+fn carry_out(args: Args) -> Result<Exit, CliError> {
     match args.verb {
         Verb::Run(run) => commands::run::run(&run, args.global),
         Verb::Check(check) => commands::check::check(&check, args.global),
         Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
         Verb::Hook { agent, untrusted, client_timeout } => {
-            commands::hook::of(&agent, untrusted, client_timeout)
+            Ok(commands::hook::of(&agent, untrusted, client_timeout)?)
         }
-        Verb::Init(init) => commands::init::init(&init),
-        Verb::Trust(trust) => commands::trust::trust(&trust, args.global),
-        Verb::Pending { json } => commands::pending::pending(json, args.global),
-        Verb::Approve(approve) => commands::answer::approve(&approve, args.global),
-        Verb::Deny(deny) => commands::answer::deny(&deny, args.global),
-        Verb::Grants(verb) => commands::grants::grants(&verb),
+        Verb::Init(init) => Ok(commands::init::init(&init)?),
+        Verb::Trust(trust) => Ok(commands::trust::trust(&trust, args.global)?),
+        Verb::Pending { json } => Ok(commands::pending::pending(json, args.global)?),
+        Verb::Approve(approve) => Ok(commands::answer::approve(&approve, args.global)?),
+        Verb::Deny(deny) => Ok(commands::answer::deny(&deny, args.global)?),
+        Verb::Grants(verb) => Ok(commands::grants::grants(&verb)?),
         Verb::Rules(verb) => commands::rules::rules(&verb, args.global),
         Verb::Tools(verb) => commands::tools::tools(&verb, args.global),
-        Verb::Config(verb) => commands::config::config(&verb),
+        Verb::Config(verb) => Ok(commands::config::config(&verb)?),
         Verb::Audit { what } => commands::audit::audit(&what, args.global),
-        Verb::Sandbox(verb) => commands::sandbox::sandbox(&verb, args.global),
+        Verb::Sandbox(verb) => Ok(commands::sandbox::sandbox(&verb, args.global)?),
         Verb::Codex(verb) => commands::codex::codex(&verb, args.global),
-        Verb::Schema { shape } => commands::schema::schema(shape),
-        Verb::Completions { shell } => commands::generate::completions(shell),
-        Verb::Man { verb } => commands::generate::man(verb.as_deref()),
+        Verb::Schema { shape } => Ok(commands::schema::schema(shape)?),
+        Verb::Completions { shell } => Ok(commands::generate::completions(shell)?),
+        Verb::Man { verb } => Ok(commands::generate::man(verb.as_deref())?),
     }
-    .unwrap_or_else(|error| {
-        report::failure(&error);
-        Exit::Usage
-    })
-    .into()
 }
 
 /// What an agent calls for each of its steps goes past the parsing of all other arguments. What is not understood is left to it.

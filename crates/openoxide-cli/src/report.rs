@@ -6,8 +6,9 @@ use std::{
 };
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use openoxide_engine::Warning;
 use openoxide_protocol::Finding;
-use openoxide_store::{Broken, Problem};
+use openoxide_store::{Broken, Problem, audit::AuditError};
 use openoxide_tui::{Lines, visible};
 
 use crate::{args::When, color, exit::Exit};
@@ -25,6 +26,19 @@ pub(crate) fn failure(what: &impl Display) {
 /// Says something that a person should know.
 pub(crate) fn note(what: &impl Display) {
     say(&format!("openoxide: note: {}", visible(&what.to_string(), Lines::Many)));
+}
+
+/// Shows a warning of the engine.
+pub(crate) fn warning(warning: &Warning) {
+    match warning {
+        Warning::GrantNotCounted(_) => failure(warning),
+        Warning::NotRecorded(_) | Warning::NotAllSeen => note(warning),
+    }
+}
+
+/// Returns the number of an audit record; says so where it could not be written.
+pub(crate) fn recorded(written: Result<u64, AuditError>) -> Option<u64> {
+    written.map_err(|error| warning(&Warning::NotRecorded(error))).ok()
 }
 
 /// Writes what was asked for to standard output, and returns how the program ends. Who closes the pipe has seen enough.

@@ -12,8 +12,7 @@ use std::{
     time::Duration,
 };
 
-use openoxide_engine::facts;
-use openoxide_permission::evaluate;
+use openoxide_engine::{Call, Engine, GrantUse, History, OpenError, ReviewEnd, ReviewResult};
 use openoxide_protocol::{
     ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, Operation,
 };
@@ -22,11 +21,8 @@ use openoxide_tui::{AskError, AskOptions, Input, Lines, Recall, ask, can_ask, vi
 
 use crate::{
     args::{Global, RunArgs},
-    bounded,
+    check_host::TerminalHost,
     commands::run::options,
-    history::History,
-    policy::World,
-    record::{End, Reviewed},
     report,
 };
 pub(crate) use signals::Signals;
@@ -38,10 +34,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How the questions of one `run` are answered.
 pub(crate) struct Review<'a> {
-    args: &'a RunArgs,
+    engine: &'a Engine,
+    wait: Option<u32>,
     global: Global,
     operation: Operation,
-    grants: Option<GrantFile>,
     at_terminal: bool,
     /// Says when nobody wants to know any more.
     gone: Option<&'a dyn Fn() -> bool>,
@@ -50,14 +46,15 @@ pub(crate) struct Review<'a> {
 impl<'a> Review<'a> {
     /// Returns the way to an answer; nothing if nobody can be asked.
     pub(crate) fn of(
-        args: &'a RunArgs,
+        engine: &'a Engine,
+        args: &RunArgs,
         global: Global,
         operation: Operation,
-        grants: Option<GrantFile>,
     ) -> Option<Self> {
         let at_terminal = !global.no_input && can_ask();
         let anywhere = at_terminal || args.wait.is_some();
-        anywhere.then_some(Self { args, global, operation, grants, at_terminal, gone: None })
+        let wait = args.wait;
+        anywhere.then_some(Self { engine, wait, global, operation, at_terminal, gone: None })
     }
 
     /// Ends the question when nobody wants to know any more.
@@ -66,8 +63,8 @@ impl<'a> Review<'a> {
     }
 
     /// Waits for an answer, or for the reason why there is none.
-    pub(crate) fn ask(&self, request: ApprovalRequest) -> Reviewed {
-        let task = self.grants.as_ref().and_then(GrantFile::task).map(str::to_owned);
+    pub(crate) fn ask(&self, request: ApprovalRequest) -> ReviewResult {
+        let task = self.engine.grants().and_then(GrantFile::task).map(str::to_owned);
         let request = ApprovalRequest { task, ..request };
         let end = match (Watch::open(self, &request), self.at_terminal) {
             (Ok(mut watch), here) => {
@@ -81,26 +78,26 @@ impl<'a> Review<'a> {
                 report::note(&format!("it can be answered here only: {error}"));
                 self.ask_here(&request)
             }
-            (Err(error), false) => End::Lost(error),
+            (Err(error), false) => ReviewEnd::Lost(error),
         };
-        Reviewed { request, end, keeps: self.grants.is_some() }
+        ReviewResult { request, end, keeps: self.engine.grants().is_some() }
     }
 
-    fn ask_here(&self, request: &ApprovalRequest) -> End {
+    fn ask_here(&self, request: &ApprovalRequest) -> ReviewEnd {
         let options = AskOptions { recall: Some(recall()), ..options(self.global) };
         let response = said(ask(request, &options));
         self.here(request, response)
     }
 
     /// Takes what was said in this terminal where nobody else could say anything.
-    fn here(&self, request: &ApprovalRequest, response: ApprovalResponse) -> End {
+    fn here(&self, request: &ApprovalRequest, response: ApprovalResponse) -> ReviewEnd {
         if is_lasting(&response) {
-            keep(self.grants.as_ref(), request, &response);
+            keep(self.engine.grants(), request, &response);
         }
-        End::Said { response, channel: Channel::Terminal, by: None }
+        ReviewEnd::Answered { response, channel: Channel::Terminal, by: None }
     }
 
-    fn wait(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> End {
+    fn wait(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> ReviewEnd {
         let id = request.id;
         report::say(&format!(
             "openoxide: a person is asked: {}",
@@ -118,7 +115,7 @@ impl<'a> Review<'a> {
     }
 
     /// Asks in this terminal, while the others may answer, too.
-    fn ask_both(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> End {
+    fn ask_both(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> ReviewEnd {
         let withdrawn = Arc::new(AtomicBool::new(false));
         let options = AskOptions {
             withdrawn: Some(Arc::clone(&withdrawn)),
@@ -133,7 +130,9 @@ impl<'a> Review<'a> {
                 match here.recv_timeout(LOOK) {
                     Ok(Ok(response)) => return watch.settle(request, response),
                     Ok(Err(error)) => return self.unasked(&error, watch),
-                    Err(RecvTimeoutError::Disconnected) => return watch.withdraw(End::Interrupted),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return watch.withdraw(ReviewEnd::Interrupted);
+                    }
                     Err(RecvTimeoutError::Timeout) => {}
                 }
                 if let Some(end) = watch.look() {
@@ -149,23 +148,16 @@ impl<'a> Review<'a> {
     }
 
     /// A terminal that went away is no answer: nothing else falls with it.
-    fn unasked(&self, error: &AskError, watch: &mut Watch<'_>) -> End {
+    fn unasked(&self, error: &AskError, watch: &mut Watch<'_>) -> ReviewEnd {
         report::failure(error);
         let (response, channel) = (ApprovalResponse::Cancelled, Channel::Terminal);
-        watch.withdraw(End::Said { response, channel, by: None })
+        watch.withdraw(ReviewEnd::Answered { response, channel, by: None })
     }
 
-    /// Returns what the policy says by now: somebody may have granted or denied it since. Where it `spends`, a grant that counts so
-    /// many times is used.
-    fn decision_now(&self, spends: bool) -> Result<Decision, String> {
-        let world = World::for_execution(&self.args.policy, self.args.session)?;
-        let (facts, context) = (facts(&self.operation, world.home.as_ref()), world.context());
-        let grants = world.grants.as_ref();
-        Ok(evaluate(
-            bounded::policy(&world.loaded, &context, &facts, grants, spends),
-            &context,
-            &facts,
-        ))
+    /// Returns what the policy says by now: somebody may have granted or denied it since.
+    fn decision_now(&self, usage: GrantUse) -> Result<Decision, OpenError> {
+        let facts = self.engine.facts(&Call::from_operation(&self.operation));
+        self.engine.evaluate_now(&self.operation, &facts, usage, &TerminalHost)
     }
 }
 
@@ -182,8 +174,8 @@ fn said(asked: Result<ApprovalResponse, AskError>) -> ApprovalResponse {
 }
 
 /// Where lines are read, the prompt ends with the next line only.
-fn elsewhere_said(end: &End) {
-    if matches!(end, End::Interrupted) {
+fn elsewhere_said(end: &ReviewEnd) {
+    if matches!(end, ReviewEnd::Interrupted) {
         #[expect(clippy::exit, reason = "the thread that reads the line cannot be woken")]
         std::process::exit(crate::exit::Exit::Interrupted.code().into());
     }

@@ -1,10 +1,11 @@
-//! Writing down what `hook` and `run` have decided. Whatever becomes of a record, the decision stands, unless the policy wants it written.
+//! The audit log: records of decisions, answers and outcomes.
+//!
+//! A decision holds whether or not its record could be written, unless the policy requires records: see [`audit_violation`].
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
-use openoxide_adapters::hook::Call;
-use openoxide_engine::{Asked, title_of};
-use openoxide_permission::Refusal;
+use openoxide_adapters::hook;
+use openoxide_permission::{Permit, Refusal};
 use openoxide_protocol::{
     Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
     PermissionMode, PresentationKind,
@@ -14,212 +15,156 @@ use openoxide_store::{
     audit::{Answer, AuditError, Channel, Decided, Entry, Holding, Journal, Outcome},
 };
 
-use crate::report;
+use crate::title_of;
 
-/// What a person was asked, and what came of it.
-#[derive(Debug)]
-pub(crate) struct Reviewed {
-    pub(crate) request: ApprovalRequest,
-    pub(crate) end: End,
-    /// Whether a yes can be kept.
-    pub(crate) keeps: bool,
+/// Which command records a decision, and for which agent.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordOrigin {
+    /// The command: `hook`, `run`, `codex review`.
+    pub via: &'static str,
+    /// The agent, or `person`.
+    pub agent: &'static str,
 }
 
-/// How a command was held, in words for the record.
-#[derive(Debug, Default)]
-pub(crate) struct Held {
-    pub(crate) holding: Option<Holding>,
-    pub(crate) refused: Vec<String>,
-    pub(crate) found: Vec<String>,
+impl RecordOrigin {
+    /// A person's own `openoxide run`.
+    pub const RUN: Self = Self { via: "run", agent: "person" };
+    /// A request of Codex that `openoxide codex review` answers.
+    pub const CODEX_REVIEW: Self = Self { via: "codex review", agent: "codex" };
 }
 
-/// How a question ended.
+/// What a reviewer was asked, and how the question ended.
 #[derive(Debug)]
-pub(crate) enum End {
-    /// A person answered: here, or from elsewhere.
-    Said { response: ApprovalResponse, channel: Channel, by: Option<String> },
-    /// A rule denies it by now.
+pub struct ReviewResult {
+    /// The question.
+    pub request: ApprovalRequest,
+    /// How it ended.
+    pub end: ReviewEnd,
+    /// Whether an approval can be saved as a grant.
+    pub keeps: bool,
+}
+
+/// How a question to a reviewer ended.
+#[derive(Debug)]
+pub enum ReviewEnd {
+    /// It was answered: here, or from another terminal.
+    Answered {
+        /// The answer.
+        response: ApprovalResponse,
+        /// Where it was given.
+        channel: Channel,
+        /// Who gave it, as far as it is known.
+        by: Option<String>,
+    },
+    /// The policy denies the call by now.
     Denied(Box<Decision>),
-    /// Nobody answered in time.
+    /// It was not answered in time.
     Expired,
-    /// Who asked was told to end.
+    /// The program that asked was told to end.
     Interrupted,
     /// The answer could not be waited for.
     Lost(String),
 }
 
-impl Reviewed {
-    /// Returns the answer for the gate: what is not plainly a yes is none.
-    pub(crate) fn response(&self) -> ApprovalResponse {
+impl ReviewResult {
+    /// Returns the answer for the gate: everything but an answer is a no.
+    #[must_use]
+    pub fn response(&self) -> ApprovalResponse {
         match &self.end {
-            End::Said { response, .. } => response.clone(),
-            _ => ApprovalResponse::Denied,
+            ReviewEnd::Answered { response, .. } => response.clone(),
+            ReviewEnd::Denied(_)
+            | ReviewEnd::Expired
+            | ReviewEnd::Interrupted
+            | ReviewEnd::Lost(_) => ApprovalResponse::Denied,
         }
     }
 
     fn answer(&self) -> Option<Answer> {
-        let End::Said { response, channel, by } = &self.end else { return None };
+        let ReviewEnd::Answered { response, channel, by } = &self.end else { return None };
         let answer = Answer::new(&self.request, response, *channel, by.clone());
         Some(if self.keeps { answer } else { Answer { kept: None, ..answer } })
     }
 }
 
-/// Writes down what a hook has decided.
-///
-/// # Errors
-/// When it could not. Whether that matters says the decision's obligations; else it is not said, because the agent reads what a hook says.
-pub(crate) fn hook(
-    environment: &Environment,
-    agent: &str,
-    decided: Decided,
-) -> Result<u64, AuditError> {
-    of_agent(environment, "hook", agent, decided)
+/// How a command was confined, for its record.
+#[derive(Debug, Default)]
+pub struct ConfinementRecord {
+    /// The backend, and what it enforces more strictly than asked.
+    pub holding: Option<Holding>,
+    /// What was refused while it ran.
+    pub refused: Vec<String>,
+    /// What was found after it had ended.
+    pub found: Vec<String>,
 }
 
-/// Writes down what a verb has decided about an agent's call.
-///
-/// # Errors
-/// When it could not.
-pub(crate) fn of_agent(
-    environment: &Environment,
-    via: &str,
-    agent: &str,
-    decided: Decided,
-) -> Result<u64, AuditError> {
-    let decided = Decided { via: via.to_owned(), agent: agent.to_owned(), ..decided };
-    append(environment, &Entry::Decision(Box::new(decided)))
-}
-
-/// Returns the record of an agent's operation.
-pub(crate) fn operation(operation: &Operation, decided: Decided) -> Decided {
-    Decided {
-        session: operation.session.to_string(),
-        call: operation.call.0.clone(),
-        tool: operation.tool.clone(),
-        title: title(&operation.action, &operation.tool),
-        cwd: operation.cwd.to_string(),
-        ..decided
-    }
-}
-
-/// Says why what was decided must not be done, if it has to be written down and was not.
-pub(crate) fn unheld<T>(decision: &Decision, written: &Result<T, AuditError>) -> Option<String> {
-    let must = decision.obligations.contains(&Obligation::Audit);
-    let error = written.as_ref().err().filter(|_| must && decision.effect != Effect::Deny)?;
+/// Returns why a decision must not be acted on: the policy requires its record, and the record could not be written.
+#[must_use]
+pub fn audit_violation<T>(decision: &Decision, written: &Result<T, AuditError>) -> Option<String> {
+    let required = decision.obligations.contains(&Obligation::Audit);
+    let error = written.as_ref().err().filter(|_| required && decision.effect != Effect::Deny)?;
     Some(format!("the policy wants it written down, and it cannot be: {error}"))
 }
 
-fn append(environment: &Environment, entry: &Entry) -> Result<u64, AuditError> {
-    Journal::of(environment)?.append(entry)
+/// The journal of one user, as commands write to it.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    environment: Environment,
 }
 
-/// Returns the record of an agent's call.
-pub(crate) fn call(call: &Call, action: &Action, decided: Decided) -> Decided {
-    Decided {
-        subagent: call.subagent.clone(),
-        session: call.session.clone(),
-        task: call.task(),
-        call: call.call.clone(),
-        tool: call.tool.clone(),
-        title: title(action, &call.tool),
-        cwd: call.cwd.to_string(),
-        ..decided
-    }
-}
-
-/// A command speaks for itself.
-fn title(action: &Action, tool: &str) -> String {
-    match action {
-        Action::Command { script } => script.clone(),
-        other => title_of(other, tool),
-    }
-}
-
-/// Returns the record of a call that was not understood.
-pub(crate) fn undecided(why: &str) -> Decided {
-    without_grounds(Effect::Ask, why)
-}
-
-/// Returns the record of what is denied because nothing may be done at all.
-pub(crate) fn closed(why: &str) -> Decided {
-    without_grounds(Effect::Deny, why)
-}
-
-fn without_grounds(effect: Effect, why: &str) -> Decided {
-    Decided { decision: Some(effect), reason: why.to_owned(), ..Decided::default() }
-}
-
-/// Returns the record of what came out of the gate.
-pub(crate) fn asked(asked: &Asked, reviewed: Option<&Reviewed>, mode: PermissionMode) -> Decided {
-    let denied = reviewed.and_then(|reviewed| match &reviewed.end {
-        End::Denied(decision) => Some(decision.as_ref()),
-        _ => None,
-    });
-    let question = reviewed.map(|reviewed| &reviewed.request.decision);
-    match denied.or(decision(asked)).or(question) {
-        Some(decision) => Decided::new(decision, mode),
-        None => Decided { mode, ..undecided("the session ended before it was decided") },
-    }
-}
-
-fn decision(asked: &Asked) -> Option<&Decision> {
-    match asked {
-        Asked::Granted(permit) => Some(permit.decision()),
-        Asked::Refused(Refusal::Denied(decision)) => Some(decision),
-        Asked::Refused(_) => None,
-        Asked::Unanswerable(request) => Some(&request.decision),
-    }
-}
-
-/// The audit of one `run`. A person is told when something cannot be written down.
-pub(crate) struct Audit(Environment);
-
-impl Audit {
-    pub(crate) fn open() -> Self {
-        Self(Environment::read())
+impl AuditLog {
+    /// Returns the log in the directories of this environment. Nothing is opened yet.
+    #[must_use]
+    pub const fn new(environment: Environment) -> Self {
+        Self { environment }
     }
 
-    /// Writes a decision down; returns its number.
+    /// Records that a call of an agent was not understood, and so is asked about.
     ///
     /// # Errors
-    /// When it could not.
-    pub(crate) fn decided(
+    /// When the record could not be written.
+    pub fn record_undecided(&self, agent: &str, why: &str) -> Result<u64, AuditError> {
+        self.append_agent(agent, without_grounds(Effect::Ask, why))
+    }
+
+    /// Records that nothing may be done at all.
+    ///
+    /// # Errors
+    /// When the record could not be written.
+    pub fn record_refused(
         &self,
+        origin: RecordOrigin,
         operation: &Operation,
-        decided: Decided,
-        reviewed: Option<&Reviewed>,
+        why: &str,
     ) -> Result<u64, AuditError> {
-        let answer = reviewed.and_then(Reviewed::answer);
-        append(
-            &self.0,
-            &Entry::Decision(Box::new(Decided {
-                via: "run".to_owned(),
-                agent: "person".to_owned(),
-                session: operation.session.to_string(),
-                tool: operation.tool.clone(),
-                title: title(&operation.action, &operation.tool),
-                cwd: operation.cwd.to_string(),
-                answer,
-                ..decided
-            })),
-        )
+        self.record_operation(origin, operation, without_grounds(Effect::Deny, why))
     }
 
-    /// As [`Self::decided`]; where it could not be written, a person is told.
-    pub(crate) fn note(
+    /// Records that an operation was not decided, because the hooks were interrupted.
+    ///
+    /// # Errors
+    /// When the record could not be written.
+    pub fn record_interrupted(
         &self,
+        origin: RecordOrigin,
         operation: &Operation,
-        decided: Decided,
-        reviewed: Option<&Reviewed>,
-    ) -> Option<u64> {
-        told(self.decided(operation, decided, reviewed))
+    ) -> Result<u64, AuditError> {
+        let why = crate::InterruptedError.to_string();
+        self.record_operation(origin, operation, without_grounds(Effect::Ask, &why))
     }
 
-    /// Writes down that somebody answered a question from elsewhere: who asked may be killed before it writes.
-    pub(crate) fn answered(&self, request: &ApprovalRequest, via: &str, answer: Answer) {
+    /// Records that a request was answered from another terminal: the program that asked may be killed before it records that itself.
+    ///
+    /// # Errors
+    /// When the record could not be written.
+    pub fn record_answer(
+        &self,
+        request: &ApprovalRequest,
+        via: &str,
+        answer: Answer,
+    ) -> Result<u64, AuditError> {
         let command = request.presentation.kind == PresentationKind::Command;
         let title = if command { &request.presentation.content } else { &request.title };
-        self.write(&Entry::Decision(Box::new(Decided {
+        self.append_decision(Decided {
             via: via.to_owned(),
             agent: "person".to_owned(),
             session: request.session.to_string(),
@@ -229,21 +174,23 @@ impl Audit {
             cwd: request.cwd.to_string(),
             answer: Some(answer),
             ..Decided::new(&request.decision, PermissionMode::default())
-        })));
+        })
     }
 
-    /// Writes down how a command has ended, if it was written down that it might run; and how it was held, if it was.
-    pub(crate) fn ended(
+    /// Records how a command has ended and how it was confined.
+    ///
+    /// # Errors
+    /// When the record could not be written.
+    pub fn record_outcome(
         &self,
-        of: Option<u64>,
+        of: u64,
         status: &io::Result<ExitStatus>,
         time: Duration,
-        held: Option<Held>,
-    ) {
-        let Some(of) = of else { return };
+        confinement: ConfinementRecord,
+    ) -> Result<u64, AuditError> {
         let ended = status.as_ref().ok();
-        let Held { holding, refused, found } = held.unwrap_or_default();
-        self.write(&Entry::Outcome(Outcome {
+        let ConfinementRecord { holding, refused, found } = confinement;
+        self.append(&Entry::Outcome(Outcome {
             of,
             status: ended.and_then(ExitStatus::code),
             signal: ended.and_then(|status| status.signal()),
@@ -252,15 +199,105 @@ impl Audit {
             held: holding,
             refused,
             found,
-        }));
+        }))
     }
 
-    fn write(&self, entry: &Entry) -> Option<u64> {
-        told(append(&self.0, entry))
+    pub(crate) fn record_operation(
+        &self,
+        origin: RecordOrigin,
+        operation: &Operation,
+        decided: Decided,
+    ) -> Result<u64, AuditError> {
+        self.append_decision(Decided {
+            via: origin.via.to_owned(),
+            agent: origin.agent.to_owned(),
+            session: operation.session.to_string(),
+            call: operation.call.0.clone(),
+            tool: operation.tool.clone(),
+            title: title(&operation.action, &operation.tool),
+            cwd: operation.cwd.to_string(),
+            ..decided
+        })
+    }
+
+    pub(crate) fn record_agent_call(
+        &self,
+        agent: &str,
+        call: &hook::Call,
+        action: &Action,
+        decided: Decided,
+    ) -> Result<u64, AuditError> {
+        let decided = Decided {
+            subagent: call.subagent.clone(),
+            session: call.session.clone(),
+            task: call.task(),
+            call: call.call.clone(),
+            tool: call.tool.clone(),
+            title: title(action, &call.tool),
+            cwd: call.cwd.to_string(),
+            ..decided
+        };
+        self.append_agent(agent, decided)
+    }
+
+    fn append_agent(&self, agent: &str, decided: Decided) -> Result<u64, AuditError> {
+        self.append_decision(Decided { via: "hook".to_owned(), agent: agent.to_owned(), ..decided })
+    }
+
+    fn append_decision(&self, decided: Decided) -> Result<u64, AuditError> {
+        self.append(&Entry::Decision(Box::new(decided)))
+    }
+
+    fn append(&self, entry: &Entry) -> Result<u64, AuditError> {
+        Journal::of(&self.environment)?.append(entry)
     }
 }
 
-/// Tells a person when something could not be written down.
-pub(crate) fn told(written: Result<u64, AuditError>) -> Option<u64> {
-    written.inspect_err(|error| report::note(&format!("not written down: {error}"))).ok()
+/// Returns the title of a call: a command is its own.
+fn title(action: &Action, tool: &str) -> String {
+    match action {
+        Action::Command { script } => script.clone(),
+        Action::Read { .. }
+        | Action::Edit { .. }
+        | Action::Fetch { .. }
+        | Action::CallTool
+        | Action::Delegate { .. }
+        | Action::Opaque { .. } => title_of(action, tool),
+    }
+}
+
+pub(crate) fn without_grounds(effect: Effect, why: &str) -> Decided {
+    Decided { decision: Some(effect), reason: why.to_owned(), ..Decided::default() }
+}
+
+/// Returns the record of what the gate decided, and of what a reviewer answered.
+pub(crate) fn gate_record(
+    verdict: Result<&Permit, &Refusal>,
+    review: Option<&ReviewResult>,
+    mode: PermissionMode,
+) -> Decided {
+    let denied = review.and_then(|review| match &review.end {
+        ReviewEnd::Denied(decision) => Some(decision.as_ref()),
+        ReviewEnd::Answered { .. }
+        | ReviewEnd::Expired
+        | ReviewEnd::Interrupted
+        | ReviewEnd::Lost(_) => None,
+    });
+    let question = review.map(|review| &review.request.decision);
+    let answer = review.and_then(ReviewResult::answer);
+    match denied.or(decision(verdict)).or(question) {
+        Some(decision) => Decided { answer, ..Decided::new(decision, mode) },
+        None => {
+            let why = "the session ended before it was decided";
+            Decided { mode, answer, ..without_grounds(Effect::Ask, why) }
+        }
+    }
+}
+
+fn decision<'a>(verdict: Result<&'a Permit, &'a Refusal>) -> Option<&'a Decision> {
+    match verdict {
+        Ok(permit) => Some(permit.decision()),
+        Err(Refusal::Denied(decision)) => Some(decision),
+        Err(Refusal::Rejected | Refusal::Corrected { .. } | Refusal::Cancelled) => None,
+    }
 }

@@ -26,7 +26,7 @@ const CUT: &str = "[… ";
 
 /// The questions of the last days.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub struct History {
     /// How many there were, those included that no rule could have answered.
     all: u32,
     /// Those about commands alone, with how often each was asked.
@@ -60,7 +60,8 @@ type Key = (String, Vec<String>);
 
 impl History {
     /// Reads the newest records. Where none can be read there are none.
-    pub(crate) fn read(environment: &Environment) -> Self {
+    #[must_use]
+    pub fn read(environment: &Environment) -> Self {
         let mut asked = HashMap::new();
         let mut all = 0;
         drop(read(environment, |decided| {
@@ -79,7 +80,8 @@ impl History {
     }
 
     /// Returns for each choice of a request how many of the questions it would have answered.
-    pub(crate) fn recalled(&self, request: &ApprovalRequest) -> Vec<Recalled> {
+    #[must_use]
+    pub fn recalled(&self, request: &ApprovalRequest) -> Vec<Recalled> {
         let choices = request.choices();
         choices.iter().map(|choice| self.of(&choice.rules, request)).collect()
     }
@@ -166,6 +168,13 @@ fn again(text: &str, setting: &Setting<'_>) -> Option<Access> {
     let mut accesses = analyse(text, setting).accesses.into_iter();
     accesses.find(|access| match access {
         Access::Exec(exec) => exec.text == text && exec.argv.is_known(),
-        _ => false,
+        Access::Read(_)
+        | Access::Edit(_)
+        | Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_)
+        | Access::Opaque { .. } => false,
     })
 }

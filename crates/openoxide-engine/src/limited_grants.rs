@@ -1,28 +1,39 @@
-//! Grants that count only so far: for so many decisions, until a moment, below a directory.
+//! Limited grants: for a number of uses, until a moment, or below a directory.
 
 use openoxide_permission::{Context, PolicyStack, evaluate};
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, Facts, Part};
 use openoxide_store::{Bounded, Entry, GrantFile, Loaded};
 
-use crate::report;
+use crate::Warning;
 
-/// Returns the policy that counts for an operation: without the grants that have bounds, if one of them would allow what it does not
-/// reach. Where it `spends`, each that allows the operation is used once.
-pub(crate) fn policy<'a>(
+/// Whether a decision uses up the grants that allow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantUse {
+    /// The decision is only looked at.
+    Keep,
+    /// The decision is acted on: each limited grant that allows it is used once.
+    Spend,
+}
+
+/// Returns the policy that applies to an operation: without the limited grants, if one of them would allow what is outside of its
+/// limits. With [`GrantUse::Spend`], each limited grant that allows the operation is used once.
+pub(crate) fn policy_for<'a>(
     loaded: &'a Loaded,
     context: &Context<'_>,
     facts: &Facts,
     grants: Option<&GrantFile>,
-    spends: bool,
+    usage: GrantUse,
+    warn: &dyn Fn(Warning),
 ) -> &'a PolicyStack {
     let Some(bounded) = &loaded.bounded else { return &loaded.policy };
     let decision = evaluate(&loaded.policy, context, facts);
-    let reaches = grants.is_some_and(|grants| {
+    let applies = grants.is_some_and(|grants| {
         let used = used(bounded, &decision, grants);
+        let spends = usage == GrantUse::Spend && decision.effect == Effect::Allow;
         used.iter().all(|(entry, part)| is_below(entry, part, &decision, context.cwd))
-            && (!spends || decision.effect != Effect::Allow || spend(&used, grants))
+            && (!spends || spend(&used, grants, warn))
     });
-    if reaches { &loaded.policy } else { &bounded.without }
+    if applies { &loaded.policy } else { &bounded.without }
 }
 
 /// Returns each part that such a grant allows, with the grant.
@@ -56,7 +67,11 @@ fn is_below(entry: &Entry, part: &Part, decision: &Decision, cwd: &AbsPath) -> b
         }
         // `env -C ..` moves the command that it starts.
         Access::Exec(exec) => exec.place.as_ref().is_none_or(runs),
-        _ => true,
+        Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::Opaque { .. } => true,
     };
     // Words that are not known can lead anywhere; so does what another program moves, whose words are not known then.
     exec.argv.is_known()
@@ -71,7 +86,7 @@ fn really_lies(place: &AbsPath, below: &AbsPath) -> bool {
 }
 
 /// Uses each grant once, however many parts it allows. Says whether all could be.
-fn spend(used: &[(&Entry, &Part)], grants: &GrantFile) -> bool {
+fn spend(used: &[(&Entry, &Part)], grants: &GrantFile, warn: &dyn Fn(Warning)) -> bool {
     let mut spent: Vec<&Entry> = Vec::new();
     used.iter().all(|(entry, _)| {
         if spent.contains(entry) {
@@ -79,7 +94,7 @@ fn spend(used: &[(&Entry, &Part)], grants: &GrantFile) -> bool {
         }
         spent.push(entry);
         grants.spend(entry).unwrap_or_else(|error| {
-            report::failure(&format!("a grant cannot be counted, so it does not count: {error}"));
+            warn(Warning::GrantNotCounted(error));
             false
         })
     })

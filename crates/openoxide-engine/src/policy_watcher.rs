@@ -1,54 +1,52 @@
-//! The policy of a batch, which goes on while its files change.
+//! An engine whose policy follows its files.
 
 use std::sync::Arc;
 
 use openoxide_store::{Loaded, PolicyWatch};
 
-use crate::{
-    args::{Global, PolicyArgs},
-    policy::World,
-    report,
-};
+use crate::{Engine, OpenError};
 
-/// The policy in force, read anew when one of its files changes.
-pub(crate) struct Watched<'a> {
-    world: World,
-    args: &'a PolicyArgs,
-    global: Global,
+/// An engine that loads the policy again when one of its files changes.
+#[derive(Debug)]
+pub struct WatchedEngine {
+    engine: Engine,
     watch: Option<(PolicyWatch, Arc<Loaded>)>,
 }
 
-impl<'a> Watched<'a> {
-    pub(crate) fn new(world: World, args: &'a PolicyArgs, global: Global) -> Result<Self, String> {
-        let watch = world.watch(args)?.map(|mut watch| {
-            let loaded = watch.refresh();
-            (watch, loaded)
-        });
-        let mut watched = Self { world, args, global, watch };
-        if let Some((_, loaded)) = &watched.watch {
-            watched.world.put(args, loaded);
-        }
-        Ok(watched)
-    }
-
-    /// Returns the policy as it is now.
+impl WatchedEngine {
+    /// Starts to watch the policy files of an engine; none where a person named them.
     ///
     /// # Errors
-    /// When the managed policy cannot be relied on: then nothing is decided.
-    pub(crate) fn now(&mut self) -> Result<&World, String> {
-        if let Some((watch, seen)) = &mut self.watch {
-            let loaded = watch.refresh();
-            if !Arc::ptr_eq(seen, &loaded) {
-                self.world.put(self.args, &loaded);
-                *seen = loaded;
-                if self.world.sound(self.global).is_err() {
-                    report::note(&"until the policy is put right, nothing is allowed");
-                }
-            }
+    /// As [`Engine::open`].
+    pub fn new(mut engine: Engine) -> Result<Self, OpenError> {
+        if !engine.options.named.is_empty() {
+            return Ok(Self { engine, watch: None });
         }
-        match &self.world.loaded.closed {
-            Some(closed) => Err(closed.clone()),
-            None => Ok(&self.world),
+        let rules = engine.options.rule_layer()?;
+        let more = if rules.rules.is_empty() { Vec::new() } else { vec![rules] };
+        let environment = engine.options.environment.clone();
+        let sources = openoxide_store::sources(&environment, &engine.project);
+        let mut watch = PolicyWatch::new(sources, environment, more);
+        let loaded = watch.refresh();
+        engine.replace_policy(&loaded);
+        Ok(Self { engine, watch: Some((watch, loaded)) })
+    }
+
+    /// Loads the policy again if a file has changed; returns whether one has.
+    pub fn refresh(&mut self) -> bool {
+        let Some((watch, seen)) = &mut self.watch else { return false };
+        let loaded = watch.refresh();
+        if Arc::ptr_eq(seen, &loaded) {
+            return false;
         }
+        self.engine.replace_policy(&loaded);
+        *seen = loaded;
+        true
+    }
+
+    /// Returns the engine with the policy of the last refresh.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
     }
 }

@@ -1,4 +1,4 @@
-//! What the audit has recorded, to be decided again: for `audit replay` and `rules diff --history`.
+//! RecordedCall calls, to be decided again: for `audit replay` and `rules diff --history`.
 //!
 //! A command is read again from its text, another call is rebuilt from its accesses. Records are redacted and cut: what lost something is
 //! counted, never guessed. Files are looked at as they are now, hooks are not asked again, and what a session remembered is gone.
@@ -6,18 +6,14 @@
 use std::collections::HashMap;
 
 use openoxide_adapters::tool;
-use openoxide_engine::{Place, facts_of, facts_of_question};
-use openoxide_permission::evaluate;
-use openoxide_protocol::{
-    AbsPath, Action, Decision, Effect, Facts, HookSaid, PermissionMode, RuleRef,
-};
+use openoxide_protocol::{AbsPath, Action, Effect, Facts, HookSaid, PermissionMode, RuleRef};
 use openoxide_store::{
     Environment,
     audit::{AuditError, Decided, Entry, Journal, Moment, REDACTED, Record, lines},
 };
 use serde_json::json;
 
-use crate::policy::World;
+use crate::{Call, Place, facts_of, facts_of_question};
 
 /// Stands in a text that was cut.
 const CUT: &str = "[… ";
@@ -26,35 +22,41 @@ const LEADS: &str = " -> ";
 
 /// The calls of the past.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
+pub struct RecordedHistory {
     /// Those that can be decided again, in the order in which they were first recorded.
-    pub(crate) calls: Vec<Recorded>,
+    pub calls: Vec<RecordedCall>,
     /// How many lost something to the redaction, or were cut.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// How many were decided by a hook.
-    pub(crate) by_hooks: u64,
+    pub by_hooks: u64,
 }
 
 /// One call, with how often it was recorded so.
 #[derive(Debug)]
-pub(crate) struct Recorded {
-    pub(crate) what: What,
-    /// What was decided.
-    pub(crate) was: Effect,
-    pub(crate) times: u64,
+pub struct RecordedCall {
+    /// The call.
+    pub what: CallRecord,
+    /// CallRecord was decided.
+    pub was: Effect,
+    /// How often it was recorded so.
+    pub times: u64,
     /// The number of its last record.
-    pub(crate) last: u64,
+    pub last: u64,
     /// The rule that decided then.
-    pub(crate) rule: Option<RuleRef>,
+    pub rule: Option<RuleRef>,
 }
 
-/// What is needed to decide a call.
+/// CallRecord is needed to decide a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct What {
-    pub(crate) cwd: AbsPath,
-    pub(crate) mode: PermissionMode,
-    pub(crate) tool: String,
-    pub(crate) title: String,
+pub struct CallRecord {
+    /// The directory that it ran in.
+    pub cwd: AbsPath,
+    /// The mode in which it was decided.
+    pub mode: PermissionMode,
+    /// The tool.
+    pub tool: String,
+    /// The command, or the title of another call.
+    pub title: String,
     /// The accesses of what is no command: kind, and what is touched.
     accesses: Vec<(String, String)>,
 }
@@ -63,8 +65,11 @@ pub(crate) struct What {
 ///
 /// # Errors
 /// When the journal cannot be read. Where there is none, there is no past.
-pub(crate) fn read(environment: &Environment, since: Option<Moment>) -> Result<Past, AuditError> {
-    let (mut past, mut known) = (Past::default(), HashMap::new());
+pub fn read_history(
+    environment: &Environment,
+    since: Option<Moment>,
+) -> Result<RecordedHistory, AuditError> {
+    let (mut past, mut known) = (RecordedHistory::default(), HashMap::new());
     for segment in Journal::of(environment)?.segments_after(0)? {
         let bytes = segment.bytes()?;
         for record in lines(&bytes).0.filter_map(Record::read) {
@@ -76,8 +81,8 @@ pub(crate) fn read(environment: &Environment, since: Option<Moment>) -> Result<P
     Ok(past)
 }
 
-impl Past {
-    fn add(&mut self, record: Record, known: &mut HashMap<(What, Effect), usize>) {
+impl RecordedHistory {
+    fn add(&mut self, record: Record, known: &mut HashMap<(CallRecord, Effect), usize>) {
         let Entry::Decision(decided) = record.entry else { return };
         let Some(was) = decided.decision.filter(|_| is_call(&decided)) else { return };
         if decided.hooks.iter().any(|answer| answer.said != HookSaid::Pass) {
@@ -95,7 +100,7 @@ impl Past {
             }
             None => {
                 let (last, rule) = (record.seq, decided.rule);
-                self.calls.push(Recorded { what, was, times: 1, last, rule });
+                self.calls.push(RecordedCall { what, was, times: 1, last, rule });
             }
         }
     }
@@ -107,11 +112,11 @@ fn is_call(decided: &Decided) -> bool {
 }
 
 /// Returns what is needed to decide a call again; nothing if some of it is lost.
-fn what(decided: &Decided) -> Option<What> {
+fn what(decided: &Decided) -> Option<CallRecord> {
     let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
     let (tool, title) = (decided.tool.clone(), decided.title.clone());
     let whole = |text: &str| !text.contains(REDACTED) && !text.contains(CUT);
-    let mut what = What { cwd, mode, tool, title, accesses: Vec::new() };
+    let mut what = CallRecord { cwd, mode, tool, title, accesses: Vec::new() };
     if what.script().is_none() {
         what.accesses = accesses(decided)?;
     }
@@ -136,7 +141,7 @@ fn accesses(decided: &Decided) -> Option<Vec<(String, String)>> {
     all.filter(|all| !all.is_empty() && decided.left_out == 0)
 }
 
-impl What {
+impl CallRecord {
     /// Returns the script, if the tool runs one.
     fn script(&self) -> Option<Action> {
         let action = tool::action(&self.tool, &json!({ "command": self.title }));
@@ -144,7 +149,7 @@ impl What {
     }
 
     /// Returns what the call means now.
-    pub(crate) fn facts(&self, home: Option<&AbsPath>) -> Facts {
+    fn facts(&self, home: Option<&AbsPath>) -> Facts {
         let place = Place { cwd: &self.cwd, home };
         if let Some(action) = self.script() {
             return facts_of(&action, &self.tool, place);
@@ -161,16 +166,10 @@ impl What {
         all
     }
 
-    /// Returns what a policy says of it, in the mode of then, unless that was the usual one and the policy sets another.
-    pub(crate) fn decide(&self, world: &World, roots: &[AbsPath], facts: &Facts) -> Decision {
-        let usual = self.mode == PermissionMode::default();
-        let mode = if usual { world.mode } else { world.loaded.policy.permitted(self.mode) };
-        let context = openoxide_permission::Context { mode, ..world.context_in(&self.cwd, roots) };
-        evaluate(world.policy(&context, facts), &context, facts)
+    /// Returns the call to evaluate, in the mode in which it was decided; in the mode of the engine if that was the default one.
+    #[must_use]
+    pub fn to_call(&self, home: Option<&AbsPath>) -> Call {
+        let mode = (self.mode != PermissionMode::default()).then_some(self.mode);
+        Call::from_facts(self.facts(home), self.cwd.clone()).in_mode(mode)
     }
-}
-
-/// Returns how often, in words.
-pub(crate) fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

@@ -7,8 +7,10 @@ use std::fs;
 
 use openoxide_protocol::SessionId;
 
-/// Returns the name of the job that this process is part of, in this session; nothing where its end cannot be told.
-pub(crate) fn of_job(session: Option<SessionId>) -> Option<String> {
+/// Returns the task that this process belongs to: the shell job that it is part of, in this session. Returns nothing where the end
+/// of the job cannot be detected.
+#[must_use]
+pub fn task_of_shell_job(session: Option<SessionId>) -> Option<String> {
     let own = stat("self")?;
     let leader = stat(&own.group.to_string())?;
     if leader.pid == own.pid || leader.ended {

@@ -1,5 +1,6 @@
 //! `approve` and `deny`: an answer from another terminal.
 
+use openoxide_engine::AuditLog;
 use openoxide_protocol::{ApprovalResponse, GrantScope, GrantTerms, SCHEMA};
 use openoxide_store::{
     Answering, Bound, Ended, Ending, Environment, GrantFile, Named, RequestError, Requests as _,
@@ -14,7 +15,6 @@ use crate::{
     color,
     commands::{grants, pending},
     exit::Exit,
-    record::Audit,
     report,
 };
 
@@ -175,7 +175,8 @@ impl Said<'_> {
         let (request, channel) = (&waiting.request, Channel::Command);
         let mut answer = Answer::new(request, &self.response, channel, Some(by));
         answer.kept = answer.kept.filter(|_| waiting.project.is_some());
-        Audit::open().answered(&waiting.request, self.verb, answer);
+        let audit = AuditLog::new(Environment::read());
+        report::recorded(audit.record_answer(&waiting.request, self.verb, answer));
         let terms = waiting.request.kept(&self.response).unwrap_or_default();
         let reach = grants::reach(&Bound::of(&terms, waiting.request.task.as_deref()));
         for rule in &terms.rules {

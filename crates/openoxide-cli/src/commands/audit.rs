@@ -10,6 +10,7 @@ use openoxide_store::{Environment, audit::Journal};
 
 use crate::{
     args::{AuditVerb, Global},
+    error::CliError,
     exit::Exit,
     report,
 };
@@ -18,7 +19,7 @@ use crate::{
 const NOTHING: &str = "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
 
 /// Looks into the journal.
-pub(crate) fn audit(verb: &AuditVerb, global: Global) -> Result<Exit, String> {
+pub(crate) fn audit(verb: &AuditVerb, global: Global) -> Result<Exit, CliError> {
     let journal = Journal::of(&Environment::read());
     let seen = match verb {
         AuditVerb::Log(args) => journal.and_then(|journal| log::log(args, &journal, global)),
@@ -32,4 +33,9 @@ pub(crate) fn audit(verb: &AuditVerb, global: Global) -> Result<Exit, String> {
         report::failure(&error);
         Exit::Failure
     }))
+}
+
+/// Returns how often, in words.
+pub(crate) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

@@ -2,10 +2,8 @@
 
 use std::io::Write;
 
-use openoxide_adapters::tool;
-use openoxide_engine::{facts, facts_of, facts_of_question, sandbox_opt_out};
-use openoxide_permission::evaluate;
-use openoxide_protocol::{AbsPath, Decision, Effect, Facts, Obligation, SCHEMA};
+use openoxide_engine::{Call, Engine, WatchedEngine};
+use openoxide_protocol::{AbsPath, Decision, Effect, Obligation, SCHEMA};
 use openoxide_tui::{Lines, visible};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,34 +12,45 @@ use crate::{
     args::{CallArgs, CheckArgs, Global},
     color,
     commands::call,
+    error::CliError,
     exact::Exact,
     exit::Exit,
-    lines,
-    policy::World,
-    report,
-    watched::Watched,
+    lines, policy_args, report,
 };
 
 const NO_CALL: &str = "a line has `tool` and `input`, or `permission` and `patterns`";
 
 /// Judges one call, or one on each line.
-pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, String> {
+pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, CliError> {
     if args.call.exact {
         return exactly(args, global);
     }
-    let world = World::of(&args.call.policy, false)?;
+    let engine = policy_args::open(&args.call.policy)?;
     // What is wrong with the policy was said. What is left of it decides, with the denies of its last good version, as in `run`.
-    let sound = world.sound(global);
-    if let (Err(exit), true) = (sound, world.loaded.closed.is_some()) {
+    let sound = policy_args::sound(&engine, global);
+    if let (Err(exit), true) = (sound, engine.managed_policy_error().is_some()) {
         return Ok(exit);
     }
     if args.batch {
-        let mut place = InProject::of(&world);
-        let mut watched = Watched::new(world, &args.call.policy, global)?;
-        let ended = ended(batch(|row| judge(watched.now()?, &mut place, row)));
+        let mut watched = WatchedEngine::new(engine)?;
+        let ended = ended(batch(|row| judge(refreshed(&mut watched, global)?, row)));
         return Ok(if ended == Exit::Success { sound.err().unwrap_or(ended) } else { ended });
     }
-    one(&args.call, &world, sound, global)
+    one(&args.call, &engine, sound, global)
+}
+
+/// Returns the engine with the policy as it is now.
+///
+/// # Errors
+/// When the managed policy has errors: then nothing is decided.
+fn refreshed(watched: &mut WatchedEngine, global: Global) -> Result<&Engine, String> {
+    if watched.refresh() && policy_args::sound(watched.engine(), global).is_err() {
+        report::note(&"until the policy is put right, nothing is allowed");
+    }
+    match watched.engine().managed_policy_error() {
+        Some(error) => Err(error.to_owned()),
+        None => Ok(watched.engine()),
+    }
 }
 
 /// Returns how a batch ended.
@@ -54,7 +63,7 @@ pub(crate) fn ended(batch: Result<(), String>) -> Exit {
 }
 
 /// As the program would answer whose policy it is.
-fn exactly(args: &CheckArgs, global: Global) -> Result<Exit, String> {
+fn exactly(args: &CheckArgs, global: Global) -> Result<Exit, CliError> {
     let Some(exact) = Exact::of(&args.call, global)? else { return Ok(Exit::Usage) };
     if args.batch {
         return Ok(ended(batch(|row| judge_exactly(&exact, row))));
@@ -63,7 +72,11 @@ fn exactly(args: &CheckArgs, global: Global) -> Result<Exit, String> {
 }
 
 /// Judges one call as the program would whose policy it is.
-pub(crate) fn one_exactly(args: &CallArgs, exact: &Exact, global: Global) -> Result<Exit, String> {
+pub(crate) fn one_exactly(
+    args: &CallArgs,
+    exact: &Exact,
+    global: Global,
+) -> Result<Exit, CliError> {
     let operation = call::operation(args, &exact.cwd)?;
     let decision = exact.call(&operation.tool, &operation.input, &operation.cwd)?;
     let text = match args.json {
@@ -84,14 +97,12 @@ fn judge_exactly(exact: &Exact, row: &Row) -> Result<Decision, String> {
 
 fn one(
     args: &CallArgs,
-    world: &World,
+    engine: &Engine,
     sound: Result<(), Exit>,
     global: Global,
-) -> Result<Exit, String> {
-    let operation = call::operation(args, &world.cwd)?;
-    let facts = facts(&operation, world.home.as_ref());
-    let context = world.context();
-    let decision = evaluate(world.policy(&context, &facts), &context, &facts);
+) -> Result<Exit, CliError> {
+    let operation = call::operation(args, engine.cwd())?;
+    let decision = engine.evaluate(&Call::from_operation(&operation)).decision;
     let exit = exit_if(sound, decision.effect);
     if args.json {
         return Ok(report::data(in_json(&decision)?.as_bytes(), exit));
@@ -187,21 +198,6 @@ fn batch(mut judge: impl FnMut(&Row) -> Result<Decision, String>) -> Result<(), 
     lines::each(|line, output| answer_row(&mut judge, line, output))
 }
 
-/// The directory of the last line: most batches stay in one, and its project need not be looked for again.
-struct InProject {
-    cwd: AbsPath,
-    roots: Vec<AbsPath>,
-    /// The directories that the policy of that line added.
-    added: Vec<AbsPath>,
-}
-
-impl InProject {
-    fn of(world: &World) -> Self {
-        let (roots, added) = (world.roots.clone(), world.loaded.roots.clone());
-        Self { cwd: world.cwd.clone(), roots, added }
-    }
-}
-
 fn answer_row(
     judge: &mut impl FnMut(&Row) -> Result<Decision, String>,
     line: &[u8],
@@ -227,20 +223,14 @@ fn answer_row(
     output.write_all(b"\n")
 }
 
-fn judge(world: &World, place: &mut InProject, row: &Row) -> Result<Decision, String> {
-    let cwd = cwd_of(&world.cwd, row.cwd.as_deref())?;
-    if cwd != place.cwd || world.loaded.roots != place.added {
-        *place = InProject { roots: world.roots_of(&cwd), cwd, added: world.loaded.roots.clone() };
-    }
-    let facts = facts_of_row(world, row, &place.cwd)?;
-    let context = world.context_in(&place.cwd, &place.roots);
-    Ok(evaluate(world.policy(&context, &facts), &context, &facts))
+fn judge(engine: &Engine, row: &Row) -> Result<Decision, String> {
+    let cwd = cwd_of(engine.cwd(), row.cwd.as_deref())?;
+    Ok(engine.evaluate(&call_of_row(row, cwd)?).decision)
 }
 
 /// Judges one line, as a batch would.
-pub(crate) fn line(world: &World, line: &[u8]) -> Result<Decision, String> {
-    let mut place = InProject::of(world);
-    judge(world, &mut place, &lines::object(line)?)
+pub(crate) fn line(engine: &Engine, line: &[u8]) -> Result<Decision, String> {
+    judge(engine, &lines::object(line)?)
 }
 
 /// Returns the id of a line that is wrong otherwise.
@@ -256,19 +246,14 @@ fn cwd_of(usual: &AbsPath, named: Option<&str>) -> Result<AbsPath, String> {
     }
 }
 
-fn facts_of_row(world: &World, row: &Row, cwd: &AbsPath) -> Result<Facts, String> {
-    let place = world.place(cwd);
+fn call_of_row(row: &Row, cwd: AbsPath) -> Result<Call, String> {
     match (&row.tool, &row.permission, &row.patterns) {
-        (Some(name), None, None) => {
-            let mut facts = facts_of(&tool::action(name, &row.input), name, place);
-            facts.accesses.extend(sandbox_opt_out(&row.input));
-            Ok(facts)
-        }
+        (Some(name), None, None) => Ok(Call::from_tool(name, &row.input, cwd)),
         (None, Some(_), Some(patterns)) if patterns.is_empty() => {
             Err("`patterns` is empty: nothing is asked".to_owned())
         }
         (None, Some(permission), Some(patterns)) => {
-            Ok(facts_of_question(permission, patterns, place))
+            Ok(Call::from_question(permission, patterns, cwd))
         }
         _ => Err(NO_CALL.to_owned()),
     }

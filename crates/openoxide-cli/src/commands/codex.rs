@@ -16,12 +16,13 @@ use openoxide_tui::{Lines, visible};
 
 use crate::{
     args::{CodexVerb, ExecpolicyCheckArgs, ExecpolicyVerb, Global},
+    error::CliError,
     exit::Exit,
     language, report,
 };
 
 /// Answers as Codex does, or what it asks.
-pub(crate) fn codex(verb: &CodexVerb, global: Global) -> Result<Exit, String> {
+pub(crate) fn codex(verb: &CodexVerb, global: Global) -> Result<Exit, CliError> {
     Ok(match verb {
         CodexVerb::Amend(args) => said(amend::amend(args), Exit::Failure),
         CodexVerb::Decide(args) => said(decide::decide(args), Exit::Usage),

@@ -6,13 +6,13 @@ use openoxide_store::{Environment, Loaded, Source, SourceUse, load_fresh, projec
 use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
-use crate::{args::ConfigVerb, exit::Exit, policy, report};
+use crate::{args::ConfigVerb, exit::Exit, policy_args, report};
 
 /// Lists the files that are looked for, and what became of each.
 pub(crate) fn config(verb: &ConfigVerb) -> Result<Exit, String> {
     let ConfigVerb::Path { cwd, json } = verb;
     let environment = Environment::read();
-    let cwd = policy::directory(cwd.as_deref())?;
+    let cwd = policy_args::directory(cwd.as_deref())?;
     let sources = sources(&environment, &project_root(&cwd, environment.home.as_ref()));
     let loaded = load_fresh(&sources, &environment, &[]);
     let line = |source| if *json { in_json(source, &loaded) } else { in_words(source, &loaded) };

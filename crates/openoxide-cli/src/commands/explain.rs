@@ -1,7 +1,6 @@
 //! `explain`: every rule that spoke, and why the others lost.
 
-use openoxide_engine::facts;
-use openoxide_permission::{evaluate, explain as explained};
+use openoxide_engine::{Call, Engine};
 use openoxide_protocol::{Decision, Part, RuleRef};
 use openoxide_tui::{Lines, visible};
 
@@ -9,55 +8,51 @@ use crate::{
     args::{CallArgs, Global},
     color,
     commands::{call, check, run::confined},
+    error::CliError,
     exact::Exact,
     exit::Exit,
-    hooks,
-    policy::World,
-    report,
+    hooks, policy_args, report,
 };
 
 /// Judges one call, and says why.
-pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, String> {
+pub(crate) fn explain(args: &CallArgs, global: Global) -> Result<Exit, CliError> {
     if args.exact {
         let exact = Exact::of(args, global)?;
         return exact.map_or(Ok(Exit::Usage), |exact| check::one_exactly(args, &exact, global));
     }
-    let world = World::of(&args.policy, true)?;
-    let sound = world.sound(global);
-    if let (Err(exit), true) = (sound, world.loaded.closed.is_some()) {
+    let engine = policy_args::open_with_layers(&args.policy)?;
+    let sound = policy_args::sound(&engine, global);
+    if let (Err(exit), true) = (sound, engine.managed_policy_error().is_some()) {
         return Ok(exit);
     }
-    let operation = call::operation(args, &world.cwd)?;
-    let facts = facts(&operation, world.home.as_ref());
-    let context = world.context();
-    let decision = evaluate(world.policy(&context, &facts), &context, &facts);
-    let decision = explained(&world.loaded.layers, &context, decision);
+    let operation = call::operation(args, engine.cwd())?;
+    let decision = engine.explain(&Call::from_operation(&operation)).decision;
     let text = match args.json {
-        true => hooks::in_json(&check::in_json(&decision)?, &world, &operation.tool)?,
+        true => hooks::in_json(&check::in_json(&decision)?, &engine, &operation.tool)?,
         false => {
-            let hooks = hooks::in_words(&world, &operation.tool);
-            hooks + &in_words(&decision, args, &world, global)
+            let hooks = hooks::in_words(&engine, &operation.tool);
+            hooks + &in_words(&decision, args, &engine, global)
         }
     };
     Ok(report::data(text.as_bytes(), check::exit_if(sound, decision.effect)))
 }
 
-fn in_words(decision: &Decision, args: &CallArgs, world: &World, global: Global) -> String {
+fn in_words(decision: &Decision, args: &CallArgs, engine: &Engine, global: Global) -> String {
     let line = |text: &str| visible(text, Lines::One);
     let mut lines = vec![
         format!("{}: {}", decision.effect.as_str(), line(&decision.reason)),
-        format!("mode {}, in {}", world.mode.as_str(), line(world.cwd.as_str())),
+        format!("mode {}, in {}", engine.mode().as_str(), line(engine.cwd().as_str())),
     ];
     lines.extend(decision.parts.iter().flat_map(part_in_words));
     if !decision.always.is_empty() {
         lines.push(format!("\nalways would add: {}", line(&decision.always.join(", "))));
     }
     lines.extend(
-        check::audited(decision, &world.loaded.audit)
+        check::audited(decision, engine.audit_requirements())
             .map(|line| format!("\n{}", line.trim_start())),
     );
     lines.extend(
-        confined::in_words(&world.loaded.sandbox)
+        confined::in_words(engine.sandbox_settings())
             .map(|line| format!("\n{}", visible(&line, Lines::One))),
     );
     let script = args.script.as_deref().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use openoxide_engine::task_of_shell_job;
 use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Space, lint::lint, parse};
 use openoxide_protocol::{AbsPath, Effect, GrantTerms, SCHEMA};
 use openoxide_store::{Bound, Entry, Environment, GrantFile, project_root};
@@ -11,8 +12,7 @@ use serde_json::json;
 use crate::{
     args::{BoundArgs, GrantArgs, GrantsVerb},
     exit::Exit,
-    policy, report,
-    task::of_job,
+    policy_args, report,
 };
 
 /// No name of a task is longer.
@@ -20,8 +20,8 @@ const LONGEST_TASK: usize = 500;
 
 /// Lists, revokes or clears up the grants of this project.
 pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
-    let environment = Environment { task: of_job(None), ..Environment::read() };
-    let cwd = policy::directory(None)?;
+    let environment = Environment { task: task_of_shell_job(None), ..Environment::read() };
+    let cwd = policy_args::directory(None)?;
     let grants = GrantFile::of(&environment, &project_root(&cwd, environment.home.as_ref()));
     let entries = grants.entries().map_err(|error| error.to_string())?;
     match verb {
@@ -83,7 +83,7 @@ fn task(bounds: &BoundArgs) -> Result<Option<String>, String> {
 }
 
 fn job() -> Result<String, String> {
-    of_job(None).ok_or_else(|| {
+    task_of_shell_job(None).ok_or_else(|| {
         "the end of a task cannot be told here: this call is no part of a script's or an agent's job; \
          `--task=NAME` names one, as `audit log --json` has it"
             .to_owned()
@@ -100,7 +100,7 @@ pub(crate) fn terms(rules: Vec<String>, bounds: &BoundArgs) -> Result<GrantTerms
 
 /// Returns the directory that a grant is for. It has to be there: a grant for what is made later is a slip, or a trap.
 fn below(named: &Path) -> Result<AbsPath, String> {
-    let directory = policy::directory(Some(named))?;
+    let directory = policy_args::directory(Some(named))?;
     if !Path::new(directory.as_str()).is_dir() {
         let shown = visible(directory.as_str(), Lines::One);
         return Err(format!("`--below`: there is no such directory: {shown}"));

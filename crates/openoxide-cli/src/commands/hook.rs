@@ -5,15 +5,14 @@ mod watchdog;
 
 use std::io::{Read as _, Write as _};
 
-use openoxide_adapters::{
-    hook::{self, Call},
-    tool,
+use openoxide_adapters::hook::{self, Call};
+use openoxide_engine::{
+    AgentCall, AgentDecision, AuditLog, CheckHost, Engine, EngineOptions, InterruptWatch,
+    InterruptedError, Warning,
 };
-use openoxide_engine::{HookCall, Place, facts_of, sandbox_opt_out};
-use openoxide_permission::{Context, HookEvent, after_hooks};
-use openoxide_store::{Environment, GrantFile, audit::Decided, load, sources};
+use openoxide_store::Environment;
 
-use crate::{bounded, exit::Exit, hooks, policy::roots, record, repetition};
+use crate::{error::CliError, exit::Exit, report, review::Signals};
 use client::Client;
 use watchdog::Watchdog;
 
@@ -35,23 +34,24 @@ pub(crate) fn of(agent: &str, untrusted: bool, seconds: Option<u64>) -> Result<E
 
 fn answered(client: Client, seconds: u64) -> Exit {
     std::panic::set_hook(Box::new(|panic| {
-        crate::report::say(&format!("OpenOxide failed, so the call is blocked: {panic}"));
+        report::say(&format!("OpenOxide failed, so the call is blocked: {panic}"));
         #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
         std::process::exit(BLOCKED);
     }));
     let Ok(watchdog) = Watchdog::start(client, seconds) else {
-        crate::report::say("OpenOxide cannot start a thread, so the call is blocked");
+        report::say("OpenOxide cannot start a thread, so the call is blocked");
         return Exit::Usage;
     };
     let environment = Environment::read();
     let answer = read().map_or_else(
         |error| {
-            drop(record::hook(&environment, client.name(), record::undecided(&error)));
+            drop(AuditLog::new(environment.clone()).record_undecided(client.name(), &error));
             Some(client.undecided(&error))
         },
         |call| {
             let environment = Environment { task: call.task(), ..environment.clone() };
-            decide(client, &call, &environment, &watchdog)
+            let answer = decide(client, &call, environment, &watchdog);
+            answer.unwrap_or_else(|error| Some(client.undecided(&error.to_string())))
         },
     );
     watchdog.claim();
@@ -72,76 +72,49 @@ fn read() -> Result<Call, String> {
     hook::read(&bytes).map_err(|error| error.to_string())
 }
 
+/// Decides one call in its project, and returns the line that the client reads.
 fn decide(
     client: Client,
     call: &Call,
-    environment: &Environment,
+    environment: Environment,
     watchdog: &Watchdog,
-) -> Option<String> {
-    let project = match client.project(call, environment.home.as_ref()) {
-        Ok(project) => project,
-        Err(error) => return Some(client.undecided(&error)),
-    };
-    let loaded = load(&sources(environment, &project), environment);
-    let action = tool::action(&call.tool, &call.input);
-    if let Some(closed) = &loaded.closed {
-        drop(record::hook(
-            environment,
-            client.name(),
-            record::call(call, &action, record::closed(closed)),
-        ));
-        return Some(hook::closed(call.event, closed));
+) -> Result<Option<String>, CliError> {
+    let project = client.project(call, environment.home.as_ref())?;
+    let engine = Engine::open(EngineOptions {
+        project: Some(project),
+        // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
+        mode: client.mode(call),
+        ..EngineOptions::new(environment, call.cwd.clone())
+    })?;
+    let agent = AgentCall { agent: client.name(), call, also: client.besides(call) };
+    Ok(match engine.decide_for_agent(&agent, watchdog) {
+        Ok(AgentDecision::Decided(decision)) => client.answer(call, &decision),
+        Ok(AgentDecision::PolicyUnusable(why)) => Some(hook::closed(call.event, &why)),
+        Err(InterruptedError) => interrupted(),
+    })
+}
+
+impl CheckHost for Watchdog {
+    fn warn(&self, warning: Warning) {
+        report::warning(&warning);
     }
-    // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
-    let mode =
-        loaded.policy.permitted(client.mode(call).or(loaded.policy.mode()).unwrap_or_default());
-    let place = Place { cwd: &call.cwd, home: environment.home.as_ref() };
-    let mut facts = facts_of(&action, &call.tool, place);
-    facts.accesses.extend(sandbox_opt_out(&call.input));
-    if let Some(besides) = client.besides(call) {
-        let besides = facts_of(&besides, &call.tool, place);
-        facts.accesses.extend(besides.accesses);
-        facts.findings.extend(besides.findings);
+
+    fn hooks_started(&self) {
+        self.wait_for_others();
     }
-    if loaded.policy.watches_repetition() {
-        repetition::note(call, environment, &mut facts);
+
+    fn hooks_ended(&self) {
+        self.resume();
     }
-    let asked = HookCall {
-        event: HookEvent::PreToolUse,
-        session: call.session.clone(),
-        call: &call.call,
-        tool: &call.tool,
-        input: &call.input,
-        cwd: &call.cwd,
-        project: &project,
-        mode,
-        facts: &facts,
-    };
-    let answers = watchdog.while_others_run(|| hooks::ask(&loaded.hooks, &asked));
-    let Some(answers) = answers else { interrupted() };
-    let mut roots = roots(project.clone());
-    roots.extend(loaded.roots.iter().cloned());
-    let doubt = loaded.doubt.as_deref();
-    // The working directory follows the agent's `cd`; relative rules count from where the session began.
-    let base = if call.cwd.below(&project).is_some() { &project } else { &call.cwd };
-    let context = Context { mode, cwd: base, roots: &roots, doubt };
-    let here = Context { cwd: &call.cwd, ..context };
-    let grants = GrantFile::of(environment, &project);
-    let policy = bounded::policy(&loaded, &here, &facts, Some(&grants), true);
-    let decision = after_hooks(policy, &context, &facts, &answers);
-    let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, mode) };
-    let written = record::hook(environment, client.name(), record::call(call, &action, decided));
-    // What has to be written down, and is not, is decided again as if the policy were in doubt.
-    let unheld = record::unheld(&decision, &written);
-    let decision = unheld.map_or(decision, |why| {
-        after_hooks(policy, &Context { doubt: Some(&why), ..context }, &facts, &answers)
-    });
-    client.answer(call, &decision)
+
+    fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_> {
+        Box::new(Signals::listen())
+    }
 }
 
 /// The client that ends its hook does not want an answer any more; whatever it makes of the end, the call must not go on.
 fn interrupted() -> ! {
-    crate::report::say("OpenOxide was interrupted, so the call is blocked");
+    report::say("OpenOxide was interrupted, so the call is blocked");
     #[expect(clippy::exit, reason = "there is nothing to answer")]
     std::process::exit(BLOCKED)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use openoxide_engine::History;
 use openoxide_protocol::{ApprovalRequest, Choice, Recalled, SCHEMA};
 use openoxide_store::{
     Environment, RequestError, Requests as _, SqliteRequests, Waiting, audit::Moment,
@@ -9,7 +10,7 @@ use openoxide_store::{
 use openoxide_tui::{Lines, RenderOptions, Style, describe, visible};
 use serde_json::{Value, json};
 
-use crate::{args::Global, color, exit::Exit, history::History, report};
+use crate::{args::Global, color, exit::Exit, report};
 
 /// Lists the requests that wait, oldest first.
 pub(crate) fn pending(json: bool, global: Global) -> Result<Exit, String> {

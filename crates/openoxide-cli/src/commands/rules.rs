@@ -14,21 +14,22 @@ mod test;
 
 use crate::{
     args::{Global, RulesVerb},
+    error::CliError,
     exit::Exit,
 };
 
 /// Does what one of its verbs says.
-pub(crate) fn rules(verb: &RulesVerb, global: Global) -> Result<Exit, String> {
+pub(crate) fn rules(verb: &RulesVerb, global: Global) -> Result<Exit, CliError> {
     match verb {
         RulesVerb::List { policy, origins, json } => list::list(policy, *origins, *json, global),
-        RulesVerb::Lint(args) => lint::lint(args, global),
-        RulesVerb::Fmt(args) => fmt::fmt(args, global),
+        RulesVerb::Lint(args) => Ok(lint::lint(args, global)?),
+        RulesVerb::Fmt(args) => Ok(fmt::fmt(args, global)?),
         RulesVerb::Test(args) => test::test(args, global),
         RulesVerb::Diff(args) => diff::diff(args, global),
-        RulesVerb::Add(args) => edit::add(args, global),
-        RulesVerb::Remove(args) => edit::remove(args, global),
-        RulesVerb::Import(args) => convert::import(args, global),
-        RulesVerb::Export(args) => convert::export(args, global),
-        RulesVerb::Convert(args) => convert::convert(args, global),
+        RulesVerb::Add(args) => Ok(edit::add(args, global)?),
+        RulesVerb::Remove(args) => Ok(edit::remove(args, global)?),
+        RulesVerb::Import(args) => Ok(convert::import(args, global)?),
+        RulesVerb::Export(args) => Ok(convert::export(args, global)?),
+        RulesVerb::Convert(args) => Ok(convert::convert(args, global)?),
     }
 }

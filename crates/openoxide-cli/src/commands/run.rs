@@ -1,12 +1,12 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
 mod again;
+mod approval;
 pub(crate) mod confined;
 mod ends;
 mod put_back;
 mod retry;
 mod staged;
-mod way;
 
 use std::{
     cell::RefCell,
@@ -19,8 +19,9 @@ use std::{
 };
 
 use openoxide_adapters::quote;
-use openoxide_engine::{Asked, digest, without_steering};
-use openoxide_permission::Permit;
+use openoxide_engine::{
+    CheckOptions, ConfinementRecord, Engine, ExecutionPermit, RecordOrigin, without_steering,
+};
 use openoxide_protocol::{AbsPath, Action, Confined, Decision, Effect, Network, Operation};
 use openoxide_sandbox::{Report, Stage};
 use openoxide_store::{Environment, audit::Enforced};
@@ -31,98 +32,99 @@ use crate::{
     args::{Global, RunArgs, RunSandbox},
     color,
     commands::{call, sandbox::HOST_NETWORK, trust},
+    error::CliError,
     exit::Exit,
-    policy::World,
-    record::{self, Audit},
-    report,
-    review::Review,
+    policy_args, report,
 };
-use confined::Hosts;
+use approval::{Approval, Verdict};
+use confined::RunContext;
 use ends::{interrupted, refused, unanswerable, unanswered};
 use retry::{Retries, Try};
-use way::{Passed, Way};
 
 /// Judges a command, asks about it if need be, and runs it.
-pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, String> {
-    let load = || World::for_execution(&args.policy, args.session);
-    let mut world = load()?;
-    if trust::offer_all(&world.loaded, &Environment::read(), global) {
-        world = load()?;
-    }
-    if world.sound(global).is_err() && world.loaded.closed.is_none() {
-        report::note(&"until the policy is put right, nothing is allowed without a question");
-    }
-    let Some(task) = Task::of(args) else {
-        report::failure(
-            &"say what to run: `openoxide run -c 'SCRIPT'` or `openoxide run -- PROG ARG…`",
-        );
-        return Ok(Exit::Usage);
-    };
-    if args.live && args.sandbox != RunSandbox::Auto {
-        report::failure(
-            &"`--live` goes with `--sandbox auto` alone: it asks about what that refuses",
-        );
-        return Ok(Exit::Usage);
-    }
-    let audit = Audit::open();
-    if let Some(closed) = &world.loaded.closed {
-        audit.note(&task.operation(&world), record::closed(closed), None);
-        report::say(&format!("openoxide: {closed}; nothing was run"));
+pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, CliError> {
+    let engine = open(args, global)?;
+    let task = Task::of(args)?;
+    if let Some(why) = refusal_beforehand(&engine, args)? {
+        let operation = task.operation(&engine);
+        report::recorded(engine.audit().record_refused(RecordOrigin::RUN, &operation, &why.reason));
+        report::say(&format!("openoxide: {}; {NOTHING_RUN}", why.shown));
         return Ok(Exit::Refused);
     }
-    if !std::path::Path::new(world.cwd.as_str()).is_dir() {
-        report::failure(&format!("`{}` is no directory", world.cwd));
-        return Ok(Exit::Usage);
-    }
-    if args.stage && args.sandbox != RunSandbox::Auto {
-        report::failure(&"`--stage` needs the sandbox as it is: nothing else could be committed");
-        return Ok(Exit::Usage);
-    }
-    if let Some(why) = world.confinement_required().filter(|_| args.sandbox == RunSandbox::Off) {
-        let why = format!("`--sandbox off` is refused: {why}");
-        audit.note(&task.operation(&world), record::closed(&why), None);
-        report::say(&format!("openoxide: {}; nothing was run", visible(&why, Lines::One)));
-        return Ok(Exit::Refused);
-    }
-    let environment = confined::environment(&world.loaded.sandbox, &args.env)?;
-    let mut operation = task.operation(&world);
+    let environment = confined::environment(engine.sandbox_settings(), &args.env)?;
+    let mut operation = task.operation(&engine);
     operation.session = args.session.unwrap_or(operation.session);
-    let review = Review::of(args, global, operation.clone(), world.grants.clone());
-    let Some(way) = Way::open(world, operation.clone(), review, enforced(args)) else {
-        audit.note(
-            &operation,
-            record::undecided("it was interrupted while hooks were asked"),
-            None,
-        );
+    let (session, refusals) = (operation.session, RefCell::default());
+    let context = RunContext { engine: &engine, args, global, session, refused: refusals };
+    let options = CheckOptions::new(RecordOrigin::RUN, enforced(args));
+    let Ok(Approval { verdict, review }) = context.approve(&operation, options, None) else {
+        report::recorded(engine.audit().record_interrupted(RecordOrigin::RUN, &operation));
         return Ok(interrupted(NOTHING_RUN));
     };
-    let Passed { asked, reviewed, number } = way.pass(&audit)?;
-    if let Some(exit) =
-        reviewed.as_ref().and_then(|reviewed| unanswered(reviewed, args, NOTHING_RUN))
-    {
+    if let Some(exit) = review.as_ref().and_then(|review| unanswered(review, args, NOTHING_RUN)) {
         return Ok(exit);
     }
-    Ok(match asked {
-        Asked::Granted(permit) => {
-            let held = confined::profile(&way.world, permit.decision(), args.sandbox)?;
-            let shown = confined::shown(Some(permit.decision()), way.world.home.as_ref());
-            let (session, refused) = (operation.session, RefCell::default());
-            let hosts = Hosts { world: way.world, args, global, audit: &audit, session, refused };
-            let changeable = confined::changeable(permit.decision());
-            let start = Start {
-                operation: &operation,
-                held,
-                changeable,
-                shown,
-                environment,
-                hosts,
-                number,
-            };
-            task.run(permit, &start)
+    match verdict {
+        Verdict::Allowed(permit) => {
+            let start = Start::new(&operation, &permit, environment, context)?;
+            Ok(task.run(permit, &start))
         }
-        Asked::Refused(refusal) => refused(&refusal, NOTHING_RUN),
-        Asked::Unanswerable(request) => unanswerable(&request, args, NOTHING_RUN),
-    })
+        Verdict::Denied(refusal) => Ok(refused(&refusal, NOTHING_RUN)),
+        Verdict::Unanswerable(request) => Ok(unanswerable(&request, args, NOTHING_RUN)),
+    }
+}
+
+/// Opens the engine; first, a person is asked about projects that are not trusted.
+fn open(args: &RunArgs, global: Global) -> Result<Engine, CliError> {
+    let mut engine = policy_args::open_for_execution(&args.policy, args.session)?;
+    if trust::offer_all(engine.untrusted_projects(), &Environment::read(), global) {
+        engine = policy_args::open_for_execution(&args.policy, args.session)?;
+    }
+    let closed = engine.managed_policy_error().is_some();
+    if policy_args::sound(&engine, global).is_err() && !closed {
+        report::note(&"until the policy is put right, nothing is allowed without a question");
+    }
+    Ok(engine)
+}
+
+/// Why nothing is run, whatever is to be run.
+struct RefusalBeforehand {
+    /// As it is recorded.
+    reason: String,
+    /// As a person reads it.
+    shown: String,
+}
+
+/// Returns why nothing is run, if that is known without looking at the command.
+///
+/// # Errors
+/// When the arguments contradict each other, or the directory does not exist.
+fn refusal_beforehand(
+    engine: &Engine,
+    args: &RunArgs,
+) -> Result<Option<RefusalBeforehand>, CliError> {
+    let is_usual = args.sandbox == RunSandbox::Auto;
+    if args.live && !is_usual {
+        let why = "`--live` goes with `--sandbox auto` alone: it asks about what that refuses";
+        return Err(why.into());
+    }
+    if let Some(error) = engine.managed_policy_error() {
+        let (reason, shown) = (error.to_owned(), error.to_owned());
+        return Ok(Some(RefusalBeforehand { reason, shown }));
+    }
+    if !std::path::Path::new(engine.cwd().as_str()).is_dir() {
+        return Err(format!("`{}` is no directory", engine.cwd()).into());
+    }
+    if args.stage && !is_usual {
+        let why = "`--stage` needs the sandbox as it is: nothing else could be committed";
+        return Err(why.into());
+    }
+    let required = engine.confinement_required().filter(|_| args.sandbox == RunSandbox::Off);
+    Ok(required.map(|why| {
+        let reason = format!("`--sandbox off` is refused: {why}");
+        let shown = visible(&reason, Lines::One);
+        RefusalBeforehand { reason, shown }
+    }))
 }
 
 /// What a no means.
@@ -135,32 +137,34 @@ enum Task {
 }
 
 impl Task {
-    fn of(args: &RunArgs) -> Option<Self> {
+    fn of(args: &RunArgs) -> Result<Self, CliError> {
         match (&args.script, args.command.is_empty()) {
-            (Some(script), _) => Some(Self::Script(script.clone())),
-            (None, false) => Some(Self::Program(args.command.clone())),
-            (None, true) => None,
+            (Some(script), _) => Ok(Self::Script(script.clone())),
+            (None, false) => Ok(Self::Program(args.command.clone())),
+            (None, true) => Err("say what to run: `openoxide run -c 'SCRIPT'` or \
+                                 `openoxide run -- PROG ARG…`"
+                .into()),
         }
     }
 
     /// A program with its arguments is judged as the line that a shell would read as just these words.
-    fn operation(&self, world: &World) -> Operation {
+    fn operation(&self, engine: &Engine) -> Operation {
         let script = match self {
             Self::Script(script) => script.clone(),
             Self::Program(words) => quote(words),
         };
         let input = json!({ "command": script });
-        call::of("Bash".to_owned(), Action::Command { script }, input, &world.cwd)
+        call::of("Bash".to_owned(), Action::Command { script }, input, engine.cwd())
     }
 
     /// Runs what was permitted, and tells how it ended.
-    fn run(&self, permit: Permit, start: &Start<'_>) -> Exit {
+    fn run(&self, permit: ExecutionPermit, start: &Start<'_>) -> Exit {
         let why = match permit.decision().effect {
             Effect::Allow => visible(&permit.decision().reason, Lines::One),
             Effect::Ask | Effect::Deny => "you said yes".to_owned(),
         };
         let decision = permit.decision().clone();
-        if !permit.redeem(digest(start.operation)) {
+        if !permit.redeem(start.operation) {
             report::failure(&"the permit is for another operation");
             return Exit::RunFailed;
         }
@@ -179,7 +183,7 @@ impl Task {
             Err(exit) => return exit,
         };
         let ended = self.ended(status);
-        stage.and_then(|stage| staged::settle(&stage, &start.hosts)).unwrap_or(ended)
+        stage.and_then(|stage| staged::settle(&stage, &start.context)).unwrap_or(ended)
     }
 
     /// Runs it, and again as long as a person says yes to what it lacks. Each attempt is written down.
@@ -188,20 +192,20 @@ impl Task {
         start: &Start<'_>,
         decision: Decision,
     ) -> Result<(io::Result<ExitStatus>, Option<Stage>), Exit> {
-        let mut retries = Retries::new(&start.hosts, start.operation, decision);
+        let mut retries = Retries::new(&start.context, start.operation, decision);
         let mut next = Try { held: start.held.clone(), number: start.number };
         loop {
             let began = Instant::now();
-            let audit = start.hosts.audit;
             let Try { held: Some(held), number } = next else {
                 let status = self.command(start.operation).status();
-                audit.ended(next.number, &status, began.elapsed(), None);
+                let record = ConfinementRecord::default();
+                start.context.record_outcome(next.number, &status, began, record);
                 return Ok((status, None));
             };
             let (report, stage) = self.confined(&held, start)?;
             let status = confined::status(report.end);
-            audit.ended(number, &status, began.elapsed(), Some(confined::held(&report)));
-            put_back::offer(&start.hosts, &start.operation.cwd, &report.found);
+            start.context.record_outcome(number, &status, began, confined::held(&report));
+            put_back::offer(&start.context, &start.operation.cwd, &report.found);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
                 None => return Ok((status, stage)),
@@ -237,20 +241,20 @@ impl Task {
             cwd: &start.operation.cwd,
             profile: held.clone(),
             changeable: start.changeable.clone(),
-            stage: start.hosts.args.stage,
+            stage: start.context.args.stage,
             shown: start.shown.clone(),
             environment: start.environment.clone(),
-            limits: confined::limits(&start.hosts.world.loaded.sandbox),
-            live: start.hosts.args.live,
+            limits: confined::limits(start.context.engine.sandbox_settings()),
+            live: start.context.args.live,
         };
-        match run.go(&mut |question, gone| start.hosts.answer(&question, held, gone)) {
+        match run.go(&mut |question, gone| start.context.answer(&question, held, gone)) {
             Ok((report, stage)) => {
                 confined::tell(&report);
                 Ok((report, stage))
             }
             Err(error) => {
                 report::failure(&format!("nothing was run: {error}"));
-                let off = match start.hosts.world.confinement_required() {
+                let off = match start.context.engine.confinement_required() {
                     Some(why) => format!("nothing runs unconfined: {why}"),
                     None => "`--sandbox off` runs it with all your rights".to_owned(),
                 };
@@ -293,15 +297,28 @@ struct Start<'a> {
     shown: BTreeSet<AbsPath>,
     /// What it is given of the environment when it is held.
     environment: Vec<(OsString, OsString)>,
-    hosts: Hosts<'a>,
+    context: RunContext<'a>,
     /// The number of its record.
     number: Option<u64>,
 }
 
-impl Start<'_> {
+impl<'a> Start<'a> {
+    fn new(
+        operation: &'a Operation,
+        permit: &ExecutionPermit,
+        environment: Vec<(OsString, OsString)>,
+        context: RunContext<'a>,
+    ) -> Result<Self, CliError> {
+        let decision = permit.decision();
+        let held = confined::profile(context.engine, decision, context.args.sandbox)?;
+        let shown = confined::shown(Some(decision), context.engine.home());
+        let (changeable, number) = (confined::changeable(decision), permit.record());
+        Ok(Self { operation, held, changeable, shown, environment, context, number })
+    }
+
     /// The directories that are the project's.
     fn roots(&self) -> &[AbsPath] {
-        &self.hosts.world.roots
+        self.context.engine.roots()
     }
 }
 

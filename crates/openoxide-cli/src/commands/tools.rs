@@ -4,16 +4,16 @@ use std::io::Read as _;
 
 use clap::Subcommand;
 use openoxide_adapters::tool;
-use openoxide_permission::{Hidden, hidden};
+use openoxide_permission::Hidden;
 use openoxide_protocol::{Action, SCHEMA};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
 
 use crate::{
     args::{Global, PolicyArgs},
+    error::CliError,
     exit::Exit,
-    policy::World,
-    report,
+    policy_args, report,
 };
 
 /// No list of names is longer, in bytes.
@@ -36,17 +36,14 @@ pub(crate) enum ToolsVerb {
 }
 
 /// Prints the names that are hidden, in the order in which they came; in JSON all of them.
-pub(crate) fn tools(verb: &ToolsVerb, global: Global) -> Result<Exit, String> {
+pub(crate) fn tools(verb: &ToolsVerb, global: Global) -> Result<Exit, CliError> {
     let ToolsVerb::Filter { policy, tools, json } = verb;
-    let world = World::of(policy, true)?;
-    let sound = world.sound(global);
+    let engine = policy_args::open_with_layers(policy)?;
+    let sound = policy_args::sound(&engine, global);
     let tools = if tools.is_empty() { read()? } else { tools.clone() };
     let mut text = String::new();
     for tool in &tools {
-        let action = action(tool);
-        let call = (tool.as_str(), &action);
-        let (policy, layers) = (&world.loaded.policy, &world.loaded.layers);
-        let why = hidden(policy, layers, &world.context(), call);
+        let why = engine.hidden_tool(tool, &action(tool));
         if *json {
             text += &in_json(tool, why.as_ref());
         } else if why.is_some() {

@@ -17,7 +17,7 @@ use crate::{
     args::{Global, TrustArgs},
     commands::run,
     exit::Exit,
-    policy, report,
+    policy_args, report,
 };
 
 /// Shows what a project's settings would allow, and asks whether they may; or takes it back.
@@ -59,14 +59,14 @@ struct Sought {
 }
 
 fn sought(args: &TrustArgs, environment: &Environment) -> Result<Sought, String> {
-    let place = policy::directory(args.directory.as_deref())?;
+    let place = policy_args::directory(args.directory.as_deref())?;
     let path = Path::new(place.as_str());
     // What was vouched for and is gone can be taken back.
     if args.revoke && !path.exists() && Trust::of(environment).find(&place).is_some() {
         return Ok(Sought { project: place.clone(), place, sources: Vec::new() });
     }
     if !is_directory(path)? {
-        let source = policy::named_file(place.as_str().as_ref(), None, &AbsPath::root())?;
+        let source = policy_args::named_file(place.as_str().as_ref(), None, &AbsPath::root())?;
         return Ok(Sought { project: place.clone(), place, sources: vec![source] });
     }
     let project = project_root(&place, environment.home.as_ref());
@@ -136,10 +136,14 @@ fn revoke(trust: &Trust, project: &AbsPath) -> Result<Exit, String> {
 
 /// Asks about each project around this place that somebody has to vouch for, once. What is answered counts from the next
 /// look at the policy on. Says whether something was vouched for.
-pub(crate) fn offer_all(loaded: &Loaded, environment: &Environment, global: Global) -> bool {
+pub(crate) fn offer_all(
+    untrusted: &[Untrusted],
+    environment: &Environment,
+    global: Global,
+) -> bool {
     let trust = Trust::of(environment);
     let mut trusted = false;
-    for untrusted in &loaded.untrusted {
+    for untrusted in untrusted {
         let known =
             trust.find(&untrusted.project).is_some_and(|said| said.settings == untrusted.settings);
         if known || global.no_input || !can_ask() {

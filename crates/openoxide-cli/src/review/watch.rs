@@ -1,5 +1,6 @@
 //! One registered request, and everything that may end it.
 
+use openoxide_engine::{GrantUse, ReviewEnd};
 use openoxide_protocol::{
     ApprovalId, ApprovalRequest, ApprovalResponse, Digest, GrantScope, ResolutionKind,
 };
@@ -9,7 +10,7 @@ use openoxide_store::{
 };
 
 use super::{Review, is_lasting, keep, settled, signals::Signals};
-use crate::{record::End, report};
+use crate::report;
 
 const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
 
@@ -27,9 +28,9 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Registers a request. An answer that comes before the first look is seen by it.
     pub(super) fn open(review: &'a Review<'a>, request: &ApprovalRequest) -> Result<Self, String> {
-        let wait = review.args.wait.map(|seconds| u64::from(seconds) * 1_000);
+        let wait = review.wait.map(|seconds| u64::from(seconds) * 1_000);
         let expires_at = wait.map(|wait| Moment(Moment::now().0.saturating_add(wait)));
-        let project = review.grants.as_ref().map(openoxide_store::GrantFile::project);
+        let project = review.engine.grants().map(openoxide_store::GrantFile::project);
         let asking = Asking { request, who: "person", project, expires_at };
         let mut requests =
             SqliteRequests::open(&Environment::read()).map_err(|error| error.to_string())?;
@@ -42,109 +43,115 @@ impl<'a> Watch<'a> {
     }
 
     /// Returns the end, if it has come.
-    pub(super) fn look(&mut self) -> Option<End> {
+    pub(super) fn look(&mut self) -> Option<ReviewEnd> {
         if self.signals.came() {
-            return Some(self.withdraw(End::Interrupted));
+            return Some(self.withdraw(ReviewEnd::Interrupted));
         }
         if self.review.gone.is_some_and(|gone| gone()) {
-            return Some(self.withdraw(End::Lost("the program that waited has ended".to_owned())));
+            return Some(
+                self.withdraw(ReviewEnd::Lost("the program that waited has ended".to_owned())),
+            );
         }
         match self.requests.changed() {
             Ok(true) => self.news(),
             Ok(false) => None,
-            Err(error) => Some(End::Lost(error.to_string())),
+            Err(error) => Some(ReviewEnd::Lost(error.to_string())),
         }
         .or_else(|| self.out_of_time())
     }
 
     /// Somebody wrote something: an answer, or a grant that covers this, too.
-    fn news(&mut self) -> Option<End> {
+    fn news(&mut self) -> Option<ReviewEnd> {
         match self.requests.ended(self.id, self.shown) {
             Ok(Some(ended)) => Some(self.taken(ended)),
             Ok(None) => self.granted(),
-            Err(error) => Some(End::Lost(error.to_string())),
+            Err(error) => Some(ReviewEnd::Lost(error.to_string())),
         }
     }
 
     /// Takes an answer that was given elsewhere. A deny that holds by now is final, whatever was said.
-    fn taken(&self, ended: Ended) -> End {
+    fn taken(&self, ended: Ended) -> ReviewEnd {
         let by = Some(ended.by);
         match ended.ending {
             Ending::Resolved { response, .. }
                 if matches!(response, ApprovalResponse::Approved { .. }) =>
             {
-                match self.review.decision_now(false) {
+                match self.review.decision_now(GrantUse::Keep) {
                     Ok(decision) if settled(&decision) == Some(false) => {
-                        End::Denied(Box::new(decision))
+                        ReviewEnd::Denied(Box::new(decision))
                     }
-                    Ok(_) => End::Said { response, channel: Channel::Command, by },
-                    Err(error) => End::Lost(error),
+                    Ok(_) => ReviewEnd::Answered { response, channel: Channel::Command, by },
+                    Err(error) => ReviewEnd::Lost(error.to_string()),
                 }
             }
             Ending::Resolved { response, .. } => {
-                End::Said { response, channel: Channel::Command, by }
+                ReviewEnd::Answered { response, channel: Channel::Command, by }
             }
-            Ending::Expired => End::Expired,
+            Ending::Expired => ReviewEnd::Expired,
             Ending::Withdrawn | Ending::Abandoned => {
-                End::Lost("somebody else took the question back".to_owned())
+                ReviewEnd::Lost("somebody else took the question back".to_owned())
             }
         }
     }
 
     /// Ends the request with what the policy says by now, if that is no question any more. A yes of its own stays needed.
-    fn granted(&mut self) -> Option<End> {
-        let decision = self.review.decision_now(true).ok()?;
+    fn granted(&mut self) -> Option<ReviewEnd> {
+        let decision = self.review.decision_now(GrantUse::Spend).ok()?;
         let (ending, end) = match settled(&decision)? {
             // A hook's question is not the policy's to answer.
             true if self.explicit => return None,
             true => {
                 let kind = ResolutionKind::Retroactive;
                 let (channel, by) = (Channel::Command, Some(decision.reason));
-                let end = End::Said { response: YES, channel, by };
+                let end = ReviewEnd::Answered { response: YES, channel, by };
                 (Ending::Resolved { kind, response: YES }, end)
             }
-            false => (Ending::Withdrawn, End::Denied(Box::new(decision))),
+            false => (Ending::Withdrawn, ReviewEnd::Denied(Box::new(decision))),
         };
         Some(self.end(&ending, "the policy", end))
     }
 
-    fn out_of_time(&mut self) -> Option<End> {
+    fn out_of_time(&mut self) -> Option<ReviewEnd> {
         let late = self.expires_at.is_some_and(|at| at <= Moment::now());
-        late.then(|| self.end(&Ending::Expired, "the clock", End::Expired))
+        late.then(|| self.end(&Ending::Expired, "the clock", ReviewEnd::Expired))
     }
 
     /// Stops waiting. Who was told to end while the yes came runs nothing.
-    pub(super) fn close(self, end: End) -> End {
-        if self.signals.stop() { End::Interrupted } else { end }
+    pub(super) fn close(self, end: ReviewEnd) -> ReviewEnd {
+        if self.signals.stop() { ReviewEnd::Interrupted } else { end }
     }
 
     /// Takes the request back. That it could not be written down changes nothing: who looks next sees that nobody waits.
-    pub(super) fn withdraw(&mut self, end: End) -> End {
+    pub(super) fn withdraw(&mut self, end: ReviewEnd) -> ReviewEnd {
         drop(self.requests.end(self.id, &Ending::Withdrawn, "who asked"));
         end
     }
 
     /// Ends the request, unless somebody was quicker: then that counts.
-    fn end(&mut self, ending: &Ending, by: &str, end: End) -> End {
+    fn end(&mut self, ending: &Ending, by: &str, end: ReviewEnd) -> ReviewEnd {
         match self.requests.end(self.id, ending, by) {
             Ok(true) => end,
             Ok(false) => self.first(),
-            Err(error) => End::Lost(error.to_string()),
+            Err(error) => ReviewEnd::Lost(error.to_string()),
         }
     }
 
     /// Returns the end that came before ours.
-    fn first(&mut self) -> End {
+    fn first(&mut self) -> ReviewEnd {
         match self.requests.ended(self.id, self.shown) {
             Ok(Some(ended)) => self.taken(ended),
-            Ok(None) => End::Lost("the request was lost".to_owned()),
-            Err(error) => End::Lost(error.to_string()),
+            Ok(None) => ReviewEnd::Lost("the request was lost".to_owned()),
+            Err(error) => ReviewEnd::Lost(error.to_string()),
         }
     }
 
     /// Takes what was said in this terminal, unless somebody was quicker. Whatever the data base does, a person said it.
-    pub(super) fn settle(&mut self, request: &ApprovalRequest, response: ApprovalResponse) -> End {
-        let grants = self.review.grants.as_ref();
+    pub(super) fn settle(
+        &mut self,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+    ) -> ReviewEnd {
+        let grants = self.review.engine.grants();
         let mut kept = false;
         let mut once = || {
             kept = true;
@@ -169,6 +176,6 @@ impl<'a> Watch<'a> {
                 }
             }
         }
-        End::Said { response, channel: Channel::Terminal, by: None }
+        ReviewEnd::Answered { response, channel: Channel::Terminal, by: None }
     }
 }

@@ -16,7 +16,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("adapters", &["permission", "protocol"]),
     ("starlark", &["adapters"]),
     ("store", &["permission", "protocol"]),
-    ("engine", &["permission", "protocol", "sandbox", "shell", "store"]),
+    // The engine is what every command goes through: it reads policies (store) and calls of agents (adapters), decides (permission)
+    // and runs (sandbox). It draws nothing and parses no arguments.
+    ("engine", &["adapters", "permission", "protocol", "sandbox", "shell", "store"]),
     (
         "cli",
         &[

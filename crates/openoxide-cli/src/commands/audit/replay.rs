@@ -2,35 +2,34 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
+use openoxide_engine::{Engine, RecordedCall, RecordedHistory, project_roots, read_history};
 use openoxide_protocol::{AbsPath, Decision, Effect, SCHEMA};
-use openoxide_store::{Environment, audit::AuditError, project_root};
+use openoxide_store::{Environment, project_root};
 use openoxide_tui::{Lines, visible};
 use serde_json::{Value, json};
 
-use super::row;
+use super::{row, times};
 use crate::{
     args::{Global, PolicyArgs, ReplayArgs},
+    error::CliError,
     exit::Exit,
-    policy::{self, World},
-    replay::{self, Past, Recorded, times},
-    report,
+    policy_args, report,
 };
 
 const EFFECTS: [Effect; 3] = [Effect::Allow, Effect::Ask, Effect::Deny];
 
 /// Decides what was recorded again, and shows what comes out otherwise.
-pub(super) fn replay(args: &ReplayArgs, global: Global) -> Result<Exit, String> {
-    let here = World::of(&args.policy, false)?;
-    if let Err(exit) = here.sound(global) {
+pub(super) fn replay(args: &ReplayArgs, global: Global) -> Result<Exit, CliError> {
+    let here = policy_args::open(&args.policy)?;
+    if let Err(exit) = policy_args::sound(&here, global) {
         return Ok(exit);
     }
     let environment = Environment::read();
-    let past = replay::read(&environment, args.since);
-    let past = past.map_err(|error: AuditError| error.to_string())?;
-    let mut worlds = Worlds { args: &args.policy, home: environment.home, known: HashMap::new() };
+    let past = read_history(&environment, args.since)?;
+    let mut engines = Engines { args: &args.policy, home: environment.home, known: HashMap::new() };
     let mut found = Found::default();
     for call in &past.calls {
-        match worlds.decide(call)? {
+        match engines.decide(call)? {
             Some(decision) => found.add(call, decision),
             None => found.in_doubt += call.times,
         }
@@ -41,30 +40,30 @@ pub(super) fn replay(args: &ReplayArgs, global: Global) -> Result<Exit, String> 
 }
 
 /// The policy of each project that something was recorded in.
-struct Worlds<'a> {
+struct Engines<'a> {
     args: &'a PolicyArgs,
     home: Option<AbsPath>,
-    known: HashMap<AbsPath, World>,
+    known: HashMap<AbsPath, Engine>,
 }
 
-impl Worlds<'_> {
+impl Engines<'_> {
     /// Decides a call in its project; nothing if the policy there cannot be relied on.
-    fn decide(&mut self, call: &Recorded) -> Result<Option<Decision>, String> {
+    fn decide(&mut self, call: &RecordedCall) -> Result<Option<Decision>, CliError> {
         let project = project_root(&call.what.cwd, self.home.as_ref());
         if !self.known.contains_key(&project) {
             let cwd = self.args.cwd.clone().or_else(|| Some(PathBuf::from(project.as_str())));
-            let world = World::of(&PolicyArgs { cwd, ..self.args.clone() }, false)?;
-            self.known.insert(project.clone(), world);
+            let engine = policy_args::open(&PolicyArgs { cwd, ..self.args.clone() })?;
+            self.known.insert(project.clone(), engine);
         }
-        let world = self.known.get(&project).filter(|world| world.is_sound());
-        Ok(world.map(|world| {
-            let facts = call.what.facts(self.home.as_ref());
+        let engine = self.known.get(&project).filter(|engine| engine.is_sound());
+        Ok(engine.map(|engine| {
             // Where one directory's policy is named for all, each call is still in its own project.
             let roots = match self.args.cwd {
-                Some(_) => policy::roots(project),
-                None => world.roots.clone(),
+                Some(_) => project_roots(&project),
+                None => engine.roots().to_vec(),
             };
-            call.what.decide(world, &roots, &facts)
+            let again = call.what.to_call(self.home.as_ref()).in_project(roots);
+            engine.evaluate(&again).decision
         }))
     }
 }
@@ -73,12 +72,12 @@ impl Worlds<'_> {
 #[derive(Default)]
 struct Found<'a> {
     same: u64,
-    changed: Vec<(&'a Recorded, Decision)>,
+    changed: Vec<(&'a RecordedCall, Decision)>,
     in_doubt: u64,
 }
 
 impl<'a> Found<'a> {
-    fn add(&mut self, call: &'a Recorded, decision: Decision) {
+    fn add(&mut self, call: &'a RecordedCall, decision: Decision) {
         match decision.effect == call.was {
             true => self.same += call.times,
             false => self.changed.push((call, decision)),
@@ -89,7 +88,8 @@ impl<'a> Found<'a> {
     fn counts(&self) -> Vec<(Effect, Effect, u64)> {
         let pairs = EFFECTS.into_iter().flat_map(|old| EFFECTS.map(|new| (old, new)));
         let count = |old, new| {
-            let so = |(call, now): &&(&Recorded, Decision)| call.was == old && now.effect == new;
+            let so =
+                |(call, now): &&(&RecordedCall, Decision)| call.was == old && now.effect == new;
             self.changed.iter().filter(so).map(|(call, _)| call.times).sum()
         };
         let counts = pairs.map(|(old, new)| (old, new, count(old, new)));
@@ -100,7 +100,7 @@ impl<'a> Found<'a> {
         self.changed.iter().map(|(call, _)| call.times).sum()
     }
 
-    fn in_words(&self, past: &Past, limit: usize) -> String {
+    fn in_words(&self, past: &RecordedHistory, limit: usize) -> String {
         let (same, differ) = (self.same, self.differ());
         let all = same + differ;
         let mut lines = vec![format!(
@@ -119,7 +119,7 @@ impl<'a> Found<'a> {
         lines.join("\n") + "\n"
     }
 
-    fn left_out(&self, past: &Past) -> impl Iterator<Item = (u64, &'static str)> {
+    fn left_out(&self, past: &RecordedHistory) -> impl Iterator<Item = (u64, &'static str)> {
         [
             (past.lost, "what was redacted or cut cannot be decided again"),
             (past.by_hooks, "a hook had its say, and hooks are not asked again"),
@@ -129,7 +129,7 @@ impl<'a> Found<'a> {
         .filter(|(count, _)| *count > 0)
     }
 
-    fn in_json(&self, past: &Past) -> String {
+    fn in_json(&self, past: &RecordedHistory) -> String {
         let mut lines: Vec<Value> =
             self.changed.iter().map(|(call, decision)| in_json(call, decision)).collect();
         let changed = self
@@ -145,7 +145,7 @@ impl<'a> Found<'a> {
     }
 }
 
-fn in_words(call: &Recorded, decision: &Decision) -> String {
+fn in_words(call: &RecordedCall, decision: &Decision) -> String {
     let line = |text: &str| visible(text, Lines::One);
     let (old, new) = (call.was.as_str(), decision.effect.as_str());
     let before = call.rule.as_ref().map(|of| format!("\n  then: {}", row::rule(of)));
@@ -163,7 +163,7 @@ fn in_words(call: &Recorded, decision: &Decision) -> String {
     )
 }
 
-fn in_json(call: &Recorded, decision: &Decision) -> Value {
+fn in_json(call: &RecordedCall, decision: &Decision) -> Value {
     json!({
         "schema": SCHEMA, "kind": "history", "tool": call.what.tool, "call": call.what.title,
         "cwd": call.what.cwd, "mode": call.what.mode, "times": call.times, "last": call.last,

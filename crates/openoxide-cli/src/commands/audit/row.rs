@@ -6,7 +6,7 @@ use openoxide_protocol::{
 use openoxide_store::audit::{Decided, Entry, Outcome, Record};
 use openoxide_tui::{Lines, visible};
 
-use crate::{color::paint, commands::check, replay};
+use crate::{color::paint, commands::check};
 
 /// How many letters of a title are shown.
 const TITLE: usize = 100;
@@ -69,7 +69,7 @@ fn kept(entry: &Entry) -> Option<String> {
 }
 
 fn times_of(times: u32) -> String {
-    replay::times(u64::from(times))
+    super::times(u64::from(times))
 }
 
 /// Returns the answer, its colour, what it was about, and its grounds.

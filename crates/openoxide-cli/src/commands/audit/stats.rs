@@ -9,7 +9,7 @@ use openoxide_store::audit::{AuditError, DAY, Journal, Moment, redact};
 use serde_json::{Value, json};
 
 use super::NOTHING;
-use crate::{args::PolicyArgs, exit::Exit, policy::World, report};
+use crate::{args::PolicyArgs, exit::Exit, policy_args, report};
 use count::Counts;
 
 /// Counts what was decided in the last days, today included.
@@ -37,11 +37,11 @@ fn date(day: u64) -> String {
 /// Returns the rules in force here, but for the built-in ones; nothing where the policy cannot be relied on.
 fn rules() -> Option<Vec<RuleRef>> {
     let here = PolicyArgs::default();
-    let loaded = World::of(&here, true).ok()?.loaded;
-    let layers = loaded.layers.into_iter().filter(|layer| layer.kind != LayerKind::Default);
+    let engine = policy_args::open_with_layers(&here).ok()?;
+    let layers = engine.layers().iter().filter(|layer| layer.kind != LayerKind::Default);
     let rules = layers.flat_map(|layer| {
-        let (kind, file) = (layer.kind, layer.file);
-        layer.rules.into_iter().map(move |rule| RuleRef {
+        let (kind, file) = (layer.kind, &layer.file);
+        layer.rules.iter().map(move |rule| RuleRef {
             layer: kind.as_str().to_owned(),
             file: file.clone(),
             line: (rule.line != 0).then_some(rule.line),
@@ -50,7 +50,8 @@ fn rules() -> Option<Vec<RuleRef>> {
         })
     });
     let rules = rules.collect();
-    (loaded.closed.is_none() && loaded.broken.is_empty()).then_some(rules)
+    let is_whole = engine.managed_policy_error().is_none() && engine.broken_files().is_empty();
+    is_whole.then_some(rules)
 }
 
 /// Returns the rules that decided nothing. In the journal, their texts went through the redaction.

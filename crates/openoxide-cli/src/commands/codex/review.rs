@@ -16,23 +16,23 @@ use openoxide_tui::can_ask;
 
 use self::{
     heard::{Calls, Changes},
-    judge::policy_args,
     lines::say,
     server::{Lost, Server},
     threads::Threads,
 };
 use crate::{
     args::{CodexReviewArgs, Global},
+    error::CliError,
     exit::Exit,
-    policy::World,
-    report,
+    policy_args, report,
     review::Signals,
 };
 
 /// Attaches to a server, and answers until somebody ends it.
-pub(super) fn review(args: &CodexReviewArgs, global: Global) -> Result<Exit, String> {
-    let world = World::for_execution(&policy_args(args, None), None)?;
-    if world.sound(global).is_err() && world.loaded.closed.is_none() {
+pub(super) fn review(args: &CodexReviewArgs, global: Global) -> Result<Exit, CliError> {
+    let engine = policy_args::open_for_execution(&judge::policy_args(args, None), None)?;
+    let closed = engine.managed_policy_error().is_some();
+    if policy_args::sound(&engine, global).is_err() && !closed {
         report::note(&"until the policy is put right, nothing is allowed without a question");
     }
     let at_terminal = !global.no_input && can_ask();

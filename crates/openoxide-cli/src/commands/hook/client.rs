@@ -10,7 +10,7 @@ use openoxide_adapters::{
 use openoxide_protocol::{AbsPath, Action, Decision, PermissionMode};
 use openoxide_store::project_root;
 
-use crate::policy::directory;
+use crate::policy_args::directory;
 
 /// An agent, with its contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -51,12 +51,14 @@ impl Watchdog {
         Ok(watchdog)
     }
 
-    /// Runs what waits for other programs: they have the time that the client leaves.
-    pub(super) fn while_others_run<T>(&self, run: impl FnOnce() -> T) -> T {
+    /// Gives other programs, which are waited for, the time that the client leaves.
+    pub(super) fn wait_for_others(&self) {
         self.set_deadline(self.latest);
-        let result = run();
+    }
+
+    /// Gives this program the time for its own work, from now on.
+    pub(super) fn resume(&self) {
         self.set_deadline((Instant::now() + self.own).min(self.latest));
-        result
     }
 
     /// Takes the right to answer. If the watchdog has it, this does not return: the process ends with its answer.

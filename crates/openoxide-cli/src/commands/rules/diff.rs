@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use openoxide_engine::{Engine, RecordedCall, project_roots, read_history};
 use openoxide_permission::{Directory, Layer, LayerKind, Rule};
 use openoxide_protocol::{Decision, Effect, SCHEMA};
 use openoxide_store::{Environment, project_root};
@@ -11,18 +12,17 @@ use serde_json::{Value, json};
 use super::files;
 use crate::{
     args::{DiffArgs, Global, PolicyArgs},
-    commands::check,
+    commands::{audit::times, check},
+    error::CliError,
     exit::Exit,
-    policy::{World, roots},
-    replay::{self, Recorded},
-    report,
+    policy_args, report,
 };
 
 /// Shows each difference between the rules, and each command that is decided otherwise.
-pub(super) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, String> {
-    let (old, new) = (world(&args.old, args)?, world(&args.new, args)?);
-    for world in [&old, &new] {
-        if let Err(exit) = world.sound(global) {
+pub(super) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, CliError> {
+    let (old, new) = (open(&args.old, args)?, open(&args.new, args)?);
+    for engine in [&old, &new] {
+        if let Err(exit) = policy_args::sound(engine, global) {
             return Ok(exit);
         }
     }
@@ -52,18 +52,18 @@ struct Found {
     json: Value,
 }
 
-fn world(file: &Path, args: &DiffArgs) -> Result<World, String> {
+fn open(file: &Path, args: &DiffArgs) -> Result<Engine, CliError> {
     let policy = PolicyArgs {
         policy: vec![file.to_owned()],
         cwd: args.cwd.clone(),
         ..PolicyArgs::default()
     };
-    World::of(&policy, true)
+    policy_args::open_with_layers(&policy)
 }
 
 /// Returns the layer of the file; the other is that of the command line, which is empty.
-fn layer(world: &World) -> Option<&Layer> {
-    world.loaded.layers.iter().find(|layer| layer.kind == LayerKind::Cli && layer.file.is_some())
+fn layer(engine: &Engine) -> Option<&Layer> {
+    engine.layers().iter().find(|layer| layer.kind == LayerKind::Cli && layer.file.is_some())
 }
 
 fn settings(old: &Layer, new: &Layer) -> Vec<Found> {
@@ -82,8 +82,8 @@ fn setting(what: &str, old: &str, new: &str) -> Option<Found> {
     })
 }
 
-fn required(world: &World) -> &'static str {
-    if world.loaded.policy.wants_audit() { "required" } else { "not required" }
+fn required(engine: &Engine) -> &'static str {
+    if engine.requires_audit() { "required" } else { "not required" }
 }
 
 /// Rules are the same when they match the same and ask for the same, however they are written.
@@ -113,8 +113,8 @@ fn rules(old: &Layer, new: &Layer) -> Vec<Found> {
 }
 
 /// Directories are the same when they lie at the same place.
-fn directories(old: &World, new: &World) -> Vec<Found> {
-    let missing = |from: &World, of: &World| -> Vec<Directory> {
+fn directories(old: &Engine, new: &Engine) -> Vec<Found> {
+    let missing = |from: &Engine, of: &Engine| -> Vec<Directory> {
         let there = |one: &Directory| of.directories().any(|other| other.path == one.path);
         from.directories().filter(|one| !there(one)).cloned().collect()
     };
@@ -126,7 +126,7 @@ fn directories(old: &World, new: &World) -> Vec<Found> {
     removed.chain(missing(new, old).iter().map(|one| found("added", '+', one))).collect()
 }
 
-fn sandbox(old: &World, new: &World) -> Vec<Found> {
+fn sandbox(old: &Engine, new: &Engine) -> Vec<Found> {
     let found = |kind: &str, mark: char, line: &str| Found {
         words: format!("{mark} sandbox {}", visible(line, Lines::One)),
         json: json!({ "schema": SCHEMA, "kind": kind, "sandbox": line }),
@@ -162,12 +162,12 @@ fn changed(old: &Rule, new: &Rule) -> Found {
     }
 }
 
-fn decisions(text: &str, old: &World, new: &World) -> Result<Vec<Found>, String> {
+fn decisions(text: &str, old: &Engine, new: &Engine) -> Result<Vec<Found>, String> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let row = row(line);
         let judge =
-            |world| check::line(world, &row).map_err(|error| format!("line {}: {error}", at + 1));
+            |engine| check::line(engine, &row).map_err(|error| format!("line {}: {error}", at + 1));
         let (before, after) = (judge(old)?, judge(new)?);
         if before.effect != after.effect {
             found.push(decided(line, &before, &after));
@@ -177,27 +177,27 @@ fn decisions(text: &str, old: &World, new: &World) -> Result<Vec<Found>, String>
 }
 
 /// Returns what the recorded past would be answered otherwise.
-fn history(args: &DiffArgs, old: &World, new: &World) -> Result<Vec<Found>, String> {
-    let past = replay::read(&Environment::read(), args.since).map_err(|error| error.to_string())?;
+fn history(args: &DiffArgs, old: &Engine, new: &Engine) -> Result<Vec<Found>, CliError> {
+    let past = read_history(&Environment::read(), args.since)?;
     if past.lost > 0 {
-        let lost = replay::times(past.lost);
+        let lost = times(past.lost);
         report::note(&format!("what was redacted or cut was not compared: {lost}"));
     }
     if past.by_hooks > 0 {
-        let hooks = replay::times(past.by_hooks);
+        let hooks = times(past.by_hooks);
         report::note(&format!("what a hook had its say in was not compared: {hooks}"));
     }
     Ok(past.calls.iter().filter_map(|call| otherwise(call, old, new)).collect())
 }
 
-fn otherwise(call: &Recorded, old: &World, new: &World) -> Option<Found> {
-    let home = old.home.as_ref();
-    let (facts, roots) = (call.what.facts(home), roots(project_root(&call.what.cwd, home)));
-    let judge = |world| call.what.decide(world, &roots, &facts);
+fn otherwise(call: &RecordedCall, old: &Engine, new: &Engine) -> Option<Found> {
+    let roots = project_roots(&project_root(&call.what.cwd, old.home()));
+    let again = call.what.to_call(old.home()).in_project(roots);
+    let judge = |engine: &Engine| engine.evaluate(&again).decision;
     let (before, after) = (judge(old), judge(new));
     (before.effect != after.effect).then(|| {
         let mut found = decided(&call.what.title, &before, &after);
-        found.words = format!("{}  ({})", found.words, replay::times(call.times));
+        found.words = format!("{}  ({})", found.words, times(call.times));
         if let Some(fields) = found.json.as_object_mut() {
             fields.insert("kind".to_owned(), json!("history"));
             fields.insert("tool".to_owned(), json!(call.what.tool));

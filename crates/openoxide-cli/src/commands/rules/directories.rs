@@ -1,5 +1,6 @@
 //! Additional directories in what `rules list` and `rules lint` say.
 
+use openoxide_engine::Engine;
 use openoxide_permission::{Directory, lint::Level};
 use openoxide_protocol::SCHEMA;
 use openoxide_store::{Additional, DirectoryState, Environment};
@@ -7,12 +8,11 @@ use openoxide_tui::{Lines, visible};
 use serde_json::json;
 
 use super::{files::PolicyText, lint::word};
-use crate::policy::World;
 
 /// Lists the directories that the files name, and what became of each.
-pub(super) fn rows(world: &World, origins: bool, json: bool) -> String {
+pub(super) fn rows(engine: &Engine, origins: bool, json: bool) -> String {
     let row = |one: &Additional| if json { in_json(one) } else { in_words(one, origins) };
-    world.loaded.directories.iter().map(|one| row(one) + "\n").collect()
+    engine.additional_directories().iter().map(|one| row(one) + "\n").collect()
 }
 
 fn in_json(one: &Additional) -> String {

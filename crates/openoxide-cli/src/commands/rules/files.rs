@@ -11,7 +11,7 @@ use crate::{
     args::{Global, PolicyArgs},
     exit::Exit,
     formats::Program,
-    policy, report,
+    policy_args, report,
 };
 
 /// No policy file is longer.
@@ -85,14 +85,14 @@ pub(super) fn read(files: &[PathBuf], format: Option<Program>) -> Result<Vec<Pol
         let there = in_force()?.into_iter().filter(|source| source.path.exists());
         return there.map(|source| shown(source, None)).collect();
     }
-    let cwd = policy::directory(None)?;
+    let cwd = policy_args::directory(None)?;
     let args = PolicyArgs { policy: files.to_vec(), format, ..PolicyArgs::default() };
     // What `/` stands for in a file of a project is the project, also when the file is named.
     let known = in_force()?;
     let known = |source: Source| {
         known.iter().find(|one| one.path == source.path).cloned().unwrap_or(source)
     };
-    let sources = policy::named(&args, &cwd)?.into_iter().map(known).zip(files);
+    let sources = policy_args::named(&args, &cwd)?.into_iter().map(known).zip(files);
     sources.map(|(source, file)| shown(source, Some(file))).collect()
 }
 
@@ -104,7 +104,7 @@ fn shown(source: Source, named: Option<&PathBuf>) -> Result<PolicyText, String> 
 /// Returns the places of policy files here, the most precedent first.
 pub(super) fn in_force() -> Result<Vec<Source>, String> {
     let environment = Environment::read();
-    let cwd = policy::directory(None)?;
+    let cwd = policy_args::directory(None)?;
     let mut all = sources(&environment, &project_root(&cwd, environment.home.as_ref()));
     all.retain(|source| !source.grants);
     Ok(all)

@@ -8,10 +8,9 @@ use serde_json::json;
 use super::directories;
 use crate::{
     args::{Global, PolicyArgs},
+    error::CliError,
     exit::Exit,
-    hooks,
-    policy::World,
-    report,
+    hooks, policy_args, report,
 };
 
 /// Lists the hooks, which are asked first, those that nobody vouched for, too; and the rules, the most precedent layer first.
@@ -20,21 +19,21 @@ pub(super) fn list(
     origins: bool,
     json: bool,
     global: Global,
-) -> Result<Exit, String> {
-    let world = World::of(policy, true)?;
-    let sound = world.sound(global);
+) -> Result<Exit, CliError> {
+    let engine = policy_args::open_with_layers(policy)?;
+    let sound = policy_args::sound(&engine, global);
     let mut text = String::new();
-    for hook in world.loaded.hooks.iter().chain(&world.loaded.unheeded) {
+    for hook in engine.hooks().iter().chain(engine.untrusted_hooks()) {
         text += &if json { hook_in_json(hook) } else { hook_in_words(hook, origins) };
         text.push('\n');
     }
-    for layer in &world.loaded.layers {
+    for layer in engine.layers() {
         for rule in &layer.rules {
             text += &if json { in_json(layer, rule) } else { in_words(layer, rule, origins) };
             text.push('\n');
         }
     }
-    text += &directories::rows(&world, origins, json);
+    text += &directories::rows(&engine, origins, json);
     // What is wrong was said; the rules that are left are shown all the same.
     Ok(report::data(text.as_bytes(), sound.err().unwrap_or(Exit::Success)))
 }

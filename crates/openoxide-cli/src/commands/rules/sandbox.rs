@@ -2,21 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use openoxide_engine::Engine;
 use openoxide_store::{SandboxLimits, SandboxSettings};
 
-use crate::policy::World;
-
 /// Returns what one policy says and the other does not, in words.
-pub(super) fn missing(from: &World, of: &World) -> Vec<String> {
+pub(super) fn missing(from: &Engine, of: &Engine) -> Vec<String> {
     let there = lines(of);
     lines(from).into_iter().filter(|line| !there.contains(line)).collect()
 }
 
 /// Returns all that a policy says of the sandbox, a line each.
-fn lines(world: &World) -> BTreeSet<String> {
+fn lines(engine: &Engine) -> BTreeSet<String> {
     let SandboxSettings { require, network, unreadable, protected, environment, limits, .. } =
-        &world.loaded.sandbox;
-    let writable = world.loaded.writable.iter().map(|one| one.directory.path.to_string());
+        engine.sandbox_settings();
+    let writable = engine.writable_directories().iter().map(|one| one.directory.path.to_string());
     let paths = [("unreadable", unreadable), ("protected", protected)];
     let paths = paths
         .into_iter()

@@ -1,9 +1,6 @@
 //! `rules test`: do the policy files decide what their authors expect?
 
-use openoxide_adapters::tool;
-use openoxide_engine::facts;
-use openoxide_permission::{Context, PolicyStack, default_layer, evaluate};
-use openoxide_protocol::Decision;
+use openoxide_engine::{Call, Engine};
 use openoxide_store::{Case, read_cases};
 use openoxide_tui::{Lines, visible};
 use serde_json::Value;
@@ -11,15 +8,14 @@ use serde_json::Value;
 use super::files::{self, PolicyText};
 use crate::{
     args::{Global, PolicyArgs, TestArgs},
-    commands::call,
+    error::CliError,
     exit::Exit,
     formats::Program,
-    policy::World,
-    report,
+    policy_args, report,
 };
 
 /// Runs the tests of each file under that file alone. Examples were run when it was read.
-pub(super) fn test(args: &TestArgs, global: Global) -> Result<Exit, String> {
+pub(super) fn test(args: &TestArgs, global: Global) -> Result<Exit, CliError> {
     let (mut text, mut exit) = (String::new(), Exit::Success);
     for file in files::read_native(&args.files)? {
         if let Err(broken) = file.sound(global) {
@@ -28,9 +24,10 @@ pub(super) fn test(args: &TestArgs, global: Global) -> Result<Exit, String> {
             continue;
         }
         let Ok(cases) = read_cases(&file.text) else { continue };
+        let engine = open(&file, args)?;
         let mut failed = 0;
         for case in &cases {
-            if let Some(line) = wrong(&file, case, args)? {
+            if let Some(line) = wrong(&file, &engine, case) {
                 text += &line;
                 failed += 1;
             }
@@ -58,10 +55,11 @@ fn examples(file: &PolicyText) -> usize {
 }
 
 /// Returns what to say of a test that fails.
-fn wrong(file: &PolicyText, case: &Case, args: &TestArgs) -> Result<Option<String>, String> {
-    let decision = decided(file, case, args)?;
+fn wrong(file: &PolicyText, engine: &Engine, case: &Case) -> Option<String> {
+    let call = Call::from_tool(&case.tool, &case.input, engine.cwd().clone());
+    let decision = engine.evaluate(&call.in_mode(case.mode)).decision;
     if decision.effect == case.expect {
-        return Ok(None);
+        return None;
     }
     let line = |text: &str| visible(text, Lines::One);
     let (shown, found) = (line(&file.shown), decision.effect.as_str());
@@ -69,26 +67,19 @@ fn wrong(file: &PolicyText, case: &Case, args: &TestArgs) -> Result<Option<Strin
         Some(script) if case.tool == "Bash" => script.to_owned(),
         _ => format!("{} {}", case.tool, case.input),
     };
-    Ok(Some(format!(
+    Some(format!(
         "{shown}:{}: `{}`: expected {}, found {found}: {}\n",
         case.line,
         line(&call),
         case.expect.as_str(),
         line(&decision.reason)
-    )))
+    ))
 }
 
-fn decided(file: &PolicyText, case: &Case, args: &TestArgs) -> Result<Decision, String> {
-    // No other policy counts.
+/// Opens an engine with the policy of this file alone.
+fn open(file: &PolicyText, args: &TestArgs) -> Result<Engine, CliError> {
     let (policy, cwd) = (vec!["/dev/null".into()], args.cwd.clone());
     let format = Some(Program::Native);
-    let world = World::of(&PolicyArgs { policy, format, cwd, ..PolicyArgs::default() }, true)?;
-    let layer = &file.read.layer;
-    let policy = PolicyStack::compile(&[layer.clone(), default_layer()])
-        .map_err(|error| error.to_string())?;
-    let action = tool::action(&case.tool, &case.input);
-    let operation = call::of(case.tool.clone(), action, case.input.clone(), &world.cwd);
-    let facts = facts(&operation, world.home.as_ref());
-    let mode = case.mode.or(layer.mode).unwrap_or_default();
-    Ok(evaluate(&policy, &Context { mode, ..world.context() }, &facts))
+    let args = PolicyArgs { policy, format, cwd, ..PolicyArgs::default() };
+    Ok(policy_args::open_with_layers(&args)?.with_layer(&file.read.layer)?)
 }

@@ -1,28 +1,26 @@
 //! Another question of the same command, after it has run.
 
-use openoxide_engine::Asked;
-use openoxide_permission::Permit;
+use openoxide_engine::{CheckOptions, ExecutionPermit, RecordOrigin};
 use openoxide_protocol::Operation;
 use openoxide_store::audit::Enforced;
 
-use super::{confined::Hosts, way::Way};
-use crate::{report, review::Review};
+use super::{approval::Verdict, confined::RunContext};
 
 /// Asks a person this about an operation, in its session. Rules and hooks may deny it; nothing but a person's yes grants it.
-/// The permit comes with the number of its record.
 pub(super) fn ask(
-    around: &Hosts<'_>,
+    context: &RunContext<'_>,
     operation: &Operation,
     title: String,
     enforced: Enforced,
-) -> Option<(Permit, Option<u64>)> {
-    let Hosts { world, args, global, audit, session, .. } = around;
-    let operation = Operation { session: *session, ..operation.clone() };
-    let review = Review::of(args, *global, operation.clone(), world.grants.clone());
-    let way = Way::open(world.clone(), operation, review, enforced)?.again(title);
-    let passed = way.pass(audit).inspect_err(report::failure).ok()?;
-    match passed.asked {
-        Asked::Granted(permit) => Some((permit, passed.number)),
-        Asked::Refused(_) | Asked::Unanswerable(_) => None,
+) -> Option<ExecutionPermit> {
+    let operation = Operation { session: context.session, ..operation.clone() };
+    let options = CheckOptions {
+        title: Some(title),
+        explicit_yes_required: true,
+        ..CheckOptions::new(RecordOrigin::RUN, enforced)
+    };
+    match context.approve(&operation, options, None).ok()?.verdict {
+        Verdict::Allowed(permit) => Some(permit),
+        Verdict::Denied(_) | Verdict::Unanswerable(_) => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Running what was permitted, confined to what was permitted.
 
 pub(crate) mod changes;
-mod hosts;
 mod places;
+mod run_context;
 mod settings;
 mod temporary;
 
@@ -11,19 +11,18 @@ use std::{
     process::ExitStatus,
 };
 
-use openoxide_engine::seen;
-use openoxide_permission::{Ground, HomeDirectories, confine};
-use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect, SandboxProfile};
+use openoxide_engine::{ConfinementRecord, Engine, ProfileError, SandboxRestriction, real_path};
+use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect};
 use openoxide_sandbox::{
     self as sandbox, Ask, Backend, Denial, End, Launch, Limits, Plan, Report, SandboxError, Stage,
     at_terminal, run_confined,
 };
-use openoxide_store::{Environment, NetworkSetting, audit::Holding};
+use openoxide_store::audit::Holding;
 use openoxide_tui::{Lines, visible};
 
-use crate::{args::RunSandbox, commands::sandbox::found, policy::World, record::Held, report};
-pub(crate) use hosts::Hosts;
+use crate::{args::RunSandbox, check_host::TerminalHost, commands::sandbox::found, report};
 pub(crate) use places::{caches, registry};
+pub(crate) use run_context::RunContext;
 pub(crate) use settings::in_words;
 pub(super) use settings::{environment, limits};
 pub(super) use temporary::lost;
@@ -35,36 +34,18 @@ pub(crate) const SUPERVISE: [&str; 2] = ["sandbox", "supervise"];
 /// Returns what is held of a command that may run; nothing where the person wants nothing held.
 ///
 /// # Errors
-/// When a place cannot be looked at: then nothing may be run.
+/// When the whole file system would be writable: then nothing may be run.
 pub(super) fn profile(
-    world: &World,
+    engine: &Engine,
     decision: &Decision,
     explicit: RunSandbox,
-) -> Result<Option<Confined>, String> {
-    if explicit == RunSandbox::Off {
-        return Ok(None);
-    }
-    let environment = Environment::read();
-    let (own, user) = (environment.own_directories(), environment.home_directories());
-    let said = &world.loaded.sandbox;
-    let writable: Vec<AbsPath> = said.writable.iter().cloned().collect();
-    let ground = Ground { own: &own, writable: &writable, ..ground(world, &user) };
-    let seen = seen(&ground);
-    if seen.more {
-        report::note(&settings::NOT_ALL_SEEN);
-    }
-    let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };
-    let derived = confine(&ground, decision);
-    let open = derived.confined().map(|held| held.writable.clone()).unwrap_or_default();
-    let derived = derived.intersect(&settings::profile(said, &open));
-    let explicit = match explicit {
-        RunSandbox::Auto | RunSandbox::Off => SandboxProfile::DangerFullAccess,
-        RunSandbox::ReadOnly => {
-            let network = derived.confined().map(|held| held.network.clone()).unwrap_or_default();
-            SandboxProfile::Confined(Confined { network, ..Confined::default() })
-        }
+) -> Result<Option<Confined>, ProfileError> {
+    let restriction = match explicit {
+        RunSandbox::Off => return Ok(None),
+        RunSandbox::Auto => SandboxRestriction::AsDecided,
+        RunSandbox::ReadOnly => SandboxRestriction::ReadOnly,
     };
-    derived.intersect(&explicit).confined().map(places::resolved).transpose()
+    engine.sandbox_profile(decision, restriction, &TerminalHost)
 }
 
 /// Returns the files whose change was allowed by their names: of these, steering files stay writable.
@@ -74,28 +55,7 @@ pub(super) fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
         Access::Edit(path) if !path.pattern => Some(path.resolved.as_ref().unwrap_or(&path.path)),
         _ => None,
     });
-    edits.map(places::real).collect()
-}
-
-/// Says whether a rule denies reading something.
-pub(super) fn denies_reading(world: &World) -> bool {
-    ground(world, &HomeDirectories::default()).denies_reading()
-}
-
-fn ground<'a>(world: &'a World, user: &'a HomeDirectories) -> Ground<'a> {
-    Ground {
-        policy: &world.loaded.policy,
-        layers: &world.loaded.layers,
-        context: world.context(),
-        home: world.home.as_ref(),
-        user,
-        own: &[],
-        seen: &[],
-        kept: &[],
-        writable: &[],
-        all_hosts: world.loaded.sandbox.network == Some(NetworkSetting::Internet),
-        host_network: world.loaded.sandbox.network == Some(NetworkSetting::Host),
-    }
+    edits.map(real_path).collect()
 }
 
 /// A command that is run confined.
@@ -133,7 +93,7 @@ impl Run<'_> {
             profile: self.profile,
             changeable: self.changeable,
             argv: self.argv,
-            cwd: places::real(self.cwd),
+            cwd: real_path(self.cwd),
             environment: self.environment,
             terminal: at_terminal(),
             ask: true,
@@ -157,11 +117,11 @@ pub(super) fn status(end: End) -> io::Result<ExitStatus> {
 }
 
 /// Says for the record how a command was held.
-pub(super) fn held(report: &Report) -> Held {
+pub(super) fn held(report: &Report) -> ConfinementRecord {
     let stricter =
         report.plan.clauses.iter().filter(|(_, held, _)| *held != sandbox::Held::Enforced);
     let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
-    Held {
+    ConfinementRecord {
         holding: Some(Holding { backend: report.plan.backend.as_str().to_owned(), stricter }),
         refused: report.denials.iter().map(denied).collect(),
         found: report.found.iter().map(found::text).collect(),

@@ -1,17 +1,12 @@
 //! How a `run` ends that comes to nothing, and what is said then.
 
 use openoxide_adapters::quote;
+use openoxide_engine::{ReviewEnd, ReviewResult};
 use openoxide_permission::Refusal;
 use openoxide_protocol::ApprovalRequest;
 use openoxide_tui::{Lines, visible};
 
-use crate::{
-    args::RunArgs,
-    commands::check,
-    exit::Exit,
-    record::{End, Reviewed},
-    report,
-};
+use crate::{args::RunArgs, commands::check, exit::Exit, report};
 
 /// Nobody reads more rules in one line.
 const MOST_RULES: usize = 20;
@@ -31,13 +26,15 @@ pub(super) fn refused(refusal: &Refusal, nothing: &str) -> Exit {
 }
 
 /// Says why a question has no answer, if it has none.
-pub(super) fn unanswered(reviewed: &Reviewed, args: &RunArgs, nothing: &str) -> Option<Exit> {
+pub(super) fn unanswered(reviewed: &ReviewResult, args: &RunArgs, nothing: &str) -> Option<Exit> {
     let (why, exit) = match &reviewed.end {
-        End::Said { .. } => return None,
-        End::Denied(decision) => return Some(refused(&Refusal::Denied(decision.clone()), nothing)),
-        End::Expired => ("nobody answered in time", Exit::Expired),
-        End::Interrupted => return Some(interrupted(nothing)),
-        End::Lost(why) => {
+        ReviewEnd::Answered { .. } => return None,
+        ReviewEnd::Denied(decision) => {
+            return Some(refused(&Refusal::Denied(decision.clone()), nothing));
+        }
+        ReviewEnd::Expired => ("nobody answered in time", Exit::Expired),
+        ReviewEnd::Interrupted => return Some(interrupted(nothing)),
+        ReviewEnd::Lost(why) => {
             report::failure(why);
             return Some(unanswerable(&reviewed.request, args, nothing));
         }

@@ -5,13 +5,12 @@ use std::{
     io::Read as _,
 };
 
-use openoxide_engine::digest;
 use openoxide_protocol::{AbsPath, Action, Operation};
 use openoxide_sandbox::{Found, restore};
 use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::{Map, json};
 
-use super::{again, confined::Hosts, enforced};
+use super::{again, confined::RunContext, enforced};
 use crate::{commands::call, report};
 
 /// Of how many files the beginning is shown, and how much of each.
@@ -20,7 +19,7 @@ const BEGINNING: u64 = 2048;
 
 /// Asks whether what was put aside goes back to where git runs it: one question about all of it, as about an edit of these
 /// files. Without a yes it stays aside.
-pub(super) fn offer(around: &Hosts<'_>, cwd: &AbsPath, found: &[Found]) {
+pub(super) fn offer(around: &RunContext<'_>, cwd: &AbsPath, found: &[Found]) {
     let held: Vec<_> = found.iter().filter_map(held).collect();
     if held.is_empty() || around.global.no_input || !can_ask() {
         return;
@@ -32,9 +31,8 @@ pub(super) fn offer(around: &Hosts<'_>, cwd: &AbsPath, found: &[Found]) {
     let action = Action::Edit { paths: paths().collect() };
     let operation = call::of("Edit".to_owned(), action, input.into(), cwd);
     let asked = again::ask(around, &operation, title(held.len()), enforced(around.args));
-    let granted = asked.is_some_and(|(permit, _)| {
-        permit.redeem(digest(&Operation { session: around.session, ..operation }))
-    });
+    let granted = asked
+        .is_some_and(|permit| permit.redeem(&Operation { session: around.session, ..operation }));
     if granted {
         held.iter().for_each(|(path, aside)| put_back(path, aside));
     }

@@ -1,13 +1,12 @@
 //! What follows when the sandbox has stopped a command: a question about the smallest widening, or words.
 //!
-//! Which of them, says the table of the session ([`openoxide_engine::Attempted`]). Hosts are asked about while the command runs
+//! Which of them, says the table of the session ([`openoxide_engine::Attempted`]). RunContext are asked about while the command runs
 //! (`confined/hosts`): what was refused there, a person or a rule has refused.
 
 use openoxide_engine::{
-    Attempted, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX, asks_without_sandbox, digest,
-    with_path,
+    Attempted, ExecutionPermit, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX,
+    asks_without_sandbox, with_path,
 };
-use openoxide_permission::Permit;
 use openoxide_protocol::{
     AbsPath, Access, Action, Confined, Decision, Effect, Operation, Part, PathAccess,
 };
@@ -18,7 +17,7 @@ use serde_json::json;
 
 use super::{
     again,
-    confined::{self, Hosts},
+    confined::{self, RunContext},
     enforced,
 };
 use crate::{args::RunSandbox, commands::call, report};
@@ -33,7 +32,7 @@ pub(super) struct Try {
 
 /// The attempts of one command.
 pub(super) struct Retries<'a> {
-    around: &'a Hosts<'a>,
+    around: &'a RunContext<'a>,
     operation: &'a Operation,
     /// What was decided, with what was said yes to since.
     decision: Decision,
@@ -42,7 +41,7 @@ pub(super) struct Retries<'a> {
 
 impl<'a> Retries<'a> {
     pub(super) const fn new(
-        around: &'a Hosts<'a>,
+        around: &'a RunContext<'a>,
         operation: &'a Operation,
         decision: Decision,
     ) -> Self {
@@ -77,8 +76,8 @@ impl<'a> Retries<'a> {
 
     /// Returns what would let it pass: the first that can be said, and nothing beyond that while anything else is held.
     fn remedy<'d>(&self, denials: &'d [Denial], held: &Confined) -> Option<(&'d Denial, Remedy)> {
-        let world = &self.around.world;
-        let around = Surroundings { held, roots: &world.roots, home: world.home.as_ref() };
+        let engine = self.around.engine;
+        let around = Surroundings { held, roots: engine.roots(), home: engine.home() };
         let order = |(_, remedy): &(&Denial, Remedy)| match remedy.remedied() {
             Remedied::Wider => 0,
             Remedied::Held => 1,
@@ -120,19 +119,19 @@ impl<'a> Retries<'a> {
     fn profile(&self, parts: Vec<Part>) -> Option<Confined> {
         let mut decision = self.decision.clone();
         decision.parts.extend(parts);
-        confined::profile(&self.around.world, &decision, self.around.args.sandbox).ok().flatten()
+        confined::profile(self.around.engine, &decision, self.around.args.sandbox).ok().flatten()
     }
 
     fn next(&self, remedy: &Remedy) -> Next {
-        let world = &self.around.world;
-        let settings = &world.loaded.sandbox;
+        let engine = self.around.engine;
+        let settings = engine.sandbox_settings();
         Attempted {
             confined: true,
             confirmed: true,
             escalates: true,
-            asks_without: asks_without_sandbox(world.mode),
+            asks_without: asks_without_sandbox(engine.mode()),
             remedy: remedy.remedied(),
-            reads_denied: confined::denies_reading(world) || !settings.unreadable.is_empty(),
+            reads_denied: engine.denies_reading() || !settings.unreadable.is_empty(),
             required: self.around.args.sandbox == RunSandbox::ReadOnly
                 || self.around.args.stage
                 || settings.require.is_some(),
@@ -152,9 +151,10 @@ impl<'a> Retries<'a> {
         let input = json!({ "file_path": path });
         let action = Action::Edit { paths };
         let operation = call::of("Edit".to_owned(), action, input, &self.operation.cwd);
-        let (permit, number) = self.ask(&operation, with_path(path), enforced(self.around.args))?;
+        let permit = self.ask(&operation, with_path(path), enforced(self.around.args))?;
+        let number = permit.record();
         let parts = permit.decision().parts.clone();
-        if !permit.redeem(digest(&Operation { session: self.around.session, ..operation })) {
+        if !permit.redeem(&Operation { session: self.around.session, ..operation }) {
             return None;
         }
         let held = self.profile(parts.clone()).filter(|held| held.may_write(path))?;
@@ -163,9 +163,10 @@ impl<'a> Retries<'a> {
     }
 
     fn without(&self) -> Option<Try> {
-        let (permit, number) =
-            self.ask(self.operation, WITHOUT_SANDBOX.to_owned(), Enforced::NotConfined)?;
-        permit.redeem(digest(self.operation)).then_some(Try { held: None, number })
+        let title = WITHOUT_SANDBOX.to_owned();
+        let permit = self.ask(self.operation, title, Enforced::NotConfined)?;
+        let number = permit.record();
+        permit.redeem(self.operation).then_some(Try { held: None, number })
     }
 
     fn ask(
@@ -173,7 +174,7 @@ impl<'a> Retries<'a> {
         operation: &Operation,
         title: String,
         enforced: Enforced,
-    ) -> Option<(Permit, Option<u64>)> {
+    ) -> Option<ExecutionPermit> {
         let asked = again::ask(self.around, operation, title, enforced);
         if asked.is_none() {
             report::say("openoxide: it is not tried again");

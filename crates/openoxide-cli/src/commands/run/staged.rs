@@ -2,23 +2,23 @@
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
 
-use openoxide_engine::{Asked, digest, digest_of_call};
+use openoxide_engine::{
+    CheckOptions, ConfinementRecord, InterruptedError, RecordOrigin, digest_of_call,
+};
 use openoxide_protocol::{Action, Operation};
 use openoxide_sandbox::{Change, Changes, Stage};
 use serde_json::{Value, json};
 
 use super::{
-    confined::Hosts,
+    approval::{Approval, Verdict},
+    confined::RunContext,
     ends::{interrupted, refused, unanswerable, unanswered},
     enforced, put_back,
-    way::{Passed, Way},
 };
 use crate::{
     commands::{call, sandbox::found},
     exit::Exit,
-    record::Held,
     report,
-    review::Review,
     staged::{NOTHING_CHANGED, shown, tell, to_ask_about, worth_naming},
 };
 
@@ -26,7 +26,7 @@ use crate::{
 const TIMES: usize = 5;
 
 /// Has somebody or a rule decide, and does it. Returns how `run` ends, where that is not how the command has ended.
-pub(super) fn settle(stage: &Stage, around: &Hosts<'_>) -> Option<Exit> {
+pub(super) fn settle(stage: &Stage, around: &RunContext<'_>) -> Option<Exit> {
     for _ in 0..TIMES {
         let changes = match to_ask_about(stage) {
             Ok(changes) => changes?,
@@ -46,40 +46,45 @@ pub(super) fn settle(stage: &Stage, around: &Hosts<'_>) -> Option<Exit> {
 }
 
 /// Returns the number of the record by which it may be done.
-fn ask(stage: &Stage, changes: &Changes, around: &Hosts<'_>) -> Result<Option<u64>, Exit> {
-    let Hosts { world, args, global, audit, session, .. } = around;
-    let operation = Operation { session: *session, ..operation(changes, around) };
-    let review = Review::of(args, *global, operation.clone(), world.grants.clone());
-    let way = Way::open(world.clone(), operation.clone(), review, enforced(args));
-    let way = way.ok_or_else(|| interrupted(NOTHING_CHANGED))?;
-    let shown = shown(stage, changes, &world.cwd);
-    let way = way.showing(shown.clone());
-    let Passed { asked, reviewed, number } =
-        way.pass(audit).map_err(|error| failed(&io::Error::other(error)))?;
-    if let Some(exit) = reviewed.as_ref().and_then(|one| unanswered(one, args, NOTHING_CHANGED)) {
+fn ask(stage: &Stage, changes: &Changes, around: &RunContext<'_>) -> Result<Option<u64>, Exit> {
+    let operation = Operation { session: around.session, ..operation(changes, around) };
+    let shown = shown(stage, changes, around.engine.cwd());
+    let options = CheckOptions {
+        title: Some(shown.title),
+        presentation: Some(shown.presentation),
+        ..CheckOptions::new(RecordOrigin::RUN, enforced(around.args))
+    };
+    let approval = around.approve(&operation, options, None);
+    let Approval { verdict, review } =
+        approval.map_err(|InterruptedError| interrupted(NOTHING_CHANGED))?;
+    let unanswered = |review| unanswered(review, around.args, NOTHING_CHANGED);
+    if let Some(exit) = review.as_ref().and_then(unanswered) {
         return Err(exit);
     }
-    match asked {
-        Asked::Granted(permit) => match permit.redeem(digest(&operation)) {
-            true => Ok(number),
-            false => Err(failed(&io::Error::other("the permit is for another operation"))),
-        },
-        Asked::Refused(refusal) => Err(refused(&refusal, NOTHING_CHANGED)),
-        Asked::Unanswerable(request) => {
+    match verdict {
+        Verdict::Allowed(permit) => {
+            let number = permit.record();
+            match permit.redeem(&operation) {
+                true => Ok(number),
+                false => Err(failed(&io::Error::other("the permit is for another operation"))),
+            }
+        }
+        Verdict::Denied(refusal) => Err(refused(&refusal, NOTHING_CHANGED)),
+        Verdict::Unanswerable(request) => {
             report::say(shown.list.trim_end());
-            Err(unanswerable(&request, args, NOTHING_CHANGED))
+            Err(unanswerable(&request, around.args, NOTHING_CHANGED))
         }
     }
 }
 
 /// An edit of all paths: rules about each of them speak.
-fn operation(changes: &Changes, around: &Hosts<'_>) -> Operation {
+fn operation(changes: &Changes, around: &RunContext<'_>) -> Operation {
     let paths = worth_naming(changes).map(|change| change.path.to_string()).collect();
     let changed: Vec<_> = worth_naming(changes).map(one).collect();
     // The yes is bound to what was staged, to the byte: nobody else writes there.
     let states = Value::from(format!("{:?}", changes.changes));
     let input = json!({ "changes": changed, "state": digest_of_call("", &states) });
-    call::of("Edit".to_owned(), Action::Edit { paths }, input, &around.world.cwd)
+    call::of("Edit".to_owned(), Action::Edit { paths }, input, around.engine.cwd())
 }
 
 fn one(change: &Change) -> Value {
@@ -94,7 +99,7 @@ fn one(change: &Change) -> Value {
 fn commit(
     stage: &Stage,
     changes: &Changes,
-    around: &Hosts<'_>,
+    around: &RunContext<'_>,
     number: Option<u64>,
 ) -> Option<Exit> {
     let began = Instant::now();
@@ -103,12 +108,12 @@ fn commit(
         Err(error) => return Some(failed(&error)),
     };
     tell(&committed);
-    put_back::offer(around, &around.world.cwd, &committed.found);
+    put_back::offer(around, around.engine.cwd(), &committed.found);
     let whole = committed.left_out.is_empty();
     let status = ExitStatus::from_raw(if whole { 0 } else { 1 << 8 });
     let found = committed.found.iter().map(found::text).collect();
-    let held = Held { found, ..Held::default() };
-    around.audit.ended(number, &Ok(status), began.elapsed(), Some(held));
+    let record = ConfinementRecord { found, ..ConfinementRecord::default() };
+    around.record_outcome(number, &Ok(status), began, record);
     (!whole).then_some(Exit::RunFailed)
 }
 

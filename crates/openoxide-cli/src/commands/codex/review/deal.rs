@@ -4,17 +4,17 @@ use openoxide_adapters::codex::{
     review::{Answer, Offers, Scene, wanted},
     wire::Request,
 };
-use openoxide_engine::new_session_id;
+use openoxide_engine::{GateVerdict, InterruptedError, audit_violation, new_session_id};
 use openoxide_permission::{Refusal, Step};
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 
 use super::{
     Dealt, Reviewer, Stop,
-    judge::{Case, Judged},
+    judge::{Case, open},
     lines::{Said, elsewhere, grounds, left, named, say},
     prompt::End,
 };
-use crate::{record, report, review::Signals};
+use crate::{report, review::Signals};
 
 impl Reviewer<'_> {
     /// Judges a request, and has it answered.
@@ -33,20 +33,21 @@ impl Reviewer<'_> {
         let name = named(&wanted);
         // Hooks listen for signals themselves.
         drop(self.signals.take());
-        let case = Case::open(self.args, &project, wanted);
+        let engine = open(self.args, &project);
+        let case = engine.as_ref().map(|engine| Case::open(engine, wanted));
         self.signals = Some(Signals::listen());
         match case {
-            Ok(Some(case)) => self.decide(request, &case, &name),
-            Ok(None) => Err(Stop::Interrupted),
-            Err(why) => Ok(left(&name, &why)),
+            Ok(Ok(case)) => self.decide(request, &case, &name),
+            Ok(Err(InterruptedError)) => Err(Stop::Interrupted),
+            Err(why) => Ok(left(&name, &why.to_string())),
         }
     }
 
     /// Has the policy or the person answer. What has to be written down and cannot be is asked again: then nothing but a person's yes to
     /// that very question counts.
-    fn decide(&mut self, request: &Request, case: &Case, name: &str) -> Result<Dealt, Stop> {
+    fn decide(&mut self, request: &Request, case: &Case<'_>, name: &str) -> Result<Dealt, Stop> {
         if let Some(closed) = case.closed() {
-            record::told(case.write_closed(closed));
+            report::recorded(case.write_closed(closed));
             let no = Answer::no(&request.asked);
             return self.answer(request, &no, &format!("declined: {name}: {closed}"));
         }
@@ -62,11 +63,11 @@ impl Reviewer<'_> {
             }
             let person = said.asked.as_ref().map(|asked| (asked, &said.answer));
             let written = case.write(&said.decision, person);
-            let unheld = record::unheld(&said.decision, &written).filter(|_| said.yes);
+            let unheld = audit_violation(&said.decision, &written).filter(|_| said.yes);
             match unheld {
                 Some(why) if doubt.is_none() => doubt = Some(why),
                 _ => {
-                    record::told(written);
+                    report::recorded(written);
                     return self.answer(request, &said.answer, &said.line);
                 }
             }
@@ -77,20 +78,23 @@ impl Reviewer<'_> {
     fn said(
         &mut self,
         request: &Request,
-        case: &Case,
+        case: &Case<'_>,
         name: &str,
-        (step, judged): (Step, Judged),
+        verdict: GateVerdict,
     ) -> Result<Result<Said, Dealt>, Stop> {
-        match (step, Answer::yes(&request.asked)) {
+        match (&verdict.step, Answer::yes(&request.asked)) {
             (Step::Proceed(permit), Some(yes)) => {
                 let decision = permit.decision().clone();
                 let line = format!("accepted by the policy: {name}: {}", grounds(&decision));
                 Ok(Ok(Said { answer: yes, decision, asked: None, yes: true, line }))
             }
             (Step::Refuse(Refusal::Denied(decision)), _) => {
-                Ok(Ok(Said::denied(request, *decision, name)))
+                Ok(Ok(Said::denied(request, decision.as_ref().clone(), name)))
             }
-            (Step::Ask(approval), _) => self.person(request, case, name, judged, *approval),
+            (Step::Ask(approval), _) => {
+                let approval = approval.as_ref().clone();
+                self.person(request, case, name, verdict, approval)
+            }
             (Step::Proceed(_), None) => Ok(Err(left(name, "Codex offers no plain yes to it"))),
             (Step::Refuse(_), _) => Ok(Err(left(name, "nothing was decided"))),
         }
@@ -99,15 +103,15 @@ impl Reviewer<'_> {
     fn person(
         &mut self,
         request: &Request,
-        case: &Case,
+        case: &Case<'_>,
         name: &str,
-        judged: Judged,
+        verdict: GateVerdict,
         approval: ApprovalRequest,
     ) -> Result<Result<Said, Dealt>, Stop> {
         if !self.at_terminal {
             return Ok(Err(left(name, &approval.decision.reason)));
         }
-        let offers = Offers::of(&request.asked, &case.facts);
+        let offers = Offers::of(&request.asked, case.facts());
         for withheld in &offers.withheld {
             report::note(&format!("Codex would also keep {withheld}; that is not offered here"));
         }
@@ -120,7 +124,7 @@ impl Reviewer<'_> {
             End::Unasked(error) => return Ok(Err(left(name, &error.to_string()))),
         };
         let yes = matches!(answer.response(), ApprovalResponse::Approved { .. });
-        if yes && !case.permits(judged, &approval, &answer) {
+        if yes && !case.permits(verdict, &approval, &answer) {
             return Ok(Err(left(name, "the gate gives no permit for it")));
         }
         if let Some(decision) = case.denied_meanwhile().filter(|_| yes) {

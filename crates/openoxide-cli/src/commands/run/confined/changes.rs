@@ -8,10 +8,10 @@ use openoxide_sandbox::{Deed, LiveAnswer, LiveChange};
 use openoxide_store::Environment;
 use serde_json::{Value, json};
 
-use super::Hosts;
+use super::RunContext;
 use crate::commands::call;
 
-impl Hosts<'_> {
+impl RunContext<'_> {
     /// Says whether a file may be changed. What is protected, what is secret and what is our own is never asked about.
     pub(super) fn change(
         &self,
@@ -23,8 +23,8 @@ impl Hosts<'_> {
         let answer = if paths.iter().any(|path| self.keeps(path, held)) {
             LiveAnswer::Denied
         } else {
-            let operation = edit(change, &self.world.cwd);
-            self.decided(Operation { session: self.session, ..operation }, gone)
+            let operation = edit(change, self.engine.cwd());
+            self.decided(&Operation { session: self.session, ..operation }, gone)
         };
         if matches!(answer, LiveAnswer::No | LiveAnswer::Denied) {
             self.refused.borrow_mut().extend(paths);
@@ -34,9 +34,9 @@ impl Hosts<'_> {
 
     /// Says whether nobody is asked about this path.
     fn keeps(&self, path: &AbsPath, held: &Confined) -> bool {
-        let world = &self.world;
-        let around = Surroundings { held, roots: &world.roots, home: world.home.as_ref() };
-        let said = &world.loaded.sandbox;
+        let engine = self.engine;
+        let around = Surroundings { held, roots: engine.roots(), home: engine.home() };
+        let said = engine.sandbox_settings();
         let mut kept = said.protected.iter().chain(&said.unreadable);
         keeps(around, path) || kept.any(|place| path.below(place).is_some()) || self.is_policy(path)
     }

@@ -1,43 +1,13 @@
-//! Places as the kernel takes them: resolved, so that no link leads a profile elsewhere.
+//! Directories that a confined run uses beside the project: the registry, and the caches of tools.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path};
 
+use openoxide_engine::existing_path;
 use openoxide_protocol::{AbsPath, Confined};
 use openoxide_store::Environment;
 
-/// Returns a profile whose places are where they really lie. What is to be written and is not there is left out; what is not to
-/// be read and is not there needs no hiding.
-pub(super) fn resolved(profile: &Confined) -> Result<Confined, String> {
-    let there = |paths: &BTreeSet<AbsPath>| paths.iter().filter_map(end).collect();
-    let writable: BTreeSet<AbsPath> = there(&profile.writable);
-    if writable.contains(&AbsPath::root()) {
-        return Err(
-            "`/` cannot be writable in a sandbox: run it from a project, or with --sandbox off"
-                .to_owned(),
-        );
-    }
-    let mut protected = profile.protected.clone();
-    protected.extend(profile.protected.iter().filter_map(beside));
-    Ok(Confined { writable, protected, unreadable: there(&profile.unreadable), ..profile.clone() })
-}
-
-/// Where a path ends, if something is there.
-fn end(path: &AbsPath) -> Option<AbsPath> {
-    absolute(&fs::canonicalize(path.as_str()).ok()?)
-}
-
-/// The same name in the directory that its directory really is.
-fn beside(path: &AbsPath) -> Option<AbsPath> {
-    Some(end(&path.parent()?)?.join(path.name()?))
-}
-
 fn absolute(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()
-}
-
-/// Where a directory really is; it itself, if that cannot be told.
-pub(super) fn real(path: &AbsPath) -> AbsPath {
-    end(path).unwrap_or_else(|| path.clone())
 }
 
 /// Where is written down what a run puts on the host: with this program's state; where there is no place for that, in a
@@ -104,7 +74,7 @@ pub(crate) fn caches(profile: &Confined) -> Vec<AbsPath> {
     let named = NAMED.iter().filter_map(|name| AbsPath::new(&std::env::var(name).ok()?).ok());
     let within =
         |path: &AbsPath, of: &BTreeSet<AbsPath>| of.iter().any(|one| path.below(one).is_some());
-    let all: BTreeSet<_> = below.chain(named).filter_map(|path| end(&path)).collect();
+    let all: BTreeSet<_> = below.chain(named).filter_map(|path| existing_path(&path)).collect();
     let open =
         |path: &AbsPath| !within(path, &profile.writable) && !within(path, &profile.unreadable);
     let holds =

@@ -3,34 +3,11 @@
 use std::{collections::BTreeSet, ffi::OsString};
 
 use openoxide_engine::{for_confined, named, steers};
-use openoxide_protocol::{AbsPath, Confined, Network, SandboxProfile, Temp};
+use openoxide_protocol::AbsPath;
 use openoxide_sandbox::Limits;
-use openoxide_store::{NetworkSetting, SandboxSettings};
+use openoxide_store::SandboxSettings;
 
 use crate::commands::sandbox;
-
-/// What is told where the look at the disk has hit its bound.
-pub(super) const NOT_ALL_SEEN: &str = "the project has more files than are looked at: what a rule holds back by a pattern is held in \
-the sandbox as far as was looked; what a rule or `[sandbox]` names is held wherever it lies";
-
-/// Returns what it holds back, to be intersected with what was derived. What is not `open` stays as it is anyway: nothing need be
-/// put there.
-pub(super) fn profile(said: &SandboxSettings, open: &BTreeSet<AbsPath>) -> SandboxProfile {
-    let is_open = |path: &&AbsPath| open.iter().any(|base| path.below(base).is_some());
-    let network = match said.network {
-        Some(NetworkSetting::Off) => Network::Off,
-        Some(NetworkSetting::Hosts | NetworkSetting::Internet | NetworkSetting::Host) | None => {
-            Network::On
-        }
-    };
-    SandboxProfile::Confined(Confined {
-        writable: [AbsPath::root()].into(),
-        protected: said.protected.iter().filter(is_open).cloned().collect(),
-        unreadable: said.unreadable.clone(),
-        network,
-        temp: Temp::Private,
-    })
-}
 
 /// Returns the variables that a command is given: the usual ones, those that the policy names, and those that the person adds.
 ///

@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
+use openoxide_engine::real_path;
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, PathAccess};
 use openoxide_sandbox::is_temporary;
 use openoxide_tui::{Lines, visible};
-
-use super::places::real;
 
 /// Returns what lies below a directory for temporary files and is to be seen all the same: what the decision reads by name, and home.
 pub(crate) fn shown(decision: Option<&Decision>, home: Option<&AbsPath>) -> BTreeSet<AbsPath> {
@@ -14,7 +13,7 @@ pub(crate) fn shown(decision: Option<&Decision>, home: Option<&AbsPath>) -> BTre
         Access::Read(path) => named(path),
         _ => None,
     });
-    named.chain(home.cloned()).map(|path| real(&path)).filter(is_temporary).collect()
+    named.chain(home.cloned()).map(|path| real_path(&path)).filter(is_temporary).collect()
 }
 
 /// Says that what the decision changes by name below such a directory is gone afterwards, where it is not there yet: what is there is

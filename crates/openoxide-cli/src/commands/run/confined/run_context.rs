@@ -1,8 +1,8 @@
 //! What a confined command wants while it runs: a host, or a file (`changes`). Each goes the whole way: hooks, rules, a person, the audit.
 
-use std::{cell::RefCell, collections::BTreeSet};
+use std::{cell::RefCell, collections::BTreeSet, io, process::ExitStatus, time::Instant};
 
-use openoxide_engine::Asked;
+use openoxide_engine::{CheckOptions, ConfinementRecord, Engine, RecordOrigin, ReviewResult};
 use openoxide_protocol::{
     AbsPath, Action, ApprovalResponse, Confined, GrantScope, Operation, SessionId,
 };
@@ -13,29 +13,22 @@ use crate::{
     args::{Global, RunArgs},
     commands::{
         call,
-        run::{
-            enforced,
-            way::{Passed, Way},
-        },
+        run::{approval::Verdict, enforced},
     },
-    policy::World,
-    record::{Audit, Reviewed},
     report,
-    review::Review,
 };
 
-/// What is needed to decide about it.
-pub(crate) struct Hosts<'a> {
-    pub(crate) world: World,
+/// What is needed to decide about what a run wants.
+pub(crate) struct RunContext<'a> {
+    pub(crate) engine: &'a Engine,
     pub(crate) args: &'a RunArgs,
     pub(crate) global: Global,
-    pub(crate) audit: &'a Audit,
     pub(crate) session: SessionId,
     /// What was said no to while the command ran.
     pub(crate) refused: RefCell<BTreeSet<AbsPath>>,
 }
 
-impl Hosts<'_> {
+impl RunContext<'_> {
     /// Answers what a command waits for that is held by this. All doubt is no.
     pub(crate) fn answer(
         &self,
@@ -44,29 +37,35 @@ impl Hosts<'_> {
         gone: &dyn Fn() -> bool,
     ) -> LiveAnswer {
         match question {
-            LiveQuestion::Host { host, port } => self.decided(self.operation(host, *port), gone),
+            LiveQuestion::Host { host, port } => self.decided(&self.operation(host, *port), gone),
             LiveQuestion::Change(change) => self.change(change, held, gone),
         }
     }
 
     /// Has an operation decided like any other.
-    pub(super) fn decided(&self, operation: Operation, gone: &dyn Fn() -> bool) -> LiveAnswer {
-        let grants = self.world.grants.clone();
-        let review = Review::of(self.args, self.global, operation.clone(), grants);
-        let review = review.map(|review| review.unless(gone));
-        let Some(way) = Way::open(self.world.clone(), operation, review, enforced(self.args))
-        else {
+    pub(super) fn decided(&self, operation: &Operation, gone: &dyn Fn() -> bool) -> LiveAnswer {
+        let options = CheckOptions::new(RecordOrigin::RUN, enforced(self.args));
+        let Ok(approval) = self.approve(operation, options, Some(gone)) else {
             return LiveAnswer::No;
         };
-        match way.pass(self.audit) {
-            Ok(Passed { asked: Asked::Granted(_), reviewed, .. }) => lasting(reviewed.as_ref()),
-            Ok(Passed { reviewed: None, .. }) => LiveAnswer::Denied,
-            Ok(_) => LiveAnswer::No,
-            Err(error) => {
-                report::failure(&error);
-                LiveAnswer::No
-            }
+        match (approval.verdict, approval.review) {
+            (Verdict::Allowed(_), review) => lasting(review.as_ref()),
+            (_, None) => LiveAnswer::Denied,
+            (_, Some(_)) => LiveAnswer::No,
         }
+    }
+
+    /// Records how a command has ended, if it was recorded that it might run.
+    pub(crate) fn record_outcome(
+        &self,
+        of: Option<u64>,
+        status: &io::Result<ExitStatus>,
+        began: Instant,
+        confinement: ConfinementRecord,
+    ) {
+        let Some(of) = of else { return };
+        let audit = self.engine.audit();
+        report::recorded(audit.record_outcome(of, status, began.elapsed(), confinement));
     }
 
     fn operation(&self, host: &str, port: u16) -> Operation {
@@ -78,14 +77,14 @@ impl Hosts<'_> {
         };
         let input = json!({ "url": url });
         let action = Action::Fetch { url };
-        let operation = call::of("WebFetch".to_owned(), action, input, &self.world.cwd);
+        let operation = call::of("WebFetch".to_owned(), action, input, self.engine.cwd());
         Operation { session: self.session, ..operation }
     }
 }
 
 /// What a rule allows, it allows for the whole run; a person says how long.
-fn lasting(reviewed: Option<&Reviewed>) -> LiveAnswer {
-    match reviewed.map(Reviewed::response) {
+fn lasting(review: Option<&ReviewResult>) -> LiveAnswer {
+    match review.map(ReviewResult::response) {
         Some(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => LiveAnswer::Once,
         Some(_) => LiveAnswer::Session,
         None => LiveAnswer::Allowed,

@@ -1,0 +1,45 @@
+//! Why a command fails, and the exit code of that.
+
+use openoxide_engine::{OpenError, ProfileError};
+use openoxide_store::audit::AuditError;
+use thiserror::Error;
+
+use crate::exit::Exit;
+
+/// Why a command cannot be carried out.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// The engine cannot be opened with these arguments.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// No sandbox profile can be derived.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// The arguments, or what they name, are wrong.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl CliError {
+    /// Returns the exit code.
+    pub(crate) const fn exit(&self) -> Exit {
+        match self {
+            Self::Open(_) | Self::Profile(_) | Self::Audit(_) | Self::Usage(_) => Exit::Usage,
+        }
+    }
+}
+
+impl From<String> for CliError {
+    fn from(message: String) -> Self {
+        Self::Usage(message)
+    }
+}
+
+impl From<&str> for CliError {
+    fn from(message: &str) -> Self {
+        Self::Usage(message.to_owned())
+    }
+}

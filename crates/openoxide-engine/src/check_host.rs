@@ -1,0 +1,27 @@
+//! What the engine needs from the program around it while it checks a call.
+
+use crate::Warning;
+
+/// The program that has a call checked.
+pub trait CheckHost {
+    /// Takes a warning for the person, at the moment when it arises.
+    fn warn(&self, warning: Warning);
+
+    /// Is called before the hooks of a policy may run.
+    fn hooks_started(&self) {}
+
+    /// Is called when no hook runs any more.
+    fn hooks_ended(&self) {}
+
+    /// Starts to listen for the wish to end. It is called when hooks are about to run.
+    fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;
+}
+
+/// Listens for the wish to end, until it is dropped.
+pub trait InterruptWatch {
+    /// Returns whether somebody wants to end.
+    fn is_interrupted(&self) -> bool;
+
+    /// Stops listening, and returns whether somebody wanted to end until then: no wish is missed between.
+    fn stop(&self) -> bool;
+}

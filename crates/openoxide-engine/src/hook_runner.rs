@@ -1,0 +1,65 @@
+//! Running the hooks of a policy about one call.
+
+use std::{fs::File, io, time::Duration};
+
+use openoxide_permission::Hook;
+use openoxide_protocol::{HookAnswer, HookSaid};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{CheckHost, HookCall, InterruptWatch, InterruptedError, ask_hooks};
+
+/// How often the runner looks whether it is interrupted.
+const LOOK: Duration = Duration::from_millis(50);
+/// How many descriptors a runtime needs.
+const DESCRIPTORS: usize = 8;
+
+/// Runs the hooks that a call concerns, and waits for their answers. No runtime is started where no hook is concerned.
+///
+/// # Errors
+/// When it was interrupted. The hooks are ended then, with all that they started.
+pub(crate) fn run_hooks(
+    hooks: &[Hook],
+    call: &HookCall<'_>,
+    host: &dyn CheckHost,
+) -> Result<Vec<HookAnswer>, InterruptedError> {
+    let concerned = || hooks.iter().filter(|hook| hook.concerns(call.event, call.tool));
+    if concerned().next().is_none() {
+        return Ok(Vec::new());
+    }
+    match runtime() {
+        // What still runs ends with the runtime.
+        Ok(runtime) => {
+            runtime.block_on(unless_interrupted(ask_hooks(hooks, call), host.watch_interrupts()))
+        }
+        Err(error) => {
+            let failed =
+                |hook: &Hook| hook.answered(HookSaid::Failed, format!("no runtime: {error}"));
+            Ok(concerned().map(failed).collect())
+        }
+    }
+}
+
+/// Returns a runtime that can start processes. The library ends the program where it lacks descriptors, so that is checked before.
+fn runtime() -> io::Result<Runtime> {
+    let descriptors: Vec<_> =
+        (0..DESCRIPTORS).map(|_| File::open("/dev/null")).collect::<Result<_, _>>()?;
+    drop(descriptors);
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// Hooks are in groups of their own, which Ctrl-C in a terminal does not reach.
+async fn unless_interrupted<T>(
+    answers: impl Future<Output = T>,
+    watch: Box<dyn InterruptWatch + '_>,
+) -> Result<T, InterruptedError> {
+    let interrupted = async {
+        while !watch.is_interrupted() {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    let answers = tokio::select! {
+        answers = answers => Some(answers),
+        () = interrupted => None,
+    };
+    answers.filter(|_| !watch.stop()).ok_or(InterruptedError)
+}

@@ -1,0 +1,21 @@
+//! What a person should know about a check, beside its outcome.
+
+use openoxide_store::{GrantError, audit::AuditError};
+use thiserror::Error;
+
+/// A problem that did not stop a check.
+#[derive(Debug, Error)]
+pub enum Warning {
+    /// A limited grant was ignored, because its use could not be counted.
+    #[error("a grant cannot be counted, so it does not count: {0}")]
+    GrantNotCounted(GrantError),
+    /// The audit record could not be written, and no policy requires it.
+    #[error("not written down: {0}")]
+    NotRecorded(AuditError),
+    /// The scan for restricted files has reached its limit.
+    #[error(
+        "the project has more files than are looked at: what a rule holds back by a pattern is held in the sandbox as far as was \
+         looked; what a rule or `[sandbox]` names is held wherever it lies"
+    )]
+    NotAllSeen,
+}
