@@ -146,26 +146,6 @@ impl ToolContext {
         self.check(asking, false).await
     }
 
-    /// Asks again, under this title, for what stopped a tool that was running. Nothing but a person's yes to this counts.
-    pub(crate) async fn ask_again(
-        &self,
-        permission: &str,
-        patterns: Vec<String>,
-        title: &str,
-    ) -> Result<Permit, NotPermitted> {
-        let asking = Asking {
-            permission,
-            covers: Covers::default(),
-            input: json!({ "patterns": patterns }),
-            metadata: json!({ "description": title }),
-            title: title.to_owned(),
-            patterns,
-            group: None,
-            explicit_yes_required: true,
-        };
-        self.check(asking, false).await
-    }
-
     /// Notes a call of a tool that asks inline. The third in a row that says the same is asked about.
     ///
     /// # Errors

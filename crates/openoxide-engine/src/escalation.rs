@@ -4,8 +4,7 @@
 //! running without the sandbox last. And each retry is asked about: Codex skips the question where the call was said yes to before,
 //! but a yes counts once and for what was shown, and that was a confined run.
 
-use openoxide_protocol::PermissionMode;
-use openoxide_sandbox::Graded;
+use openoxide_protocol::{AbsPath, PermissionMode};
 
 /// Why a person is asked to run something without the sandbox (seed 002 §3.1, to the letter).
 pub const WITHOUT_SANDBOX: &str = "command failed; retry without sandbox?";
@@ -82,10 +81,10 @@ pub const fn asks_without_sandbox(mode: PermissionMode) -> bool {
     }
 }
 
-/// Says whether a refusal is known.
+/// Returns the title of the question whether a path may be writable in the next attempt.
 #[must_use]
-pub(crate) const fn confirmed(graded: &Graded) -> bool {
-    matches!(graded, Graded::Confirmed(_))
+pub fn with_path(path: &AbsPath) -> String {
+    format!("command failed; retry with `{path}` writable?")
 }
 
 #[cfg(test)]

@@ -30,7 +30,6 @@ mod limited_grants;
 mod moved;
 mod name_pattern;
 mod not_permitted;
-mod orchestrator;
 mod patches;
 mod patterns;
 mod policy_watcher;
@@ -71,7 +70,7 @@ pub use engine::{Engine, EngineOptions, Evaluation, absolute_directory, project_
 pub use environment::{for_confined, named, steers, without_steering};
 pub use error::{InterruptedError, OpenError, ProfileError};
 pub use escalation::{
-    Attempted, MOST_RETRIES, Next, Remedied, WITHOUT_SANDBOX, asks_without_sandbox,
+    Attempted, MOST_RETRIES, Next, Remedied, WITHOUT_SANDBOX, asks_without_sandbox, with_path,
 };
 pub use facts::{Place, facts, facts_of, facts_of_question};
 pub use history::History;
@@ -80,9 +79,6 @@ pub use ids::{new_approval_id, new_session_id};
 pub use limited_grants::GrantUse;
 pub use not_permitted::{
     CancelledError, CorrectedError, DeniedError, NotPermitted, RejectedError, UnanswerableError,
-};
-pub use orchestrator::{
-    Attempt, Holding, Orchestrated, Orchestrator, Preference, Sandboxable, ToolRuntime, with_path,
 };
 pub use policy_watcher::WatchedEngine;
 pub use present::{present, title, title_of};

@@ -10,11 +10,10 @@ use std::{
     thread,
 };
 
-use openoxide_adapters::{hook, tool};
-use openoxide_engine::{Place, facts_of, facts_of_question, sandbox_opt_out};
-use openoxide_permission::{Context, evaluate};
+use openoxide_adapters::hook;
+use openoxide_engine::{Call, Engine, EngineOptions};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
-use openoxide_store::{Environment, Source, load_fresh};
+use openoxide_store::{Environment, Source};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -336,26 +335,20 @@ fn decisions_hold_in_the_library() {
 fn judge(case: &Case, policies: &[PathBuf]) -> Value {
     let (home, cwd) = (AbsPath::new(HOME).unwrap(), AbsPath::new(&case.cwd).unwrap());
     let sources: Vec<_> = policies.iter().cloned().map(Source::named).collect();
-    let environment = Environment { home: Some(home.clone()), ..Environment::default() };
-    let loaded = load_fresh(&sources, &environment, &[]);
-    assert!(loaded.broken.is_empty(), "{}: {:?}", case.id, loaded.broken);
-    let named = case.mode.as_ref().map(|mode| PermissionMode::parse(mode).unwrap());
-    let mode = named.or(loaded.policy.mode()).unwrap_or_default();
-    let place = Place { cwd: &cwd, home: Some(&home) };
-    let facts = match case.call() {
-        Some((name, input)) => {
-            let mut facts = facts_of(&tool::action(name, &input), name, place);
-            facts.accesses.extend(sandbox_opt_out(&input));
-            facts
-        }
+    let environment = Environment { home: Some(home), ..Environment::default() };
+    let mode = case.mode.as_ref().map(|mode| PermissionMode::parse(mode).unwrap());
+    let options = EngineOptions { named: sources, mode, ..EngineOptions::new(environment, cwd) };
+    let engine = Engine::open(options).unwrap();
+    assert!(engine.broken_files().is_empty(), "{}: {:?}", case.id, engine.broken_files());
+    let cwd = engine.cwd().clone();
+    let call = match case.call() {
+        Some((name, input)) => Call::from_tool(name, &input, cwd),
         None => {
             let patterns = case.patterns.as_deref().unwrap();
-            facts_of_question(case.permission.as_deref().unwrap(), patterns, place)
+            Call::from_question(case.permission.as_deref().unwrap(), patterns, cwd)
         }
     };
-    let roots = std::slice::from_ref(&cwd);
-    let context = Context { mode, cwd: &cwd, roots, doubt: None };
-    serde_json::to_value(evaluate(&loaded.policy, &context, &facts)).unwrap()
+    serde_json::to_value(engine.evaluate(&call).decision).unwrap()
 }
 
 #[test]

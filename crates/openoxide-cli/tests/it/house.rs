@@ -38,7 +38,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 /// Crates from outside that only some may import.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("tokio", &["engine", "server", "cli"]),
+    ("tokio", &["engine", "server"]),
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
     ("axum", &["server"]),
@@ -120,6 +120,65 @@ fn outside_crates_stay_in_their_rooms() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// What of the permission crate makes a decision.
+const DECIDES: &[&str] = &["PermissionGate", "after_hooks", "decide", "effect", "evaluate"];
+
+/// The names that a source imports from a crate, or writes out with the crate's name.
+fn names_from(crate_name: &str, text: &str) -> Vec<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names = Vec::new();
+    for (_, rest) in text.match_indices(crate_name).map(|(at, _)| text.split_at(at)) {
+        let Some(rest) = rest.strip_prefix(crate_name).and_then(|rest| rest.strip_prefix("::"))
+        else {
+            continue;
+        };
+        let list = match rest.starts_with('{') {
+            true => rest.split(';').next(),
+            false => rest.split(|c: char| !is_word(c)).next(),
+        };
+        let list = list.unwrap_or_default();
+        names.extend(list.split(|c: char| !is_word(c)).map(str::to_owned));
+    }
+    names
+}
+
+/// Returns which of its privileges a source takes from the engine: to decide, to use grants up, to write records.
+fn engine_privileges(text: &str) -> Vec<&'static str> {
+    let names = names_from("openoxide_permission", text);
+    let decides = names.iter().any(|name| DECIDES.contains(&name.as_str()));
+    let all = [
+        ("decides", decides),
+        ("uses grants up", text.contains(".spend(")),
+        ("writes records", text.contains("Journal") && text.contains(".append(")),
+    ];
+    all.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect()
+}
+
+/// A caller that decides by itself can forget a limited grant, a hook or the record. The crates that the engine is built on own what
+/// it uses, and test it without the engine.
+#[test]
+fn only_the_engine_decides_uses_grants_up_and_writes_records() {
+    let owners = ["openoxide-permission/src/", "openoxide-store/src/"];
+    let without_engine = ["permission/", "store/", "adapters/", "starlark/"];
+    let (mut wrong, mut engine) = (Vec::new(), Vec::new());
+    for (path, text) in sources() {
+        let shown = path.strip_prefix(workspace()).unwrap().to_string_lossy().into_owned();
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let is_test = shown.contains("/tests/") || shown.ends_with("/tests.rs");
+        let is_own_test = is_test && without_engine.iter().any(|name| shown.contains(name));
+        let is_owner = owners.iter().any(|name| shown.contains(name));
+        if shown.contains("openoxide-engine/src/") {
+            engine.extend(engine_privileges(text));
+        } else if !is_own_test && !is_owner && !shown.ends_with("it/house.rs") {
+            wrong.extend(engine_privileges(text).iter().map(|what| format!("{shown} {what}")));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    engine.sort_unstable();
+    engine.dedup();
+    assert_eq!(engine, ["decides", "uses grants up", "writes records"], "nothing is looked for");
 }
 
 /// Returns every file of this name ending below the crates and the chores.

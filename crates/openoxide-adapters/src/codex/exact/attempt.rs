@@ -1,6 +1,6 @@
 //! What Codex makes of an attempt: whether the first one is held, what counts as a denial, and what follows (reference of 0.169, §6.2 and §7).
 //!
-//! Our own orchestrator (`Attempted::next`) is stricter: it knows a denial by what was held and not by words, widens as little as possible
+//! Our own table of retries (`Attempted::next`) is stricter: it knows a denial by what was held and not by words, widens as little as possible
 //! first, and asks about each retry.
 
 use super::{
