@@ -32,7 +32,7 @@ pub(crate) fn note(what: &impl Display) {
 pub(crate) fn warning(warning: &Warning) {
     match warning {
         Warning::GrantNotCounted(_) => failure(warning),
-        Warning::NotRecorded(_) | Warning::NotAllSeen => note(warning),
+        Warning::NotRecorded(_) | Warning::NotAllSeen | Warning::NotRetried(_) => note(warning),
     }
 }
 

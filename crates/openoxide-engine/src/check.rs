@@ -59,6 +59,7 @@ pub enum CheckOutcome<'e> {
 #[derive(Debug)]
 pub struct ExecutionPermit {
     permit: Permit,
+    operation: Box<Operation>,
     record: Option<u64>,
 }
 
@@ -72,6 +73,12 @@ impl ExecutionPermit {
     #[must_use]
     pub const fn record(&self) -> Option<u64> {
         self.record
+    }
+
+    /// Returns the operation that it was given for.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        &self.operation
     }
 
     /// Uses the permit up; returns whether it was given for this operation.
@@ -273,7 +280,10 @@ impl<'e> PreparedCall<'e> {
         }
         let record = warn_on_error(written, host);
         match verdict {
-            Ok(permit) => CheckOutcome::Allowed(ExecutionPermit { permit, record }),
+            Ok(permit) => {
+                let operation = Box::new(self.operation);
+                CheckOutcome::Allowed(ExecutionPermit { permit, operation, record })
+            }
             Err(refusal) => CheckOutcome::Denied(refusal),
         }
     }

@@ -2,23 +2,32 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use openoxide_engine::real_path;
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, PathAccess};
 use openoxide_sandbox::is_temporary;
-use openoxide_tui::{Lines, visible};
 
-/// Returns what lies below a directory for temporary files and is to be seen all the same: what the decision reads by name, and home.
-pub(crate) fn shown(decision: Option<&Decision>, home: Option<&AbsPath>) -> BTreeSet<AbsPath> {
+use crate::real_path;
+
+/// Returns what is visible below the directories for temporary files: what the decision reads by name, and home.
+#[must_use]
+pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) -> BTreeSet<AbsPath> {
     let named = decision.into_iter().flat_map(granted).filter_map(|access| match access {
         Access::Read(path) => named(path),
-        _ => None,
+        Access::Edit(_)
+        | Access::Exec(_)
+        | Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_)
+        | Access::Opaque { .. } => None,
     });
     named.chain(home.cloned()).map(|path| real_path(&path)).filter(is_temporary).collect()
 }
 
-/// Says that what the decision changes by name below such a directory is gone afterwards, where it is not there yet: what is there is
-/// changed itself.
-pub(in crate::commands::run) fn lost(decision: &Decision, roots: &[AbsPath]) -> Option<String> {
+/// Returns the paths that the decision changes by name below such a directory and that do not exist yet: they are lost when the run
+/// has ended.
+#[must_use]
+pub fn lost_temporary(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
     let missing = |path: &AbsPath| {
         let inside = roots.iter().any(|root| path.below(root).is_some());
         let nothing = fs::symlink_metadata(path.as_str()).is_err();
@@ -29,18 +38,16 @@ pub(in crate::commands::run) fn lost(decision: &Decision, roots: &[AbsPath]) -> 
     };
     let changed = granted(decision).filter_map(|access| match access {
         Access::Edit(path) => named(path),
-        _ => None,
+        Access::Read(_)
+        | Access::Exec(_)
+        | Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_)
+        | Access::Opaque { .. } => None,
     });
-    let all: BTreeSet<_> = changed.filter(missing).collect();
-    let names: Vec<_> =
-        all.iter().map(|path| format!("`{}`", visible(path.as_str(), Lines::One))).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "`/tmp` and `/var/tmp` are private to this run: {} will not be there when it has ended. To keep a result, create the file \
-             first, or write it in the project",
-            names.join(", ")
-        )
-    })
+    changed.filter(missing).collect()
 }
 
 fn is_place(path: &AbsPath) -> bool {

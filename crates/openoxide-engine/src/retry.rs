@@ -1,55 +1,53 @@
-//! What follows when the sandbox has stopped a command: a question about the smallest widening, or words.
+//! What follows when the sandbox has stopped a command: a question about the smallest widening, or advice.
 //!
-//! Which of them, says the table of the session ([`openoxide_engine::Attempted`]). RunContext are asked about while the command runs
-//! (`confined/hosts`): what was refused there, a person or a rule has refused.
+//! The table of [`Attempted`] says which of them. Hosts are asked about while the command runs: a host that was refused there, a person
+//! or a rule has refused.
 
-use openoxide_engine::{
-    Attempted, ExecutionPermit, Next, Remedied, Remedy, Surroundings, WITHOUT_SANDBOX,
-    asks_without_sandbox, with_path,
-};
 use openoxide_protocol::{
-    AbsPath, Access, Action, Confined, Decision, Effect, Operation, Part, PathAccess,
+    AbsPath, Access, Action, CallId, Confined, Decision, Effect, Operation, Part, PathAccess,
+    Principal,
 };
 use openoxide_sandbox::{Denial, End, Graded, Report};
 use openoxide_store::audit::Enforced;
-use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::json;
 
-use super::{
-    again,
-    confined::{self, RunContext},
-    enforced,
+use crate::{
+    Attempted, Engine, Next, Remedied, Remedy, RunHost, RunOptions, SandboxRestriction,
+    Surroundings, WITHOUT_SANDBOX, Warning, asks_without_sandbox, with_path,
 };
-use crate::{args::RunSandbox, commands::call, report};
 
-/// One attempt.
-pub(super) struct Try {
-    /// What is held; nothing where the person wants that.
-    pub(super) held: Option<Confined>,
-    /// The number of the record by which it may run.
-    pub(super) number: Option<u64>,
+/// One attempt to run a command.
+pub(crate) struct Attempt {
+    /// The profile; nothing if it runs without a sandbox.
+    pub(crate) held: Option<Confined>,
+    /// The number of the record of the decision that permits it.
+    pub(crate) record: Option<u64>,
 }
 
 /// The attempts of one command.
-pub(super) struct Retries<'a> {
-    around: &'a RunContext<'a>,
+pub(crate) struct Retries<'a> {
+    engine: &'a Engine,
     operation: &'a Operation,
-    /// What was decided, with what was said yes to since.
+    options: &'a RunOptions<'a>,
+    /// The decision, with what was approved since.
     decision: Decision,
+    host: &'a dyn RunHost,
     count: u8,
 }
 
 impl<'a> Retries<'a> {
-    pub(super) const fn new(
-        around: &'a RunContext<'a>,
+    pub(crate) fn new(
+        engine: &'a Engine,
         operation: &'a Operation,
+        options: &'a RunOptions<'a>,
         decision: Decision,
+        host: &'a dyn RunHost,
     ) -> Self {
-        Self { around, operation, decision, count: 0 }
+        Self { engine, operation, options, decision, host, count: 0 }
     }
 
     /// Returns the next attempt, if a person wants one.
-    pub(super) fn after(&mut self, report: &Report, held: &Confined) -> Option<Try> {
+    pub(crate) fn after(&mut self, report: &Report, held: &Confined) -> Option<Attempt> {
         if !matches!(report.graded(), Graded::Confirmed(_)) || !matches!(report.end, End::Exited(_))
         {
             return None;
@@ -58,12 +56,12 @@ impl<'a> Retries<'a> {
         let next = self.next(&remedy);
         if next == Next::Return {
             if let Remedy::Held(why) | Remedy::Beyond(why) = remedy {
-                report::note(&format!("it is not tried again: {why}"));
+                self.host.warn(Warning::NotRetried(why));
             }
             return None;
         }
-        if self.around.global.no_input || !can_ask() {
-            advise(&remedy);
+        if !self.host.can_ask() {
+            self.host.advise(&remedy);
             return None;
         }
         self.count += 1;
@@ -76,8 +74,8 @@ impl<'a> Retries<'a> {
 
     /// Returns what would let it pass: the first that can be said, and nothing beyond that while anything else is held.
     fn remedy<'d>(&self, denials: &'d [Denial], held: &Confined) -> Option<(&'d Denial, Remedy)> {
-        let engine = self.around.engine;
-        let around = Surroundings { held, roots: engine.roots(), home: engine.home() };
+        let (roots, home) = (self.engine.roots(), self.engine.home());
+        let around = Surroundings { held, roots, home };
         let order = |(_, remedy): &(&Denial, Remedy)| match remedy.remedied() {
             Remedied::Wider => 0,
             Remedied::Held => 1,
@@ -91,16 +89,15 @@ impl<'a> Retries<'a> {
 
     /// Leaves out what would change nothing, or was answered.
     fn useful(&self, denial: &Denial, remedy: Remedy) -> Remedy {
-        let refused = self.around.refused.borrow();
         match remedy {
-            Remedy::Path(_) | Remedy::Beyond(_) if matches!(denial, Denial::Write { path } if refused.contains(path)) => {
+            Remedy::Path(_) | Remedy::Beyond(_) if matches!(denial, Denial::Write { path } if self.host.was_refused(path)) => {
                 Remedy::Held("that change was refused while it ran")
             }
             Remedy::Host { .. } => Remedy::Held("that host was refused while it ran"),
             Remedy::Path(path) if !self.would_open(&path) => {
                 Remedy::Held("a rule, the mode or --sandbox keeps it as it is")
             }
-            other => other,
+            other @ (Remedy::Path(_) | Remedy::Held(_) | Remedy::Beyond(_)) => other,
         }
     }
 
@@ -119,11 +116,12 @@ impl<'a> Retries<'a> {
     fn profile(&self, parts: Vec<Part>) -> Option<Confined> {
         let mut decision = self.decision.clone();
         decision.parts.extend(parts);
-        confined::profile(self.around.engine, &decision, self.around.args.sandbox).ok().flatten()
+        let restriction = self.options.sandbox?;
+        self.engine.sandbox_profile(&decision, restriction, self.host).ok().flatten()
     }
 
     fn next(&self, remedy: &Remedy) -> Next {
-        let engine = self.around.engine;
+        let engine = self.engine;
         let settings = engine.sandbox_settings();
         Attempted {
             confined: true,
@@ -132,8 +130,8 @@ impl<'a> Retries<'a> {
             asks_without: asks_without_sandbox(engine.mode()),
             remedy: remedy.remedied(),
             reads_denied: engine.denies_reading() || !settings.unreadable.is_empty(),
-            required: self.around.args.sandbox == RunSandbox::ReadOnly
-                || self.around.args.stage
+            required: self.options.sandbox == Some(SandboxRestriction::ReadOnly)
+                || self.options.stage
                 || settings.require.is_some(),
             retries: self.count,
         }
@@ -141,59 +139,36 @@ impl<'a> Retries<'a> {
     }
 
     /// Asks whether a path may be changed: a question like any other about an edit, that only a yes to it answers.
-    fn wider(&mut self, denial: &Denial, path: &AbsPath) -> Option<Try> {
+    fn wider(&mut self, denial: &Denial, path: &AbsPath) -> Option<Attempt> {
         let mut paths = vec![path.to_string()];
         if let Denial::Write { path: denied } = denial
             && denied != path
         {
             paths.push(denied.to_string());
         }
-        let input = json!({ "file_path": path });
-        let action = Action::Edit { paths };
-        let operation = call::of("Edit".to_owned(), action, input, &self.operation.cwd);
-        let permit = self.ask(&operation, with_path(path), enforced(self.around.args))?;
-        let number = permit.record();
-        let parts = permit.decision().parts.clone();
-        if !permit.redeem(&Operation { session: self.around.session, ..operation }) {
+        let operation = Operation {
+            session: self.operation.session,
+            call: CallId::default(),
+            principal: Principal::Person,
+            tool: "Edit".to_owned(),
+            action: Action::Edit { paths },
+            input: json!({ "file_path": path }),
+            cwd: self.operation.cwd.clone(),
+        };
+        let permit = self.host.approve_retry(&operation, with_path(path), Enforced::Confined)?;
+        let (record, parts) = (permit.record(), permit.decision().parts.clone());
+        if !permit.redeem(&operation) {
             return None;
         }
         let held = self.profile(parts.clone()).filter(|held| held.may_write(path))?;
         self.decision.parts.extend(parts);
-        Some(Try { held: Some(held), number })
+        Some(Attempt { held: Some(held), record })
     }
 
-    fn without(&self) -> Option<Try> {
+    fn without(&self) -> Option<Attempt> {
         let title = WITHOUT_SANDBOX.to_owned();
-        let permit = self.ask(self.operation, title, Enforced::NotConfined)?;
-        let number = permit.record();
-        permit.redeem(self.operation).then_some(Try { held: None, number })
+        let permit = self.host.approve_retry(self.operation, title, Enforced::NotConfined)?;
+        let record = permit.record();
+        permit.redeem(self.operation).then_some(Attempt { held: None, record })
     }
-
-    fn ask(
-        &self,
-        operation: &Operation,
-        title: String,
-        enforced: Enforced,
-    ) -> Option<ExecutionPermit> {
-        let asked = again::ask(self.around, operation, title, enforced);
-        if asked.is_none() {
-            report::say("openoxide: it is not tried again");
-        }
-        asked
-    }
-}
-
-/// Says what to do where nobody can be asked.
-fn advise(remedy: &Remedy) {
-    let Remedy::Path(path) = remedy else {
-        return report::note(&"in a terminal you would be asked what to do about it");
-    };
-    let place = std::path::Path::new(path.as_str());
-    let directory = if place.is_dir() { Some(path.clone()) } else { path.parent() };
-    let directory = directory.as_ref().map_or("", AbsPath::as_str);
-    report::note(&format!(
-        "in a terminal you would be asked whether `{}` may be changed; `--add-dir {}` lets it",
-        visible(path.as_str(), Lines::One),
-        visible(directory, Lines::One),
-    ));
 }

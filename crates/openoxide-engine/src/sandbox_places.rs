@@ -2,21 +2,22 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path};
 
-use openoxide_engine::existing_path;
 use openoxide_protocol::{AbsPath, Confined};
 use openoxide_store::Environment;
+
+use crate::existing_path;
 
 fn absolute(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()
 }
 
-/// Where is written down what a run puts on the host: with this program's state; where there is no place for that, in a
-/// directory for temporary files. A directory that anybody else could write is not used (`Registry::open`).
+/// Returns the directory that records what a run puts on the host: with the state of the user; where that cannot be used, in a
+/// directory for temporary files. A directory that others could write is not used (`Registry::open`).
 ///
 /// # Errors
 /// When no place can be named.
-pub(crate) fn registry() -> Result<AbsPath, String> {
-    let state = Environment::read().state.map(|state| state.join("openoxide"));
+pub fn registry(environment: &Environment) -> Result<AbsPath, String> {
+    let state = environment.state.as_ref().map(|state| state.join("openoxide"));
     // The registry itself is made by who opens it, for this user alone.
     let usable = state.filter(|place| fs::create_dir_all(place).is_ok());
     let place = match usable {
@@ -68,8 +69,8 @@ const NAMED: &[&str] = &[
 ];
 
 /// Returns the caches that are there. A confined program reads them as they are, and what it writes there it writes for itself.
-pub(crate) fn caches(profile: &Confined) -> Vec<AbsPath> {
-    let home = Environment::read().home;
+#[must_use]
+pub fn caches(profile: &Confined, home: Option<&AbsPath>) -> Vec<AbsPath> {
     let below = home.iter().flat_map(|home| CACHES.iter().map(|name| home.join(name)));
     let named = NAMED.iter().filter_map(|name| AbsPath::new(&std::env::var(name).ok()?).ok());
     let within =

@@ -18,4 +18,7 @@ pub enum Warning {
          looked; what a rule or `[sandbox]` names is held wherever it lies"
     )]
     NotAllSeen,
+    /// The sandbox has stopped the command, and nothing could let it pass.
+    #[error("it is not tried again: {0}")]
+    NotRetried(&'static str),
 }

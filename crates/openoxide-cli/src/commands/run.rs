@@ -5,25 +5,19 @@ mod approval;
 pub(crate) mod confined;
 mod ends;
 mod put_back;
-mod retry;
 mod staged;
 
 use std::{
-    cell::RefCell,
-    collections::BTreeSet,
-    ffi::OsString,
-    io,
-    os::unix::process::ExitStatusExt as _,
-    process::{Command, ExitStatus},
-    time::Instant,
+    cell::RefCell, ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus,
 };
 
 use openoxide_adapters::quote;
 use openoxide_engine::{
-    CheckOptions, ConfinementRecord, Engine, ExecutionPermit, RecordOrigin, without_steering,
+    CheckOptions, Engine, ExecutionPermit, PlannedRun, RecordOrigin, RunError, RunOptions,
+    RunReport, SandboxRestriction,
 };
-use openoxide_protocol::{AbsPath, Action, Confined, Decision, Effect, Network, Operation};
-use openoxide_sandbox::{Report, Stage};
+use openoxide_protocol::{Action, Effect, Network, Operation};
+use openoxide_sandbox::SandboxError;
 use openoxide_store::{Environment, audit::Enforced};
 use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
 use serde_json::json;
@@ -39,7 +33,6 @@ use crate::{
 use approval::{Approval, Verdict};
 use confined::RunContext;
 use ends::{interrupted, refused, unanswerable, unanswered};
-use retry::{Retries, Try};
 
 /// Judges a command, asks about it if need be, and runs it.
 pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, CliError> {
@@ -65,10 +58,7 @@ pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, CliError> {
         return Ok(exit);
     }
     match verdict {
-        Verdict::Allowed(permit) => {
-            let start = Start::new(&operation, &permit, environment, context)?;
-            Ok(task.run(permit, &start))
-        }
+        Verdict::Allowed(permit) => task.run(permit, environment, &context),
         Verdict::Denied(refusal) => Ok(refused(&refusal, NOTHING_RUN)),
         Verdict::Unanswerable(request) => Ok(unanswerable(&request, args, NOTHING_RUN)),
     }
@@ -158,59 +148,33 @@ impl Task {
     }
 
     /// Runs what was permitted, and tells how it ended.
-    fn run(&self, permit: ExecutionPermit, start: &Start<'_>) -> Exit {
-        let why = match permit.decision().effect {
-            Effect::Allow => visible(&permit.decision().reason, Lines::One),
-            Effect::Ask | Effect::Deny => "you said yes".to_owned(),
-        };
-        let decision = permit.decision().clone();
-        if !permit.redeem(start.operation) {
-            report::failure(&"the permit is for another operation");
-            return Exit::RunFailed;
-        }
-        let how = match start.held {
-            Some(_) => "it runs confined",
-            None => "it runs not confined, with all your rights",
-        };
-        report::say(&format!("openoxide: {why}; {how}"));
-        let lost = start.held.as_ref().and_then(|_| confined::lost(&decision, start.roots()));
-        lost.iter().for_each(report::note);
-        if start.held.as_ref().is_some_and(|held| held.network == Network::On) {
-            report::note(&HOST_NETWORK);
-        }
-        let (status, stage) = match self.attempts(start, decision) {
-            Ok(ended) => ended,
-            Err(exit) => return exit,
-        };
-        let ended = self.ended(status);
-        stage.and_then(|stage| staged::settle(&stage, &start.context)).unwrap_or(ended)
-    }
-
-    /// Runs it, and again as long as a person says yes to what it lacks. Each attempt is written down.
-    fn attempts(
+    fn run(
         &self,
-        start: &Start<'_>,
-        decision: Decision,
-    ) -> Result<(io::Result<ExitStatus>, Option<Stage>), Exit> {
-        let mut retries = Retries::new(&start.context, start.operation, decision);
-        let mut next = Try { held: start.held.clone(), number: start.number };
-        loop {
-            let began = Instant::now();
-            let Try { held: Some(held), number } = next else {
-                let status = self.command(start.operation).status();
-                let record = ConfinementRecord::default();
-                start.context.record_outcome(next.number, &status, began, record);
-                return Ok((status, None));
-            };
-            let (report, stage) = self.confined(&held, start)?;
-            let status = confined::status(report.end);
-            start.context.record_outcome(number, &status, began, confined::held(&report));
-            put_back::offer(&start.context, &start.operation.cwd, &report.found);
-            match retries.after(&report, &held) {
-                Some(again) => next = again,
-                None => return Ok((status, stage)),
+        permit: ExecutionPermit,
+        environment: Vec<(OsString, OsString)>,
+        context: &RunContext<'_>,
+    ) -> Result<Exit, CliError> {
+        let options = RunOptions {
+            argv: self.argv(),
+            sandbox: restriction(context.args.sandbox),
+            environment,
+            stage: context.args.stage,
+            live: context.args.live,
+            supervisor: &confined::SUPERVISE,
+        };
+        let planned = permit.plan(context.engine, options, context)?;
+        announce(&planned, context.engine);
+        Ok(match planned.run(context) {
+            Ok(RunReport { status, stage }) => {
+                let ended = self.ended(status);
+                stage.and_then(|stage| staged::settle(&stage, context)).unwrap_or(ended)
             }
-        }
+            Err(RunError::Sandbox(error)) => not_confined(&error, context.engine),
+            Err(error @ RunError::WrongOperation) => {
+                report::failure(&error);
+                Exit::RunFailed
+            }
+        })
     }
 
     fn ended(&self, status: io::Result<ExitStatus>) -> Exit {
@@ -229,43 +193,6 @@ impl Task {
         }
     }
 
-    /// Runs it under the sandbox, and tells a person what was refused.
-    fn confined(
-        &self,
-        held: &Confined,
-        start: &Start<'_>,
-    ) -> Result<(Report, Option<Stage>), Exit> {
-        let argv = self.argv().into_iter().map(Into::into).collect();
-        let run = confined::Run {
-            argv,
-            cwd: &start.operation.cwd,
-            profile: held.clone(),
-            changeable: start.changeable.clone(),
-            stage: start.context.args.stage,
-            shown: start.shown.clone(),
-            environment: start.environment.clone(),
-            limits: confined::limits(start.context.engine.sandbox_settings()),
-            live: start.context.args.live,
-        };
-        match run.go(&mut |question, gone| start.context.answer(&question, held, gone)) {
-            Ok((report, stage)) => {
-                confined::tell(&report);
-                Ok((report, stage))
-            }
-            Err(error) => {
-                report::failure(&format!("nothing was run: {error}"));
-                let off = match start.context.engine.confinement_required() {
-                    Some(why) => format!("nothing runs unconfined: {why}"),
-                    None => "`--sandbox off` runs it with all your rights".to_owned(),
-                };
-                report::note(&format!(
-                    "`openoxide sandbox status` says what this machine can hold; {off}"
-                ));
-                Err(Exit::RunFailed)
-            }
-        }
-    }
-
     /// The words that are started, by bash or as they are. Nothing in the environment makes bash run something else first.
     fn argv(&self) -> Vec<String> {
         match self {
@@ -275,51 +202,45 @@ impl Task {
             Self::Program(words) => words.clone(),
         }
     }
+}
 
-    fn command(&self, operation: &Operation) -> Command {
-        let words = self.argv();
-        let mut command = Command::new(words.first().map_or("", String::as_str));
-        command.args(words.iter().skip(1));
-        command.current_dir(operation.cwd.as_str());
-        command.env_clear().envs(without_steering());
-        command
+/// Returns how the sandbox is restricted; nothing where the person wants none.
+const fn restriction(sandbox: RunSandbox) -> Option<SandboxRestriction> {
+    match sandbox {
+        RunSandbox::Off => None,
+        RunSandbox::Auto => Some(SandboxRestriction::AsDecided),
+        RunSandbox::ReadOnly => Some(SandboxRestriction::ReadOnly),
     }
 }
 
-/// What a permitted command is started with.
-struct Start<'a> {
-    operation: &'a Operation,
-    /// What is held; nothing where the person wants that.
-    held: Option<Confined>,
-    /// Steering files that it may change, because a person or a rule has allowed it by their names.
-    changeable: BTreeSet<AbsPath>,
-    /// What it sees below the directories for temporary files when it is held.
-    shown: BTreeSet<AbsPath>,
-    /// What it is given of the environment when it is held.
-    environment: Vec<(OsString, OsString)>,
-    context: RunContext<'a>,
-    /// The number of its record.
-    number: Option<u64>,
+/// Says why a command may run, how it is held, and what a person should know about that.
+fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
+    let decision = planned.decision();
+    let why = match decision.effect {
+        Effect::Allow => visible(&decision.reason, Lines::One),
+        Effect::Ask | Effect::Deny => "you said yes".to_owned(),
+    };
+    let how = match planned.profile() {
+        Some(_) => "it runs confined",
+        None => "it runs not confined, with all your rights",
+    };
+    report::say(&format!("openoxide: {why}; {how}"));
+    let Some(held) = planned.profile() else { return };
+    confined::lost(decision, engine.roots()).iter().for_each(report::note);
+    if held.network == Network::On {
+        report::note(&HOST_NETWORK);
+    }
 }
 
-impl<'a> Start<'a> {
-    fn new(
-        operation: &'a Operation,
-        permit: &ExecutionPermit,
-        environment: Vec<(OsString, OsString)>,
-        context: RunContext<'a>,
-    ) -> Result<Self, CliError> {
-        let decision = permit.decision();
-        let held = confined::profile(context.engine, decision, context.args.sandbox)?;
-        let shown = confined::shown(Some(decision), context.engine.home());
-        let (changeable, number) = (confined::changeable(decision), permit.record());
-        Ok(Self { operation, held, changeable, shown, environment, context, number })
-    }
-
-    /// The directories that are the project's.
-    fn roots(&self) -> &[AbsPath] {
-        self.context.engine.roots()
-    }
+/// Says that the sandbox could not be set up, and what to do about it.
+fn not_confined(error: &SandboxError, engine: &Engine) -> Exit {
+    report::failure(&format!("nothing was run: {error}"));
+    let off = match engine.confinement_required() {
+        Some(why) => format!("nothing runs unconfined: {why}"),
+        None => "`--sandbox off` runs it with all your rights".to_owned(),
+    };
+    report::note(&format!("`openoxide sandbox status` says what this machine can hold; {off}"));
+    Exit::RunFailed
 }
 
 /// What the record of a decision says of how it will be held.

@@ -19,7 +19,7 @@ const BEGINNING: u64 = 2048;
 
 /// Asks whether what was put aside goes back to where git runs it: one question about all of it, as about an edit of these
 /// files. Without a yes it stays aside.
-pub(super) fn offer(around: &RunContext<'_>, cwd: &AbsPath, found: &[Found]) {
+pub(super) fn offer(around: &RunContext<'_>, found: &[Found]) {
     let held: Vec<_> = found.iter().filter_map(held).collect();
     if held.is_empty() || around.global.no_input || !can_ask() {
         return;
@@ -29,7 +29,7 @@ pub(super) fn offer(around: &RunContext<'_>, cwd: &AbsPath, found: &[Found]) {
     let input: Map<_, _> =
         shown.map(|(path, aside)| (path.to_string(), json!(beginning(aside)))).collect();
     let action = Action::Edit { paths: paths().collect() };
-    let operation = call::of("Edit".to_owned(), action, input.into(), cwd);
+    let operation = call::of("Edit".to_owned(), action, input.into(), around.engine.cwd());
     let asked = again::ask(around, &operation, title(held.len()), enforced(around.args));
     let granted = asked
         .is_some_and(|permit| permit.redeem(&Operation { session: around.session, ..operation }));

@@ -108,12 +108,12 @@ fn commit(
         Err(error) => return Some(failed(&error)),
     };
     tell(&committed);
-    put_back::offer(around, around.engine.cwd(), &committed.found);
+    put_back::offer(around, &committed.found);
     let whole = committed.left_out.is_empty();
     let status = ExitStatus::from_raw(if whole { 0 } else { 1 << 8 });
     let found = committed.found.iter().map(found::text).collect();
     let record = ConfinementRecord { found, ..ConfinementRecord::default() };
-    around.record_outcome(number, &Ok(status), began, record);
+    around.engine.record_outcome(number, &Ok(status), began, record, around);
     (!whole).then_some(Exit::RunFailed)
 }
 

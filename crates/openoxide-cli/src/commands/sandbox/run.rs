@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_engine::for_confined;
+use openoxide_engine::{caches, for_confined, registry, visible_temporary};
 use openoxide_permission::{HomeDirectories, IN_ROOTS, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, Confined, Network, Temp};
 use openoxide_sandbox::{
@@ -19,7 +19,7 @@ use openoxide_store::Environment;
 use super::staged;
 use crate::{
     args::{Global, SandboxRunArgs},
-    commands::run::confined::{SUPERVISE, caches, registry, shown, tell},
+    commands::run::confined::{SUPERVISE, tell},
     exit::Exit,
     report,
 };
@@ -64,9 +64,11 @@ fn prepare(launch: &mut Launch) -> Result<Stage, SandboxError> {
 fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
     let cwd = real(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let profile = profile(args, &cwd)?;
+    let environment = Environment::read();
+    let home = environment.home.as_ref();
     Ok(Launch {
-        scratch: if args.read_only { Vec::new() } else { caches(&profile) },
-        shown: shown(None, Environment::read().home.as_ref()),
+        scratch: if args.read_only { Vec::new() } else { caches(&profile, home) },
+        shown: visible_temporary(None, home),
         profile,
         changeable: BTreeSet::new(),
         staged: None,
@@ -80,7 +82,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
             processes: args.processes,
         },
-        registry: registry()?,
+        registry: registry(&environment)?,
         cwd,
     })
 }

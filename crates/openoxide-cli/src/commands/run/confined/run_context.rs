@@ -1,19 +1,25 @@
 //! What a confined command wants while it runs: a host, or a file (`changes`). Each goes the whole way: hooks, rules, a person, the audit.
 
-use std::{cell::RefCell, collections::BTreeSet, io, process::ExitStatus, time::Instant};
+use std::{cell::RefCell, collections::BTreeSet};
 
-use openoxide_engine::{CheckOptions, ConfinementRecord, Engine, RecordOrigin, ReviewResult};
+use openoxide_engine::{
+    CheckHost, CheckOptions, ConfinementRecord, Engine, ExecutionPermit, InterruptWatch,
+    RecordOrigin, Remedy, ReviewResult, RunHost, Warning,
+};
 use openoxide_protocol::{
     AbsPath, Action, ApprovalResponse, Confined, GrantScope, Operation, SessionId,
 };
-use openoxide_sandbox::{LiveAnswer, LiveQuestion};
+use openoxide_sandbox::{Found, LiveAnswer, LiveQuestion, Report};
+use openoxide_store::audit::Enforced;
+use openoxide_tui::{Lines, can_ask, visible};
 use serde_json::json;
 
 use crate::{
     args::{Global, RunArgs},
+    check_host::TerminalHost,
     commands::{
         call,
-        run::{approval::Verdict, enforced},
+        run::{again, approval::Verdict, enforced, put_back},
     },
     report,
 };
@@ -29,19 +35,6 @@ pub(crate) struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// Answers what a command waits for that is held by this. All doubt is no.
-    pub(crate) fn answer(
-        &self,
-        question: &LiveQuestion,
-        held: &Confined,
-        gone: &dyn Fn() -> bool,
-    ) -> LiveAnswer {
-        match question {
-            LiveQuestion::Host { host, port } => self.decided(&self.operation(host, *port), gone),
-            LiveQuestion::Change(change) => self.change(change, held, gone),
-        }
-    }
-
     /// Has an operation decided like any other.
     pub(super) fn decided(&self, operation: &Operation, gone: &dyn Fn() -> bool) -> LiveAnswer {
         let options = CheckOptions::new(RecordOrigin::RUN, enforced(self.args));
@@ -53,19 +46,6 @@ impl RunContext<'_> {
             (_, None) => LiveAnswer::Denied,
             (_, Some(_)) => LiveAnswer::No,
         }
-    }
-
-    /// Records how a command has ended, if it was recorded that it might run.
-    pub(crate) fn record_outcome(
-        &self,
-        of: Option<u64>,
-        status: &io::Result<ExitStatus>,
-        began: Instant,
-        confinement: ConfinementRecord,
-    ) {
-        let Some(of) = of else { return };
-        let audit = self.engine.audit();
-        report::recorded(audit.record_outcome(of, status, began.elapsed(), confinement));
     }
 
     fn operation(&self, host: &str, port: u16) -> Operation {
@@ -80,6 +60,82 @@ impl RunContext<'_> {
         let operation = call::of("WebFetch".to_owned(), action, input, self.engine.cwd());
         Operation { session: self.session, ..operation }
     }
+}
+
+impl CheckHost for RunContext<'_> {
+    fn warn(&self, warning: Warning) {
+        TerminalHost.warn(warning);
+    }
+
+    fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_> {
+        TerminalHost.watch_interrupts()
+    }
+}
+
+impl RunHost for RunContext<'_> {
+    fn answer(
+        &self,
+        question: &LiveQuestion,
+        held: &Confined,
+        gone: &dyn Fn() -> bool,
+    ) -> LiveAnswer {
+        match question {
+            LiveQuestion::Host { host, port } => self.decided(&self.operation(host, *port), gone),
+            LiveQuestion::Change(change) => self.change(change, held, gone),
+        }
+    }
+
+    fn attempt_ended(&self, report: &Report) {
+        super::tell(report);
+    }
+
+    fn describe(&self, report: &Report) -> ConfinementRecord {
+        super::held(report)
+    }
+
+    fn quarantined(&self, found: &[Found]) {
+        put_back::offer(self, found);
+    }
+
+    fn can_ask(&self) -> bool {
+        !self.global.no_input && can_ask()
+    }
+
+    fn was_refused(&self, path: &AbsPath) -> bool {
+        self.refused.borrow().contains(path)
+    }
+
+    fn advise(&self, remedy: &Remedy) {
+        advise(remedy);
+    }
+
+    fn approve_retry(
+        &self,
+        operation: &Operation,
+        title: String,
+        enforced: Enforced,
+    ) -> Option<ExecutionPermit> {
+        let permit = again::ask(self, operation, title, enforced);
+        if permit.is_none() {
+            report::say("openoxide: it is not tried again");
+        }
+        permit
+    }
+}
+
+/// Says what to do where nobody can be asked.
+fn advise(remedy: &Remedy) {
+    let Remedy::Path(path) = remedy else {
+        return report::note(&"in a terminal you would be asked what to do about it");
+    };
+    let place = std::path::Path::new(path.as_str());
+    let directory = if place.is_dir() { Some(path.clone()) } else { path.parent() };
+    let directory = directory.as_ref().map_or("", AbsPath::as_str);
+    report::note(&format!(
+        "in a terminal you would be asked whether `{}` may be changed; `--add-dir {}` lets it",
+        visible(path.as_str(), Lines::One),
+        visible(directory, Lines::One),
+    ));
 }
 
 /// What a rule allows, it allows for the whole run; a person says how long.

@@ -4,7 +4,6 @@ use std::{collections::BTreeSet, ffi::OsString};
 
 use openoxide_engine::{for_confined, named, steers};
 use openoxide_protocol::AbsPath;
-use openoxide_sandbox::Limits;
 use openoxide_store::SandboxSettings;
 
 use crate::commands::sandbox;
@@ -27,15 +26,6 @@ pub(in crate::commands::run) fn environment(
             Err(format!("`--env {}` would make bash run something else", name.to_string_lossy()))
         }
         None => Ok(all),
-    }
-}
-
-/// Returns how much a command may use.
-pub(in crate::commands::run) fn limits(said: &SandboxSettings) -> Limits {
-    Limits {
-        seconds: said.limits.seconds.map(u64::from),
-        memory: said.limits.memory.map(|mebibytes| u64::from(mebibytes) << 20),
-        processes: said.limits.processes.map(u64::from),
     }
 }
 

@@ -1,0 +1,298 @@
+//! Running a permitted command, in a sandbox or without one, until no further attempt follows.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    io,
+    os::unix::process::ExitStatusExt as _,
+    process::{Command, ExitStatus},
+    time::Instant,
+};
+
+use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect, Operation};
+use openoxide_sandbox::{
+    End, Found, Launch, Limits, LiveAnswer, LiveQuestion, Report, SandboxError, Stage, at_terminal,
+    run_confined,
+};
+use openoxide_store::{SandboxSettings, audit::Enforced};
+use thiserror::Error;
+
+use crate::{
+    CheckHost, ConfinementRecord, Engine, ExecutionPermit, ProfileError, Remedy,
+    SandboxRestriction, Warning, caches, real_path, registry,
+    retry::{Attempt, Retries},
+    visible_temporary, without_steering,
+};
+
+/// How a permitted command is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions<'a> {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The restrictions of the sandbox beyond the decision; nothing to run without a sandbox.
+    pub sandbox: Option<SandboxRestriction>,
+    /// The environment in the sandbox. Without a sandbox, it is that of this process without the variables that inject code.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether changes are staged, to be approved when the command has ended.
+    pub stage: bool,
+    /// Whether changes outside of the profile are asked about while the command runs.
+    pub live: bool,
+    /// The words by which this program is started again, to supervise the sandbox.
+    pub supervisor: &'a [&'a str],
+}
+
+/// What the engine needs from the program around it while a command runs.
+pub trait RunHost: CheckHost {
+    /// Answers what a confined command waits for. `gone` tells that it does not wait any more. All doubt is a no.
+    fn answer(
+        &self,
+        question: &LiveQuestion,
+        held: &Confined,
+        gone: &dyn Fn() -> bool,
+    ) -> LiveAnswer;
+
+    /// Shows a person how an attempt has ended.
+    fn attempt_ended(&self, report: &Report);
+
+    /// Describes an attempt for the audit log.
+    fn describe(&self, report: &Report) -> ConfinementRecord;
+
+    /// Offers to restore files that an attempt has left and that were quarantined.
+    fn quarantined(&self, found: &[Found]);
+
+    /// Returns whether a person can be asked about another attempt.
+    fn can_ask(&self) -> bool;
+
+    /// Returns whether a change of this path was refused while the command ran.
+    fn was_refused(&self, path: &AbsPath) -> bool;
+
+    /// Tells what would let the command pass, where no person can be asked.
+    fn advise(&self, remedy: &Remedy);
+
+    /// Has a person asked this about an operation; nothing but their answer to it permits the next attempt.
+    fn approve_retry(
+        &self,
+        operation: &Operation,
+        title: String,
+        enforced: Enforced,
+    ) -> Option<ExecutionPermit>;
+}
+
+/// A permitted command with its sandbox profile.
+#[must_use]
+#[derive(Debug)]
+pub struct PlannedRun<'a> {
+    engine: &'a Engine,
+    permit: ExecutionPermit,
+    options: RunOptions<'a>,
+    held: Option<Confined>,
+}
+
+/// How a command has ended.
+#[derive(Debug)]
+pub struct RunReport {
+    /// The status of the last attempt, or why it did not start.
+    pub status: io::Result<ExitStatus>,
+    /// The staged changes, if there were to be any.
+    pub stage: Option<Stage>,
+}
+
+/// Why a permitted command was not run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The permit was given for another operation.
+    #[error("the permit is for another operation")]
+    WrongOperation,
+    /// The sandbox could not be set up.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+impl ExecutionPermit {
+    /// Derives the profile under which the permitted command runs.
+    ///
+    /// # Errors
+    /// When no profile can be derived: then nothing may be run.
+    pub fn plan<'a>(
+        self,
+        engine: &'a Engine,
+        options: RunOptions<'a>,
+        host: &dyn CheckHost,
+    ) -> Result<PlannedRun<'a>, ProfileError> {
+        let held = match options.sandbox {
+            Some(restriction) => engine.sandbox_profile(self.decision(), restriction, host)?,
+            None => None,
+        };
+        Ok(PlannedRun { engine, permit: self, options, held })
+    }
+}
+
+impl PlannedRun<'_> {
+    /// Returns the decision that permits it.
+    pub const fn decision(&self) -> &Decision {
+        self.permit.decision()
+    }
+
+    /// Returns the profile of the first attempt; nothing if it runs without a sandbox.
+    #[must_use]
+    pub const fn profile(&self) -> Option<&Confined> {
+        self.held.as_ref()
+    }
+
+    /// Runs the command, and again as long as a person approves what the sandbox has denied. Each attempt is recorded. The permit is used
+    /// up, whatever happens.
+    ///
+    /// # Errors
+    /// When the sandbox could not be set up: nothing was run in that attempt.
+    pub fn run(self, host: &dyn RunHost) -> Result<RunReport, RunError> {
+        let Self { engine, permit, options, held } = self;
+        let (decision, record) = (permit.decision().clone(), permit.record());
+        let operation = permit.operation().clone();
+        if !permit.redeem(&operation) {
+            return Err(RunError::WrongOperation);
+        }
+        let launcher = Launcher { engine, operation: &operation, options: &options };
+        let places = GrantedPlaces::of(&decision, engine.home());
+        let mut retries = Retries::new(engine, &operation, &options, decision, host);
+        let mut next = Attempt { held, record };
+        loop {
+            let began = Instant::now();
+            let Attempt { held: Some(held), record } = next else {
+                let status = launcher.command().status();
+                let confinement = ConfinementRecord::default();
+                engine.record_outcome(next.record, &status, began, confinement, host);
+                return Ok(RunReport { status, stage: None });
+            };
+            let (report, stage) = launcher.confined(&held, &places, host)?;
+            host.attempt_ended(&report);
+            let status = exit_status(report.end);
+            engine.record_outcome(record, &status, began, host.describe(&report), host);
+            host.quarantined(&report.found);
+            match retries.after(&report, &held) {
+                Some(again) => next = again,
+                None => return Ok(RunReport { status, stage }),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Records how a command has ended, if its decision was recorded.
+    pub fn record_outcome(
+        &self,
+        of: Option<u64>,
+        status: &io::Result<ExitStatus>,
+        began: Instant,
+        confinement: ConfinementRecord,
+        host: &dyn CheckHost,
+    ) {
+        let Some(of) = of else { return };
+        let written = self.audit.record_outcome(of, status, began.elapsed(), confinement);
+        if let Err(error) = written {
+            host.warn(Warning::NotRecorded(error));
+        }
+    }
+}
+
+/// Places that a decision names and that a sandbox would hide or protect otherwise.
+struct GrantedPlaces {
+    /// Steering files that may be changed.
+    changeable: BTreeSet<AbsPath>,
+    /// What is visible below the directories for temporary files.
+    shown: BTreeSet<AbsPath>,
+}
+
+impl GrantedPlaces {
+    fn of(decision: &Decision, home: Option<&AbsPath>) -> Self {
+        Self { changeable: changeable(decision), shown: visible_temporary(Some(decision), home) }
+    }
+}
+
+/// Starts the attempts of one command.
+struct Launcher<'a> {
+    engine: &'a Engine,
+    operation: &'a Operation,
+    options: &'a RunOptions<'a>,
+}
+
+impl Launcher<'_> {
+    /// Hosts that the profile does not name are asked about, and changes of other files where that is wanted.
+    fn confined(
+        &self,
+        held: &Confined,
+        places: &GrantedPlaces,
+        host: &dyn RunHost,
+    ) -> Result<(Report, Option<Stage>), SandboxError> {
+        let registry = registry(self.engine.environment()).map_err(|error| {
+            let step = "finding a place for the registry".to_owned();
+            SandboxError::Setup { step, error: io::Error::other(error) }
+        })?;
+        let options = self.options;
+        let stage = options.stage.then(|| Stage::prepare(&registry, held)).transpose()?;
+        let launch = Launch {
+            staged: stage.as_ref().map(Stage::place).transpose()?,
+            scratch: caches(held, self.engine.home()),
+            shown: places.shown.clone(),
+            profile: held.clone(),
+            changeable: places.changeable.clone(),
+            argv: options.argv.iter().map(Into::into).collect(),
+            cwd: real_path(&self.operation.cwd),
+            environment: options.environment.clone(),
+            terminal: at_terminal(),
+            ask: true,
+            live: options.live,
+            limits: limits(self.engine.sandbox_settings()),
+            registry,
+        };
+        let mut ask =
+            |question: LiveQuestion, gone: &dyn Fn() -> bool| host.answer(&question, held, gone);
+        Ok((run_confined(&launch, options.supervisor, &mut ask)?, stage))
+    }
+
+    /// Nothing in the environment makes bash run something else first.
+    fn command(&self) -> Command {
+        let argv = &self.options.argv;
+        let mut command = Command::new(argv.first().map_or("", String::as_str));
+        command.args(argv.iter().skip(1));
+        command.current_dir(self.operation.cwd.as_str());
+        command.env_clear().envs(without_steering());
+        command
+    }
+}
+
+/// Returns the files whose change was allowed by their names: of these, steering files stay writable.
+fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
+    let granted = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
+    let edits = granted.filter_map(|part| match &part.access {
+        Access::Edit(path) if !path.pattern => Some(path.resolved.as_ref().unwrap_or(&path.path)),
+        Access::Edit(_)
+        | Access::Exec(_)
+        | Access::Read(_)
+        | Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_)
+        | Access::Opaque { .. } => None,
+    });
+    edits.map(real_path).collect()
+}
+
+fn limits(settings: &SandboxSettings) -> Limits {
+    Limits {
+        seconds: settings.limits.seconds.map(u64::from),
+        memory: settings.limits.memory.map(|mebibytes| u64::from(mebibytes) << 20),
+        processes: settings.limits.processes.map(u64::from),
+    }
+}
+
+/// Returns how a command has ended, as one without a sandbox would have.
+fn exit_status(end: End) -> io::Result<ExitStatus> {
+    match end {
+        End::Exited(status) => Ok(ExitStatus::from_raw(i32::from(status) << 8)),
+        End::Signalled(signal) => Ok(ExitStatus::from_raw(i32::from(signal))),
+        End::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        End::NotFound => Err(io::ErrorKind::NotFound.into()),
+        End::NotStarted(error) => Err(io::Error::from_raw_os_error(error)),
+    }
+}
