@@ -4,6 +4,8 @@
 //! of whichever repository git works in.
 
 use std::{
+    env,
+    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -22,18 +24,77 @@ const INTERPRETERS: [&str; 14] = [
     "sh", "zsh",
 ];
 
+/// Where a build of git looks for the configuration of the machine.
+const SYSTEM_FILES: [&str; 3] =
+    ["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
+
+/// More settings in the environment are not examined.
+const MOST_SETTINGS: usize = 256;
+
 /// Says whether the configuration of the user and of the machine can make git run a file of the repository in `place`.
 pub(crate) fn runs_project_files(place: &AbsPath, home: Option<&AbsPath>) -> bool {
+    runs_files_in(place, home, &|name| env::var_os(name))
+}
+
+/// As [`runs_project_files`], for this environment.
+///
+/// `GIT_CONFIG_GLOBAL` takes the place of the two files of the user, and `GIT_CONFIG_NOSYSTEM` switches that of the machine off. They
+/// are examined all the same: `env -u GIT_CONFIG_GLOBAL git status` reads them.
+fn runs_files_in(
+    place: &AbsPath,
+    home: Option<&AbsPath>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> bool {
+    let named = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = home.map(|home| Path::new(home.as_str()));
+    let place = Path::new(place.as_str());
+    let chosen = [
+        named("GIT_CONFIG_GLOBAL"),
+        named("GIT_CONFIG_SYSTEM"),
+        named("XDG_CONFIG_HOME").map(|directory| directory.join("git/config")),
+    ];
     let own = home
         .into_iter()
         .flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
-    let mut files = own.chain([PathBuf::from("/etc/gitconfig")]);
-    files.any(|file| runs_files_of(&file, Path::new(place.as_str()), home, DEEPEST))
+    let chosen: Vec<PathBuf> = chosen.into_iter().flatten().collect();
+    // A project is content of a stranger; home, and what holds it, is the user's own.
+    let is_project = home.is_none_or(|home| !home.starts_with(place));
+    let is_content = |file: &PathBuf| file.is_relative() || is_project && file.starts_with(place);
+    if chosen.iter().any(is_content) || runs_by_settings(place, variable) {
+        return true;
+    }
+    let mut files = chosen.into_iter().chain(own).chain(SYSTEM_FILES.map(PathBuf::from));
+    files.any(|file| runs_files_of(&file, place, home, DEEPEST))
+}
+
+/// Says whether settings in the environment run a file of the repository. `GIT_CONFIG_PARAMETERS` is not read.
+fn runs_by_settings(place: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
+    let text = |name: &str| variable(name)?.into_string().ok();
+    if variable("GIT_CONFIG_PARAMETERS").is_some_and(|value| !value.is_empty()) {
+        return true;
+    }
+    let Some(count) = variable("GIT_CONFIG_COUNT").filter(|count| !count.is_empty()) else {
+        return false;
+    };
+    let count = count.to_str().and_then(|count| count.trim().parse::<usize>().ok());
+    let Some(count) = count.filter(|count| *count <= MOST_SETTINGS) else { return true };
+    (0..count).any(|index| {
+        let key = text(&format!("GIT_CONFIG_KEY_{index}"));
+        let value = text(&format!("GIT_CONFIG_VALUE_{index}"));
+        let (Some(key), Some(value)) = (key, value) else { return true };
+        let key = key.to_ascii_lowercase();
+        let section = key.split('.').next().unwrap_or_default();
+        let name = key.rsplit('.').next().unwrap_or_default();
+        // What it includes is not followed here.
+        matches!(section, "include" | "includeif") || runs_setting(section, name, &value, place)
+    })
 }
 
 /// As [`runs_project_files`], for one file and those that it includes.
 fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) -> bool {
+    if file == Path::new("/dev/null") {
+        return false;
+    }
     let meta = match fs::metadata(file) {
         Ok(meta) => meta,
         // A file that cannot be examined may name anything.
@@ -63,14 +124,19 @@ fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) ->
                     || deep == 0
                     || runs_files_of(&included, place, home, deep - 1)
             }
-            ("core", "hookspath") => {
-                !is_whole(&value)
-                    && !value.is_empty()
-                    && place.ancestors().any(|above| above.join(&value).exists())
-            }
-            (section, name) => names_program(section, name) && runs_relative_file(&value),
+            (section, name) => runs_setting(section, name, &value, place),
         }
     })
+}
+
+/// Says whether one setting runs a file of the repository in `place`.
+fn runs_setting(section: &str, name: &str, value: &str, place: &Path) -> bool {
+    if (section, name) == ("core", "hookspath") {
+        return !is_whole(value)
+            && !value.is_empty()
+            && place.ancestors().any(|above| above.join(value).exists());
+    }
+    names_program(section, name) && runs_relative_file(value)
 }
 
 /// Returns the lines, where one that ends with `\` goes on in the next.
@@ -198,7 +264,66 @@ mod tests {
         fs::write(home.join(".gitconfig"), config.replace("HOME", home.to_str().unwrap())).unwrap();
         let path = |path: PathBuf| AbsPath::new(path.to_str().unwrap()).unwrap();
         let (place, home) = (path(home.join("p")), path(home));
-        runs_project_files(&place, Some(&home))
+        runs_files_in(&place, Some(&home), &|_| None)
+    }
+
+    fn runs_with(variables: &[(&str, &str)]) -> bool {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (file, text) in [
+            ("p/config", "[user]\n\tname = x\n"),
+            ("bad", "[core]\n\tfsmonitor = ./x\n"),
+            ("good", "[core]\n\tpager = less\n"),
+            ("xdg/git/config", "[core]\n\tpager = ./x\n"),
+        ] {
+            fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            fs::write(root.join(file), text).unwrap();
+        }
+        let path = |name: &str| AbsPath::new(root.join(name).to_str().unwrap()).unwrap();
+        let value = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name)?;
+            Some(OsString::from(found.1.replace("ROOT", root.to_str().unwrap())))
+        };
+        runs_files_in(&path("p"), Some(&path("home")), &value)
+    }
+
+    #[test]
+    fn the_files_that_the_environment_names_are_examined() {
+        // Git 2.47.3 read each of them: `git config --show-origin a.b` under these variables.
+        for variables in [
+            &[("GIT_CONFIG_GLOBAL", "ROOT/bad")][..],
+            &[("GIT_CONFIG_SYSTEM", "ROOT/bad")],
+            &[("XDG_CONFIG_HOME", "ROOT/xdg")],
+            &[("GIT_CONFIG_GLOBAL", "ROOT/p/config")],
+            &[("GIT_CONFIG_GLOBAL", "config")],
+            &[("GIT_CONFIG_GLOBAL", "ROOT/p")],
+            &[("XDG_CONFIG_HOME", "x")],
+            &[("GIT_CONFIG_PARAMETERS", "'core.fsmonitor'='./x'")],
+            &[
+                ("GIT_CONFIG_COUNT", "1"),
+                ("GIT_CONFIG_KEY_0", "core.fsMonitor"),
+                ("GIT_CONFIG_VALUE_0", "./x"),
+            ],
+            &[("GIT_CONFIG_COUNT", "1")],
+            &[("GIT_CONFIG_COUNT", "x")],
+        ] {
+            assert!(runs_with(variables), "{variables:?}");
+        }
+        for variables in [
+            &[][..],
+            &[("GIT_CONFIG_GLOBAL", "ROOT/good")],
+            &[("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")],
+            &[("GIT_CONFIG_GLOBAL", "ROOT/missing")],
+            &[("GIT_CONFIG_GLOBAL", "")],
+            &[("XDG_CONFIG_HOME", "ROOT/elsewhere")],
+            &[
+                ("GIT_CONFIG_COUNT", "1"),
+                ("GIT_CONFIG_KEY_0", "safe.directory"),
+                ("GIT_CONFIG_VALUE_0", "*"),
+            ],
+        ] {
+            assert!(!runs_with(variables), "{variables:?}");
+        }
     }
 
     #[test]
