@@ -54,12 +54,8 @@ impl Engine {
         let answers = run_hooks(&self.loaded.hooks, &self.hook_call(call, &facts), host);
         host.hooks_ended();
         let answers = answers?;
-        // The working directory follows the agent's `cd`; relative rules count from where the session began.
-        let is_inside = call.cwd.below(&self.project).is_some();
-        let base = if is_inside { &self.project } else { &call.cwd };
-        let context = self.context_in(base, &self.roots);
-        let here = Context { cwd: &call.cwd, ..context };
-        let policy = self.policy_for(&here, &facts, GrantUse::Spend, host);
+        let context = self.context_in(&call.cwd, &self.roots);
+        let policy = self.policy_for(&context, &facts, GrantUse::Spend, host);
         let decision = after_hooks(policy, &context, &facts, &answers);
         let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, self.mode) };
         let written = record(decided);

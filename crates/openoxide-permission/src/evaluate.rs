@@ -32,8 +32,8 @@ use crate::{
 pub struct Context<'a> {
     /// The mode in force.
     pub mode: PermissionMode,
-    /// The directory that relative path rules count from. Those that ask or deny also count from the directories of the project
-    /// above it.
+    /// The working directory. Relative rules that ask or deny count from it, from the project, and from the directories of the
+    /// project between them; relative rules that allow count from the project alone.
     pub cwd: &'a AbsPath,
     /// The directories of the project.
     pub roots: &'a [AbsPath],
@@ -42,11 +42,18 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Returns the directories of the project above the working directory. An agent can change its working directory, so a
-    /// relative rule that asks or denies counts from these, too.
-    pub(crate) fn roots_above(&self) -> impl Iterator<Item = &'a AbsPath> {
-        let (cwd, roots) = (self.cwd, self.roots);
-        roots.iter().filter(move |root| *root != cwd && cwd.below(root).is_some())
+    /// Returns the directory that relative rules count from: the project, so that a `cd` widens no rule that allows. Where there
+    /// is no project, it is the working directory.
+    pub(crate) fn base(&self) -> &'a AbsPath {
+        self.roots.first().unwrap_or(self.cwd)
+    }
+
+    /// Returns the other directories that relative rules which ask or deny count from: the working directory, and the directories
+    /// of the project above it.
+    pub(crate) fn other_bases(&self) -> impl Iterator<Item = &'a AbsPath> {
+        let (cwd, roots, base) = (self.cwd, self.roots, self.base());
+        let above = roots.iter().filter(move |root| *root != cwd && cwd.below(root).is_some());
+        above.chain([cwd]).filter(move |each| *each != base)
     }
 }
 

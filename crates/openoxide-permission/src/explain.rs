@@ -154,10 +154,10 @@ fn of_path(context: &Context<'_>, place: &PathAccess, space: Space, here: Space)
             all.push(Spelling { space, bytes, only_holds_back });
         };
         add(space, spelling, only_holds_back);
-        if let Some(below) = spelling.below(context.cwd) {
+        if let Some(below) = spelling.below(context.base()) {
             add(here, &AbsPath::root().join(below), only_holds_back);
         }
-        for below in context.roots_above().filter_map(|root| spelling.below(root)) {
+        for below in context.other_bases().filter_map(|root| spelling.below(root)) {
             add(here, &AbsPath::root().join(below), true);
         }
     }

@@ -201,7 +201,7 @@ fn a_permission_request_is_left_to_the_person_unless_the_policy_decides() {
 fn a_relative_rule_counts_from_the_project_wherever_the_agent_went() {
     let rules = "[permissions]\nallow = [\"Edit(src/**)\"]\ndeny = [\"Read(private/**)\"]\n";
     let world = World::new().policy(rules);
-    for place in ["lib/src", "src", "private"] {
+    for place in [".git", "lib/src", "src", "private"] {
         fs::create_dir_all(world.project().join(place)).unwrap();
     }
     let decide = |cwd: &str, tool: &str, file: &str| {
@@ -214,6 +214,13 @@ fn a_relative_rule_counts_from_the_project_wherever_the_agent_went() {
         assert_eq!(decide(cwd, "Read", "private/a"), "deny", "{cwd}");
         assert_eq!(decide(cwd, "Write", "src/a"), "allow", "{cwd}");
         assert_eq!(decide(cwd, "Write", "lib/src/a"), "ask", "{cwd}");
+        // `check` means the same.
+        let place = world.project().join(cwd);
+        let check = |file: &str| {
+            let script = format!("echo > {}", world.project().join(file).display());
+            code(&world.run(&["check", "--cwd", place.to_str().unwrap(), "-c", &script], b""))
+        };
+        assert_eq!((check("src/a"), check("lib/src/a")), (0, 4), "{cwd}");
     }
 }
 

@@ -86,7 +86,7 @@ fn open(paths: &mut Paths, path: &AbsPath, seen: &[AbsPath]) {
 fn literals(ground: &Ground<'_>, rooted: Space, here: Space) -> Paths {
     let context = ground.context;
     let heres: Vec<AbsPath> =
-        std::iter::once(context.cwd).chain(context.roots_above()).cloned().collect();
+        std::iter::once(context.base()).chain(context.other_bases()).cloned().collect();
     let bases = |space| if space == here { heres.clone() } else { vec![AbsPath::root()] };
     let policies = std::iter::once(ground.policy).chain(ground.policy.before());
     let spaces = policies.flat_map(|policy| [rooted, here].map(|space| (policy, space)));

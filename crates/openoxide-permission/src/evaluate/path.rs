@@ -84,13 +84,13 @@ fn path_ruling(
             policy.ask(Subject { space: here, bytes, has_many: false }, ranks);
         });
     };
-    if let Some(below) = path.below(context.cwd) {
+    if let Some(below) = path.below(context.base()) {
         ask(below, &mut ranks);
     }
     let found = policy.combine(&ranks);
     let mut from_roots = ranks;
     let mut moved = false;
-    for below in context.roots_above().filter_map(|root| path.below(root)) {
+    for below in context.other_bases().filter_map(|root| path.below(root)) {
         ask(below, &mut from_roots);
         moved = true;
     }

@@ -300,6 +300,15 @@ fn a_relative_rule_that_holds_back_counts_from_the_project_wherever_an_agent_wen
         assert_eq!(effect(cwd, &read("/p/lib/a")), Allow);
         assert_eq!(effect(cwd, &edit("/p/docs/a")), Allow);
     }
+    // What an agent may edit does not follow its `cd`, nor where it leaves the project.
+    for cwd in [&below, &path("/q"), &path("/added")] {
+        assert_eq!(effect(cwd, &edit("/q/docs/a")), Ask);
+        assert_eq!(effect(cwd, &edit("/p/docs/a")), Allow);
+    }
+    let mode = PermissionMode::Default;
+    let here = Context { mode, cwd: &below, roots: &roots, doubt: None };
+    let decided = |text| decide(&world.policy, &here, &edit(text)).effect;
+    assert_eq!((decided("/p/docs/a"), decided("/p/lib/docs/a")), (Allow, Ask));
     // It counts from the working directory, too.
     assert_eq!(effect(&below, &read("/p/lib/src/a")), Deny);
     assert_eq!(effect(&root, &read("/p/lib/src/a")), Allow);

@@ -152,9 +152,10 @@ fn layer_answer(layer: &Layer, matching: &[usize]) -> Option<usize> {
     }
 }
 
-/// Returns the rule that decides, where relative rules that hold back count from the root of the project as well.
+/// Returns the rule that decides, where relative rules that hold back count from the working directory as well.
 fn naive(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, Effect)> {
-    let found = answer(layers, question, &World { root: None, ..world.clone() });
+    let cwd = world.root.clone().unwrap_or_else(|| world.cwd.clone());
+    let found = answer(layers, question, &World { root: None, cwd, ..world.clone() });
     match (found, answer(layers, question, world)) {
         (found, Some(held))
             if held.1 > Effect::Allow && found.is_none_or(|found| held.1 > found.1) =>
