@@ -90,7 +90,31 @@ fn settings_of(directory: &Path) -> (Vec<Setting>, Vec<PathBuf>) {
 pub(super) fn sent_to(directory: &Path, levels: &[Setting]) -> Vec<PathBuf> {
     let (own, mut found) = settings_of(directory);
     found.extend(hooks_elsewhere(directory, own.iter().chain(levels)));
+    found.extend(trust_files(directory, own.iter().chain(levels)));
     found
+}
+
+/// Returns the files that are there and that decide whom `git` trusts: keys of signers, certificates of servers, cookies.
+///
+/// Other data files that settings name lead to no execution and are not guarded: `core.attributesFile` chooses among the filters and
+/// drivers that the configuration names, as `.gitattributes` of the project does; `core.excludesFile`, `diff.orderFile`,
+/// `blame.ignoreRevsFile`, `mailmap.file` and `commit.template` change what is shown, ignored or suggested.
+fn trust_files<'a>(directory: &Path, settings: impl Iterator<Item = &'a Setting>) -> Vec<PathBuf> {
+    let decides = |setting: &&Setting| {
+        matches!(setting.section.as_str(), "gpg" | "http")
+            && matches!(
+                setting.key.as_str(),
+                "allowedsignersfile"
+                    | "revocationfile"
+                    | "sslcainfo"
+                    | "sslcert"
+                    | "sslkey"
+                    | "proxysslcainfo"
+                    | "cookiefile"
+            )
+    };
+    let files = settings.filter(decides).map(|one| at(worktree(directory), &one.value));
+    files.filter(|file| file.is_file()).collect()
 }
 
 /// The directories outside of a git directory in which these settings have `git` look for hooks, or for what it copies into

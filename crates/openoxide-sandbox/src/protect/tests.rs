@@ -214,6 +214,31 @@ fn hooks_and_configuration_that_are_kept_elsewhere_are_guarded() {
     assert_eq!(guards, strings(&["w/.git", "w/.husky", "w/more.conf +", "w/shared.conf"]));
 }
 
+/// Data files that settings name: those that decide whom git trusts are guarded, the others lead to no execution.
+#[test]
+fn files_that_decide_whom_git_trusts_are_guarded() {
+    let place = Place::new();
+    place.repository("w");
+    for (key, file) in [
+        ("gpg.ssh.allowedSignersFile", "signers"),
+        ("http.sslCAInfo", "ca.pem"),
+        ("http.https://x.io.sslCert", "missing.pem"),
+        ("core.attributesFile", "attributes"),
+        ("core.excludesFile", "ignored"),
+        ("commit.template", "template"),
+        ("diff.orderFile", "order"),
+        ("blame.ignoreRevsFile", "revisions"),
+        ("mailmap.file", "mailmap"),
+    ] {
+        place.set(key, file);
+        if file != "missing.pem" {
+            fs::write(place.path("w").join(file), "").unwrap();
+        }
+    }
+    let guards = place.found(&["w"], &["w/.git"]).1;
+    assert_eq!(guards, strings(&["w/.git", "w/ca.pem", "w/signers"]));
+}
+
 #[test]
 fn placeholders_let_git_work() {
     let place = Place::new();
