@@ -343,3 +343,6 @@ impl<'e> PendingApproval<'e> {
 fn warn_on_error(written: Result<u64, AuditError>, host: &dyn CheckHost) -> Option<u64> {
     written.map_err(|error| host.warn(Warning::NotRecorded(error))).ok()
 }
+
+#[cfg(test)]
+mod tests;

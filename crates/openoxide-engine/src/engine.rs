@@ -74,6 +74,23 @@ pub struct Evaluation {
 ///
 /// Every command decides through it. [`Self::evaluate`] has no effects. [`Self::prepare`] and [`Self::decide_for_agent`] run hooks, use
 /// limited grants up and write the audit record.
+///
+/// ```
+/// use openoxide_engine::{Call, Engine, EngineOptions};
+/// use openoxide_protocol::{AbsPath, Effect};
+/// use openoxide_store::Environment;
+/// use serde_json::json;
+///
+/// let project = AbsPath::new("/work/project")?;
+/// let mut options = EngineOptions::new(Environment::default(), project.clone());
+/// options.rules = vec![(Effect::Deny, "Bash(git push *)".to_owned())];
+/// let engine = Engine::open(options)?;
+/// let call = Call::from_tool("Bash", &json!({ "command": "git push --force" }), project);
+/// let decision = engine.evaluate(&call).decision;
+/// assert_eq!(decision.effect, Effect::Deny);
+/// assert_eq!(decision.rule.unwrap().text, "deny Bash(git push *)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) loaded: Loaded,

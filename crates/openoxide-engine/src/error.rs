@@ -51,3 +51,14 @@ pub enum ProfileError {
     #[error("`/` cannot be writable in a sandbox: run it from a project, or with --sandbox off")]
     WritableRoot,
 }
+
+/// Why there is no place for the registry of sandboxes.
+#[derive(Debug, Error)]
+pub enum RegistryError {
+    /// The path is not UTF-8.
+    #[error("`{0}` is not UTF-8")]
+    NotUtf8(String),
+    /// The user of this process cannot be determined.
+    #[error("`/proc/self`: {0}")]
+    UnknownOwner(io::Error),
+}

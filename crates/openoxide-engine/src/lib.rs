@@ -72,7 +72,7 @@ pub use digest::{digest, digest_of_call};
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
 pub use engine::{Engine, EngineOptions, Evaluation, absolute_directory, project_roots};
 pub use environment::{for_confined, named, steers, without_steering};
-pub use error::{InterruptedError, OpenError, ProfileError};
+pub use error::{InterruptedError, OpenError, ProfileError, RegistryError};
 pub use escalation::{
     Attempted, MOST_RETRIES, Next, Remedied, WITHOUT_SANDBOX, asks_without_sandbox, with_path,
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path}
 use openoxide_protocol::{AbsPath, Confined};
 use openoxide_store::Environment;
 
-use crate::existing_path;
+use crate::{RegistryError, existing_path};
 
 fn absolute(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()
@@ -16,7 +16,7 @@ fn absolute(path: &Path) -> Option<AbsPath> {
 ///
 /// # Errors
 /// When no place can be named.
-pub fn registry(environment: &Environment) -> Result<AbsPath, String> {
+pub fn registry(environment: &Environment) -> Result<AbsPath, RegistryError> {
     let state = environment.state.as_ref().map(|state| state.join("openoxide"));
     // The registry itself is made by who opens it, for this user alone.
     let usable = state.filter(|place| fs::create_dir_all(place).is_ok());
@@ -24,12 +24,11 @@ pub fn registry(environment: &Environment) -> Result<AbsPath, String> {
         Some(place) => place.join("sandbox"),
         None => std::env::temp_dir().join(format!("openoxide-{}", owner()?)),
     };
-    absolute(&place).ok_or_else(|| format!("`{}` is not UTF-8", place.display()))
+    absolute(&place).ok_or_else(|| RegistryError::NotUtf8(place.display().to_string()))
 }
 
-fn owner() -> Result<u32, String> {
-    let own = fs::metadata("/proc/self").map_err(|error| format!("`/proc/self`: {error}"))?;
-    Ok(own.uid())
+fn owner() -> Result<u32, RegistryError> {
+    Ok(fs::metadata("/proc/self").map_err(RegistryError::UnknownOwner)?.uid())
 }
 
 /// Caches and stores of tools, below home.

@@ -82,7 +82,7 @@ fn launch(args: &SandboxRunArgs) -> Result<Launch, String> {
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
             processes: args.processes,
         },
-        registry: registry(&environment)?,
+        registry: registry(&environment).map_err(|error| error.to_string())?,
         cwd,
     })
 }
