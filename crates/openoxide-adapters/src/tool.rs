@@ -131,8 +131,8 @@ fn reached(tool: &str, place: &str, input: &Value) -> Vec<String> {
     let narrowed = input.get("glob").or_else(|| input.get("include")).is_some();
     let patterns = if narrowed { narrowing(input) } else { Vec::new() };
     paths.extend(patterns.iter().map(|pattern| format!("{place}/{pattern}")));
-    // Only names of files and numbers are no lines of what is found.
-    if !matches!(text(input, &["output_mode"]), Some("files_with_matches" | "count")) {
+    // Names of files and numbers are no lines of what is found; of the files that a search is narrowed to, they say what is in them.
+    if narrowed || !matches!(text(input, &["output_mode"]), Some("files_with_matches" | "count")) {
         let place = place.trim_end_matches('/');
         let place = if place.is_empty() { "/." } else { place };
         let below = |pattern: &&str| format!("{place}/**/{pattern}");
