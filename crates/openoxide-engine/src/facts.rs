@@ -14,6 +14,7 @@ use crate::{
     script_edits::ScriptEdits,
     searches, settings,
     steps::StepBudget,
+    tracked_secrets,
     version_control::{self, starts},
 };
 
@@ -132,6 +133,7 @@ fn distrust_by_edits(action: &Action, facts: &mut Facts, place: Place<'_>, steps
     version_control::check_remotes(&mut facts.accesses, place.cwd);
     databases::check(&mut facts.accesses, &edits, place.cwd, steps);
     settings::distrust(&mut facts.accesses, &edits, place.cwd, place.home);
+    tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
 }
 
 /// Returns how many steps it takes to look for what could make the programs of a script do more: each looks for files in its

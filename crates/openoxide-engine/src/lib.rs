@@ -53,6 +53,7 @@ mod seen;
 mod settings;
 mod shell_job;
 mod steps;
+mod tracked_secrets;
 mod user_git_config;
 mod version_control;
 mod warning;

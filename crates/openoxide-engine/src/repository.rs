@@ -154,6 +154,75 @@ fn hash_length(config: &str) -> Option<usize> {
     }
 }
 
+/// The index of a repository, as it lies on the disk.
+pub(crate) struct Index {
+    tree: AbsPath,
+    bytes: Vec<u8>,
+    hash: usize,
+}
+
+/// A file that an index holds.
+pub(crate) struct IndexEntry {
+    /// Its path below the working tree.
+    pub(crate) name: String,
+    /// When it was changed, as git saw it last.
+    pub(crate) seconds: usize,
+    /// Its size then.
+    pub(crate) size: usize,
+}
+
+/// Returns the index of the repository that git would find from a directory, if it has one whose names are whole.
+pub(crate) fn index_above(place: &AbsPath) -> Option<Index> {
+    let mut places = Path::new(place.as_str()).ancestors();
+    let tree = places.find(|above| above.join(".git").exists())?;
+    let git = tree.join(".git");
+    let found = directories(&git, git.is_dir())?;
+    let hash = hash_length(&read(&found.common.join("config"))?)?;
+    let path = found.own.join("index");
+    let meta = fs::metadata(&path).ok()?;
+    (meta.is_file() && meta.len() <= LONGEST_INDEX).then_some(())?;
+    let bytes = fs::read(&path).ok()?;
+    matches!(number(&bytes, 4, 4)?, 2 | 3).then_some(())?;
+    Some(Index { tree: AbsPath::new(tree.to_str()?).ok()?, bytes, hash })
+}
+
+impl Index {
+    /// Returns the working tree.
+    pub(crate) const fn tree(&self) -> &AbsPath {
+        &self.tree
+    }
+
+    /// Returns how many bytes it has.
+    pub(crate) const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns the files that it holds, as far as it can be read.
+    pub(crate) fn entries(&self) -> Vec<IndexEntry> {
+        let mut found = Vec::new();
+        let mut at = 12;
+        for _ in 0..number(&self.bytes, 8, 4).unwrap_or(0) {
+            let Some((entry, next)) = self.entry(at) else { break };
+            found.extend(entry);
+            at = next;
+        }
+        found
+    }
+
+    /// Returns the entry that begins there, if its name is text, and where the next one begins.
+    fn entry(&self, at: usize) -> Option<(Option<IndexEntry>, usize)> {
+        const EXTENDED: usize = 0x4000;
+        let flags = number(&self.bytes, at + 40 + self.hash, 2)?;
+        let name_at = at + 42 + self.hash + if flags & EXTENDED == 0 { 0 } else { 2 };
+        let rest = self.bytes.get(name_at..)?;
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        let name = std::str::from_utf8(rest.get(..length)?).ok();
+        let (seconds, size) = (number(&self.bytes, at + 8, 4)?, number(&self.bytes, at + 36, 4)?);
+        let entry = name.map(|name| IndexEntry { name: name.to_owned(), seconds, size });
+        Some((entry, at + ((name_at - at + length + 8) & !7)))
+    }
+}
+
 fn entries(bytes: &[u8], hash: usize) -> Option<Vec<String>> {
     const LINK: usize = 0o160_000;
     const EXTENDED: usize = 0x4000;

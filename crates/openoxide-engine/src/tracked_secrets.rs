@@ -1,0 +1,218 @@
+//! Secrets that git tracks: which of them a command prints with its differences.
+//!
+//! `git show` names no file. A secret in the index that it may print is a read of its own, with its name.
+
+use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
+
+use openoxide_permission::safety_floor::is_secret;
+use openoxide_protocol::{AbsPath, Access, Exec, PathAccess, Touch, Words};
+
+use crate::{
+    repository::{Index, IndexEntry, index_above},
+    steps::StepBudget,
+};
+
+/// So many secrets are named.
+const MOST_FOUND: usize = 16;
+
+/// Options that print names or numbers of changes in the place of their text.
+const SUMMARIES: [&str; 11] = [
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--summary",
+    "--raw",
+    "--dirstat",
+    "--no-patch",
+    "-s",
+    "--quiet",
+];
+
+/// Adds the tracked secrets that the commands of git among these accesses may print.
+pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudget) {
+    let mut last: Option<(AbsPath, Option<Index>)> = None;
+    let mut added: Vec<Access> = Vec::new();
+    for access in accesses.iter() {
+        let Access::Exec(exec) = access else { continue };
+        let words = exec.plain.as_ref().unwrap_or(&exec.argv);
+        let Some(prints) = printed(words) else { continue };
+        let place = exec.place.as_ref().unwrap_or(cwd);
+        if last.as_ref().is_none_or(|(known, _)| known != place) {
+            last = Some((place.clone(), index_above(place)));
+        }
+        let Some((_, Some(index))) = &last else { continue };
+        if !steps.take(index.len() / 64) {
+            let text = format!("{}: which secrets it prints was not examined", exec.text);
+            added.push(Access::Opaque { text, span: exec.span });
+            continue;
+        }
+        for path in secrets(index, prints, words, place) {
+            let read = Access::Read(read(path, exec));
+            if !added.contains(&read) && !accesses.contains(&read) {
+                added.push(read);
+            }
+        }
+    }
+    accesses.append(&mut added);
+}
+
+fn read(path: AbsPath, exec: &Exec) -> PathAccess {
+    PathAccess { touch: Touch::Program, span: exec.span, ..PathAccess::new(path) }
+}
+
+/// What a command prints the text of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// Files that differ from the index.
+    Changed,
+    /// Any tracked file.
+    Any,
+}
+
+/// Returns what a command of git prints; nothing for one that prints no text of files that its words do not name.
+fn printed(words: &Words) -> Option<Printed> {
+    let name = words.known(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    (name == Some("git")).then_some(())?;
+    let options = || (2..words.len()).map_while(|index| words.known(index).filter(|w| *w != "--"));
+    let shows_patch = options().any(|word| {
+        matches!(word, "-p" | "-u" | "--patch" | "-c" | "--cc" | "-m" | "--remerge-diff")
+            || ["-U", "--unified", "--patch-with", "--word-diff", "-W", "--function-context"]
+                .iter()
+                .any(|start| word.starts_with(start))
+    });
+    let summarizes = || {
+        let plain = |word: &str| word.split('=').next().is_some_and(|w| SUMMARIES.contains(&w));
+        !shows_patch && options().any(plain)
+    };
+    match (words.known(1)?, words.known(2)) {
+        ("diff", _) if summarizes() => None,
+        ("diff", _) => {
+            let plain = options().all(|word| {
+                word.starts_with('-') && !matches!(word, "--cached" | "--staged" | "--merge-base")
+            });
+            let known = (1..words.len()).all(|index| words.known(index).is_some());
+            Some(if plain && known { Printed::Changed } else { Printed::Any })
+        }
+        ("show", _) if summarizes() => None,
+        ("show" | "range-diff", _) => Some(Printed::Any),
+        ("archive", _) => {
+            (!options().any(|word| word == "-l" || word == "--list")).then_some(Printed::Any)
+        }
+        ("format-patch", _) => options().any(|word| word == "--stdout").then_some(Printed::Any),
+        (
+            "log" | "whatchanged" | "reflog" | "stash" | "diff-tree" | "diff-index" | "diff-files",
+            _,
+        ) => shows_patch.then_some(Printed::Any),
+        _ => None,
+    }
+}
+
+/// Returns the secrets in the index that a command with these words may print.
+fn secrets(index: &Index, prints: Printed, words: &Words, place: &AbsPath) -> Vec<AbsPath> {
+    let within = pathspecs(words, place);
+    let tree = index.tree();
+    let paths = index.entries().into_iter().filter_map(|entry| {
+        let path = tree.join(&entry.name);
+        let named = is_secret(&path) && (within.is_empty() || is_within(&path, &within));
+        let differs = || prints == Printed::Any || differs(&path, &entry);
+        (named && differs()).then_some(path)
+    });
+    paths.take(MOST_FOUND).collect()
+}
+
+/// Returns the paths behind `--` that limit a command; none if one of them is a pattern or not known.
+fn pathspecs(words: &Words, place: &AbsPath) -> Vec<AbsPath> {
+    let start = (1..words.len()).find(|index| words.known(*index) == Some("--"));
+    let Some(start) = start else { return Vec::new() };
+    let paths = (start + 1..words.len()).map(|index| {
+        let plain = |text: &&str| !text.contains(['*', '?', '[', ':', '\\']);
+        words.known(index).filter(plain).map(|text| place.join(text))
+    });
+    paths.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+fn is_within(path: &AbsPath, places: &[AbsPath]) -> bool {
+    places.iter().any(|place| path.below(place).is_some())
+}
+
+/// Returns whether a file may differ from its entry in the index: git compares these numbers first, too.
+fn differs(path: &AbsPath, entry: &IndexEntry) -> bool {
+    fs::symlink_metadata(PathBuf::from(path.as_str())).map_or(true, |meta| {
+        let seconds = u32::try_from(meta.mtime()).ok().and_then(|time| usize::try_from(time).ok());
+        let size = usize::try_from(meta.size() & 0xFFFF_FFFF).ok();
+        (seconds, size) != (Some(entry.seconds), Some(entry.size))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use openoxide_protocol::{Action, Facts};
+
+    use super::*;
+    use crate::{Place, facts_of};
+
+    fn read_by(project: &AbsPath, script: &str) -> Vec<String> {
+        let action = Action::Command { script: script.to_owned() };
+        let facts: Facts = facts_of(&action, "Bash", Place { cwd: project, home: None });
+        let mut read: Vec<String> = facts
+            .accesses
+            .iter()
+            .filter_map(|access| {
+                let Access::Read(path) = access else { return None };
+                is_secret(&path.path).then(|| path.path.below(project).unwrap().to_owned())
+            })
+            .collect();
+        read.sort();
+        read
+    }
+
+    /// Each line was run with git 2.47.3: those that name a secret print its text.
+    #[test]
+    fn a_tracked_secret_that_is_printed_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (file, text) in [(".env", "S=a\n"), ("keys/x.pem", "K\n"), ("src/a.rs", "1\n")] {
+            fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            fs::write(root.join(file), text).unwrap();
+        }
+        let git = |words: &str| {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words.split(' '));
+            assert!(git.current_dir(&root).output().unwrap().status.success(), "{words}");
+        };
+        git("init -q .");
+        git("add -A");
+        git("commit -q -m a");
+        let project = AbsPath::new(root.to_str().unwrap()).unwrap();
+        let all = vec![".env".to_owned(), "keys/x.pem".to_owned()];
+        for (script, expected) in [
+            ("git show", all.clone()),
+            ("git show HEAD~1", all.clone()),
+            ("git log -p", all.clone()),
+            ("git log --stat -p", all.clone()),
+            ("git -C src log -U0", all.clone()),
+            ("git stash show -p", all.clone()),
+            ("git diff HEAD~1", all.clone()),
+            ("git diff --cached", all.clone()),
+            ("git archive HEAD", all.clone()),
+            ("git diff HEAD -- keys", all[1..].to_vec()),
+            ("git show HEAD -- src", vec![]),
+            ("git diff", vec![]),
+            ("git log", vec![]),
+            ("git log --oneline", vec![]),
+            ("git show --stat", vec![]),
+            ("git stash list", vec![]),
+            ("git diff --name-only HEAD~1", vec![]),
+            ("git status", vec![]),
+        ] {
+            assert_eq!(read_by(&project, script), expected, "{script}");
+        }
+        fs::write(root.join(".env"), "S=longer\n").unwrap();
+        assert_eq!(read_by(&project, "git diff"), all[..1]);
+        assert_eq!(read_by(&project, "git diff -- src"), [""; 0]);
+    }
+}
