@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openoxide_engine::{Engine, EngineOptions, absolute_directory, task_of_shell_job};
+use openoxide_engine::{Engine, EngineOptions, TaskSource, absolute_directory};
 use openoxide_protocol::{AbsPath, Effect, SessionId};
 use openoxide_store::{Environment, Source};
 
@@ -35,7 +35,6 @@ pub(crate) fn open_for_execution(
 }
 
 fn options(args: &PolicyArgs, session: Option<SessionId>) -> Result<EngineOptions, CliError> {
-    let environment = Environment { task: task_of_shell_job(session), ..Environment::read() };
     let cwd = absolute_directory(args.cwd.as_deref())?;
     let lists =
         [(Effect::Deny, &args.deny), (Effect::Ask, &args.ask), (Effect::Allow, &args.allow)];
@@ -48,7 +47,8 @@ fn options(args: &PolicyArgs, session: Option<SessionId>) -> Result<EngineOption
         rules: rules.collect(),
         mode: args.mode,
         added: added.collect::<Result<_, _>>()?,
-        ..EngineOptions::new(environment, cwd)
+        task: TaskSource::ShellJob(session),
+        ..EngineOptions::new(Environment::read(), cwd)
     })
 }
 

@@ -9,7 +9,9 @@ use openoxide_permission::{
     Anchors, Combining, Context, Directory, Hidden, Hook, Layer, LayerKind, PolicyStack,
     default_layer, evaluate, explain, hidden, parse,
 };
-use openoxide_protocol::{AbsPath, Action, Decision, Effect, Facts, Operation, PermissionMode};
+use openoxide_protocol::{
+    AbsPath, Action, Decision, Effect, Facts, Operation, PermissionMode, SessionId,
+};
 use openoxide_store::{
     Additional, Broken, Environment, GrantFile, Loaded, SandboxSettings, Source, Untrusted, load,
     load_fresh, project_root, sources,
@@ -18,13 +20,26 @@ use openoxide_store::{
 use crate::{
     AuditLog, Call, CheckHost, OpenError, Place, Warning,
     limited_grants::{self, GrantUse},
+    task_of_shell_job,
 };
+
+/// How the task is determined for which grants are valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskSource {
+    /// It is the task of the environment.
+    Environment,
+    /// It is the shell job that this process is part of, in this session. A job can end: it is determined again whenever the policy is
+    /// loaded again.
+    ShellJob(Option<SessionId>),
+}
 
 /// Which policy to load, and for which directory.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Where the files of the user are, and the task that is worked on.
+    /// Where the files of the user are.
     pub environment: Environment,
+    /// How the task is determined.
+    pub task: TaskSource,
     /// The working directory.
     pub cwd: AbsPath,
     /// The project, where a client names it; else it is found from the working directory.
@@ -49,6 +64,7 @@ impl EngineOptions {
     pub const fn new(environment: Environment, cwd: AbsPath) -> Self {
         Self {
             environment,
+            task: TaskSource::Environment,
             cwd,
             project: None,
             named: Vec::new(),
@@ -110,7 +126,10 @@ impl Engine {
     ///
     /// # Errors
     /// When a rule of the options is not valid.
-    pub fn open(options: EngineOptions) -> Result<Self, OpenError> {
+    pub fn open(mut options: EngineOptions) -> Result<Self, OpenError> {
+        if let TaskSource::ShellJob(session) = options.task {
+            options.environment.task = task_of_shell_job(session);
+        }
         let EngineOptions { environment, cwd, .. } = &options;
         let project = match (&options.project, options.named.is_empty()) {
             (Some(project), _) => project.clone(),

@@ -71,7 +71,9 @@ pub use check_host::{CheckHost, InterruptWatch};
 pub use context::ToolContext;
 pub use digest::{digest, digest_of_call};
 pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
-pub use engine::{Engine, EngineOptions, Evaluation, absolute_directory, project_roots};
+pub use engine::{
+    Engine, EngineOptions, Evaluation, TaskSource, absolute_directory, project_roots,
+};
 pub use environment::{for_confined, named, steers, without_steering};
 pub use error::{InterruptedError, OpenError, ProfileError, RegistryError};
 pub use escalation::{
