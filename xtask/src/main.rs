@@ -15,6 +15,7 @@ mod fuzz;
 mod http;
 mod languages;
 mod mutants;
+mod naming;
 mod precision;
 mod programs;
 mod referee;
@@ -49,7 +50,7 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 14] = [
+const VERBS: [Verb; 15] = [
     Verb {
         name: "test",
         arguments: "[fmt|clippy|test|referee|dash|languages|programs|precision|doc]…",
@@ -127,6 +128,12 @@ const VERBS: [Verb; 14] = [
         arguments: "FILE…",
         does: "count what the built-in default decides on labelled commands (docs/precision.md)",
         run: precision::run,
+    },
+    Verb {
+        name: "naming",
+        arguments: naming::ARGUMENTS,
+        does: "measure the names and the words of the crates, list them, or draw a sample",
+        run: naming::run,
     },
     Verb {
         name: "bypasses",
