@@ -21,7 +21,7 @@ pub(crate) use rules::{
 };
 pub(crate) use sandbox::{RunSandbox, SandboxRunArgs, SandboxVerb};
 
-/// One approval and permission layer for AI agents: it decides, asks, and says why.
+/// One approval and permission layer for AI agents.
 #[derive(Debug, Parser)]
 #[command(name = "openoxide", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -37,18 +37,18 @@ needed and none can be asked), 5 expired, 130 interrupted. `run` passes the prog
 /// What every verb takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Global {
-    /// When to use colour.
+    /// When to use color.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: When,
-    /// Never ask: fail with the command to run instead.
+    /// Never ask; fail and print the command to run instead.
     #[arg(long, global = true)]
     pub(crate) no_input: bool,
 }
 
-/// When to use colour.
+/// When to use color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
-    /// On a terminal, or if CLICOLOR_FORCE is set; never if NO_COLOR is.
+    /// On a terminal, or if CLICOLOR_FORCE is set, unless NO_COLOR is set.
     Auto,
     /// Always.
     Always,
@@ -58,17 +58,17 @@ pub(crate) enum When {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
-    /// The agents; all whose settings are here, if none is named.
+    /// The agents to configure [default: all that are installed].
     pub(crate) agents: Vec<Agent>,
-    /// Show what would change, and change nothing.
+    /// Show the changes without making them.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Take it out again.
+    /// Remove the hook.
     #[arg(long)]
     pub(crate) undo: bool,
 }
 
-/// An agent that can call us.
+/// An agent with a supported hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Agent {
     /// Claude Code: `~/.claude`, or CLAUDE_CONFIG_DIR.
@@ -79,18 +79,18 @@ pub(crate) enum Agent {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Decide, ask if need be, and run a command.
+    /// Check a command, ask for approval if needed, and run it in the sandbox.
     Run(RunArgs),
-    /// Decide only; nothing runs, no hook either: what it says is the policy's own answer.
+    /// Check a call against the policy without running anything, hooks included.
     Check(CheckArgs),
-    /// Say why: every layer, rule, file and line that spoke, why the others lost, and which hooks would be asked first.
+    /// Explain a decision: matching rules with file and line, overridden rules, and hooks.
     Explain(CallArgs),
-    /// Answer one tool call of an agent: its payload on standard input, its answer on standard output.
+    /// Answer one hook call of an agent: payload on standard input, answer on standard output.
     Hook {
         /// The agent: `claude` or `codex`.
         agent: String,
-        /// For `codex`, whose approval policy is `untrusted`: it asks a person about all that its own rules do not allow, so what has to
-        /// be asked is left to it. Otherwise that is blocked.
+        /// For `codex` with the approval policy `untrusted`: leave calls that need approval to Codex, which asks about
+        /// everything that its own rules do not allow. Without this option they are blocked.
         #[arg(long)]
         untrusted: bool,
         /// How long the client waits for the answer, if its settings name another time than those of `init`: 10 seconds for `claude`, 600 for `codex`. The answer comes at least a second earlier;
@@ -98,105 +98,105 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "SECONDS")]
         client_timeout: Option<u64>,
     },
-    /// Have the agents that are here call us before each tool; what stands in their settings stays.
+    /// Install the hook into the settings of detected agents; other settings are kept.
     Init(InitArgs),
-    /// Vouch for what this project's own settings would allow, or take it back.
+    /// Trust the settings of a project, or revoke that trust.
     Trust(TrustArgs),
-    /// Show the requests that wait for an answer.
+    /// List pending requests.
     Pending {
-        /// One request a line, as JSON.
+        /// Print one JSON object per request.
         #[arg(long)]
         json: bool,
     },
-    /// Say yes to a request that waits, from any terminal.
+    /// Approve a pending request, from any terminal.
     Approve(ApproveArgs),
-    /// Say no to a request that waits, and to all others of its session.
+    /// Deny a pending request and all others of its session.
     Deny(DenyArgs),
-    /// Look at what you said yes to for good in this project, or take it back.
+    /// Look at what approved to for good in this project, or take it back.
     #[command(subcommand)]
     Grants(GrantsVerb),
-    /// Look at rules, check them, change them, and carry them from one program to another.
+    /// List, check, change, compare and convert rules.
     #[command(subcommand)]
     Rules(RulesVerb),
-    /// Look at tools under the policy in force.
+    /// Show tools under the current policy.
     #[command(subcommand)]
     Tools(ToolsVerb),
-    /// Look at the settings themselves.
+    /// Show settings.
     #[command(subcommand)]
     Config(ConfigVerb),
-    /// Look at what was decided, by whom and why, and at what came of it.
+    /// Show, verify and replay the audit journal.
     Audit {
         #[command(subcommand)]
         what: AuditVerb,
     },
-    /// Confinement alone: run a program in the sandbox.
+    /// Run a program in the sandbox, without a policy decision.
     #[command(subcommand)]
     Sandbox(SandboxVerb),
-    /// Codex: what it would answer, to the letter, and its requests for approvals.
+    /// Codex: exact decisions of its policy, and its approval requests.
     #[command(subcommand)]
     Codex(CodexVerb),
-    /// Print the JSON Schema of a shape.
+    /// Print a JSON Schema.
     Schema {
-        /// Which shape.
+        /// The schema to print.
         #[arg(default_value = "decision")]
         shape: Shape,
     },
-    /// Print completions for a shell.
+    /// Print shell completions.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, of the program or of one verb.
+    /// Print a manual page.
     Man {
-        /// Which verb.
+        /// The command [default: the program itself].
         verb: Option<String>,
     },
 }
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TrustArgs {
-    /// A directory of the project, this one if none is named; or a settings file whose hooks you vouch for.
+    /// The project directory [default: the current one], or a settings file whose hooks to trust.
     #[arg(value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Show what the settings would allow, and whether somebody vouched for it.
+    /// Show what the settings would allow, and whether they are trusted.
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) show: bool,
-    /// Forget what was said of the project.
+    /// Revoke the trust.
     #[arg(long)]
     pub(crate) revoke: bool,
 }
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ApproveArgs {
-    /// The request; the beginning of its id is enough.
+    /// The request id or a unique prefix of it.
     pub(crate) id: String,
-    /// For how long: this once, exactly this until its session ends, or the rules that are shown for the project.
+    /// How long the approval is valid: once, for the session, or as saved rules for the project.
     #[arg(long, value_name = "SCOPE", value_parser = scope, default_value = "once")]
     pub(crate) scope: GrantScope,
-    /// What `pending` showed: the beginning of its digest, eight digits or more. What needs a yes of its own needs this.
+    /// The request's digest as shown by `pending`, at least eight digits. Required for explicit approvals.
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Option<String>,
-    /// With `--scope project`: keep this rule, one of those that `pending` shows, in the place of those that are offered; repeatable.
+    /// With `--scope project`: save this rule, one of those that `pending` lists, instead of the suggested ones; repeatable.
     #[arg(long, value_name = "RULE")]
     pub(crate) rule: Vec<String>,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
-    /// Answer in JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DenyArgs {
-    /// The request; the beginning of its id is enough.
+    /// The request id or a unique prefix of it.
     pub(crate) id: String,
-    /// What to do instead; it reaches the one who asked.
+    /// A message for the agent: what to do instead.
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// Only this request: others of its session go on waiting.
+    /// Deny only this request; others of its session stay pending.
     #[arg(long, conflicts_with = "message")]
     pub(crate) alone: bool,
-    /// Answer in JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -214,19 +214,19 @@ fn scope(word: &str) -> Result<GrantScope, String> {
 pub(crate) enum GrantsVerb {
     /// List them.
     List {
-        /// One grant a line, as JSON.
+        /// Print one JSON object per grant.
         #[arg(long)]
         json: bool,
     },
-    /// Grant a rule about commands for this project, without being asked first.
+    /// Grant a command rule for this project.
     Add(GrantArgs),
-    /// Take one back.
+    /// Revoke a grant.
     Revoke {
-        /// Its rule, or its number in the list.
+        /// The rule, or its number in the list.
         #[arg(value_name = "RULE|NUMBER")]
         which: String,
     },
-    /// Remove what grants nothing: entries of somebody else, of another directory, or changed by hand.
+    /// Remove invalid entries: other users', other directories', or edited by hand.
     Prune,
 }
 
@@ -241,29 +241,29 @@ pub(crate) struct GrantArgs {
 /// How far a grant reaches.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BoundArgs {
-    /// Let it end after this time: `30m`, `12h`, `7d`.
+    /// Expire after this time: `30m`, `12h`, `7d`.
     #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
     pub(crate) time: Option<u64>,
-    /// Let it count for so many decisions.
+    /// Expire after this many uses.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) times: Option<u32>,
-    /// Let it count only for commands that run in this directory or below.
+    /// Only for commands that run in this directory or below it.
     #[arg(long, value_name = "DIR")]
     pub(crate) below: Option<PathBuf>,
-    /// Let it count until the task has ended: that of the request, or, for `grants add`, the job that this call is part of or the
-    /// task that is named.
+    /// Until the task ends: the task of the request, or, for `grants add`, the task of this call or the one that
+    /// is named.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) task: Option<String>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ConfigVerb {
-    /// List the files that are looked for, the most precedent first, and what became of each.
+    /// List policy files in order of precedence, with the state of each.
     Path {
-        /// The directory that relative paths count from.
+        /// The directory that relative paths are resolved against.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        /// One file a line, as JSON.
+        /// Print one JSON object per file.
         #[arg(long)]
         json: bool,
     },
@@ -287,16 +287,16 @@ pub(crate) enum Shape {
 /// Which policy counts, and where.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct PolicyArgs {
-    /// A policy file; repeatable, the most precedent first. Only these, the built-in rules and the safety floor count then.
+    /// A policy file; repeatable, highest precedence first. Only these files, the built-in rules and the safety floor apply.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
-    /// How the policy files are written; without it their names say so.
+    /// The format of the policy files [default: from their names].
     #[arg(long, value_name = "FORMAT", requires = "policy")]
     pub(crate) format: Option<Program>,
     /// The mode: default, accept_edits, plan, dont_ask or bypass_permissions.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub(crate) mode: Option<PermissionMode>,
-    /// The directory that relative paths count from.
+    /// The directory that relative paths are resolved against.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
     /// A rule that allows, such as `Bash(npm run *)`; repeatable.
@@ -308,7 +308,7 @@ pub(crate) struct PolicyArgs {
     /// A rule that denies; repeatable.
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// Another directory that counts as the project's; repeatable.
+    /// An additional directory of the project; repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
 }
@@ -328,19 +328,19 @@ pub(crate) struct CallArgs {
     /// A shell script: the same as `--tool Bash --input '{"command": SCRIPT}'`.
     #[arg(short = 'c', value_name = "SCRIPT", conflicts_with = "tool")]
     pub(crate) script: Option<String>,
-    /// A tool, in our spelling or in an agent's.
+    /// A tool name, as OpenOxide or an agent spells it.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// The tool's input.
     #[arg(long, value_name = "JSON", requires = "tool", conflicts_with = "script")]
     pub(crate) input: Option<String>,
-    /// Answer as the program would whose policy it is, to the letter; our own analysis and safety floor do not count.
+    /// Decide exactly as the program that the policy belongs to, without OpenOxide's analysis and safety floor.
     #[arg(long, requires = "policy")]
     pub(crate) exact: bool,
-    /// The agent of OpenCode whose rules hold.
+    /// The OpenCode agent whose rules apply.
     #[arg(long, value_name = "NAME", requires = "exact")]
     pub(crate) agent: Option<String>,
-    /// Answer in JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -349,7 +349,7 @@ pub(crate) struct CallArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) call: CallArgs,
-    /// Read one call from each line of standard input, and write one answer a line.
+    /// Read one JSON call per line from standard input, and print one answer per line.
     #[arg(long, conflicts_with_all = ["script", "tool", "input"])]
     pub(crate) batch: bool,
 }
@@ -358,8 +358,7 @@ pub(crate) struct CheckArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// Where nobody can be asked here, wait so many seconds for `openoxide approve` in another terminal; an hour if no number
-    /// is given.
+    /// Without a terminal, wait this many seconds for `openoxide approve` in another one [default: one hour].
     #[arg(
         long,
         value_name = "SECONDS",
@@ -369,47 +368,47 @@ pub(crate) struct RunArgs {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub(crate) wait: Option<u32>,
-    /// The conversation that this belongs to, as a UUID: what waits in one session falls together.
+    /// The session that the request belongs to, as a UUID; a denial denies all pending requests of the session.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
-    /// What the kernel holds while it runs.
+    /// Sandbox mode.
     #[arg(long, value_name = "WHAT", default_value = "auto")]
     pub(crate) sandbox: RunSandbox,
-    /// Keep what it changes in the writable directories aside, show the differences when it has ended, and ask whether they are to be made.
+    /// Stage changes to writable directories, and ask for approval of the differences before they are made.
     #[arg(long)]
     pub(crate) stage: bool,
-    /// Hold changes of files that the sandbox would refuse, and ask about each; what you say yes to is done on its behalf.
+    /// Ask about each file change that the sandbox would refuse, while the program waits.
     #[arg(long, conflicts_with = "stage")]
     pub(crate) live: bool,
-    /// A variable of the environment that it is given in the sandbox, too: NAME, or NAME=VALUE; repeatable.
+    /// Pass an environment variable into the sandbox: NAME or NAME=VALUE; repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
     /// A shell script, run by bash.
     #[arg(short = 'c', value_name = "SCRIPT", conflicts_with = "command")]
     pub(crate) script: Option<String>,
-    /// A program and its arguments, run as they are.
+    /// A program and its arguments, run without a shell.
     #[arg(last = true, value_name = "PROG")]
     pub(crate) command: Vec<String>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum AuditVerb {
-    /// Show the records, the oldest first. Times are UTC.
+    /// Print records, oldest first. Times are in UTC.
     Log(LogArgs),
-    /// Follow the chain of hashes: exit code 1 if a record was changed, removed, inserted or moved.
+    /// Verify the hash chain; exits with 1 if a record was changed, removed, inserted or moved.
     Verify {
-        /// Answer in JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Decide what was recorded again, under the policy in force or another one: exit code 1 if something would be decided otherwise.
+    /// Decide recorded calls again under the current or another policy; exits with 1 if a decision differs.
     Replay(ReplayArgs),
-    /// Count: questions per day, what was asked about most, the rules that decided, and those that never did.
+    /// Print statistics: questions per day, most frequent questions, rules by use, unused rules.
     Stats {
-        /// Answer in JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
-        /// Look at so many days, today included.
+        /// The number of days, including today.
         #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=3650))]
         days: u16,
     },
@@ -419,20 +418,20 @@ pub(crate) enum AuditVerb {
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// Only what is younger: `12h`, `7d`, `2w`, `2026-11-22`.
+    /// Only records newer than this: `12h`, `7d`, `2w`, `2026-11-22`.
     #[arg(long, value_name = "DURATION|DATE", value_parser = since)]
     pub(crate) since: Option<Moment>,
-    /// Show so many differences.
+    /// The maximum number of differences to print.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// One difference a line, as JSON, and the counts at last.
+    /// Print one JSON object per difference, then the counts.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LogArgs {
-    /// Only what is younger: `90s`, `30m`, `12h`, `7d`, `2w`, `2026-11-22` or `2026-11-22T06:00:00Z`.
+    /// Only records newer than this: `90s`, `30m`, `12h`, `7d`, `2w`, `2026-11-22` or `2026-11-22T06:00:00Z`.
     #[arg(long, value_name = "DURATION|DATE", value_parser = since)]
     pub(crate) since: Option<Moment>,
     /// Only these decisions: `allow`, `ask` or `deny`.
@@ -441,16 +440,16 @@ pub(crate) struct LogArgs {
     /// Only calls of this tool.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only this session; the beginning of its name is enough.
+    /// Only this session (id or unique prefix).
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// So many records, the youngest: 50 unless said otherwise, with `--json` all.
+    /// The number of most recent records [default: 50, or all with `--json`].
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Go on showing records as they are written.
+    /// Print new records as they are written.
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Print the records as they stand in the journal, one JSON object a line.
+    /// Print the records as stored, one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -478,7 +477,7 @@ fn duration(text: &str) -> Result<u64, String> {
 /// Reads a duration that something can last for.
 fn some_time(text: &str) -> Result<u64, String> {
     match duration(text)? {
-        0 => Err("it would be over at once".to_owned()),
+        0 => Err("it would expire immediately".to_owned()),
         time => Ok(time),
     }
 }

@@ -44,9 +44,7 @@ impl Program {
             None if name.ends_with(".rules") => Ok(Self::Codex),
             None if name.ends_with(".yaml") || name.ends_with(".yml") => Ok(Self::LlmDo),
             None if name.ends_with(".toml") || !name.contains('.') => Ok(Self::Native),
-            None => Err(format!(
-                "`{shown}`: its name does not say which program it is for; name it with --format"
-            )),
+            None => Err(format!("`{shown}`: unknown policy format; specify it with --format")),
         }
     }
 

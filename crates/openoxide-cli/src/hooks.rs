@@ -28,7 +28,7 @@ pub(crate) fn limits(hook: &Hook) -> String {
     let request = hook.event == HookEvent::PermissionRequest;
     let limits = [
         (request, "; where a person would be asked"),
-        (!hook.vouched, "; nobody vouched for it, so it is not run"),
+        (!hook.vouched, "; the project is not trusted, so it is not run"),
         (hook.vouched && !hook.may_allow, "; it can only ask and deny"),
     ];
     limits.into_iter().filter(|(holds, _)| *holds).map(|(_, said)| said).collect()

@@ -30,7 +30,7 @@ pub(crate) fn evaluate(source: Source<'_>) -> Result<Said, Unreadable> {
 fn without(error: &io::Error) -> String {
     let missing = error.kind() == io::ErrorKind::NotFound;
     let why = if missing {
-        "is not there (`cargo build` makes both)".to_owned()
+        "is missing (`cargo build` builds both)".to_owned()
     } else {
         format!("failed: {error}")
     };

@@ -33,7 +33,7 @@ pub(crate) fn each(
 
 /// Reads the next line, of which at most [`LONGEST_LINE`] bytes and one are kept; says whether there was one.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, String> {
-    let unreadable = |error| format!("standard input cannot be read: {error}");
+    let unreadable = |error| format!("cannot read standard input: {error}");
     line.clear();
     let read = input.take(LONGEST_LINE + 1).read_until(b'\n', line).map_err(unreadable)?;
     if line.len() as u64 > LONGEST_LINE && line.last() != Some(&b'\n') {

@@ -64,12 +64,12 @@ pub(crate) fn broken(file: &Broken, when: When) {
         say(&format!("{}\n", renderer(when).render(&groups(problem, &file.text, &path))));
     }
     if file.text.is_empty() {
-        return say(&format!("openoxide: {path} cannot be relied on: nothing is allowed"));
+        return say(&format!("openoxide: {path} cannot be used; nothing is allowed"));
     }
     let count = file.problems.len();
     let what = if count == 1 { "error" } else { "errors" };
     say(&format!(
-        "openoxide: {path} has {count} {what}: it allows nothing; what it denies and asks stays"
+        "openoxide: {path} has {count} {what}; its allow rules are ignored, its deny and ask rules stay in force"
     ));
 }
 

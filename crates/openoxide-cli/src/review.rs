@@ -100,7 +100,7 @@ impl<'a> Review<'a> {
     fn wait(&self, request: &ApprovalRequest, watch: &mut Watch<'_>) -> ReviewEnd {
         let id = request.id;
         report::say(&format!(
-            "openoxide: a person is asked: {}",
+            "openoxide: waiting for approval: {}",
             visible(&request.decision.reason, Lines::One)
         ));
         report::say(&format!(
@@ -179,7 +179,7 @@ fn elsewhere_said(end: &ReviewEnd) {
         #[expect(clippy::exit, reason = "the thread that reads the line cannot be woken")]
         std::process::exit(crate::exit::Exit::Interrupted.code().into());
     }
-    report::say("\nopenoxide: it was answered elsewhere; press Enter");
+    report::say("\nopenoxide: answered elsewhere; press Enter");
 }
 
 pub(crate) const fn is_lasting(response: &ApprovalResponse) -> bool {
@@ -190,17 +190,13 @@ pub(crate) const fn is_lasting(response: &ApprovalResponse) -> bool {
 /// this once.
 fn keep(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &ApprovalResponse) {
     let Some(terms) = request.kept(response) else {
-        return report::note(
-            &"rules that were not offered are not kept: the yes counts for this once",
-        );
+        return report::note(&"only offered rules can be saved; approved once");
     };
     let bound = |terms| Bound::of(terms, request.task.as_deref());
     match grants.map(|grants| grants.add_bounded(&terms.rules, &bound(&terms))) {
         Some(Ok(())) => {}
-        Some(Err(error)) => report::failure(&format!("the grant is not kept: {error}")),
-        None => report::note(
-            &"with `--policy`, what is granted is not kept: the yes counts for this once",
-        ),
+        Some(Err(error)) => report::failure(&format!("the grant was not saved: {error}")),
+        None => report::note(&"grants are not saved with `--policy`; approved once"),
     }
 }
 

@@ -102,7 +102,7 @@ pub struct ConfinementRecord {
 pub fn audit_violation<T>(decision: &Decision, written: &Result<T, AuditError>) -> Option<String> {
     let required = decision.obligations.contains(&Obligation::Audit);
     let error = written.as_ref().err().filter(|_| required && decision.effect != Effect::Deny)?;
-    Some(format!("the policy wants it written down, and it cannot be: {error}"))
+    Some(format!("the policy requires an audit record, but writing it failed: {error}"))
 }
 
 /// The journal of one user, as commands write to it.

@@ -104,7 +104,7 @@ impl ToolContext {
     /// Says what the session is about from now on: a yes for this task ends with the next one.
     ///
     /// # Errors
-    /// When the session is over.
+    /// When the session has ended.
     pub async fn set_task(&self, task: Option<String>) -> Result<(), Gone> {
         self.gate.set_task(self.session, task).await
     }
@@ -112,7 +112,7 @@ impl ToolContext {
     /// Returns the context of a subagent: a session of its own, which inherits this one's mode and ends with it.
     ///
     /// # Errors
-    /// When the session is over.
+    /// When the session has ended.
     pub async fn subagent(&self, agent: &str, mode: Option<PermissionMode>) -> Result<Self, Gone> {
         let session = new_session_id();
         self.gate.start_subagent(self.session, session, mode).await?;
@@ -306,7 +306,7 @@ impl ToolContext {
     /// What names nothing could be anything.
     fn facts(&self, asking: &Asking<'_>) -> Facts {
         if asking.patterns.is_empty() {
-            let text = format!("`{}` does not say what it touches", asking.permission);
+            let text = format!("`{}` does not declare what it accesses", asking.permission);
             let nothing = Access::Opaque { text, span: Default::default() };
             return Facts { accesses: vec![nothing], findings: Vec::new() };
         }

@@ -24,13 +24,13 @@ pub enum Asked {
     Unanswerable(Box<ApprovalRequest>),
 }
 
-/// The loop has ended: the session is over.
+/// The session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
 
 impl std::fmt::Display for Gone {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("the session is over")
+        out.write_str("the session has ended")
     }
 }
 
@@ -105,7 +105,7 @@ impl Dispatcher {
         (Self { gate, inbox, given_up, reviewers, waiting: HashMap::new() }, handle, requests)
     }
 
-    /// Runs until every handle is dropped. Who then still waits learns that the session is over, which is no yes.
+    /// Runs until every handle is dropped. Who then still waits learns that the session has ended, which is no yes.
     pub async fn run(mut self) {
         loop {
             tokio::select! {

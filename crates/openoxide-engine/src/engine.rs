@@ -475,8 +475,7 @@ fn choose_mode(chosen: Option<PermissionMode>, loaded: &mut Loaded) -> Permissio
     let mode = loaded.policy.permitted(wanted);
     if mode != wanted {
         let (wanted, mode) = (wanted.as_str(), mode.as_str());
-        let note =
-            format!("the managed policy does not let anybody choose `{wanted}`: `{mode}` counts");
+        let note = format!("mode `{wanted}` is disabled by the managed policy; using `{mode}`");
         loaded.notes.push(note);
     }
     mode

@@ -38,7 +38,7 @@ pub struct Attempted {
 pub enum Remedied {
     /// A wider profile.
     Wider,
-    /// Nothing may: a rule, the safety floor or the protected list holds it, or a person has said no.
+    /// Nothing may: a rule, the safety floor or the protected list enforces all of it, or a person has said no.
     Held,
     /// No profile says it.
     Beyond,

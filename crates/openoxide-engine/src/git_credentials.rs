@@ -18,7 +18,7 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath) {
         if let Access::Read(path) = access
             && path.spellings().any(|path| is_configuration(path) && holds_credentials(path))
         {
-            let text = format!("{}: it holds credentials", path.path);
+            let text = format!("{}: it contains credentials", path.path);
             shown.push(Access::Opaque { text, span: path.span });
         } else if let Access::Exec(exec) = access
             && exec.class != CommandClass::Unknown

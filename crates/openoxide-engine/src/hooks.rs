@@ -89,7 +89,8 @@ pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
         Some(_) => (HashMap::new(), "a hook's own calls ask no hooks"),
     };
     let answer = |(at, hook): (usize, &&Hook)| {
-        let lost = if hook.vouched { lost } else { "nobody vouched for it, so it was not run" };
+        let lost =
+            if hook.vouched { lost } else { "the project is not trusted, so the hook was not run" };
         let (said, reason) = heard.remove(&at).unwrap_or((HookSaid::Failed, lost.to_owned()));
         hook.answered(said, reason)
     };

@@ -38,7 +38,7 @@ pub struct CancelledError;
 
 /// A person is needed, and nobody listens for questions.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("This tool call needs the user's approval, and nobody can be asked: {}", .request.decision.reason)]
+#[error("This tool call requires the user's approval, but no one can be asked: {}", .request.decision.reason)]
 pub struct UnanswerableError {
     /// What would have been asked.
     pub request: Box<ApprovalRequest>,

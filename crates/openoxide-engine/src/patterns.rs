@@ -115,7 +115,7 @@ fn named_like_option(path: &PathAccess, beginnings: &str, steps: &StepBudget) ->
     let pattern = NamePattern::new(part);
     for (count, name) in names.enumerate() {
         if count > MOST_NAMES || !steps.take(1) {
-            return Some(format!("`{part}` in {directory}, which holds too many files"));
+            return Some(format!("`{part}` in {directory}, which contains too many files"));
         }
         if !pieces(&name).any(|piece| begins_like_option(piece, beginnings)) {
             continue;

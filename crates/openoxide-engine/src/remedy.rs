@@ -51,7 +51,7 @@ impl Remedy {
             }
             Denial::Connect { .. } => Self::Beyond("an address is reached by a rule that names it"),
             Denial::UnixSocket { .. } => {
-                Self::Beyond("services of this machine are not reached from inside")
+                Self::Beyond("services of this machine cannot be reached from the sandbox")
             }
         }
     }
@@ -73,10 +73,10 @@ impl Surroundings<'_> {
     pub fn keeps(self, path: &AbsPath) -> Option<&'static str> {
         let below = |place: &AbsPath| path.below(place).is_some();
         if self.held.protected.iter().chain(&self.held.unreadable).any(below) {
-            return Some("it is protected: it steers tools, or a rule holds it");
+            return Some("it is protected by a rule or because it configures tools");
         }
         if safety_floor::is_protected(path) || safety_floor::is_secret(path) {
-            return Some("the safety floor holds it");
+            return Some("the safety floor protects it");
         }
         let project = "a rule, the mode or --sandbox keeps the project as it is";
         self.roots.iter().any(below).then_some(project)
@@ -90,7 +90,7 @@ impl Surroundings<'_> {
         let target = if there { Some(path.clone()) } else { path.parent() };
         match target {
             Some(target) if self.roots.iter().any(|root| root.below(&target).is_some()) => {
-                Remedy::Held("the project lies in it")
+                Remedy::Held("it contains the project")
             }
             Some(target) if refused(&target, self.home).is_none() => Remedy::Path(target),
             Some(_) | None => Remedy::Beyond("no sandbox is opened that far"),

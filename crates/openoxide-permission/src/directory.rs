@@ -44,14 +44,14 @@ const SYSTEM: &[&str] = &["/proc", "/sys", "/dev"];
 /// Reads a directory: an absolute path, one that begins with `~/`, or one that counts from `anchors.base`.
 ///
 /// # Errors
-/// Says why the text is no directory, or why it may not be one of these. Lower case, no full stop.
+/// Says why the text is not a directory, or why it may not be one of these. Lower case, no full stop.
 pub fn directory(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
     let path = path(text, anchors)?;
     match refused(&path, anchors.home) {
         Some(why) => Err(format!("`{text}` cannot be an additional directory: {why}")),
-        None if text.contains(['*', '?', '[']) => {
-            Err(format!("`{text}` names a directory by a pattern, and here each has its name"))
-        }
+        None if text.contains(['*', '?', '[']) => Err(format!(
+            "`{text}` is a glob pattern, which is not allowed here; list each directory"
+        )),
         None => Ok(path),
     }
 }
@@ -66,7 +66,9 @@ pub fn place(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
         return Err(format!("`{text}` is the whole disk"));
     }
     match text.contains(['*', '?', '[']) {
-        true => Err(format!("`{text}` is a pattern, and here each has its name")),
+        true => {
+            Err(format!("`{text}` is a glob pattern, which is not allowed here; list each path"))
+        }
         false => Ok(path),
     }
 }
@@ -76,12 +78,12 @@ fn path(text: &str, anchors: Anchors<'_>) -> Result<AbsPath, String> {
         _ if text.is_empty() || text.contains('\0') || text.len() > LONGEST => None,
         None => Some(anchors.base.join(text)),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            let home = anchors.home.ok_or("nobody knows what `~` stands for: HOME is not set")?;
+            let home = anchors.home.ok_or("cannot expand `~`: HOME is not set")?;
             Some(home.join(rest.trim_start_matches('/')))
         }
         Some(_) => None,
     };
-    path.ok_or_else(|| format!("`{text}` is no path"))
+    path.ok_or_else(|| format!("`{text}` is not a valid path"))
 }
 
 /// Says why a directory never counts as the project's, whoever wants it: it would open more than anybody means.
@@ -93,12 +95,12 @@ pub fn refused(path: &AbsPath, home: Option<&AbsPath>) -> Option<&'static str> {
     match () {
         () if at("/") => Some("it is the whole disk"),
         () if home == Some(path) => Some("it is your home directory"),
-        () if home.is_some_and(holds) => Some("your home directory lies in it"),
+        () if home.is_some_and(holds) => Some("it contains your home directory"),
         () if at("/etc") || SYSTEM.iter().any(below) => Some("it belongs to the system"),
-        () if is_secret(path) => Some("secrets lie there"),
-        () if holds_secrets(path) => Some("secrets lie in it; name a directory in it"),
+        () if is_secret(path) => Some("it contains credentials"),
+        () if holds_secrets(path) => Some("it contains credentials; name a directory inside it"),
         () if path.as_str().split('/').any(|name| name.eq_ignore_ascii_case(".openoxide")) => {
-            Some("policies lie there")
+            Some("it contains policies")
         }
         () => None,
     }
@@ -180,13 +182,13 @@ mod tests {
         for (text, expected) in [
             ("/", Some("it is the whole disk")),
             ("/home/ann", Some("it is your home directory")),
-            ("/home", Some("your home directory lies in it")),
+            ("/home", Some("it contains your home directory")),
             ("/etc", Some("it belongs to the system")),
             ("/etc/x", None),
             ("/proc/self", Some("it belongs to the system")),
-            ("/home/ann/.ssh", Some("secrets lie there")),
-            ("/home/ann/.config", Some("secrets lie in it; name a directory in it")),
-            ("/w/.OpenOxide/x", Some("policies lie there")),
+            ("/home/ann/.ssh", Some("it contains credentials")),
+            ("/home/ann/.config", Some("it contains credentials; name a directory inside it")),
+            ("/w/.OpenOxide/x", Some("it contains policies")),
             ("/w", None),
         ] {
             assert_eq!(refused(&path(text), Some(&home)), expected, "{text}");
@@ -199,7 +201,7 @@ mod tests {
         let text = |length: usize| format!("/{}", "a".repeat(length - 1));
         assert_eq!(read(&text(4096)), Ok(path(&text(4096))));
         let error = read(&text(4097)).unwrap_err();
-        assert!(error.ends_with("` is no path"), "{error}");
+        assert!(error.ends_with("` is not a valid path"), "{error}");
     }
 
     #[test]
@@ -211,10 +213,11 @@ mod tests {
         assert_eq!(read("/etc"), Ok(path("/etc")));
         assert_eq!(read("/").unwrap_err(), "`/` is the whole disk");
         for pattern in ["/a*", "/a?", "/[a]"] {
-            let message = format!("`{pattern}` is a pattern, and here each has its name");
+            let message =
+                format!("`{pattern}` is a glob pattern, which is not allowed here; list each path");
             assert_eq!(read(pattern).unwrap_err(), message);
         }
-        assert_eq!(read("").unwrap_err(), "`` is no path");
+        assert_eq!(read("").unwrap_err(), "`` is not a valid path");
     }
 
     #[test]

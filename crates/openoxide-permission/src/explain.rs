@@ -63,7 +63,8 @@ fn matching<'a>(layers: &'a [Layer], context: &Context<'_>, access: &Access) -> 
         let of_layer: Vec<_> = layer.rules.iter().filter(|rule| matches(rule)).collect();
         let winner = winner(layer, &of_layer);
         found.extend(of_layer.iter().enumerate().map(|(at, rule)| {
-            let lost = (Some(at) != winner).then_some("another rule of the layer outranks it");
+            let lost =
+                (Some(at) != winner).then_some("another rule of the same layer takes precedence");
             Match { layer, rule, lost }
         }));
     }
@@ -92,9 +93,9 @@ fn between_layers(found: &mut [Match<'_>]) {
             continue;
         }
         one.lost = Some(match (deny, human) {
-            (Some(_), _) => "a deny of any layer is final",
-            (None, Some(_)) => "only a person answers another rule",
-            (None, None) => "a more precedent layer decides",
+            (Some(_), _) => "a deny in any layer is final",
+            (None, Some(_)) => "another rule requires a person's answer",
+            (None, None) => "a layer with higher precedence decides",
         });
     }
 }
@@ -213,14 +214,14 @@ mod tests {
         assert_eq!(spoke.as_deref(), Some("ask Bash(git push *)"));
         let texts: Vec<_> = lost.iter().map(|(text, why)| (text.as_str(), why.as_str())).collect();
         let expected = [
-            ("allow Bash(git *)", "another rule of the layer outranks it"),
-            ("allow Bash(git push *)", "a more precedent layer decides"),
+            ("allow Bash(git *)", "another rule of the same layer takes precedence"),
+            ("allow Bash(git push *)", "a layer with higher precedence decides"),
         ];
         assert_eq!(texts, expected);
         let user = layer(LayerKind::User, &[(Deny, "Bash(git push *)")]);
         let (spoke, lost) = explained(&[managed, user], run("git push x"));
         assert_eq!(spoke.as_deref(), Some("deny Bash(git push *)"));
-        assert_eq!(lost[1].1, "a deny of any layer is final");
+        assert_eq!(lost[1].1, "a deny in any layer is final");
     }
 
     #[test]
@@ -268,8 +269,8 @@ mod tests {
         assert_eq!(spoke.as_deref(), Some("allow Bash(a b)"));
         let lost: Vec<_> = lost.iter().map(|(text, why)| (text.as_str(), why.as_str())).collect();
         let expected = [
-            ("deny Bash(a *)", "another rule of the layer outranks it"),
-            ("allow Bash(a *)", "a more precedent layer decides"),
+            ("deny Bash(a *)", "another rule of the same layer takes precedence"),
+            ("allow Bash(a *)", "a layer with higher precedence decides"),
         ];
         assert_eq!(lost, expected);
     }
@@ -282,6 +283,6 @@ mod tests {
         let allows = layer(LayerKind::Managed, &[(Effect::Allow, "Bash(a *)")]);
         let (spoke, lost) = explained(&[allows, asks], run("a b"));
         assert_eq!(spoke.as_deref(), Some("ask Bash(a *)"));
-        assert_eq!(lost[0].1, "only a person answers another rule");
+        assert_eq!(lost[0].1, "another rule requires a person's answer");
     }
 }

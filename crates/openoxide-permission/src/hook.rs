@@ -139,7 +139,7 @@ impl Hook {
     pub fn answered(&self, said: HookSaid, reason: String) -> HookAnswer {
         let (hook, below_rules) = (self.rule_ref(), self.below_rules);
         if said == HookSaid::Allow && !self.may_allow {
-            let reason = "it would allow, and may not".to_owned();
+            let reason = "this hook is not permitted to allow".to_owned();
             return HookAnswer { hook, said: HookSaid::Pass, reason, below_rules };
         }
         HookAnswer { hook, said, reason, below_rules }
@@ -342,7 +342,7 @@ mod tests {
             );
             let answer = weak.answered(said, "so".to_owned());
             let expected = match said {
-                Allow => (Pass, "it would allow, and may not", true),
+                Allow => (Pass, "this hook is not permitted to allow", true),
                 other => (other, "so", true),
             };
             assert_eq!((answer.said, answer.reason.as_str(), answer.below_rules), expected);

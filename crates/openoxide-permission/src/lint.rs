@@ -68,14 +68,14 @@ fn useless(layer: &Layer, at: usize, rule: &Rule) -> Option<Lint> {
     let (place, other) = winners.next()?;
     let text = |rule: &Rule| format!("`{} {}`", rule.effect.as_str(), rule.text);
     let (code, level, message, help) = if other.effect == rule.effect && covers(rule, other) {
-        ("OX401", Level::Warning, format!("{} stands here twice", text(rule)), "remove one of them")
+        ("OX401", Level::Warning, format!("{} is a duplicate", text(rule)), "remove one of them")
     } else if other.effect < rule.effect {
-        let message = format!("{} never holds anything back: {} decides", text(rule), text(other));
+        let message = format!("{} never takes effect: {} always decides", text(rule), text(other));
         (
             "OX403",
             Level::Error,
             message,
-            "put the narrower rule where it decides, or make the other one narrower",
+            "move the narrower rule where it takes effect, or narrow the other rule",
         )
     } else {
         let message = format!("{} never decides: {} always does", text(rule), text(other));
@@ -109,11 +109,12 @@ fn never(at: usize, rule: &Rule) -> Option<Lint> {
     let operator = words.iter().find(|word| is_operator(word));
     let assignment = words.first().filter(|word| is_assignment(word));
     let (word, help) = match (operator, assignment) {
-        (Some(word), _) => {
-            (word, "each command of a line is judged by itself: write a rule for each of them")
-        }
+        (Some(word), _) => (
+            word,
+            "commands joined by operators are matched separately; write one rule per command",
+        ),
         (None, Some(word)) => {
-            (word, "variables before a command are no part of it: leave them out")
+            (word, "variable assignments before a command are not matched; remove them")
         }
         (None, None) => return None,
     };
@@ -157,7 +158,7 @@ fn everything(at: usize, rule: &Rule) -> Option<Lint> {
         pattern.space == Space::Exec && !matches!(first, Some(Step::Literal(_)))
     };
     let allows = rule.effect == Effect::Allow && rule.patterns.iter().any(open);
-    let message = format!("`allow {}` allows whatever program stands there", rule.text);
+    let message = format!("`allow {}` allows any program", rule.text);
     allows.then_some(Lint {
         code: "OX405",
         level: Level::Warning,
@@ -177,7 +178,7 @@ fn too_many(rules: &[Rule], effect: Effect) -> Option<Lint> {
         level: Level::Note,
         rule: at,
         other: None,
-        message: format!("{count} rules {}: nobody reads so many", effect.as_str()),
+        message: format!("{count} `{}` rules are hard to review", effect.as_str()),
         help: "replace rules that differ in their last words by one that ends in ` *`",
     })
 }

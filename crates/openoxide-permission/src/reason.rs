@@ -32,25 +32,27 @@ fn reason(access: &Access, outcome: &Outcome, rule: Option<&RuleRef>) -> String 
             let version = if outcome.why == Why::Before { " in its last good version" } else { "" };
             format!("`{what}` {verb} by {} policy{version}{said}", rule.layer)
         }
-        (Why::Rule | Why::Before | Why::NoRule, _) => format!("no rule speaks of `{what}`"),
+        (Why::Rule | Why::Before | Why::NoRule, _) => format!("no rule matches `{what}`"),
         (Why::Possible(effect), _) => {
             format!(
-                "a rule with `{}` could match `{what}`, which is only partly known",
+                "`{what}` depends on values known only at run time; a rule with `{}` might match it",
                 effect.as_str()
             )
         }
-        (Why::Harmless, _) => format!("`{what}` changes nothing by itself"),
+        (Why::Harmless, _) => format!("`{what}` is read-only"),
         (Why::Unproved, _) => {
-            format!("OpenOxide has not run the program of `{what}` to check that it is harmless")
+            format!("`{what}` has not been verified as read-only by running it")
         }
-        (Why::Inside, _) => format!("`{what}` lies inside the project"),
-        (Why::Outside, _) => format!("`{what}` lies outside the project"),
-        (Why::Carried, _) => format!("`{what}` is touched by a program that is judged by itself"),
+        (Why::Inside, _) => format!("`{what}` is inside the project"),
+        (Why::Outside, _) => format!("`{what}` is outside the project"),
+        (Why::Carried, _) => {
+            format!("`{what}` is accessed by a command that is checked separately")
+        }
         (Why::Opaque, _) => format!("`{what}` was not understood"),
         (Why::Hook, _) => format!("`{what}` {verb} by a hook"),
         (Why::Mode(mode), _) => format!("`{what}` {verb} in mode {}", mode.as_str()),
-        (Why::Secret, _) => format!("`{what}` usually holds secrets"),
-        (Why::ForAPerson, _) => format!("`{what}` would answer in a person's place"),
-        (Why::Protected, _) => format!("`{what}` steers shells, tools or agents"),
+        (Why::Secret, _) => format!("`{what}` usually contains secrets"),
+        (Why::ForAPerson, _) => format!("`{what}` would approve requests on your behalf"),
+        (Why::Protected, _) => format!("`{what}` configures shells, tools or agents"),
     }
 }

@@ -22,7 +22,7 @@ pub struct TooMuch;
 
 impl std::fmt::Display for TooMuch {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "a policy holds at most {} files and {} rules", MAX_LAYERS - 1, MAX_RULES)
+        write!(out, "a policy can have at most {} files and {} rules", MAX_LAYERS - 1, MAX_RULES)
     }
 }
 
@@ -230,7 +230,7 @@ impl PolicyStack {
         self.index().look_up(subject, ranks);
     }
 
-    /// Combines what was found: a deny of any layer is final, then a rule that only a person answers, otherwise the most
+    /// Combines what was found: a deny in any layer is final, then a rule that only a person answers, otherwise the most
     /// precedent layer decides.
     #[inline]
     pub(crate) fn combine(&self, ranks: &Ranks) -> Option<Ruling> {

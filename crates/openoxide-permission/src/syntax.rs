@@ -95,7 +95,7 @@ fn find(name: &str) -> Option<Subject> {
 }
 
 fn unknown(name: &str) -> RuleError {
-    let error = RuleError::new(format!("no permission is called `{name}`"), 0..name.len());
+    let error = RuleError::new(format!("unknown permission `{name}`"), 0..name.len());
     match similar(name) {
         Some(known) => error.help(format!("did you mean `{known}`?")),
         None => error.help(
@@ -107,7 +107,7 @@ fn unknown(name: &str) -> RuleError {
 /// Cuts `Tool(inside)`; returns the name, what is inside, and where that begins.
 fn split(text: &str) -> Result<(&str, Option<&str>, usize), RuleError> {
     if text.trim() != text || text.is_empty() {
-        let error = RuleError::new("a rule neither begins nor ends with a blank", 0..text.len());
+        let error = RuleError::new("a rule cannot start or end with a space", 0..text.len());
         return Err(error.help(format!("write `{}`", text.trim())));
     }
     let Some((name, rest)) = text.split_once('(') else {
@@ -118,8 +118,7 @@ fn split(text: &str) -> Result<(&str, Option<&str>, usize), RuleError> {
         return Err(error.help("write `Tool(pattern)`"));
     };
     if inside.is_empty() {
-        let error =
-            RuleError::new("nothing stands between the parentheses", name.len()..text.len());
+        let error = RuleError::new("the parentheses are empty", name.len()..text.len());
         return Err(error.help(format!("write `{name}` for everything")));
     }
     Ok((name, Some(inside), name.len() + 1))
@@ -217,7 +216,7 @@ fn domain(inside: &str) -> Result<Read, RuleError> {
 
 fn tool_patterns(name: &str, inside: Option<&str>, offset: usize) -> Result<Patterns, RuleError> {
     if let Some(known) = similar(name) {
-        let error = RuleError::new(format!("no tool is called `{name}`"), 0..name.len());
+        let error = RuleError::new(format!("unknown tool `{name}`"), 0..name.len());
         return Err(error.help(format!("did you mean `{known}`?")));
     }
     let Read { glob, exact } = tool::read(name)?;
@@ -384,7 +383,7 @@ mod tests {
             assert_eq!(long(name, pattern).unwrap().bare, bare, "{name} {pattern}");
         }
         let error = long("x_y", "a").unwrap_err();
-        assert_eq!(error.message, "no permission is called `x_y`");
+        assert_eq!(error.message, "unknown permission `x_y`");
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub struct Operation {
     pub action: Action,
     /// The tool's input, as it came.
     pub input: Value,
-    /// The directory that relative paths count from.
+    /// The directory that relative paths are resolved against.
     pub cwd: AbsPath,
 }
 

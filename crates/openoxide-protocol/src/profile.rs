@@ -25,7 +25,7 @@ pub enum SandboxProfile {
         /// What is reached all the same through our own proxy.
         network: Network,
     },
-    /// The operating system holds it, as said.
+    /// The operating system enforces all of it, as said.
     Confined(Confined),
 }
 

@@ -363,7 +363,7 @@ impl Search {
         Ok(())
     }
 
-    /// A `.git` that is no directory leads to one.
+    /// A `.git` that is not a directory leads to one.
     fn hold_indirection(&mut self, path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
         if path.symlink_metadata().is_ok_and(|kind| !kind.is_dir()) {
             self.hold_link_or_file(path)?;

@@ -242,7 +242,7 @@ fn is_for_others(path: &Path, error: &io::Error) -> bool {
         && parent.is_some_and(|parent| parent.uid() != own_uid())
 }
 
-/// Opens a directory and locks it. A run holds this lock for some milliseconds; whoever holds it longer does not keep other
+/// Opens a directory and locks it. A run holds this lock for some milliseconds; whoever enforces all of it longer does not keep other
 /// runs from starting without a word.
 pub(crate) fn locked(directory: &Path) -> io::Result<File> {
     let opened = File::open(directory)?;

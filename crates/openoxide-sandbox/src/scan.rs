@@ -120,7 +120,7 @@ fn changed(now: Stamps, before: &Stamps) -> impl Iterator<Item = PathBuf> {
     now.into_iter().filter(|(path, stamp)| before.get(path) != Some(stamp)).map(|(path, _)| path)
 }
 
-/// A `.git` that is no directory leads to one: inside, that is looked at; outside, the leading itself is the matter. What
+/// A `.git` that is not a directory leads to one: inside, that is looked at; outside, the leading itself is the matter. What
 /// leads nowhere yet may lead somewhere tomorrow; a file that names nothing leads nowhere ever.
 fn follow(
     path: &Path,

@@ -38,7 +38,7 @@ pub(crate) enum Message {
     Terminal,
     /// From inside: the program is about to start. The descriptor at which connect(2) is heard of, if one could be had.
     Restricted {
-        /// Whether Landlock holds it, too.
+        /// Whether Landlock enforces all of it, too.
         landlock: bool,
     },
     /// From inside: an empty directory was put where something guarded has gone.

@@ -17,7 +17,7 @@ const LONGEST: u64 = 16 << 20;
 /// no end, it gets one. The file's own directory is made if it is not there, and none above it.
 ///
 /// # Errors
-/// When the file cannot be locked within five seconds, read as text, or written; or when it is no regular file.
+/// When the file cannot be locked within five seconds, read as text, or written; or when not a regular file.
 pub fn append_once(path: &Path, line: &str) -> io::Result<bool> {
     if let Some(directory) = path.parent()
         && let Err(error) = fs::create_dir(directory)
@@ -27,7 +27,7 @@ pub fn append_once(path: &Path, line: &str) -> io::Result<bool> {
     }
     let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     lock(&file)?;
     let text = whole(&file)?;
@@ -57,7 +57,7 @@ fn lock(file: &File) -> io::Result<()> {
                 std::thread::sleep(Duration::from_millis(2));
             }
             fs::TryLockError::WouldBlock => {
-                return Err(io::Error::other("another process holds it for too long"));
+                return Err(io::Error::other("another process kept it locked for too long"));
             }
             fs::TryLockError::Error(error) => return Err(error),
         }

@@ -77,13 +77,13 @@ fn parsed(text: &str) -> Result<DocumentMut, NotEditable> {
 fn permissions(document: &mut DocumentMut) -> Result<&mut Table, NotEditable> {
     let item = document.entry("permissions").or_insert_with(|| Item::Table(Table::new()));
     item.as_table_mut()
-        .ok_or_else(|| NotEditable("`permissions` is not written as a table".to_owned()))
+        .ok_or_else(|| NotEditable("expected `permissions` to be a table".to_owned()))
 }
 
 fn add_short(permissions: &mut Table, effect: Effect, rule: &str) -> Result<(), NotEditable> {
     let item = permissions.entry(effect.as_str()).or_insert_with(|| value(Array::new()));
     let Some(list) = item.as_array_mut() else {
-        return Err(NotEditable(format!("`{}` is not written as a list", effect.as_str())));
+        return Err(NotEditable(format!("expected `{}` to be an array", effect.as_str())));
     };
     if list.iter().any(|one| one.as_str() == Some(rule)) {
         return Ok(());
@@ -112,7 +112,9 @@ fn add_long(
     let item =
         permissions.entry("rule").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
     let Some(tables) = item.as_array_of_tables_mut() else {
-        return Err(NotEditable("`rule` is not written as `[[permissions.rule]]`".to_owned()));
+        return Err(NotEditable(
+            "expected `rule` to be an array of tables (`[[permissions.rule]]`)".to_owned(),
+        ));
     };
     let mut table = Table::new();
     for (key, text) in [

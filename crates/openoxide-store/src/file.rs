@@ -18,16 +18,16 @@ const O_NONBLOCK: i32 = 0x0004;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// There is none.
-    #[error("there is no such file")]
+    #[error("file not found")]
     Missing,
     /// It is a directory, a pipe or a device.
-    #[error("it is not a regular file")]
+    #[error("not a regular file")]
     NotRegular,
     /// It is longer than any such file should be.
     #[error("it is longer than {0} bytes")]
     TooLong(u64),
     /// It is not text.
-    #[error("it is not UTF-8: byte {0} begins no character")]
+    #[error("not valid UTF-8 (at byte {0})")]
     NotText(usize),
     /// The system refused.
     #[error("{0}")]

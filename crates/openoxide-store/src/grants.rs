@@ -2,7 +2,7 @@
 //!
 //! They lie in the project, where a person can read and edit them, in `.openoxide/approvals.toml`. A cloned repository must not
 //! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path, the
-//! identity of that directory and all that it says. A new directory at an old path has none of the old grants. An entry without a valid one grants nothing, and so does one that was taken back: who puts it there again grants nothing.
+//! identity of that directory and all that it says. A new directory at an old path has none of the old grants. An entry without a valid one grants nothing, and so does one that was withdrawn: who puts it there again grants nothing.
 
 mod entry;
 mod spent;
@@ -36,7 +36,7 @@ const LONGEST: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {
     /// There is no place for the key.
-    #[error("there is no directory for state: set HOME or XDG_STATE_HOME")]
+    #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoState,
     /// The key cannot be used.
     #[error("{0}")]
@@ -174,7 +174,7 @@ impl GrantFile {
         let tables =
             document.entry("grant").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
         let Some(tables) = tables.as_array_of_tables_mut() else {
-            return Err(self.wrong("`grant` is no list of tables"));
+            return Err(self.wrong("expected `grant` to be an array of tables"));
         };
         let is_known = |rule: &String| {
             known.iter().any(|entry| {
@@ -249,7 +249,7 @@ impl GrantFile {
         let at = table.span().map_or(0, |span| span.start);
         let (mut entry, mac) = Entry::read(table, lines.number(at));
         let ours = key.is_some_and(|(key, directory)| entry.is_ours(key, directory, &mac));
-        let not_ours = "you did not grant it, on this machine and for this directory";
+        let not_ours = "invalid signature: not created by you on this machine for this directory";
         entry.ignored = entry.ignored.or((!ours).then_some(not_ours)).or_else(|| self.over(&entry));
         entry
     }
@@ -263,15 +263,11 @@ impl GrantFile {
     fn over(&self, entry: &Entry) -> Option<&'static str> {
         let fate = self.spent_directory().map_or(Fate::Gone, |path| Spent(&path).fate(&entry.id));
         match (fate, entry.bound.times) {
-            (Fate::Gone, _) => Some("it was taken back"),
-            (Fate::Used(used), Some(times)) if used >= times => {
-                Some("it counted as often as it was granted for")
-            }
-            _ if entry.bound.until.is_some_and(|until| until <= Moment::now()) => {
-                Some("its time is over")
-            }
+            (Fate::Gone, _) => Some("revoked"),
+            (Fate::Used(used), Some(times)) if used >= times => Some("use limit reached"),
+            _ if entry.bound.until.is_some_and(|until| until <= Moment::now()) => Some("expired"),
             _ if entry.bound.since.is_some_and(|since| since > Moment::now()) => {
-                Some("the clock was set back since it was granted")
+                Some("the clock moved backwards since the grant")
             }
             _ if entry.bound.task.is_some() && entry.bound.task != self.task => Some(ELSEWHERE),
             _ => None,
@@ -361,7 +357,7 @@ pub(crate) struct Granted {
 impl Granted {
     fn add(&mut self, name: &str, entry: Entry, rule: Option<Rule>) {
         let Some(rule) = rule.filter(|_| entry.ignored.is_none()) else {
-            let why = entry.ignored.unwrap_or("it is no rule about commands");
+            let why = entry.ignored.unwrap_or("not a rule about commands");
             if why == ELSEWHERE {
                 // That it does not count here is as it was granted.
                 self.elsewhere.extend(entry.bound.task);

@@ -15,16 +15,18 @@ const BYTES: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Somebody else could know it.
-    #[error("{0}: others than you can read or write this key; remove it, and grant anew")]
+    #[error(
+        "{0}: the key file is accessible to other users (expected mode 0600); delete it and re-create your grants"
+    )]
     Open(String),
     /// Another user could put another key, or other records of grants, in its place.
     #[error(
-        "{0}: others than you can write this directory, so grants are not valid; run `chmod go-w {0}`"
+        "{0}: the directory is writable by other users, so grants are not valid; run `chmod go-w {0}`"
     )]
     OpenDirectory(String),
     /// It is no key: its length is wrong.
     #[error(
-        "{0}: this key is damaged (it must be a file of 32 bytes); remove it and grant again: what was granted with it is not valid any more"
+        "{0}: the key file is corrupt (expected 32 bytes); delete it and re-create your grants"
     )]
     Damaged(String),
     /// It cannot be read or written.

@@ -450,8 +450,8 @@ impl Reading {
             hook.vouched = false;
             let (file, line) = (&hook.file, hook.line);
             self.notes.push(format!(
-                "{file}:{line}: the hook is not run, because which files it runs cannot be told; name them plainly, \
-                 below `\"$CLAUDE_PROJECT_DIR\"/`, or put it into a script"
+                "{file}:{line}: hook skipped: cannot determine which files it runs; use literal paths \
+                 below `\"$CLAUDE_PROJECT_DIR\"/`, or move the command into a script"
             ));
         }
     }
@@ -580,16 +580,13 @@ fn bounded(entries: Vec<Entry>, layers: &[Layer]) -> Option<Bounded> {
 }
 
 fn unheeded(project: &AbsPath, settings: usize) -> String {
-    let (settings, do_not, them) = match settings {
-        1 => ("1 setting".to_owned(), "does not", "it"),
-        more => (format!("{more} settings"), "do not", "them"),
+    let settings = match settings {
+        1 => "1 permissive setting".to_owned(),
+        more => format!("{more} permissive settings"),
     };
     let named =
         if Path::new(project.as_str()).is_file() { format!(" {project}") } else { String::new() };
-    format!(
-        "{project}: {settings} that would allow more {do_not} count, because nobody vouched for {them} \
-         (`openoxide trust{named}` shows {them})"
-    )
+    format!("{project}: {settings} ignored: project not trusted (run `openoxide trust{named}`)")
 }
 
 fn tighten(layer: &mut Layer) {

@@ -17,10 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// There is no place for it.
-    #[error("there is no directory for state: set HOME or XDG_STATE_HOME")]
+    #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoState,
-    /// Somebody holds it and does not let go.
-    #[error("{}: another process holds it for too long", .0.display())]
+    /// Somebody enforces all of it and does not let go.
+    #[error("{}: another process kept it locked for too long", .0.display())]
     Held(PathBuf),
     /// The system refused.
     #[error("{}: {error}", .path.display())]
@@ -44,7 +44,7 @@ impl Lock {
     /// Waits for its turn to change policy files. Who waits for it twice in one process waits in vain.
     ///
     /// # Errors
-    /// When there is no place for the lock, it cannot be opened, or another process holds it for five seconds.
+    /// When there is no place for the lock, it cannot be opened, or another process enforces all of it for five seconds.
     pub fn of_policies(environment: &Environment) -> Result<Self, LockError> {
         let state = environment.state.as_ref().ok_or(LockError::NoState)?;
         Self::wait(&state.join("openoxide"), "policies.lock")

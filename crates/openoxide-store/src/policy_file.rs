@@ -203,7 +203,7 @@ impl Reader<'_> {
                     _ => self.problem("`managed` must be a table", value.span(), None, true),
                 },
                 "managed" => {
-                    let message = "only the managed file can say what is `managed`";
+                    let message = "`managed` is only allowed in the managed policy file";
                     self.problem(message, key.span(), None, true);
                 }
                 "audit" => settings.audit = self.audit(value),
@@ -276,8 +276,8 @@ impl Reader<'_> {
     }
 
     fn unknown_key(&mut self, key: &str, span: Range<usize>, known: &[&str]) {
-        let help = format!("known here are `{}`", known.join("`, `"));
-        self.problem(format!("nothing is called `{key}` here"), span, Some(help), true);
+        let help = format!("known keys are `{}`", known.join("`, `"));
+        self.problem(format!("unknown key `{key}`"), span, Some(help), true);
     }
 
     fn word<T>(
@@ -290,7 +290,7 @@ impl Reader<'_> {
         let found = value.get_ref().as_str().and_then(parse);
         if found.is_none() {
             let help = format!("write one of `{known}`");
-            self.problem(format!("this is no `{key}`"), value.span(), Some(help), true);
+            self.problem(format!("invalid value for `{key}`"), value.span(), Some(help), true);
         }
         found
     }
@@ -299,7 +299,7 @@ impl Reader<'_> {
         let restrains = effect != Effect::Allow;
         let DeValue::Array(items) = value.get_ref() else {
             let help = format!("write `{} = [\"Bash(…)\"]`", effect.as_str());
-            return self.problem("rules stand in a list", value.span(), Some(help), restrains);
+            return self.problem("expected an array of rules", value.span(), Some(help), restrains);
         };
         for item in items {
             match item.get_ref().as_str() {
@@ -307,7 +307,7 @@ impl Reader<'_> {
                     let rule = parse(text, effect, self.anchors);
                     self.keep(rule, effect, item.span());
                 }
-                None => self.problem("a rule is a text", item.span(), None, restrains),
+                None => self.problem("expected a string", item.span(), None, restrains),
             }
         }
     }

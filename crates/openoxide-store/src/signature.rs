@@ -49,7 +49,7 @@ impl Signature {
                 let grants = GrantFile::of(environment, &source.base);
                 // A new directory at the path of a project has none of the old one's grants.
                 field(&mut all.state, grants.directory_identity().as_bytes());
-                // What was taken back counts no more, though its entry may still be there.
+                // What was withdrawn counts no more, though its entry may still be there.
                 let paths = [grants.key_path(), grants.spent_directory().ok()];
                 paths.iter().flatten().for_each(|path| all.look(path));
             }

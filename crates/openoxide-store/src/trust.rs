@@ -129,9 +129,7 @@ impl Trust {
     /// When there is no place for it, or it cannot be written.
     pub fn keep(&self, project: &AbsPath, settings: &[String], trusted: bool) -> io::Result<()> {
         let (Some(path), Some(directory)) = (self.path(project), &self.directory) else {
-            return Err(io::Error::other(
-                "there is no directory for state: set HOME or XDG_STATE_HOME",
-            ));
+            return Err(io::Error::other("no state directory: set HOME or XDG_STATE_HOME"));
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let (project, settings) = (project.clone(), settings.to_vec());

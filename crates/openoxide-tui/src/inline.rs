@@ -151,7 +151,7 @@ impl From<io::Error> for AskError {
 impl fmt::Display for AskError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoTerminal => out.write_str("there is no terminal to ask on"),
+            Self::NoTerminal => out.write_str("no terminal is available to ask on"),
             Self::HungUp => out.write_str("the terminal went away before there was an answer"),
             Self::Withdrawn => out.write_str("the question was withdrawn"),
             Self::Io(error) => write!(out, "the terminal failed: {error}"),

@@ -161,7 +161,10 @@ impl Reader<'_> {
             (None, _) => None,
         };
         if command.is_none() {
-            self.fault("this is nothing that can be run", member(hook, "command").unwrap_or(whole));
+            self.fault(
+                "expected a command string or an array of strings",
+                member(hook, "command").unwrap_or(whole),
+            );
         }
         command
     }

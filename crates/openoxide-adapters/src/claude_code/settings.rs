@@ -132,7 +132,7 @@ impl Reader<'_> {
 
     fn rules(&mut self, value: &Value<'_>, effect: Effect) {
         let Value::Array(array) = value else {
-            return self.fault("rules stand in a list", value);
+            return self.fault("expected an array of rules", value);
         };
         for item in &array.elements {
             let line = line(self.text, span(item).start);

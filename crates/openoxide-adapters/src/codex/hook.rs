@@ -98,7 +98,7 @@ mod tests {
     fn decision(effect: Effect) -> Decision {
         Decision {
             effect,
-            reason: "no rule speaks of `x y`".into(),
+            reason: "no rule matches `x y`".into(),
             rule: None,
             parts: vec![],
             findings: vec![],
@@ -141,7 +141,7 @@ mod tests {
         let ask = said(Event::PreToolUse, Effect::Ask, Asks::Nobody).unwrap();
         assert_eq!(ask["permissionDecision"], "deny");
         let reason = ask["permissionDecisionReason"].as_str().unwrap();
-        assert!(reason.contains("no rule speaks of `x y`") && reason.contains("Bash(x y)"));
+        assert!(reason.contains("no rule matches `x y`") && reason.contains("Bash(x y)"));
     }
 
     #[test]

@@ -173,7 +173,7 @@ fn presentation(
 }
 
 fn directory(text: &str) -> Result<AbsPath, &'static str> {
-    AbsPath::new(text).map_err(|_| "its directory is not understood")
+    AbsPath::new(text).map_err(|_| "its directory cannot be determined")
 }
 
 /// Returns the name of the machine, if it is another one.

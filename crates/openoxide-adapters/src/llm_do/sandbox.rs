@@ -74,7 +74,8 @@ impl Translator<'_> {
             }
             _ => {}
         }
-        let fault = Fault::new(format!("`{text}` is no directory"), place(&config.root.referenced));
+        let fault =
+            Fault::new(format!("`{text}` is not a directory"), place(&config.root.referenced));
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
         }

@@ -24,14 +24,14 @@ const DIGITS: usize = 8;
 /// Says yes to one request.
 pub(crate) fn approve(args: &ApproveArgs, global: Global) -> Result<Exit, String> {
     if args.bounds.task.as_ref().is_some_and(|task| !task.is_empty()) {
-        report::failure(&"the task is that of the request: write `--task` alone");
+        report::failure(&"`--task` takes no value here: the request's own task is used");
         return Ok(Exit::Usage);
     }
     let terms = grants::terms(args.rule.clone(), &args.bounds)?;
     let terms = (terms != GrantTerms::default()).then_some(terms);
     if terms.is_some() && args.scope != GrantScope::Project {
         report::failure(
-            &"`--rule`, `--for`, `--times`, `--below` and `--task` say what `--scope project` keeps",
+            &"`--rule`, `--for`, `--times`, `--below` and `--task` require `--scope project`",
         );
         return Ok(Exit::Usage);
     }
@@ -66,27 +66,25 @@ fn may_be_approved(
             Err(format!("`--digest` takes {DIGITS} digits or more"))
         }
         (Some(named), _) if !digest.starts_with(&named.to_ascii_lowercase()) => {
-            Err("this is not what was shown: the digest is another one".to_owned())
+            Err("the digest does not match the request that is pending".to_owned())
         }
         (_, GrantScope::Session | GrantScope::Project) if explicit => {
-            Err("it needs a yes of its own, which counts once: leave `--scope` out".to_owned())
+            Err("this request needs explicit approval; `--scope` is not allowed".to_owned())
         }
         (None, _) if explicit => {
             let short = digest.get(..16).unwrap_or_default();
-            Err(format!(
-                "it needs a yes of its own: add `--digest {short}` to say that you saw this"
-            ))
+            Err(format!("this request needs explicit approval; confirm it with `--digest {short}`"))
         }
         (_, GrantScope::Project) if request.decision.always.is_empty() => {
-            Err("there is no rule that could be kept for it: leave `--scope` out".to_owned())
+            Err("no rule can be saved for this request; remove `--scope`".to_owned())
         }
         (_, GrantScope::Project) if args.bounds.task.is_some() && request.task.is_none() => {
-            Err("the end of its task cannot be told: leave `--task` out".to_owned())
+            Err("this request belongs to no task; remove `--task`".to_owned())
         }
         (_, GrantScope::Project) if request.kept(response).is_none() => {
             let rules = request.choices().into_iter().flat_map(|choice| choice.rules);
             let rules: Vec<_> = rules.map(|rule| visible(&rule, Lines::One)).collect();
-            Err(format!("only what is offered can be kept: {}", rules.join(", ")))
+            Err(format!("only offered rules can be saved: {}", rules.join(", ")))
         }
         _ => Ok(()),
     }
@@ -160,7 +158,7 @@ impl Said<'_> {
     fn keep(&self, waiting: &Waiting) -> Result<(), String> {
         let Some(project) = &waiting.project else {
             report::note(
-                &"it was asked with `--policy`: the yes is not kept, and counts for this once",
+                &"the request was made with `--policy`, so grants are not saved; approved once",
             );
             return Ok(());
         };
@@ -181,7 +179,7 @@ impl Said<'_> {
         let reach = grants::reach(&Bound::of(&terms, waiting.request.task.as_deref()));
         for rule in &terms.rules {
             let rule = visible(rule, Lines::One);
-            report::say(&format!("openoxide: kept for the project: {rule}{reach}"));
+            report::say(&format!("openoxide: saved for this project: {rule}{reach}"));
         }
         let more =
             if others > 0 { format!(", and {others} more of its session") } else { String::new() };
@@ -204,8 +202,8 @@ impl Said<'_> {
             Ending::Resolved { response: ApprovalResponse::Approved { .. }, .. } => "was approved",
             Ending::Resolved { .. } => "was denied",
             Ending::Expired => "has expired",
-            Ending::Withdrawn => "was taken back",
-            Ending::Abandoned => "is no longer waited for",
+            Ending::Withdrawn => "was withdrawn",
+            Ending::Abandoned => "was abandoned",
         };
         report::say(&format!(
             "openoxide: {id} {how} (by {by}, {}); nothing was answered",
@@ -222,7 +220,7 @@ impl Said<'_> {
 
 fn unknown(id: &str) -> Exit {
     report::failure(&format!(
-        "no request is called `{id}`; `openoxide pending` lists those that wait"
+        "no request `{id}`; run `openoxide pending` to list pending requests"
     ));
     Exit::Usage
 }

@@ -12,7 +12,7 @@ pub(crate) fn operation(args: &CallArgs, cwd: &AbsPath) -> Result<Operation, Str
     let (tool, input) = match (&args.script, &args.tool) {
         (Some(script), None) => ("Bash".to_owned(), json!({ "command": script })),
         (None, Some(tool)) => (tool.clone(), input(args.input.as_deref())?),
-        _ => return Err("say what to judge: -c SCRIPT, or --tool NAME --input JSON".to_owned()),
+        _ => return Err("no call given; use -c SCRIPT, or --tool NAME --input JSON".to_owned()),
     };
     let action = tool::action(&tool, &input);
     Ok(of(tool, action, input, cwd))
@@ -20,7 +20,7 @@ pub(crate) fn operation(args: &CallArgs, cwd: &AbsPath) -> Result<Operation, Str
 
 fn input(text: Option<&str>) -> Result<Value, String> {
     let text = text.unwrap_or("{}");
-    serde_json::from_str(text).map_err(|error| format!("--input is no JSON: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("--input is not valid JSON: {error}"))
 }
 
 /// Returns the operation of a person's own call.

@@ -45,7 +45,7 @@ pub(crate) fn check(args: &CheckArgs, global: Global) -> Result<Exit, CliError> 
 /// When the managed policy has errors: then nothing is decided.
 fn refreshed(watched: &mut WatchedEngine, global: Global) -> Result<&Engine, String> {
     if watched.refresh() && policy_args::sound(watched.engine(), global).is_err() {
-        report::note(&"until the policy is put right, nothing is allowed");
+        report::note(&"the policy has errors; nothing is allowed until they are fixed");
     }
     match watched.engine().managed_policy_error() {
         Some(error) => Err(error.to_owned()),

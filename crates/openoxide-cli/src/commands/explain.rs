@@ -71,7 +71,7 @@ fn part_in_words(part: &Part) -> Vec<String> {
     lines.extend(part.rule.as_ref().map(|rule| rule_in_words(rule, "it decides")));
     lines.extend(part.lost.iter().map(|lost| rule_in_words(&lost.rule, &lost.why)));
     if part.rule.is_none() && part.lost.is_empty() {
-        lines.push("  no rule of any layer matches".to_owned());
+        lines.push("  no rule in any layer matches".to_owned());
     }
     lines
 }

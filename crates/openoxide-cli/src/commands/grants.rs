@@ -32,9 +32,7 @@ pub(crate) fn grants(verb: &GrantsVerb) -> Result<Exit, String> {
                 |at: usize, entry: &Entry| entry.rule == *which || which.parse() == Ok(at + 1);
             removed(&grants, means, "no grant is called so; `openoxide grants list` shows them")
         }
-        GrantsVerb::Prune => {
-            removed(&grants, |_, entry| !entry.is_alive(), "every entry grants what it says")
-        }
+        GrantsVerb::Prune => removed(&grants, |_, entry| !entry.is_alive(), "every entry is valid"),
     }
 }
 
@@ -52,7 +50,7 @@ fn add(
     })?;
     if rule.patterns.iter().any(|pattern| pattern.space != Space::Exec) {
         return Err(format!(
-            "`{}` is not about commands: only these are granted for good",
+            "`{}` is not a command rule; only command rules can be granted for a project",
             args.rule
         ));
     }
@@ -76,7 +74,7 @@ fn task(bounds: &BoundArgs) -> Result<Option<String>, String> {
         None => Ok(None),
         Some("") => job().map(Some),
         Some(named) if named.len() > LONGEST_TASK || named.chars().any(char::is_control) => {
-            Err("`--task`: this is no task as `audit log --json` has them".to_owned())
+            Err("`--task`: not a task name as shown by `audit log --json`".to_owned())
         }
         Some(named) => Ok(Some(named.to_owned())),
     }
@@ -84,8 +82,8 @@ fn task(bounds: &BoundArgs) -> Result<Option<String>, String> {
 
 fn job() -> Result<String, String> {
     task_of_shell_job(None).ok_or_else(|| {
-        "the end of a task cannot be told here: this call is no part of a script's or an agent's job; \
-         `--task=NAME` names one, as `audit log --json` has it"
+        "this call does not belong to a task of a script or an agent; \
+         name one with `--task=NAME`, as shown by `audit log --json`"
             .to_owned()
     })
 }
@@ -103,7 +101,7 @@ fn below(named: &Path) -> Result<AbsPath, String> {
     let directory = policy_args::directory(Some(named))?;
     if !Path::new(directory.as_str()).is_dir() {
         let shown = visible(directory.as_str(), Lines::One);
-        return Err(format!("`--below`: there is no such directory: {shown}"));
+        return Err(format!("`--below`: no such directory: {shown}"));
     }
     Ok(directory)
 }
@@ -124,7 +122,7 @@ pub(crate) fn reach(bound: &Bound) -> String {
 
 fn list(entries: &[Entry], json: bool) -> Exit {
     if entries.is_empty() && !json {
-        report::say("openoxide: nothing is granted for good in this project");
+        report::say("openoxide: no saved grants in this project");
     }
     let line =
         |(at, entry): (usize, &Entry)| if json { in_json(entry) } else { in_words(at, entry) };

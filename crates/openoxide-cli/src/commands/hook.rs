@@ -115,6 +115,6 @@ impl CheckHost for Watchdog {
 /// The client that ends its hook does not want an answer any more; whatever it makes of the end, the call must not go on.
 fn interrupted() -> ! {
     report::say("OpenOxide was interrupted, so the call is blocked");
-    #[expect(clippy::exit, reason = "there is nothing to answer")]
+    #[expect(clippy::exit, reason = "empty input: no hook event")]
     std::process::exit(BLOCKED)
 }

@@ -29,7 +29,7 @@ struct Change {
 /// When no agent is here, or settings cannot be read or written. Settings that are wrong are left as they are.
 pub(crate) fn init(args: &InitArgs) -> Result<Exit, String> {
     let program = env::current_exe().map_err(|error| format!("where am I? {error}"))?;
-    let program = program.to_str().ok_or("the path of this program is no UTF-8")?;
+    let program = program.to_str().ok_or("the path of this program is not valid UTF-8")?;
     let agents = agents(args)?;
     // All of them are read before anything is written.
     let changes = agents.iter().map(|(agent, home)| changes(*agent, home, program, args.undo));
@@ -62,7 +62,7 @@ fn agents(args: &InitArgs) -> Result<Vec<(Agent, PathBuf)>, String> {
     let is_wanted = |agent: &Agent| args.agents.is_empty() || args.agents.contains(agent);
     let mut agents = Vec::new();
     for agent in [Agent::Claude, Agent::Codex].into_iter().filter(is_wanted) {
-        let home = home(agent).ok_or("there is no directory for settings: set HOME")?;
+        let home = home(agent).ok_or("no configuration directory: set HOME")?;
         if home.is_dir() || !args.agents.is_empty() {
             agents.push((agent, home));
         }
@@ -109,7 +109,7 @@ fn claude(home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String>
 fn codex(home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String> {
     use codex::wiring::{forgotten, trusted, wiring};
     let (file, mut places) = (home.join("hooks.json"), Vec::new());
-    let name = file.to_str().ok_or("the path of Codex's settings is no UTF-8")?.to_owned();
+    let name = file.to_str().ok_or("the path of Codex's settings is not valid UTF-8")?.to_owned();
     let hooks = Change::of(file, |before| {
         let wiring = wiring(program)?;
         let wired = if undo { wiring.take(before)? } else { wiring.put(before)? };
@@ -168,10 +168,12 @@ fn tell(agent: Agent, changes: &[Change], undo: bool) {
         .map(|change| visible(&change.path.to_string_lossy(), Lines::One))
         .collect();
     let what = match (files.is_empty(), undo) {
-        (true, false) => "calls us already".to_owned(),
-        (true, true) => "does not call us".to_owned(),
-        (false, false) => format!("calls us from its next session on: {}", files.join(", ")),
-        (false, true) => format!("does not call us any more: {}", files.join(", ")),
+        (true, false) => "hook already installed".to_owned(),
+        (true, true) => "hook not installed".to_owned(),
+        (false, false) => {
+            format!("hook installed; takes effect in the next session: {}", files.join(", "))
+        }
+        (false, true) => format!("hook removed: {}", files.join(", ")),
     };
     report::say(&format!("openoxide: {name} {what}"));
 }

@@ -58,7 +58,7 @@ fn hint(listed: &Listed) -> &'static str {
     if listed.is_empty() {
         "openoxide: nothing waits for an answer"
     } else {
-        "openoxide: answer with `openoxide approve ID` or `openoxide deny ID`; the rules of [p] are kept with `--scope project`, others that stand there with `--rule RULE`"
+        "openoxide: answer with `openoxide approve ID` or `openoxide deny ID`; save the rules of [p] with `--scope project`, other listed rules with `--rule RULE`"
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn tools(verb: &ToolsVerb, global: Global) -> Result<Exit, CliError> 
 fn read() -> Result<Vec<String>, String> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text);
-    read.map_err(|error| format!("standard input cannot be read: {error}"))?;
+    read.map_err(|error| format!("cannot read standard input: {error}"))?;
     if text.len() as u64 > LONGEST {
         return Err(format!("standard input is longer than {LONGEST} bytes"));
     }

@@ -38,11 +38,11 @@ pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
     if args.show {
         let place = visible(untrusted.project.as_str(), Lines::One);
         let settings = lines(&untrusted.settings);
-        let text = format!("{place}: nobody vouched for these settings:\n{settings}");
+        let text = format!("{place}: not trusted; these settings would take effect:\n{settings}");
         return Ok(report::data(text.as_bytes(), Exit::Success));
     }
     if global.no_input || !can_ask() {
-        report::failure(&"a person has to vouch for settings: run `openoxide trust` in a terminal");
+        report::failure(&"trusting a project requires a terminal; run `openoxide trust` there");
         return Ok(Exit::Ask);
     }
     offer(&trust, untrusted, global)
@@ -82,7 +82,7 @@ fn sought(args: &TrustArgs, environment: &Environment) -> Result<Sought, String>
 fn is_directory(path: &Path) -> Result<bool, String> {
     let shown = visible(&path.to_string_lossy(), Lines::One);
     let meta = fs::metadata(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => format!("there is no such file or directory: {shown}"),
+        ErrorKind::NotFound => format!("no such file or directory: {shown}"),
         _ => format!("{shown}: {error}"),
     })?;
     if !meta.is_dir() && !meta.is_file() {
@@ -97,15 +97,15 @@ fn is_directory(path: &Path) -> Result<bool, String> {
 fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
     let place = visible(project.as_str(), Lines::One);
     if let Some(said) = vouched(trust, project) {
-        return format!("{place}: you vouched for\n{}", lines(&said.settings));
+        return format!("{place}: trusted:\n{}", lines(&said.settings));
     }
     match main_checkout(project).and_then(|main| vouched(trust, &main)) {
         Some(said) => {
             let main = visible(said.project.as_str(), Lines::One);
             let settings = lines(&said.settings);
-            format!("{place}: a worktree of {main}, where you vouched for\n{settings}")
+            format!("{place}: trusted as a worktree of {main}:\n{settings}")
         }
-        None => format!("{place}: its settings allow nothing that would need trust\n"),
+        None => format!("{place}: no settings that require trust\n"),
     }
 }
 
@@ -113,7 +113,7 @@ fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
 fn elsewhere(loaded: &Loaded) -> String {
     let line = |each: &Untrusted| {
         let place = visible(each.project.as_str(), Lines::One);
-        format!("{place}: nobody vouched for its settings: `openoxide trust {place}` shows them\n")
+        format!("{place}: not trusted; run `openoxide trust {place}` to review its settings\n")
     };
     loaded.untrusted.iter().map(line).collect()
 }
@@ -127,9 +127,8 @@ fn lines(settings: &[String]) -> String {
 }
 
 fn revoke(trust: &Trust, project: &AbsPath) -> Result<Exit, String> {
-    let revoked =
-        trust.revoke(project).map_err(|error| format!("it cannot be taken back: {error}"))?;
-    let what = if revoked { "what was said of it is forgotten" } else { "nothing was said of it" };
+    let revoked = trust.revoke(project).map_err(|error| format!("cannot revoke trust: {error}"))?;
+    let what = if revoked { "trust revoked" } else { "was not trusted" };
     report::say(&format!("openoxide: {}: {what}", visible(project.as_str(), Lines::One)));
     Ok(Exit::Success)
 }
@@ -167,8 +166,12 @@ fn offer(trust: &Trust, untrusted: &Untrusted, global: Global) -> Result<Exit, S
     }
     trust
         .keep(&untrusted.project, &untrusted.settings, trusted)
-        .map_err(|error| format!("the answer cannot be kept: {error}"))?;
-    let what = if trusted { "its settings count" } else { "its settings only tighten" };
+        .map_err(|error| format!("cannot save the answer: {error}"))?;
+    let what = if trusted {
+        "trusted; its settings are in force"
+    } else {
+        "not trusted; only its deny and ask rules apply"
+    };
     report::say(&format!("openoxide: {}: {what}", visible(untrusted.project.as_str(), Lines::One)));
     Ok(if trusted { Exit::Success } else { Exit::Deny })
 }
@@ -178,8 +181,8 @@ fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
     let before =
         trust.find(&untrusted.project).filter(|said| said.trusted).map(|said| said.settings);
     let reason = match before {
-        Some(_) => "its settings have changed since you vouched for them",
-        None => "files inside a project can only tighten, until a person vouches for the rest",
+        Some(_) => "its settings have changed since you trusted them",
+        None => "settings inside a project can only restrict until you trust the project",
     };
     ApprovalRequest {
         schema: SCHEMA,

@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
             }
             Ending::Expired => ReviewEnd::Expired,
             Ending::Withdrawn | Ending::Abandoned => {
-                ReviewEnd::Lost("somebody else took the question back".to_owned())
+                ReviewEnd::Lost("the request was withdrawn elsewhere".to_owned())
             }
         }
     }

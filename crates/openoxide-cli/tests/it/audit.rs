@@ -271,7 +271,7 @@ fn a_changed_record_is_named() {
     let output = world.run(&["audit", "verify"], b"");
     assert_eq!(code(&output), 1);
     assert!(
-        stdout(&output).starts_with("journal.ndjson:2: record 2: it was changed"),
+        stdout(&output).starts_with("journal.ndjson:2: record 2: record modified"),
         "{}",
         stdout(&output)
     );

@@ -131,7 +131,7 @@ fn approve_takes_the_terms_that_are_offered_and_no_others() {
     let (status, said) =
         approve(&["--scope", "project", "--rule", "Bash(touch one)", "--times", "2"]);
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("kept for the project: Bash(touch one), 2 times"), "{said}");
+    assert!(said.contains("saved for this project: Bash(touch one), 2 times"), "{said}");
     assert_eq!(code(&end(asker)), 0);
     assert_eq!(grants(&world), "  1  Bash(touch one), 2 times\n");
     for expected in [0, 0, 4] {

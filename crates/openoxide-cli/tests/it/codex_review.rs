@@ -203,8 +203,8 @@ fn the_policy_answers_and_what_it_asks_is_left_without_a_terminal() {
         "policy.toml:2)",
         "accepted by the policy: `git log`: ",
         "left to the other client: `touch /out/o1`: ",
-        "left to the other client: `mcpServer/elicitation/request` is not answered here",
-        "left to the other client: `item/new/requestApproval` is not answered here",
+        "left to the other client: `mcpServer/elicitation/request` is not supported here",
+        "left to the other client: `item/new/requestApproval` is not supported here",
         "left to the other client: `Have more permissions`: ",
         "error: the app server has ended",
     ] {
@@ -286,7 +286,7 @@ fn a_person_gives_the_answers_of_codex() {
     terminal.wait_for("careful, it begins with the banned `rm`");
     std::thread::sleep(NEVER);
     terminal.press("a");
-    terminal.wait_for("that key answers nothing; press one of: y p n Esc v");
+    terminal.wait_for("unknown key; press one of: y p n Esc v");
     terminal.press("n");
     assert_eq!(server.answer(), decision(3, json!("cancel")));
     server.end();
@@ -416,7 +416,7 @@ fn hostile_text_drives_no_terminal() {
     terminal.wait_for(r"$ echo \x1b[2J\u{202e}x");
     terminal.wait_for(r"the agent's reason: \x1b]0;title\x07");
     terminal.wait_for(
-        r"Codex would also keep a rule for `'echo\x1bc'`: nothing that is shown begins so",
+        r"Codex would also save a rule for `'echo\x1bc'`: nothing that is shown begins so",
     );
     terminal.press("\x1b");
     assert_eq!(server.answer(), decision(1, json!("cancel")));

@@ -161,10 +161,10 @@ fn people_read_why_and_what_to_do() {
     ]);
     let text = stdout(&command.output().unwrap());
     for line in [
-        "Nothing here confines a command wholly: what has to be confined is not run.",
+        "No backend can fully enforce the profile; confined commands will be refused.",
         "  no  fresh-proc    a new /proc is refused, because parts of this one are covered, as containers do",
         "to do: Docker: `--security-opt systempaths=unconfined`; Kubernetes: `procMount: Unmasked`",
-        "  namespaces: does not hold it, and is not used",
+        "  namespaces: does not enforce all of it; not used",
         "    processes          unenforced  a new /proc is refused",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

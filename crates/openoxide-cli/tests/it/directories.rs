@@ -98,7 +98,7 @@ fn a_link_in_a_persons_own_file_is_vouched_for_as_well() {
     let read = || decision(&world, &[], "cat ~/link/a.txt");
     assert_eq!(read(), "ask");
     let own = world.root().join("config/openoxide");
-    let told = format!("`openoxide trust {}` shows them", own.display());
+    let told = format!("run `openoxide trust {}` to review its settings", own.display());
     assert!(stdout(&world.run(&["trust"], b"")).contains(&told));
     let mut terminal = Terminal::run(&world, &["trust", own.to_str().unwrap()]);
     terminal.wait_for("[y]");

@@ -119,7 +119,7 @@ fn what_cannot_be_read_or_said_is_an_error_and_never_passed_over() {
         ("x.json", "{}", "--format"),
         ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "no effect"),
         ("opencode.json", r#"{"permission": {"grep": "deny"}}"#, "cannot be said"),
-        ("settings.json", r#"{"permissions": {"deny": "Bash"}}"#, "in a list"),
+        ("settings.json", r#"{"permissions": {"deny": "Bash"}}"#, "an array"),
         ("settings.json", r#"{"permissions": {"deny": ["Skill(x)"]}}"#, "cannot be said"),
         ("settings.json", "{} // no", "no JSON"),
     ] {

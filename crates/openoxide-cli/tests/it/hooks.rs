@@ -218,7 +218,7 @@ fn a_wrong_hook_is_an_error_with_its_place_and_allows_nothing() {
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).starts_with("ask: "), "{}", stdout(&output));
     assert!(stderr(&output).contains("policy.toml:5"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("nothing is called `comand` here"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("unknown key `comand`"), "{}", stderr(&output));
     assert_eq!(decision(&world, "touch a"), "ask");
 }
 

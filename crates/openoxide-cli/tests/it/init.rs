@@ -39,7 +39,7 @@ fn both_agents_are_found_wired_and_unwired() {
 
     let (exit, _, said) = init(&world, &[]);
     assert_eq!(exit, 0, "{said}");
-    assert!(said.contains("Codex calls us from its next session on"), "{said}");
+    assert!(said.contains("Codex hook installed; takes effect in the next session"), "{said}");
     let config = fs::read_to_string(codex.join("config.toml")).unwrap();
     let settings: Value = serde_json::from_slice(&fs::read(&claude).unwrap()).unwrap();
     assert!(config.starts_with(CONFIG), "{config}");
@@ -52,14 +52,14 @@ fn both_agents_are_found_wired_and_unwired() {
     // Once more, and nothing changes.
     let (_, shown, _) = init(&world, &["--dry-run"]);
     assert_eq!(shown, "");
-    assert!(init(&world, &["codex"]).2.contains("Codex calls us already"));
+    assert!(init(&world, &["codex"]).2.contains("Codex hook already installed"));
 
     let (exit, _, said) = init(&world, &["--undo"]);
     assert_eq!(exit, 0, "{said}");
     assert_eq!(fs::read_to_string(codex.join("config.toml")).unwrap(), CONFIG);
     let settings: Value = serde_json::from_slice(&fs::read(&claude).unwrap()).unwrap();
     assert_eq!(settings, serde_json::from_str::<Value>(SETTINGS).unwrap());
-    assert!(init(&world, &["--undo", "codex"]).2.contains("Codex does not call us"));
+    assert!(init(&world, &["--undo", "codex"]).2.contains("Codex hook not installed"));
 }
 
 #[test]

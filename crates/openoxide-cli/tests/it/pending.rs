@@ -229,7 +229,7 @@ fn who_waits_too_long_or_is_told_to_end_runs_nothing() {
         assert_eq!(code(&end(asker)), 130);
         let (status, why) = answer(world, &["approve", id(&request)]);
         assert_eq!(status, 1);
-        assert!(why.contains("was taken back"), "{why}");
+        assert!(why.contains("was withdrawn"), "{why}");
     }
     assert!(!there(&world, "a"));
 }
@@ -243,7 +243,7 @@ fn what_a_killed_process_asked_waits_no_more() {
     asker.wait().unwrap();
     let (status, why) = answer(&world, &["approve", id(&request)]);
     assert_eq!(status, 1);
-    assert!(why.contains("no longer waited for"), "{why}");
+    assert!(why.contains("was abandoned"), "{why}");
     assert!(pending(&world).is_empty());
 }
 
@@ -334,7 +334,7 @@ fn an_agent_may_look_at_what_waits_and_not_answer_it() {
         ("openoxide --no-input deny 7", true),
     ] {
         let output = world.run(&["check", "--allow", "Bash(openoxide *)", "-c", script], b"");
-        let said = stdout(&output).contains("would answer in a person's place");
+        let said = stdout(&output).contains("would approve requests on your behalf");
         assert_eq!((code(&output), said), (4, answers), "{script}: {}", stdout(&output));
     }
 }
@@ -359,7 +359,7 @@ fn a_newer_data_base_means_ask_and_stays() {
     let world = World::new();
     made(&world).execute_batch("PRAGMA user_version = 99").unwrap();
     let before = fs::read(data_base(&world)).unwrap();
-    assert!(fails(&world).contains("written by a newer OpenOxide"));
+    assert!(fails(&world).contains("written by a newer version of OpenOxide"));
     assert_eq!(fs::read(data_base(&world)).unwrap(), before);
 }
 
@@ -371,7 +371,7 @@ fn a_damaged_data_base_means_ask_and_stays() {
         .unwrap();
     let before = fs::read(data_base(&world)).unwrap();
     let why = fails(&world);
-    assert!(why.contains("damaged") && why.contains("move it away"), "{why}");
+    assert!(why.contains("database corrupt") && why.contains("delete it"), "{why}");
     assert_eq!(fs::read(data_base(&world)).unwrap(), before);
 }
 
@@ -380,7 +380,7 @@ fn a_lock_that_is_held_for_ever_means_ask() {
     let world = World::new();
     let holder = made(&world);
     holder.execute_batch("PRAGMA locking_mode = exclusive; BEGIN EXCLUSIVE").unwrap();
-    assert!(fails(&world).contains("another process holds it for too long"));
+    assert!(fails(&world).contains("another process kept it locked for too long"));
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn yes_runs_the_command() {
     let (code, text, there) = touch("y");
     assert_eq!((code, there), (0, true), "{text}");
     assert!(text.contains("git version"), "{text}");
-    assert!(text.contains("it runs confined"), "{text}");
+    assert!(text.contains("running in the sandbox"), "{text}");
 }
 
 #[test]
@@ -202,10 +202,10 @@ fn what_is_allowed_runs_without_a_question_and_passes_its_status_on() {
         World::new().policy("[permissions]\nallow = [\"Bash(bash -c *)\", \"Bash(exit *)\"]\n");
     let output = world.run(&["run", "-c", "exit 7"], b"");
     assert_eq!(code(&output), 7, "{}", stderr(&output));
-    assert!(stderr(&output).contains("it runs confined"));
+    assert!(stderr(&output).contains("running in the sandbox"));
     let output = world.run(&["run", "--sandbox", "off", "-c", "exit 7"], b"");
     assert_eq!(code(&output), 7);
-    assert!(stderr(&output).contains("not confined"));
+    assert!(stderr(&output).contains("running without a sandbox"));
 }
 
 #[test]

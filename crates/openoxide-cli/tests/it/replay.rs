@@ -93,7 +93,7 @@ fn what_another_policy_would_say_is_shown_and_counted() {
         "{text}"
     );
     assert!(text.contains("\nallow -> ask  Bash  touch a  (once, last in record 3)\n  then: allow Bash(touch *) (user, "), "{text}");
-    assert!(text.ends_with("\n2 more are not shown; see --limit\n"), "{text}");
+    assert!(text.ends_with("\n2 more omitted; see --limit\n"), "{text}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn what_was_redacted_or_cut_or_hooked_is_counted_and_not_guessed() {
         (&json!(2), &json!(1), &json!(0))
     );
     let text = stdout(&world.run(&["audit", "replay"], b""));
-    assert!(text.contains("      2  were not: what was redacted or cut"), "{text}");
+    assert!(text.contains("      2  were not: redacted or truncated input"), "{text}");
 }
 
 #[test]

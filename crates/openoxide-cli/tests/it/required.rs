@@ -17,7 +17,7 @@ use crate::{
 const REQUIRED: &str = "[audit]\nrequired = true\n";
 const RULES: &str =
     "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
-const WHY: &str = "the policy wants it written down, and it cannot be: ";
+const WHY: &str = "the policy requires an audit record, but writing it failed: ";
 /// No directory can be made there.
 const NOWHERE: &str = "/dev/null/x";
 
@@ -131,7 +131,7 @@ fn at_the_terminal(world: &World, script: &str, keys: &[&str]) -> (u32, String) 
     let mut terminal = Terminal::start(world, OPENOXIDE, &["run", "-c", script], &environment);
     for (at, key) in keys.iter().enumerate() {
         let last = at + 1 == keys.len();
-        terminal.wait_for(if last { "the policy wants it written down" } else { "[y]" });
+        terminal.wait_for(if last { "the policy requires an audit record" } else { "[y]" });
         std::thread::sleep(Duration::from_millis(700));
         terminal.press(key);
     }
@@ -201,7 +201,7 @@ fn what_is_written_wrongly_is_shown_with_its_line() {
     for (text, wrong) in [
         ("audit = true\n", "`audit` must be a table"),
         ("[audit]\nrequired = \"yes\"\n", "write `true` or `false`"),
-        ("[audit]\nrequire = true\n", "nothing is called `require` here"),
+        ("[audit]\nrequire = true\n", "unknown key `require`"),
     ] {
         let world = World::new().policy(&format!("{text}{RULES}"));
         let output = world.run(&["check", "-c", "touch a"], b"");

@@ -89,7 +89,7 @@ fn what_is_protected_is_explained_and_not_offered() {
     let outside = Outside::new("echo x > .git/config || exit 3");
     let (code, text) = outside.terminal().end();
     assert_eq!(code, 3, "{text}");
-    assert!(text.contains("it is not tried again: it is protected"), "{text}");
+    assert!(text.contains("not retried: it is protected"), "{text}");
     assert!(!text.contains("writable?") && !text.contains("without sandbox"), "{text}");
 }
 
@@ -166,7 +166,7 @@ const PLANTS: &str =
 fn a_hook_that_was_put_aside_goes_back_with_a_yes_to_what_it_says() {
     let outside = Outside::new(PLANTS);
     let mut terminal = outside.terminal();
-    terminal.wait_for("where programs execute or obey it?");
+    terminal.wait_for("to where programs execute or read it?");
     let hook = outside.world.project().join("new/.git/hooks/update");
     assert!(!hook.exists());
     terminal.press("y");
@@ -174,7 +174,7 @@ fn a_hook_that_was_put_aside_goes_back_with_a_yes_to_what_it_says() {
     assert_eq!(code, 0, "{text}");
     assert_eq!(fs::read_to_string(&hook).unwrap(), "echo planted\n");
     assert!(text.contains("echo planted"), "{text}");
-    assert!(joined(&text).contains(&joined("new/.git/hooks/update` is back")), "{text}");
+    assert!(joined(&text).contains(&joined("restored `")), "{text}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
     let hook = outside.world.project().join("new/.git/hooks/update");
     let aside = hook.with_extension("held-by-openoxide");
     let mut terminal = outside.terminal();
-    terminal.wait_for("where programs execute or obey it?");
+    terminal.wait_for("to where programs execute or read it?");
     terminal.press("n");
     let (status, text) = terminal.end();
     assert_eq!((status, hook.exists(), aside.exists()), (0, false, true), "{text}");
@@ -198,7 +198,7 @@ fn a_hook_that_is_no_file_is_not_read() {
     // In place at once: what watches the directory would move it before its mode is set.
     let outside = Outside::new("git init -q new; mkfifo -m 755 f; mv f new/.git/hooks/update");
     let mut terminal = outside.terminal();
-    terminal.wait_for("where programs execute or obey it?");
+    terminal.wait_for("to where programs execute or read it?");
     terminal.press("y");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");

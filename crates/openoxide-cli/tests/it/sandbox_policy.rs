@@ -227,7 +227,10 @@ fn differences_and_layout_keep_what_is_said() {
     let output = world.run(&["check", "--policy", &wrong, "-c", "ls"], b"");
     let said = stderr(&output);
     assert_eq!(code(&output), 2, "{said}");
-    assert!(said.contains("wrong.toml:2:11") && said.contains("this is no `network`"), "{said}");
+    assert!(
+        said.contains("wrong.toml:2:11") && said.contains("invalid value for `network`"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -33,7 +33,10 @@ fn a_grant_for_a_job_ends_with_it() {
     assert_eq!(job(&world, &format!("{run}; true")), "4\n", "another job");
     assert_eq!(code(&world.run(&["check", "-c", "touch a"], b"")), 4);
     let listed = stdout(&world.run(&["grants", "list"], b""));
-    assert!(listed.contains("ignored: it is for another task, or its task is over"), "{listed}");
+    assert!(
+        listed.contains("ignored: granted for another task, or its task has ended"),
+        "{listed}"
+    );
     let output = world.run(&["run", "-c", "touch a"], b"");
     assert!(
         !stderr(&output).contains("grants nothing"),
@@ -47,12 +50,12 @@ fn where_no_end_of_a_task_can_be_told_the_bound_is_refused() {
     let world = World::new();
     // It leads its own job: the shell puts itself in its place.
     let text = job(&world, "exec OX grants add 'Bash(touch *)' --task 2>&1");
-    assert!(text.contains("the end of a task cannot be told here"), "{text}");
+    assert!(text.contains("this call does not belong to a task"), "{text}");
     let asker = ask(&world, &["--policy", "/dev/null", "-c", "touch one"]);
     let request = asked(&world, "touch one");
     let approve = ["approve", id(&request), "--scope", "project", "--task"];
     let (status, why) = answer(&world, &approve);
-    assert_eq!((status, why.contains("cannot be told")), (2, true), "{why}");
+    assert_eq!((status, why.contains("belongs to no task")), (2, true), "{why}");
     answer(&world, &["deny", id(&request)]);
     end(asker);
     assert_eq!(stdout(&world.run(&["grants", "list"], b"")), "");

@@ -250,9 +250,9 @@ fn a_damaged_key_is_reported_with_what_to_do() {
         let output = world.run(&["grants", "add", "Bash(make x)"], b"");
         assert_ne!(code(&output), 0);
         let said = stderr(&output);
-        assert!(said.contains("this key is damaged") && said.contains("remove it"), "{said}");
+        assert!(said.contains("the key file is corrupt") && said.contains("delete it"), "{said}");
         let said = stderr(&world.run(&["check", "-c", "make all"], b""));
-        assert!(said.contains("this key is damaged"), "{said}");
+        assert!(said.contains("the key file is corrupt"), "{said}");
     }
     std::fs::remove_file(&key).unwrap();
     assert_eq!(code(&world.run(&["grants", "add", "Bash(make x)"], b"")), 0);

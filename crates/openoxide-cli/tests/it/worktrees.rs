@@ -57,7 +57,7 @@ fn a_worktree_has_the_trust_of_its_main_checkout_for_the_same_content() {
     assert_eq!(edits("project/out/x"), 4, "the main checkout lies outside");
     let output = world.run(&["trust", "../w"], b"");
     let expected = format!(
-        "{}: a worktree of {}",
+        "{}: trusted as a worktree of {}",
         world.root().join("w").display(),
         world.project().display()
     );
@@ -95,7 +95,7 @@ fn a_hook_is_vouched_for_in_a_worktree_while_its_script_is_the_same() {
         shown()
     );
     fs::write(world.root().join("w/guard.sh"), "exit 2\n").unwrap();
-    assert!(shown().contains("w: nobody vouched for these settings"), "{}", shown());
+    assert!(shown().contains("w: not trusted; these settings would take effect"), "{}", shown());
 }
 
 #[test]

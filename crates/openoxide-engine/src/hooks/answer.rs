@@ -58,15 +58,13 @@ fn said(output: &Heard, event: HookEvent) -> Said {
             Ok(answer) => spoken(&answer, event),
             Err(error) => failed(&format!("its answer was not understood: {error}")),
         },
-        _ => failed("its answer is no JSON object"),
+        _ => failed("its answer is not a JSON object"),
     };
     // What is missing could have been a no.
     if read.0 == HookSaid::Deny || output.whole {
         return read;
     }
-    failed(
-        "its answer has no end: it is too long, or a program that the hook left behind holds it open",
-    )
+    failed("its answer did not end: it is too long, or a background process keeps the output open")
 }
 
 fn spoken(answer: &Value, event: HookEvent) -> Said {
@@ -88,9 +86,7 @@ fn spoken(answer: &Value, event: HookEvent) -> Said {
         },
     };
     if said.0 != HookSaid::Deny && alters(answer) {
-        return failed(
-            "it would change the input or the rules, and only what was judged may run, by these",
-        );
+        return failed("it tried to change the input or the rules, which hooks cannot do");
     }
     said
 }
@@ -128,7 +124,7 @@ fn by_decision(output: &Value, event: HookEvent) -> Said {
         // Who defers wants somebody else to decide.
         (Some("ask" | "defer"), _) => (HookSaid::Ask, reason()),
         (None, _) if decision.is_none() => (HookSaid::Pass, reason()),
-        _ => failed("its decision is none of allow, deny, ask and defer"),
+        _ => failed("its decision is not one of allow, deny, ask and defer"),
     }
 }
 

@@ -92,7 +92,7 @@ async fn each_end_of_a_hook_says_what_claude_codes_contract_says_or_asks() {
         (deny.clone(), Deny, "so it is"),
         (ask, Ask, "so it is"),
         (decision("defer"), Ask, "so it is"),
-        (decision("perhaps"), Failed, "its decision is none of allow, deny, ask and defer"),
+        (decision("perhaps"), Failed, "its decision is not one of allow, deny, ask and defer"),
         ("echo '{}'".to_owned(), Pass, ""),
         (r#"echo '{"continue":true,"suppressOutput":true}'"#.to_owned(), Pass, ""),
         (r#"echo '{"continue":false,"stopReason":"enough"}'"#.to_owned(), Deny, "enough"),
@@ -104,9 +104,9 @@ async fn each_end_of_a_hook_says_what_claude_codes_contract_says_or_asks() {
             "its decision is neither approve nor block",
         ),
         // What cannot be read.
-        ("echo fine".to_owned(), Failed, "its answer is no JSON object"),
-        ("echo '[]'".to_owned(), Failed, "its answer is no JSON object"),
-        ("printf '\\0'".to_owned(), Failed, "its answer is no JSON object"),
+        ("echo fine".to_owned(), Failed, "its answer is not a JSON object"),
+        ("echo '[]'".to_owned(), Failed, "its answer is not a JSON object"),
+        ("printf '\\0'".to_owned(), Failed, "its answer is not a JSON object"),
     ];
     for (script, said, reason) in rows {
         assert_eq!(place.one(&script).await, (said, reason.to_owned()), "{script}");

@@ -46,7 +46,7 @@ pub(super) fn not_understood(policy: &PolicyStack) -> Outcome {
     }
 }
 
-/// A rule that holds a program back holds it back in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
+/// A rule that holds a program back enforces all of it back in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
 /// does not: `./ls` is not `ls`.
 #[inline]
 fn by_base_name(policy: &PolicyStack, subject: Subject<'_>, outcome: Outcome) -> Outcome {
@@ -57,7 +57,7 @@ fn by_base_name(policy: &PolicyStack, subject: Subject<'_>, outcome: Outcome) ->
     }
 }
 
-/// A rule that holds a subcommand back holds it back behind whatever options: `git -C . push` is `git push`. The same holds for a
+/// A rule that holds a subcommand back enforces all of it back behind whatever options: `git -C . push` is `git push`. The same holds for a
 /// command that another one carries: `npx rm x` is `rm x`.
 fn by_other_words(policy: &PolicyStack, words: &Words, outcome: Outcome) -> Outcome {
     let subject =

@@ -53,7 +53,7 @@ const fn reaches_too_far(ruling: Ruling, space: Space) -> bool {
     matches!((ruling.effect, space), (Effect::Allow, Space::Edit)) && ruling.bare
 }
 
-/// A read outside the project is as free as `external_directory` says. A rule that holds it back is a rule about it: no mode answers it.
+/// A read outside the project is as free as `external_directory` says. A rule that enforces all of it back is a rule about it: no mode answers it.
 fn outside(policy: &PolicyStack, path: &AbsPath, context: &Context<'_>) -> Outcome {
     match path_ruling(policy, context, path, Space::External) {
         Some(found) if found.effect == Effect::Allow => {

@@ -373,7 +373,7 @@ fn an_unproved_program_asks_where_the_policy_wants_that_and_passes_where_it_does
     assert_eq!(effects(&world), [Ask, Allow, Allow, Deny]);
     assert_eq!(world.policy.mode(), None);
     let decision = world.evaluate(&[harmless("tool x", true)], &[]);
-    let reason = "OpenOxide has not run the program of `tool x` to check that it is harmless";
+    let reason = "`tool x` has not been verified as read-only by running it";
     assert_eq!(decision.parts[0].reason, reason);
     // What is chosen for everything that would be asked holds for this, too.
     world.mode = PermissionMode::BypassPermissions;

@@ -33,7 +33,7 @@ pub(super) fn explicitly(decision: Decision, mode: PermissionMode) -> Decision {
         return Decision { always, ..decision };
     }
     let effect = if mode == PermissionMode::DontAsk { Effect::Deny } else { Effect::Ask };
-    let reason = "it demands an explicit yes".to_owned();
+    let reason = "it requires explicit approval".to_owned();
     Decision { effect, reason, rule: None, always, ..decision }
 }
 

@@ -372,7 +372,7 @@ fn where_an_explicit_yes_is_demanded_the_decision_says_so() {
     let allowed = asked(gate.check(explicit(1, "ls x"))).decision;
     assert_eq!(
         (allowed.effect, allowed.reason.as_str()),
-        (Effect::Ask, "it demands an explicit yes")
+        (Effect::Ask, "it requires explicit approval")
     );
     assert_eq!((allowed.rule, allowed.always), (None, Vec::new()));
     let other = asked(gate.check(explicit(2, "npm ci"))).decision;

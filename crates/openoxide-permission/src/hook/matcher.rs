@@ -25,7 +25,7 @@ impl Matcher {
             text.split(['|', ',']).map(|name| name.trim().to_owned()).collect();
         match names.iter().find(|name| name.is_empty() || !name.chars().all(may_stand_in_a_name)) {
             Some(name) if name.is_empty() => Err("a name is missing beside a `|`".to_owned()),
-            Some(name) => Err(format!("`{name}` is no name of tools")),
+            Some(name) => Err(format!("`{name}` is not a valid tool name")),
             None => Ok(Self { names }),
         }
     }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_matcher_is_named() {
         assert_eq!(Matcher::parse("Edit||Write").unwrap_err(), "a name is missing beside a `|`");
-        assert_eq!(Matcher::parse("Edit|(x)").unwrap_err(), "`(x)` is no name of tools");
+        assert_eq!(Matcher::parse("Edit|(x)").unwrap_err(), "`(x)` is not a valid tool name");
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn word(
         chars.next();
         match found {
             '*' => to.star(),
-            '\0' => return Err(RuleError::new("a pattern cannot hold a NUL", at..at + 1)),
+            '\0' => return Err(RuleError::new("a pattern cannot contain a NUL byte", at..at + 1)),
             '\'' => to.text(&quoted(text, at, chars)?),
             '"' => to.text(&double_quoted(text, at, chars)?),
             '\\' => match chars.next() {

@@ -46,7 +46,7 @@ fn refuse(text: &str, host: &str) -> Result<(), RuleError> {
         return Err(error.help("write the host alone: `domain:example.com`"));
     }
     if !text.is_ascii() {
-        let error = RuleError::new("the host is not written in ASCII", all);
+        let error = RuleError::new("the host contains non-ASCII characters", all);
         return Err(error.help("write it in its `xn--` form"));
     }
     if let Some(at) = text.find(|c: char| c.is_ascii_whitespace() || c.is_ascii_control()) {

@@ -81,7 +81,7 @@ fn refuse(text: &str) -> Result<(), RuleError> {
         return Err(error.help("write one rule for each, or `\\{` for the character itself"));
     }
     if let Some(at) = text.find('\0') {
-        return Err(RuleError::new("a path cannot hold a NUL", at..at + 1));
+        return Err(RuleError::new("a path cannot contain a NUL byte", at..at + 1));
     }
     if text.split('/').any(|component| component == "..") {
         let at = text.find("..").unwrap_or(0);

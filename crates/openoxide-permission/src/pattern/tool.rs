@@ -13,7 +13,7 @@ pub fn read(text: &str) -> Result<Read, RuleError> {
     }
     let strange = |c: char| !(c.is_alphanumeric() || "_-.:/*@".contains(c));
     if let Some((at, found)) = text.char_indices().find(|(_, c)| strange(*c)) {
-        let message = format!("`{}` is no part of a name", found.escape_default());
+        let message = format!("`{}` is not allowed in a name", found.escape_default());
         return Err(RuleError::new(message, at..at + found.len_utf8()));
     }
     let mut glob = Glob::new();

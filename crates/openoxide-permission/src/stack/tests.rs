@@ -34,7 +34,7 @@ fn a_policy_holds_so_many_layers_and_rules_and_no_more() {
         |count| vec![layer(LayerKind::User, vec![rule(Effect::Deny, "Bash(rm *)")]); count];
     assert_eq!(PolicyStack::compile(&layers(16)).unwrap().rule_count(), 16);
     assert_eq!(PolicyStack::compile(&layers(17)), Err(TooMuch));
-    assert_eq!(TooMuch.to_string(), "a policy holds at most 15 files and 16777216 rules");
+    assert_eq!(TooMuch.to_string(), "a policy can have at most 15 files and 16777216 rules");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn held(plan: &Plan, wanted: Clause) -> Held {
     plan.clauses.iter().find(|(clause, _, _)| *clause == wanted).unwrap().1
 }
 
-/// (what is missing, the profile, the backend that holds it, clauses that are held more strictly)
+/// (what is missing, the profile, the backend that enforces all of it, clauses that are held more strictly)
 #[test]
 fn the_first_backend_that_holds_everything_is_chosen() {
     use Clause::{Network as Net, UnixSockets};

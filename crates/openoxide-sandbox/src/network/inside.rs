@@ -135,7 +135,7 @@ pub(crate) fn is_stream(given: impl AsFd, network: &Network) -> bool {
 }
 
 /// Puts a file of ours over `/etc/resolv.conf`, in this mount namespace: names are asked of us, whatever the host does.
-/// Where there is no such file, programs ask us of themselves.
+/// Where the file is missing, programs ask us of themselves.
 ///
 /// # Errors
 /// The kernel refused a mount.

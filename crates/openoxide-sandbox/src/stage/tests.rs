@@ -259,7 +259,7 @@ fn only_directories_are_staged_and_none_that_holds_the_place() {
         let profile = Confined { writable: [writable].into(), ..Confined::default() };
         Stage::prepare(&world.absolute("registry"), &profile).unwrap_err().to_string()
     };
-    assert!(refused(world.absolute("w/a")).contains("is no directory"));
+    assert!(refused(world.absolute("w/a")).contains("is not a directory"));
     assert!(refused(world.absolute("")).contains("own state"));
 }
 

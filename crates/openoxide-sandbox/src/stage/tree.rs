@@ -133,7 +133,7 @@ fn empty(top: &OwnedFd, directory: &OwnedFd, moved: &mut u64) -> io::Result<()> 
     Ok(())
 }
 
-/// Removes what is no directory; says whether it was none.
+/// Removes what is not a directory; says whether it was none.
 fn unlinked(directory: &OwnedFd, name: &OsStr) -> io::Result<bool> {
     match unlinkat(directory, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => Ok(false),

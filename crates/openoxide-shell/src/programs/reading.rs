@@ -488,7 +488,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Writes to a place: it becomes the file, or holds it under its name.
+    /// Writes to a place: it becomes the file, or enforces all of it under its name.
     fn put_into(&mut self, place: Arg<'a>, sources: &[Arg<'a>]) {
         self.meaning.write(place);
         let Arg::Known(place) = place else { return };

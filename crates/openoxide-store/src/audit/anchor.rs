@@ -69,7 +69,7 @@ impl Anchor {
     }
 
     fn damaged(&self) -> AuditError {
-        let why = "is damaged: it does not say which record of the audit journal is the newest";
+        let why = "is corrupt: the newest record of the audit journal is unknown";
         AuditError::Unsafe { path: self.path.clone(), why }
     }
 

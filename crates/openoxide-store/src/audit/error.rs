@@ -17,7 +17,7 @@ pub enum AuditError {
         why: &'static str,
     },
     /// Another process holds the journal, and did not let go of it in time.
-    #[error("another process holds the audit journal")]
+    #[error("another process has locked the audit journal")]
     Busy,
     /// A newer version of this program has written it.
     #[error("a newer version of openoxide has written the audit journal (schema {0})")]

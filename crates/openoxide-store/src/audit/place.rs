@@ -50,7 +50,7 @@ impl Place {
         };
         let found = found.map_err(AuditError::io("has a directory that cannot be looked at"))?;
         if !found.is_dir() {
-            return Err(self.0.is_unsafe("is no directory"));
+            return Err(self.0.is_unsafe("is not a directory"));
         }
         own(&self.0, &found)
     }
@@ -112,7 +112,7 @@ impl Place {
 
 fn regular(path: &Path, found: &Metadata) -> Result<(), AuditError> {
     if !found.is_file() {
-        return Err(path.is_unsafe("is no regular file"));
+        return Err(path.is_unsafe("is not a regular file"));
     }
     own(path, found)
 }

@@ -82,7 +82,7 @@ impl Walk {
         if is_closed && !rest.is_empty() {
             self.fault(name, number + 1, "its end is missing".to_owned());
         } else if holds_a_record(rest) {
-            self.fault(name, number + 1, "its line feed was changed".to_owned());
+            self.fault(name, number + 1, "record modified: wrong line ending".to_owned());
         } else {
             self.verdict.unfinished = rest.len() as u64;
         }
@@ -91,12 +91,12 @@ impl Walk {
     fn line(&mut self, name: &str, line: &[u8]) -> Result<(), String> {
         let frame = Frame::of(line).ok_or_else(|| match newer(line) {
             Some(version) => {
-                format!("a newer version of openoxide has written it (schema {version})")
+                format!("written by a newer version of OpenOxide (schema {version})")
             }
-            None => "it is no record of an audit journal".to_owned(),
+            None => "not an audit record".to_owned(),
         })?;
         if !frame.is_whole() {
-            return Err("it was changed: its hash is another".to_owned());
+            return Err("record modified: hash mismatch".to_owned());
         }
         match &self.verdict.head {
             Some(head) => follows(&frame, head)?,
@@ -148,11 +148,11 @@ impl Walk {
             }
             Some(other) => {
                 let seq = other.seq;
-                let what = format!("record {seq} of the journal is not the one that was written: the journal was replaced");
+                let what = format!("record {seq} differs from the one that was written: the journal was replaced");
                 wrong(place(other), seq, what)
             }
             None => anchored.damaged.as_ref().and_then(|path| {
-                let what = "the anchor is damaged, so missing records at the end are not noticed; look at the journal, then remove this file";
+                let what = "the anchor is corrupt, so missing records at the end cannot be detected; review the journal, then delete this file";
                 wrong(path, head, what.to_owned())
             }),
         };
@@ -183,12 +183,10 @@ impl Walk {
         };
         if !is_known {
             let what = match first - 1 {
-                0 => {
-                    "what it follows is missing, and no record says that it was removed".to_owned()
+                0 => "earlier records are missing, and no removal was recorded".to_owned(),
+                count => {
+                    format!("{count} earlier records are missing, and no removal was recorded")
                 }
-                count => format!(
-                    "{count} records before it are missing, and no record says that they were removed"
-                ),
             };
             self.verdict.fault = Some(Fault { segment, line: 1, seq: first, what });
         }
@@ -198,11 +196,13 @@ impl Walk {
 fn follows(frame: &Frame<'_>, head: &Link) -> Result<(), String> {
     let (seq, before) = (frame.seq, head.seq);
     if seq <= before {
-        return Err(format!("record {seq} stands behind record {before}: it was moved or copied"));
+        return Err(format!(
+            "record {seq} appears after record {before}: records were reordered or duplicated"
+        ));
     }
     match seq - before - 1 {
         0 if frame.prev == head.hash => Ok(()),
-        0 => Err(format!("it does not follow the record {before} that stands before it")),
+        0 => Err(format!("the chain is broken between this record and record {before}")),
         1 => Err(format!("record {} is missing", before + 1)),
         _ => Err(format!("records {} to {} are missing", before + 1, seq - 1)),
     }

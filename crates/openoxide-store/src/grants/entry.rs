@@ -15,7 +15,7 @@ const PURPOSE: &str = "openoxide grant 4";
 const SINCE: &str = "openoxide grant 5";
 
 /// Why a grant for a task does not count in another.
-pub(super) const ELSEWHERE: &str = "it is for another task, or its task is over";
+pub(super) const ELSEWHERE: &str = "granted for another task, or its task has ended";
 
 /// The directory that a grant is for: its path, and what tells it from another directory at the same path later.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Bound {
 /// One entry of the file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Entry {
-    /// Its name, by which it is known whether it was taken back and how often it counted.
+    /// Its name, by which it is known whether revoked and how often it counted.
     pub id: String,
     /// The rule, as it was granted.
     pub rule: String,
@@ -125,7 +125,7 @@ impl Entry {
         let bounds = ["until", "since", "below", "times", "task"].into_iter();
         let lost =
             bounds.filter(|name| table.contains_key(name)).count() != bound.count() || strange;
-        let ignored = lost.then_some("it says something that is not understood");
+        let ignored = lost.then_some("it has an unknown or invalid key");
         (Self { id: field("id"), rule: field("rule"), bound, line, ignored }, field("mac"))
     }
 

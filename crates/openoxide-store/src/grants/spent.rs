@@ -1,8 +1,8 @@
-//! What became of each grant: how often it counted, and whether it was taken back. It is kept in the state directory, so that who
+//! What became of each grant: how often it counted, and whether revoked. It is kept in the state directory, so that who
 //! restores the project's file restores no grant.
 //!
 //! Counts are kept in a directory of their own. A grant that is taken back changes the directory above, and so ends every compiled
-//! policy that holds it; a grant that is used does not, because who takes a policy from the cache looks at each count.
+//! policy that enforces all of it; a grant that is used does not, because who takes a policy from the cache looks at each count.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ pub(super) struct Spent<'a>(pub(super) &'a Path);
 pub(super) enum Fate {
     /// It counted so often.
     Used(u32),
-    /// It was taken back, or nobody can tell.
+    /// It was withdrawn, or nobody can tell.
     Gone,
 }
 

@@ -137,7 +137,7 @@ fn a_grant_that_was_taken_back_does_not_return_with_its_file() {
     assert_eq!(grants.remove(|_, _| true).unwrap(), 1);
     fs::write(grants.path(), kept).unwrap();
     assert_eq!(granted(&grants), [""; 0]);
-    assert_eq!(grants.entries().unwrap()[0].ignored, Some("it was taken back"));
+    assert_eq!(grants.entries().unwrap()[0].ignored, Some("revoked"));
     grants.add(&rules(&["Bash(make *)"])).unwrap();
     assert_eq!(granted(&grants), ["Bash(make *)"], "a person can grant it anew");
 }
@@ -176,7 +176,7 @@ fn a_grant_ends_with_its_time() {
     let entries = grants.entries().unwrap();
     let why = |rule: &str| entries.iter().find(|entry| entry.rule == rule).unwrap().ignored;
     assert_eq!(why("Bash(now *)"), None);
-    assert_eq!(why("Bash(later *)"), Some("the clock was set back since it was granted"));
+    assert_eq!(why("Bash(later *)"), Some("the clock moved backwards since the grant"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_grant_for_a_task_counts_in_that_task_alone_and_for_a_day_at_most() {
     let text = fs::read_to_string(in_task(None).path()).unwrap();
     assert_eq!(in_task(None).remove(|_, _| true).unwrap(), 1);
     fs::write(in_task(None).path(), &text).unwrap();
-    assert_eq!(granted(&in_task(Some("s/1"))), [""; 0], "it was taken back from elsewhere");
+    assert_eq!(granted(&in_task(Some("s/1"))), [""; 0], "revoked from elsewhere");
     fs::write(in_task(None).path(), text.replace("s/1", "s/2")).unwrap();
     assert_eq!(granted(&in_task(Some("s/2"))), [""; 0], "the task is proved, too");
 }
@@ -248,7 +248,7 @@ fn a_new_directory_at_an_old_path_has_none_of_the_old_grants() {
     let ignored = grants.entries().unwrap().into_iter().map(|entry| entry.ignored);
     assert_eq!(
         ignored.collect::<Vec<_>>(),
-        [Some("you did not grant it, on this machine and for this directory")]
+        [Some("invalid signature: not created by you on this machine for this directory")]
     );
     // The same directory has them again where they were granted.
     fs::rename(&path, disk.dir.path().join("copy")).unwrap();

@@ -138,7 +138,9 @@ impl Additional {
             return None;
         };
         let Directory { file, line, text, .. } = &self.directory;
-        Some(format!("{file}:{line}: the directory `{text}` does not count: it is {real}; {why}"))
+        Some(format!(
+            "{file}:{line}: additional directory `{text}` ignored: it resolves to {real}; {why}"
+        ))
     }
 }
 

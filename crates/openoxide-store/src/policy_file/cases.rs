@@ -70,8 +70,8 @@ fn problem(message: impl Into<String>, span: Range<usize>) -> Problem {
 fn case(lines: &LineNumbers, table: &DeTable<'_>, span: Range<usize>) -> Result<Case, Problem> {
     for (key, _) in table {
         if !KEYS.contains(&key.get_ref().as_ref()) {
-            let help = Some(format!("known here are `{}`", KEYS.join("`, `")));
-            let unknown = format!("nothing is called `{}` here", key.get_ref());
+            let help = Some(format!("known keys are `{}`", KEYS.join("`, `")));
+            let unknown = format!("unknown key `{}`", key.get_ref());
             return Err(Problem { help, ..problem(unknown, key.span()) });
         }
     }
@@ -96,7 +96,7 @@ fn case(lines: &LineNumbers, table: &DeTable<'_>, span: Range<usize>) -> Result<
     let expect = effects.into_iter().find(|effect| effect.as_str() == expect);
     let expect = expect.ok_or_else(|| problem("write `allow`, `ask` or `deny`", at))?;
     let mode = word("mode")?.map(|(mode, at)| {
-        PermissionMode::parse(mode).ok_or_else(|| problem("this is no `mode`", at))
+        PermissionMode::parse(mode).ok_or_else(|| problem("invalid value for `mode`", at))
     });
     let line = lines.number(span.start);
     Ok(Case { line, tool, input, mode: mode.transpose()?, expect })

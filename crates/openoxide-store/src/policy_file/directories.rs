@@ -13,7 +13,7 @@ impl Reader<'_> {
     pub(super) fn directories(&mut self, value: &Value<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some("write `directories = [\"../shared\"]`".to_owned());
-            return self.problem("directories stand in a list", value.span(), help, false);
+            return self.problem("expected an array of directories", value.span(), help, false);
         };
         if items.len() > MOST {
             let message = format!("these are more than {MOST} directories");

@@ -100,7 +100,12 @@ impl Reader<'_> {
         if command.is_none() {
             let help =
                 Some("write `\"…\"` for a shell, or `[\"PROGRAM\", \"ARGUMENT\"]`".to_owned());
-            self.problem("this is nothing that can be run", value.span(), help, true);
+            self.problem(
+                "expected a command string or an array of strings",
+                value.span(),
+                help,
+                true,
+            );
         }
         command
     }

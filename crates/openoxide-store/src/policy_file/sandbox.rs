@@ -214,7 +214,7 @@ impl Reader<'_> {
             match item.get_ref().as_str() {
                 Some(text) => texts.push((text.to_owned(), item.span())),
                 None => {
-                    let message = format!("what stands in `{key}` is a text");
+                    let message = format!("expected a string in `{key}`");
                     self.problem(message, item.span(), None, restrains);
                 }
             }
@@ -260,7 +260,7 @@ impl Reader<'_> {
                 self.sandbox.environment.insert(text);
             } else {
                 let help = Some("write the name alone: `DATABASE_URL`".to_owned());
-                self.problem(format!("`{text}` is no name of a variable"), span, help, false);
+                self.problem(format!("`{text}` is not a valid variable name"), span, help, false);
             }
         }
     }

@@ -12,7 +12,7 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     /// The environment names no directory for it.
-    #[error("there is no directory for state: set HOME or XDG_STATE_HOME")]
+    #[error("no state directory: set HOME or XDG_STATE_HOME")]
     Nowhere,
     /// Others could have written it.
     #[error("{}: {why}; remove it, or give it back to you alone", path.display())]
@@ -23,24 +23,24 @@ pub enum RequestError {
         why: &'static str,
     },
     /// A later OpenOxide wrote it. It stays as it is.
-    #[error("{}: it was written by a newer OpenOxide (version {version} of its form); use that one", path.display())]
+    #[error("{}: written by a newer version of OpenOxide (format {version}); use that version", path.display())]
     Newer {
         /// Where it lies.
         path: PathBuf,
         /// Its version.
         version: i64,
     },
-    /// Somebody holds it and does not let go.
-    #[error("{}: another process holds it for too long", .0.display())]
+    /// Somebody enforces all of it and does not let go.
+    #[error("{}: another process kept it locked for too long", .0.display())]
     Locked(PathBuf),
     /// There is no room.
-    #[error("{}: there is no room left on the disk", .0.display())]
+    #[error("{}: no space left on the device", .0.display())]
     Full(PathBuf),
     /// It may not be written.
-    #[error("{}: it cannot be written", .0.display())]
+    #[error("{}: read-only", .0.display())]
     ReadOnly(PathBuf),
     /// It is no data base, or a broken one.
-    #[error("{}: it is damaged ({what}); move it away: only what waits right now is lost with it", path.display())]
+    #[error("{}: database corrupt ({what}); delete it (only pending requests are lost)", path.display())]
     Damaged {
         /// Where it lies.
         path: PathBuf,
@@ -48,13 +48,13 @@ pub enum RequestError {
         what: String,
     },
     /// A request is longer than any should be.
-    #[error("a request of {0} bytes is too long to wait for an answer")]
+    #[error("the request is too large to be queued ({0} bytes)")]
     TooLong(usize),
     /// What is stored is not what was registered.
-    #[error("request {0} is not what was registered: it cannot be answered")]
+    #[error("request {0} differs from the one that was registered; it cannot be answered")]
     Changed(String),
     /// It is no longer there.
-    #[error("request {0} is no longer there")]
+    #[error("request {0} no longer exists")]
     Gone(ApprovalId),
     /// The system refused.
     #[error("{}: {error}", path.display())]

@@ -41,7 +41,7 @@ fn ready(directory: &Path) -> Result<PathBuf, RequestError> {
     made.map_err(RequestError::io(directory))?;
     let found = fs::symlink_metadata(directory).map_err(RequestError::io(directory))?;
     if !found.is_dir() {
-        return Err(is_unsafe(directory, "it is no directory"));
+        return Err(is_unsafe(directory, "it is not a directory"));
     }
     own(directory, &found, 0o022, "others can write it")?;
     fs::canonicalize(directory).map_err(RequestError::io(directory))
@@ -60,7 +60,7 @@ fn check_files(path: &Path) -> Result<(), RequestError> {
 /// Nobody else can write the directory, so what is safe now is so when it is opened.
 fn check_file(path: &Path) -> Result<(), RequestError> {
     match fs::symlink_metadata(path) {
-        Ok(found) if !found.is_file() => Err(is_unsafe(path, "it is no regular file")),
+        Ok(found) if !found.is_file() => Err(is_unsafe(path, "not a regular file")),
         Ok(found) => own(path, &found, 0o077, "others can read or write it"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(RequestError::io(path)(error)),

@@ -301,7 +301,7 @@ fn what_a_newer_program_wrote_stays_as_it_is() {
     let before = fs::read(&file).unwrap();
     let opened = SqliteRequests::open_in(&directory.path().join("state"));
     let Err(error @ RequestError::Newer { version: 99, .. }) = opened else { panic!("{opened:?}") };
-    assert!(error.to_string().contains("newer OpenOxide"), "{error}");
+    assert!(error.to_string().contains("newer version of OpenOxide"), "{error}");
     drop(error);
     assert_eq!(fs::read(&file).unwrap(), before);
 }

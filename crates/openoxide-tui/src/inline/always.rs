@@ -173,7 +173,7 @@ impl Always {
         let narrower = has(Width::Narrower).then_some(("1", "this command"));
         let wider = has(Width::Wider).then_some(("3", "a word less"));
         let several = narrower.or(wider).map(|_| ("2", "as offered"));
-        let last = if self.touched { None } else { Some(("p", "2, for good")) };
+        let last = if self.touched { None } else { Some(("p", "2, until revoked")) };
         let bounds = [("f", "for good"), ("t", "for 30 minutes"), ("5", "five times")];
         let below = self.below.as_ref().map(|_| ("b", "below this directory"));
         let task = self.task.then_some(("k", "for this task"));

@@ -108,7 +108,7 @@ fn describe_yes(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'static, s
         GrantScope::Project => "yes, for the project",
     };
     let Some(terms) = terms else { return Cow::Borrowed(text) };
-    let which = if terms.rules.is_empty() { "" } else { ", what was chosen" };
+    let which = if terms.rules.is_empty() { "" } else { ", with the chosen rules" };
     let time = terms.seconds.map(|seconds| format!(", for {} minutes", seconds / 60));
     let times = terms.times.map(|times| format!(", {times} times"));
     let below = terms.below.as_ref().map(|_| ", below this directory".to_owned());

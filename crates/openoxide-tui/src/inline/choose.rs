@@ -138,17 +138,17 @@ impl<'a, T: Terminal> Chooser<'a, T> {
                     Some(key) if key != Offer::ESCAPE && self.unseen().parts => {
                         self.draw(true)?;
                         self.say(
-                            "not all of it was on the screen: this is all; press the key again",
+                            "the request was not fully visible; review it and press the key again",
                         )?;
                     }
                     Some(key) if position(self.offers, key).is_some() => {
                         return Ok(position(self.offers, key));
                     }
-                    _ => self.hint("that key answers nothing")?,
+                    _ => self.hint("unknown key")?,
                 },
-                Typed::Paste(_) => self.hint("a paste is no answer")?,
-                Typed::Burst => self.hint("that came too fast for a key")?,
-                Typed::Early => self.hint("that came before the question can have been read")?,
+                Typed::Paste(_) => self.hint("pasted input is ignored")?,
+                Typed::Burst => self.hint("input too fast to be a key press; ignored")?,
+                Typed::Early => self.hint("key pressed before the question was shown; ignored")?,
                 Typed::Resized if self.console.terminal.width() != self.options.width => {
                     let question = self.question(self.options.whole);
                     self.console.terminal.write(&question)?;
@@ -178,7 +178,7 @@ impl<'a, T: Terminal> Chooser<'a, T> {
     fn repeat(&mut self) -> Result<(), AskError> {
         let mut page = Page::new(&self.options);
         list(self.offers, Input::Keys, &mut page);
-        let why = "Enter alone is no answer. Press one of these keys:";
+        let why = "Enter does not select an answer. Press one of:";
         self.console.terminal.write(&format!("\r\x1b[K{why}\n{}> ", page.text))
     }
 
@@ -237,7 +237,7 @@ fn choose_line(
             options.whole = true;
             write!(
                 writer,
-                "\nNot all of it was on the screen. This is all:\n{}",
+                "\nThe request was not fully visible. All of it:\n{}",
                 page(request, offers, &options)
             )?;
             continue;
@@ -247,7 +247,7 @@ fn choose_line(
             return Ok(Some(at));
         }
         options.whole |= word == "v";
-        let again = if word == "v" { "" } else { "That is no answer.\n" };
+        let again = if word == "v" { "" } else { "Not a valid answer.\n" };
         write!(writer, "\n{again}{}", page(request, offers, &options))?;
     }
     writeln!(writer, "> {NONE}").ok();

@@ -161,8 +161,8 @@ fn describe(finding: &Finding) -> String {
 fn show_escapes(content: &str, page: &mut Page) {
     let text = match glyphs(content, Lines::Many).filter(is_escaped).count() {
         0 => return,
-        1 => "1 hidden or control character is shown by its number".to_owned(),
-        n => format!("{n} hidden or control characters are shown by their numbers"),
+        1 => "1 hidden or control character is shown escaped".to_owned(),
+        n => format!("{n} hidden or control characters are shown escaped"),
     };
     page.marked((Tone::Careful, "  ! "), "    ", Tone::Careful, &text);
 }
@@ -207,6 +207,6 @@ pub(crate) fn shorten<T>(
 /// Says how much was left out.
 fn more(count: usize, name: &str, page: &mut Page) {
     if count > 0 {
-        page.block(Tone::Careful, ["  ", "  "], &format!("… {count} more {name}, v shows all"));
+        page.block(Tone::Careful, ["  ", "  "], &format!("… {count} more {name} (v to view)"));
     }
 }

@@ -88,14 +88,14 @@ impl<'a, T: Terminal> Conversation<'a, T> {
     fn show(&mut self, step: &Step) -> Result<(), AskError> {
         match step {
             Step::Hint(hint) => self.status(hint),
-            Step::Keys => self.repeat_keys("Enter alone is no answer. Press one of these keys:"),
-            Step::Back => self.repeat_keys("No message. Press one of these keys:"),
+            Step::Keys => self.repeat_keys("Enter does not select an answer. Press one of:"),
+            Step::Back => self.repeat_keys("No message. Press one of:"),
             Step::Always => self.draw_always(),
-            Step::Unkept => self.repeat_keys("Nothing is kept. Press one of these keys:"),
+            Step::Unkept => self.repeat_keys("No rule saved. Press one of:"),
             Step::View => self.draw(true),
             Step::ViewFirst => {
                 self.draw(true)?;
-                self.status("not all of it was on the screen: this is all; press the key again")
+                self.status("the request was not fully visible; review it and press the key again")
             }
             Step::Message => self.draw_message(),
             Step::Answer(_) | Step::Nothing => Ok(()),

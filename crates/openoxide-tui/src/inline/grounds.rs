@@ -27,7 +27,7 @@ pub(crate) fn show(request: &ApprovalRequest, options: &RenderOptions<'_>, page:
     decision.rule.iter().filter(|_| !told).for_each(|rule| show_rule(rule, page));
     show_parts(request, options.whole, page);
     if request.explicit_yes_required {
-        let text = "needs a yes of its own: no other yes covers it";
+        let text = "needs explicit approval; batch and saved approvals do not apply";
         page.block(Tone::Careful, [INDENT, INDENT], text);
     }
     let offers = Offers::of(request, options.batch);
@@ -104,7 +104,7 @@ fn show_effect(effect: Effect, text: &str, page: &mut Page) {
 /// Returns what an access does, in words.
 fn wanted(access: &Access, request: &ApprovalRequest) -> String {
     if matches!(access, Access::Opaque { .. }) && is_the_content(access, request) {
-        return "do all of this, which was not understood".to_owned();
+        return "run all of this as unparsed input".to_owned();
     }
     let verb = match access {
         Access::Exec(_) => "run",
@@ -113,9 +113,9 @@ fn wanted(access: &Access, request: &ApprovalRequest) -> String {
         Access::Fetch { .. } => "fetch",
         Access::CallTool { .. } => "call",
         Access::Delegate { .. } => "start subagent",
-        Access::DoomLoop { .. } => "repeat once more",
-        Access::ExternalDirectory(_) => "leave the project for",
-        Access::Opaque { .. } => "do something not understood:",
+        Access::DoomLoop { .. } => "repeat the same call",
+        Access::ExternalDirectory(_) => "access outside the project",
+        Access::Opaque { .. } => "run unparsed input",
     };
     format!("{verb} {}{}", access.summary(), leads_to(access))
 }
@@ -170,9 +170,9 @@ fn how_long(rules: &[String]) -> &'static str {
     match rules.iter().filter(|rule| rule.starts_with("Bash(")).count() {
         0 => "for the session",
         commands if commands < rules.len() => {
-            "commands for the project, until you take it back; the others for the session"
+            "commands for this project, until revoked; the others for the session"
         }
-        _ => "for the project, until you take it back",
+        _ => "for this project, until revoked",
     }
 }
 
@@ -191,7 +191,7 @@ fn show_other(request: &ApprovalRequest, whole: bool, page: &mut Page) {
     let findings = if codes.is_empty() { "" } else { &*format!(" ({})", codes.join(", ")) };
     let content = &request.presentation.content;
     let text = match content.lines().count() {
-        n if n > 1 && !whole => format!("{}: {n} lines, v shows them{findings}", request.title),
+        n if n > 1 && !whole => format!("{}: {n} lines (v to view){findings}", request.title),
         _ => format!("{}: {content}{findings}", request.title),
     };
     page.block(Tone::Body, [INDENT, INDENT], &text);
@@ -205,7 +205,7 @@ mod tests {
     fn only_rules_about_commands_outlive_the_session() {
         let rules = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(how_long(&rules(&["Edit(//p/x)"])), "for the session");
-        assert!(how_long(&rules(&["Bash(make *)"])).starts_with("for the project"));
+        assert!(how_long(&rules(&["Bash(make *)"])).starts_with("for this project"));
         assert!(
             how_long(&rules(&["Bash(make *)", "Edit(//p/x)"]))
                 .contains("the others for the session")

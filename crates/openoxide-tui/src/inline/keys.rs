@@ -89,18 +89,18 @@ impl Prompt {
                 editor.paste(text);
                 Step::Message
             }
-            None => self.hint("a paste is no answer"),
+            None => self.hint("pasted input is ignored"),
         }
     }
 
     /// Takes several keys that came faster than fingers are: a paste that its terminal did not mark as one.
     pub(crate) fn burst(&self) -> Step {
-        self.hint("that came too fast for a key")
+        self.hint("input too fast to be a key press; ignored")
     }
 
-    /// Takes a key that came before the question can have been read.
+    /// Takes a key key pressed before the question was shown; ignored.
     pub(crate) fn early(&self) -> Step {
-        self.hint("that came before the question can have been read")
+        self.hint("key pressed before the question was shown; ignored")
     }
 
     fn choose(&mut self, key: KeyEvent) -> Step {
@@ -115,7 +115,7 @@ impl Prompt {
             // Whoever means all must not get this one for the session instead.
             KeyCode::Char('A') => self.hint("A answers nothing here"),
             KeyCode::Char(c) if plain => self.letter(c.to_ascii_lowercase()),
-            _ => self.hint("that key answers nothing"),
+            _ => self.hint("unknown key"),
         }
     }
 
@@ -138,7 +138,7 @@ impl Prompt {
             }
             'v' => Step::View,
             'a' | 'p' | 's' => self.hint(&format!("{c} answers nothing here")),
-            _ => self.hint("that key answers nothing"),
+            _ => self.hint("unknown key"),
         }
     }
 
@@ -146,7 +146,7 @@ impl Prompt {
     fn remember(&mut self, key: KeyEvent) -> Step {
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let Some(always) = self.always.as_mut().filter(|_| plain) else {
-            return self.hint("that key answers nothing");
+            return self.hint("unknown key");
         };
         match always.key(key.code) {
             Taken::Answer(response) => answer(response),
@@ -155,7 +155,7 @@ impl Prompt {
                 self.always = None;
                 Step::Unkept
             }
-            Taken::Unknown => self.hint("that key answers nothing"),
+            Taken::Unknown => self.hint("unknown key"),
         }
     }
 

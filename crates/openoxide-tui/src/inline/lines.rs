@@ -109,7 +109,7 @@ fn ask_one(
             Some(reply) if hides(&reply, request, &options) => {
                 options.whole = true;
                 let all = render(request, &options);
-                write!(writer, "\nNot all of it was on the screen. This is all:\n{all}")?;
+                write!(writer, "\nThe request was not fully visible. All of it:\n{all}")?;
             }
             Some(Reply::Choice(choice)) => return Ok(finish(choice, writer)),
             Some(Reply::View) => {
@@ -124,11 +124,7 @@ fn ask_one(
             }
             None => {
                 again -= 1;
-                write!(
-                    writer,
-                    "That is no answer. Write one of these and press Enter:\n{}",
-                    offers.text(&options)
-                )?;
+                write!(writer, "Not a valid answer. Type one of:\n{}", offers.text(&options))?;
             }
         }
     }
@@ -161,7 +157,7 @@ fn always(
     let mut page = Page::new(options);
     let recalled = recall.map(|recall| recall.of(request)).unwrap_or_default();
     Always::of(request).show(&recalled, &mut page);
-    let how = "[p] as offered, for good; [p 1] another one; [p t] for 30 minutes; [p 5] five times; [p 1 t] both";
+    let how = "[p] save suggested rule; [p 1] rule 1; [p t] expires in 30 min; [p 5] 5 uses; [p 1 t] combined";
     page.block(Tone::Body, ["", ""], how);
     page.text
 }

@@ -46,19 +46,19 @@ impl Offers {
     /// Returns each key or word with what it means.
     fn list(self, input: Input) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (message, stop, as_above) = match input {
-            Input::Keys => ("m", "Esc", "always: choose"),
+            Input::Keys => ("m", "Esc", "always"),
             Input::Lines => ("m TEXT", "Ctrl-D", "yes, as above"),
         };
         [
             (true, "y", "yes, once"),
-            (self.session && !self.listed, "a", "yes, exactly this, all session"),
-            (self.session && self.listed, "a", "yes, what is listed, all session"),
+            (self.session && !self.listed, "a", "yes, this exact action for the session"),
+            (self.session && self.listed, "a", "yes, everything listed for the session"),
             (self.always, "p", as_above),
             (self.always && input == Input::Lines, "p?", "what that allows"),
             (self.all, input.all(), "yes to all"),
-            (true, "n", if self.skip { "no, to all that wait" } else { "no" }),
+            (true, "n", if self.skip { "no to all pending" } else { "no" }),
             (true, message, "no, with a message"),
-            (self.skip, "s", "no, to this group only"),
+            (self.skip, "s", "no to this group only"),
             (true, "v", "view all"),
             (true, stop, "stop the agent"),
         ]

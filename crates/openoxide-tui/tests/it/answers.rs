@@ -57,8 +57,8 @@ fn p_shows_what_always_would_allow_and_the_next_key_answers() {
     let mut pty = push();
     pty.answer("p");
     pty.after("[Esc] back", "\r");
-    pty.after("that key answers nothing; press one of: f t 5 p Esc", "\x1b");
-    pty.after("Nothing is kept. Press one of these keys:", "n");
+    pty.after("unknown key; press one of: f t 5 p Esc", "\x1b");
+    pty.after("No rule saved. Press one of:", "n");
     assert_eq!(pty.end().answers, format!("[{NO}]"));
 }
 
@@ -66,10 +66,10 @@ fn p_shows_what_always_would_allow_and_the_next_key_answers() {
 fn what_is_no_answer_gives_a_hint() {
     let mut pty = push();
     pty.answer("\r");
-    pty.after("Enter alone is no answer. Press one of these keys:", "q");
-    pty.after("that key answers nothing; press one of: y a p n m v Esc", "s");
+    pty.after("Enter does not select an answer. Press one of:", "q");
+    pty.after("unknown key; press one of: y a p n m v Esc", "s");
     pty.after("s answers nothing here", "\x1b[A");
-    pty.after("that key answers nothing", "A");
+    pty.after("unknown key", "A");
     pty.after("A answers nothing here", "n");
     assert_eq!(pty.end().answers, format!("[{NO}]"));
 }
@@ -93,7 +93,7 @@ fn esc_goes_back_from_the_message() {
     pty.answer("m");
     pty.after("message (", "never mind");
     pty.after("never mind", "\x1b");
-    pty.after("No message. Press one of these keys:", "y");
+    pty.after("No message. Press one of:", "y");
     assert_eq!(pty.end().answers, format!("[{YES}]"));
 }
 

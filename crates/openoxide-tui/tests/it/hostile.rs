@@ -48,8 +48,8 @@ fn somebody_who_types_on_is_not_interrupted() {
 fn a_paste_answers_nothing() {
     let mut pty = Pty::ask(&[command("git push")]);
     pty.answer("\x1b[200~y\r\x1b[201~");
-    pty.after("a paste is no answer", "yes\ry\r");
-    pty.after("that came too fast for a key", "n");
+    pty.after("pasted input is ignored", "yes\ry\r");
+    pty.after("input too fast to be a key press; ignored", "n");
     assert_eq!(pty.end().answers, NO);
 }
 
@@ -57,7 +57,7 @@ fn a_paste_answers_nothing() {
 fn a_long_paste_answers_nothing() {
     let mut pty = Pty::ask(&[command("git push")]);
     pty.answer(&"y\r".repeat(2000));
-    pty.after("that came too fast for a key", "n");
+    pty.after("input too fast to be a key press; ignored", "n");
     assert_eq!(pty.end().answers, NO);
 }
 

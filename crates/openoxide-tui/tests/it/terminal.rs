@@ -64,7 +64,7 @@ fn without_a_terminal_nobody_is_asked() {
     let output = Command::new(example()).arg(requests).stdin(Stdio::null()).output().unwrap();
     assert!(!output.status.success() && output.stdout.is_empty());
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(message, "error: there is no terminal to ask on\n");
+    assert_eq!(message, "error: no terminal is available to ask on\n");
 }
 
 #[test]

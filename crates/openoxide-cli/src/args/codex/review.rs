@@ -12,7 +12,7 @@ pub(crate) struct CodexReviewArgs {
     /// Only this conversation; all that the server has loaded, unless one is named.
     #[arg(long, value_name = "ID")]
     pub(crate) thread: Option<String>,
-    /// A policy file; repeatable, the most precedent first. Only these, the built-in rules and the safety floor count then.
+    /// A policy file; repeatable, highest precedence first. Only these files, the built-in rules and the safety floor apply.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
     /// End after one request: 0 if it was answered here, 1 if it was answered elsewhere, 4 if it was left to another client.

@@ -42,7 +42,7 @@ pub(super) fn log(args: &LogArgs, journal: &Journal, global: Global) -> Result<E
         return Ok(report::data(format!("{NOTHING}\n").as_bytes(), Exit::Success));
     }
     if left > 0 && args.limit.is_none() {
-        report::note(&format!("{left} older records are not shown; see --limit and --since"));
+        report::note(&format!("{left} older records omitted; see --limit and --since"));
     }
     if kept.is_empty() && !args.follow && !args.json {
         report::note(&"no record matches");

@@ -115,14 +115,14 @@ impl<'a> Found<'a> {
         let shown = self.changed.iter().take(limit);
         lines.extend(shown.map(|(call, decision)| in_words(call, decision)));
         let more = self.changed.len().saturating_sub(limit);
-        lines.extend((more > 0).then(|| format!("\n{more} more are not shown; see --limit")));
+        lines.extend((more > 0).then(|| format!("\n{more} more omitted; see --limit")));
         lines.join("\n") + "\n"
     }
 
     fn left_out(&self, past: &RecordedHistory) -> impl Iterator<Item = (u64, &'static str)> {
         [
-            (past.lost, "what was redacted or cut cannot be decided again"),
-            (past.by_hooks, "a hook had its say, and hooks are not asked again"),
+            (past.lost, "redacted or truncated input"),
+            (past.by_hooks, "decided by a hook, and hooks are not run again"),
             (self.in_doubt, "the policy of their project cannot be relied on"),
         ]
         .into_iter()

@@ -53,9 +53,7 @@ fn in_words(verdict: &Verdict) -> String {
             }
             lines.push(format!("the last one's hash: {}", head.hash));
             if !verdict.anchored {
-                lines.push(
-                    "no anchor says which record is the newest, so missing records at the end are not noticed".to_owned(),
-                );
+                lines.push("no anchor: missing records at the end cannot be detected".to_owned());
             }
         }
         (None, None) => lines.push(NOTHING.to_owned()),

@@ -20,7 +20,7 @@ pub(super) fn amend(args: &CodexAmendArgs) -> Result<Exit, String> {
     let file = home(args)?.join(DEFAULT_RULES);
     let added = append_once(&file, &line)
         .map_err(|error| format!("error: cannot add the rule to {}: {error}", file.display()))?;
-    let what = if added { "added to" } else { "stands already in" };
+    let what = if added { "added to" } else { "is already in" };
     report::note(&format!("`{line}` {what} {}", file.display()));
     Ok(Exit::Success)
 }

@@ -33,7 +33,7 @@ pub(super) fn review(args: &CodexReviewArgs, global: Global) -> Result<Exit, Cli
     let engine = policy_args::open_for_execution(&judge::policy_args(args, None), None)?;
     let closed = engine.managed_policy_error().is_some();
     if policy_args::sound(&engine, global).is_err() && !closed {
-        report::note(&"until the policy is put right, nothing is allowed without a question");
+        report::note(&"the policy has errors; every action needs approval until they are fixed");
     }
     let at_terminal = !global.no_input && can_ask();
     let path = server::place(args.socket.as_deref())?;

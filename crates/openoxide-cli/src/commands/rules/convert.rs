@@ -37,7 +37,7 @@ pub(super) fn export(args: &ExportArgs, global: Global) -> Result<Exit, String> 
         || files::in_force().map(|all| all.into_iter().find(|one| one.kind == LayerKind::User));
     let file = match &args.file {
         Some(file) => file.clone(),
-        None => users()?.ok_or("there is no directory for settings: name a file")?.path,
+        None => users()?.ok_or("no configuration directory: name a file")?.path,
     };
     let file = one(file, Some(Program::Native))?;
     written(&file, args.format, args.partial, args.json, global)
@@ -91,10 +91,10 @@ fn merged(read: &PolicyFile, target: &Target) -> Result<(String, Export), String
         ));
     }
     if layer.mode.is_some() {
-        report::note(&"the mode is not taken over: choose it with `mode = …`");
+        report::note(&"the mode was not imported; set it with `mode = …`");
     }
     if !directories.is_empty() {
-        report::note(&"the directories are not taken over: name them with `directories = …`");
+        report::note(&"the directories were not imported; set them with `directories = …`");
     }
     let (said, export) = native::said(layer);
     let mut text = target.text.clone();
@@ -131,13 +131,14 @@ fn written(
     }
     say(file, &export, json);
     if let Some(line) = file.read.audit {
-        report::note(&format!("{}:{line}: that the audit is required cannot be said", file.shown));
+        report::note(&format!("{}:{line}: a required audit cannot be expressed", file.shown));
     }
     if file.read.sandbox != SandboxSettings::default() || !file.read.writable.is_empty() {
-        report::note(&format!("{}: what `[sandbox]` says cannot be said there", file.shown));
+        report::note(&format!("{}: `[sandbox]` cannot be expressed in this format", file.shown));
     }
     if (export.is_looser() || file.read.audit.is_some()) && !partial {
-        let what = "what holds back here would be lost there; nothing is printed (see --partial)";
+        let what =
+            "the output would be less strict than the input; nothing printed (see --partial)";
         report::failure(&what);
         return Ok(Exit::Failure);
     }
@@ -147,7 +148,7 @@ fn written(
 /// Says on standard error what cannot be said in the other format, and which hooks stay behind.
 fn say(file: &PolicyText, export: &Export, json: bool) {
     for hook in &file.read.hooks {
-        let what = format!("{} is left out: only rules are carried over", hook.command);
+        let what = format!("{} omitted: only rules are converted", hook.command);
         report::note(&format!("{}:{}: the hook {what}", file.shown, hook.line));
     }
     for one in &export.unsaid {

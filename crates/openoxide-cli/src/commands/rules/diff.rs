@@ -105,8 +105,7 @@ fn rules(old: &Layer, new: &Layer) -> Vec<Found> {
         layer.rules.iter().map(|rule| (rule.effect, rule.patterns.clone())).collect()
     };
     if found.is_empty() && ordered && effects(old) != effects(new) {
-        let words =
-            "~ the rules stand in another order, and the last that matches decides".to_owned();
+        let words = "~ the order of the rules changed, and the last match decides".to_owned();
         found.push(Found { words, json: json!({ "schema": SCHEMA, "kind": "order" }) });
     }
     found
@@ -181,11 +180,11 @@ fn history(args: &DiffArgs, old: &Engine, new: &Engine) -> Result<Vec<Found>, Cl
     let past = read_history(&Environment::read(), args.since)?;
     if past.lost > 0 {
         let lost = times(past.lost);
-        report::note(&format!("what was redacted or cut was not compared: {lost}"));
+        report::note(&format!("not compared (redacted or truncated): {lost}"));
     }
     if past.by_hooks > 0 {
         let hooks = times(past.by_hooks);
-        report::note(&format!("what a hook had its say in was not compared: {hooks}"));
+        report::note(&format!("not compared (decided by a hook): {hooks}"));
     }
     Ok(past.calls.iter().filter_map(|call| otherwise(call, old, new)).collect())
 }

@@ -59,7 +59,7 @@ fn wrong(one: &Additional) -> Option<(Level, String)> {
             Some((Level::Warning, format!("`{text}` adds nothing: no directory is there")))
         }
         (DirectoryState::Refused(why), Some(real)) => {
-            Some((Level::Error, format!("`{text}` does not count: it is {real}; {why}")))
+            Some((Level::Error, format!("`{text}` ignored: it resolves to {real}; {why}")))
         }
         _ => None,
     }

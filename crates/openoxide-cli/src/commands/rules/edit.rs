@@ -32,12 +32,14 @@ impl Target {
             _ => LayerKind::User,
         };
         let source = files::in_force()?.into_iter().find(|source| source.kind == kind);
-        let source =
-            source.ok_or("there is no directory for settings: set HOME or XDG_CONFIG_HOME")?;
+        let source = source.ok_or("no configuration directory: set HOME or XDG_CONFIG_HOME")?;
         let link =
             |path: &std::path::Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
         if kind != LayerKind::User && source.path.ancestors().take(2).any(link) {
-            return Err(format!("{}: a link in a project is not followed", source.path.display()));
+            return Err(format!(
+                "{}: symbolic links in a project are not followed",
+                source.path.display()
+            ));
         }
         let environment = Environment::read();
         let lock = Lock::of_policies(&environment).map_err(|error| error.to_string())?;
@@ -77,7 +79,9 @@ impl Target {
         let path = self.source.path.display();
         edit::replace(&self.source.path, text).map_err(|error| format!("{path}: {error}"))?;
         if loosens && !self.source.may_loosen {
-            report::note(&"what a project allows counts once you vouch for it: `openoxide trust`");
+            report::note(
+                &"allow rules of a project take effect once you trust it: `openoxide trust`",
+            );
         }
         Ok(())
     }

@@ -45,6 +45,6 @@ fn laid_out(file: &PolicyText) -> Result<String, String> {
     let anchors = Anchors { home: home.as_ref(), base: &file.source.base };
     match new == file.text || edit::same_meaning(&file.text, &new, anchors) {
         true => Ok(new),
-        false => Err(wrong(&"the new layout would change its meaning, so it stays as it is")),
+        false => Err(wrong(&"not reformatted: the new layout would change its meaning")),
     }
 }

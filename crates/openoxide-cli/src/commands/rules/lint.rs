@@ -62,10 +62,10 @@ fn launchers(file: &PolicyText) -> Vec<Lint> {
             rule: at,
             other: None,
             message: format!(
-                "`allow {}` allows anything: `{program}` runs what it is told",
+                "`allow {}` allows anything: `{program}` runs arbitrary code",
                 rule.text
             ),
-            help: "name the whole command, or the words up to what it does",
+            help: "write the whole command, or its words up to the subcommand",
         })
     };
     allows.filter_map(lint).collect()

@@ -38,7 +38,7 @@ pub(super) fn test(args: &TestArgs, global: Global) -> Result<Exit, CliError> {
         let shown = visible(&file.shown, Lines::One);
         let (held, examples) = (cases.len() - failed, examples(&file));
         text.extend([format!(
-            "{shown}: {held} of {} tests hold, and {examples} lists of examples\n",
+            "{shown}: {held} of {} tests passed, {examples} lists of examples checked\n",
             cases.len()
         )]);
     }

@@ -32,7 +32,7 @@ pub(super) fn unanswered(reviewed: &ReviewResult, args: &RunArgs, nothing: &str)
         ReviewEnd::Denied(decision) => {
             return Some(refused(&Refusal::Denied(decision.clone()), nothing));
         }
-        ReviewEnd::Expired => ("nobody answered in time", Exit::Expired),
+        ReviewEnd::Expired => ("the request expired without an answer", Exit::Expired),
         ReviewEnd::Interrupted => return Some(interrupted(nothing)),
         ReviewEnd::Lost(why) => {
             report::failure(why);
@@ -84,16 +84,16 @@ fn words(args: &RunArgs) -> Vec<String> {
 pub(super) fn unanswerable(request: &ApprovalRequest, args: &RunArgs, nothing: &str) -> Exit {
     let words = words(args);
     report::say(&format!(
-        "openoxide: a person is needed, and none can be asked here: {}",
+        "openoxide: approval required, but no terminal is available to ask on: {}",
         visible(&request.decision.reason, Lines::One)
     ));
     report::say(&format!(
-        "openoxide: {nothing}; in a terminal, answer with: {}",
+        "openoxide: {nothing}; to answer, run in a terminal: {}",
         visible(&quote(&words), Lines::One)
     ));
     if (1..=MOST_RULES).contains(&request.decision.always.len()) {
         let rules = visible(&request.decision.always.join(", "), Lines::One);
-        report::say(&format!("openoxide: or allow it for good in a policy: {rules}"));
+        report::say(&format!("openoxide: or add a rule to your policy: {rules}"));
     }
     Exit::Ask
 }

@@ -59,15 +59,15 @@ fn beginning(file: &AbsPath) -> String {
 
 fn title(count: usize) -> String {
     match count {
-        1 => "put it back, where programs execute or obey it?".to_owned(),
-        _ => format!("put all {count} back, where programs execute or obey them?"),
+        1 => "restore it to where programs execute or read it?".to_owned(),
+        _ => format!("restore all {count} to where programs execute or read them?"),
     }
 }
 
 fn put_back(path: &AbsPath, aside: &AbsPath) {
     let shown = visible(path.as_str(), Lines::One);
     match restore(path, aside) {
-        Ok(()) => report::say(&format!("openoxide: `{shown}` is back")),
-        Err(error) => report::failure(&format!("`{shown}` stays aside: {error}")),
+        Ok(()) => report::say(&format!("openoxide: restored `{shown}`")),
+        Err(error) => report::failure(&format!("cannot restore `{shown}`: {error}")),
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn settle(stage: &Stage, around: &RunContext<'_>) -> Option<Exit> {
         if stage.changes().is_ok_and(|now| now == changes) {
             return commit(stage, &changes, around, number);
         }
-        report::say("openoxide: somebody has changed files meanwhile: it is asked again");
+        report::say("openoxide: files changed in the meantime; asking again");
     }
     Some(failed(&io::Error::other("files change all the time")))
 }

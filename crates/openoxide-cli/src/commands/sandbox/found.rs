@@ -10,30 +10,30 @@ pub(crate) fn text(found: &Found) -> String {
         Found::RepositoryHook { path, held: Some(held) } => {
             let (path, held) = (shown(path), shown(held));
             format!(
-                "`{path}` is new, and git would run what it says: it was moved to `{held}`. Move it back if it is yours"
+                "new git hook or repository configuration `{path}` was quarantined to `{held}`; move it back if you created it"
             )
         }
         Found::RepositoryHook { path, held: None } => {
             format!(
-                "`{}` is new, and git runs what it says: look at it before you use git there",
+                "new git hook or repository configuration `{}`: review it before you use git there",
                 shown(path)
             )
         }
         Found::SteeringFile { path, held: Some(held) } => {
             let (path, held) = (shown(path), shown(held));
             format!(
-                "`{path}` is new and could configure or run programs on this machine: it was moved to `{held}`. Move it back if you want it"
+                "new file `{path}` can configure or run programs on this machine; it was quarantined to `{held}`; move it back if you want it"
             )
         }
         Found::SteeringFile { path, held: None } => {
             format!(
-                "`{}` is new and could configure or run programs on this machine, and it could not be moved away: review it before you use agents, editors or tools there",
+                "new file `{}` can configure or run programs on this machine and could not be quarantined; review it before you use agents, editors or tools there",
                 shown(path)
             )
         }
         Found::HardLink { path } => {
             format!(
-                "`{}` has another name outside of the writable directories: who writes one writes both",
+                "`{}` is a hard link to a file outside the writable directories: a change to one changes both",
                 shown(path)
             )
         }

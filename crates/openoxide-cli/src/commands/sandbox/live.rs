@@ -86,7 +86,7 @@ fn request(change: &LiveChange, cwd: &AbsPath) -> ApprovalRequest {
         presentation: present(&operation),
         decision: Decision {
             effect: Effect::Ask,
-            reason: "it lies outside of what may be changed".to_owned(),
+            reason: "it is outside the writable directories".to_owned(),
             rule: None,
             parts: Vec::new(),
             findings: Vec::new(),

@@ -94,7 +94,7 @@ fn profile(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<Confined, String> {
         (false, roots) => roots.iter().map(|root| real(root)).collect::<Result<_, _>>()?,
     };
     if writable.contains(&AbsPath::root()) {
-        return Err("`/` cannot be writable: that would hold nothing".to_owned());
+        return Err("`/` cannot be writable: the sandbox would have no effect".to_owned());
     }
     let protected = protected(args, &writable)?;
     let unreadable = unreadable(args, &writable)?;
@@ -168,7 +168,7 @@ fn places(path: &Path) -> Result<Vec<AbsPath>, String> {
 fn real(path: &Path) -> Result<AbsPath, String> {
     let real = fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     if !real.is_dir() {
-        return Err(format!("`{}` is no directory", path.display()));
+        return Err(format!("`{}` is not a directory", path.display()));
     }
     absolute(&real)
 }
@@ -217,7 +217,7 @@ fn ended(launch: &Launch, report: &Report) -> Exit {
         End::Exited(status) => Exit::Program(status),
         End::Signalled(signal) => Exit::Program(128_u8.saturating_add(signal)),
         End::TimedOut => {
-            report::say("openoxide: its time was over; it was ended");
+            report::say("openoxide: timed out; killed");
             Exit::Program(124)
         }
         End::NotFound => {

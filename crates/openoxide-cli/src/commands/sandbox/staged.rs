@@ -27,7 +27,7 @@ pub(super) fn settle(stage: &Stage, cwd: &AbsPath, global: Global) -> Option<Exi
     if global.no_input || !can_ask() {
         report::say(shown.list.trim_end());
         report::say(&format!(
-            "openoxide: a person is needed, and none can be asked here; {NOTHING_CHANGED}"
+            "openoxide: approval required, but no terminal is available to ask on; {NOTHING_CHANGED}"
         ));
         return Some(Exit::Ask);
     }
@@ -78,7 +78,7 @@ fn asked() -> Decision {
 /// What was shown is what is done.
 fn commit(stage: &Stage, changes: &Changes) -> Option<Exit> {
     if !stage.changes().is_ok_and(|now| now == *changes) {
-        return Some(failed(&io::Error::other("somebody has changed files meanwhile")));
+        return Some(failed(&io::Error::other("files changed in the meantime")));
     }
     match stage.commit(changes) {
         Err(error) => Some(failed(&error)),

@@ -67,7 +67,7 @@ fn in_words(support: &Support, plans: &[Plan], chosen: Option<Backend>, colored:
         text += &point(name, able, colored);
     }
     text += &heading(
-        "What each backend holds of a workspace with protected paths, denied reads and named hosts",
+        "What each backend enforces for a workspace with protected paths, denied reads and named hosts",
         colored,
     );
     for plan in plans {
@@ -95,7 +95,7 @@ fn verdict(support: &Support, chosen: Option<Backend>, colored: bool) -> String 
         None => color::paint(
             colored,
             RED,
-            "Nothing here confines a command wholly: what has to be confined is not run.",
+            "No backend can fully enforce the profile; confined commands will be refused.",
         ),
     };
     format!("{system}{who}\n{verdict}\n")
@@ -121,9 +121,9 @@ fn point(name: &str, able: Result<String, &Lack>, colored: bool) -> String {
 /// A backend that lacks everything for one reason says it once.
 fn backend(plan: &Plan, is_chosen: bool, colored: bool) -> String {
     let usable = match (plan.holds(), is_chosen) {
-        (true, true) => color::paint(colored, GREEN, "holds it, and is used"),
-        (true, false) => color::paint(colored, GREEN, "holds it"),
-        (false, _) => color::paint(colored, RED, "does not hold it, and is not used"),
+        (true, true) => color::paint(colored, GREEN, "enforces all of it; selected"),
+        (true, false) => color::paint(colored, GREEN, "enforces all of it"),
+        (false, _) => color::paint(colored, RED, "does not enforce all of it; not used"),
     };
     let head = format!("  {}: {usable}\n", plan.backend.as_str());
     if let Some(why) = one_reason(plan) {

@@ -323,7 +323,7 @@ fn what_somebody_changes_while_the_question_stands_is_left_and_the_rest_asked_ag
     terminal.wait_for("[y]");
     world.file("a.txt", "mine\n");
     terminal.press("y");
-    terminal.wait_for("asked again");
+    terminal.wait_for("asking again");
     terminal.wait_for("Let b.txt change");
     terminal.press("y");
     let (code, text) = terminal.end();

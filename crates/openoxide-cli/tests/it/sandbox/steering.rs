@@ -116,7 +116,7 @@ fn settings_of_agents_editors_and_tools_are_put_aside_and_old_ones_stay() {
     for new in [".pi", "opencode.json", "new/.kiro", "new/.openoxide", "mise.toml"] {
         let path = arena.path("w").join(new);
         assert!(!path.exists(), "{new}");
-        assert!(said.contains(&format!("{}` is new", path.display())), "{new}: {said}");
+        assert!(said.contains(&format!("new file `{}`", path.display())), "{new}: {said}");
     }
     assert!(arena.path("w/new/.openoxide.held-by-openoxide/approvals.toml").exists());
 }

@@ -239,7 +239,7 @@ fn a_segment_that_nobody_removed_in_good_order_is_missed() {
     let closed = scene.closed();
     let kept = fs::read(scene.path(&closed[0])).unwrap();
     fs::remove_file(scene.path(&closed[0])).unwrap();
-    assert!(scene.fault().ends_with("no record says that they were removed"), "{}", scene.fault());
+    assert!(scene.fault().ends_with("no removal was recorded"), "{}", scene.fault());
     fs::write(scene.path(&closed[0]), kept).unwrap();
     fs::remove_file(scene.path(&closed[2])).unwrap();
     assert!(scene.fault().contains("are missing"), "{}", scene.fault());
@@ -263,17 +263,17 @@ fn what_was_done_to_a_journal_is_named() {
     assert_eq!(with(&[1, 5, 6]), place(2, "records 2 to 4 are missing"));
     assert_eq!(
         with(&[1, 2, 3, 3, 4]),
-        place(4, "record 3 stands behind record 3: it was moved or copied")
+        place(4, "record 3 appears after record 3: records were reordered or duplicated")
     );
     assert_eq!(with(&[1, 3, 2, 4]), place(2, "record 2 is missing"));
     fs::write(scene.path(ACTIVE), whole.replace("title 4", "title 9")).unwrap();
-    assert_eq!(scene.fault(), place(4, "it was changed: its hash is another"));
+    assert_eq!(scene.fault(), place(4, "record modified: hash mismatch"));
     let other = Scene::new(Limits::default());
     other.fill(4);
     let foreign = fs::read_to_string(other.path(ACTIVE)).unwrap();
     let foreign = foreign.lines().nth(2).unwrap();
     fs::write(scene.path(ACTIVE), whole.replace(&line(3), foreign)).unwrap();
-    assert_eq!(scene.fault(), place(3, "it does not follow the record 2 that stands before it"));
+    assert_eq!(scene.fault(), place(3, "the chain is broken between this record and record 2"));
 }
 
 #[test]
@@ -373,11 +373,8 @@ fn an_end_that_was_cut_off_is_missed_also_when_others_write_behind_it() {
         assert!(scene.fault().contains(missing), "{}", scene.fault());
         assert_eq!(scene.append("later"), 6, "the numbers of missing records are not given again");
         let fault = scene.fault();
-        let later = [
-            "record 5 is missing",
-            "records 3 to 5 are missing",
-            "5 records before it are missing",
-        ];
+        let later =
+            ["record 5 is missing", "records 3 to 5 are missing", "5 earlier records are missing"];
         assert!(later.iter().any(|text| fault.contains(text)), "{left}: {fault}");
         scene.fill(3);
         assert!(!scene.fault().is_empty(), "it stays so");
@@ -407,7 +404,7 @@ fn a_journal_that_was_replaced_is_noticed() {
         fs::copy(other.path(ACTIVE), scene.path(ACTIVE)).unwrap();
         for _ in 0..2 {
             let fault = scene.fault();
-            assert!(fault.contains("record 3 of the journal is not the one"), "{fault}");
+            assert!(fault.contains("record 3 differs from the one"), "{fault}");
             scene.append("later");
         }
     }
@@ -440,7 +437,7 @@ fn a_damaged_anchor_is_a_fault_and_a_missing_one_is_said() {
     for bytes in [&b"x"[..], b"00000000000000000002 zz\n", &[0; 86]] {
         fs::write(scene.path("anchor"), bytes).unwrap();
         scene.append("later");
-        assert!(scene.fault().contains("the anchor is damaged"), "{}", scene.fault());
+        assert!(scene.fault().contains("the anchor is corrupt"), "{}", scene.fault());
     }
     fs::remove_file(scene.path("anchor")).unwrap();
     let verdict = scene.verdict();

@@ -102,7 +102,7 @@ fn a_users_directory_counts_and_one_over_a_link_is_vouched_for() {
 fn what_leads_to_secrets_or_to_our_own_is_refused_with_file_and_line() {
     let disk = Disk::new();
     for (to, why) in [
-        (".ssh", "secrets lie there"),
+        (".ssh", "it contains credentials"),
         (".", "it is your home directory"),
         (".local/state", "OpenOxide keeps its own there"),
         (".config/openoxide/x", "OpenOxide keeps its own there"),
@@ -113,7 +113,7 @@ fn what_leads_to_secrets_or_to_our_own_is_refused_with_file_and_line() {
         disk.write(USER, "\ndirectories = [\"~/link\"]\n");
         let loaded = disk.load();
         assert_eq!((loaded.roots.as_slice(), disk.states()), ([].as_slice(), vec!["refused"]));
-        let start = format!("{}:2: the directory `~/link` does not count", disk.path(USER));
+        let start = format!("{}:2: additional directory `~/link` ignored", disk.path(USER));
         assert!(loaded.notes[0].starts_with(&start), "{:?}", loaded.notes);
         assert!(loaded.notes[0].ends_with(why), "{:?}", loaded.notes);
         assert_eq!(loaded.untrusted, [], "nobody is asked about it");

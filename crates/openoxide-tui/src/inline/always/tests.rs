@@ -58,7 +58,7 @@ Always, in this project:
                  else: npm run test
                        npm run \\x1b[2Kx
 [1] this command  [2] as offered  [3] a word less  [f] for good
-[t] for 30 minutes  [5] five times  [p] 2, for good  [Esc] back
+[t] for 30 minutes  [5] five times  [p] 2, until revoked  [Esc] back
 ";
     assert_eq!(shown(&Always::of(&request()), &recalled, 80), expected);
 }
@@ -68,7 +68,8 @@ fn where_there_is_no_other_choice_none_is_shown() {
     let expected = "\
 Always, in this project:
 > [2] as offered Bash(git push *)
-[f] for good  [t] for 30 minutes  [5] five times  [p] 2, for good  [Esc] back
+[f] for good  [t] for 30 minutes  [5] five times  [p] 2, until revoked
+[Esc] back
 ";
     assert_eq!(shown(&Always::of(&command("git push")), &[], 80), expected);
     let mut always = Always::of(&command("git push"));

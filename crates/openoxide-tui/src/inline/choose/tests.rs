@@ -102,7 +102,7 @@ fn what_was_typed_ahead_or_pasted_chooses_nothing() {
     let pasted = [None, Some(Event::Paste("y".to_owned()))];
     let (chosen, screen) = play(pasted.into_iter().chain(letters("n")).collect());
     assert_eq!(chosen.ok(), Some(Some(2)));
-    assert!(screen.contains("a paste is no answer; press one of: y p n Esc v"), "{screen}");
+    assert!(screen.contains("pasted input is ignored; press one of: y p n Esc v"), "{screen}");
 }
 
 #[test]

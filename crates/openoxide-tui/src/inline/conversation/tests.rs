@@ -112,7 +112,10 @@ fn several_keys_at_once_answer_nothing() {
         assert_eq!(answer(events), NO, "{burst:?}");
     }
     let (_, screen) = play([None, letter('y'), letter('y'), None]);
-    assert!(screen.contains("> that came too fast for a key; press one of: y a p n m v Esc"));
+    assert!(
+        screen
+            .contains("> input too fast to be a key press; ignored; press one of: y a p n m v Esc")
+    );
 }
 
 #[test]
@@ -124,13 +127,13 @@ fn control_c_stops_from_within_a_burst() {
 fn a_paste_is_ignored_with_a_hint() {
     let (outcome, screen) = play([None, paste("y\n"), letter('n'), None]);
     assert!(matches!(outcome, Ok(Choice::This(ApprovalResponse::Rejected { message: None }))));
-    assert!(screen.contains("> a paste is no answer; press one of: y a p n m v Esc"));
+    assert!(screen.contains("> pasted input is ignored; press one of: y a p n m v Esc"));
 }
 
 #[test]
 fn enter_repeats_the_keys() {
     let (_, screen) = play([None, key(KeyCode::Enter), None]);
-    assert!(screen.contains("\r\x1b[KEnter alone is no answer. Press one of these keys:\n[y] yes"));
+    assert!(screen.contains("\r\x1b[KEnter does not select an answer. Press one of:\n[y] yes"));
     assert_eq!(screen.matches("[y] yes, once").count(), 2);
 }
 
@@ -194,7 +197,7 @@ fn always_is_recalled_only_when_it_is_looked_at() {
         run(vec![None, letter('p'), None, esc, None, letter('p'), None, letter('t'), None]);
     assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 1, "once");
     assert!(screen.contains("would have answered 3 of 9 (questions"), "{screen}");
-    assert!(screen.contains("Nothing is kept. Press one of these keys:\n[y] yes"), "{screen}");
+    assert!(screen.contains("No rule saved. Press one of:\n[y] yes"), "{screen}");
     let terms = openoxide_protocol::GrantTerms { seconds: Some(1800), ..Default::default() };
     let (scope, terms) = (GrantScope::Project, Some(terms));
     assert_eq!(choice, Some(Choice::This(ApprovalResponse::Approved { scope, terms })));
@@ -268,7 +271,7 @@ fn a_key_counts_once_the_question_can_have_been_read() {
     };
     let (choice, screen) = play(vec![None, letter('y'), None]);
     assert_eq!(choice, None);
-    assert!(screen.contains("before the question can have been read"), "{screen}");
+    assert!(screen.contains("before the question was shown"), "{screen}");
     // The pause behind the first key, and four more, are 400 ms.
     let late = vec![None, None, None, None, None, None, letter('y'), None];
     assert_eq!(play(late).0, Some(Choice::This(ApprovalResponse::approved(GrantScope::Once))));

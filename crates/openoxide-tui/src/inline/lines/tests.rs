@@ -124,7 +124,7 @@ fn it_asks_again_three_times() {
     assert_eq!(asked(b"\n\n\ny\n").0, yes(GrantScope::Once));
     assert_eq!(asked(b"\n\n\n\ny\n").0, CANCELLED);
     let (_, text) = asked(b"\n\n\n\n");
-    assert_eq!(text.matches("That is no answer.").count(), 3);
+    assert_eq!(text.matches("Not a valid answer.").count(), 3);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn v_shows_all_and_asks_on() {
         ask_one(&command(&long), None, 80, (None, None), (&mut &b"v\nn\n"[..], &mut out)).ok();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(choice, REJECTED);
-    assert!(text.contains("… 27 more lines, v shows all"));
+    assert!(text.contains("… 27 more lines (v to view)"));
     assert!(text.contains("  > echo 39\n"));
 }
 

@@ -20,9 +20,9 @@ OpenOxide asks: run a command (Bash)
   ask    `git push` is asked for by user policy
          rule `ask Bash(git push *)` (user, policy.toml:4)
   [p]    always Bash(git push *)
-         for the project, until you take it back
+         for this project, until revoked
 
-[y] yes, once  [a] yes, exactly this, all session  [p] always: choose  [n] no
+[y] yes, once  [a] yes, this exact action for the session  [p] always  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
 ";
     assert_eq!(at(80, &command("git push origin main")), expected);
@@ -42,12 +42,12 @@ OpenOxide asks: run a command (Bash)
          rule `ask Bash(git push *)`
          (user, policy.toml:4)
   [p]    always Bash(git push *)
-         for the project, until you take
-         it back
+         for this project, until revoked
 
 [y] yes, once
-[a] yes, exactly this, all session
-[p] always: choose  [n] no
+[a] yes, this exact action for the
+    session
+[p] always  [n] no
 [m] no, with a message  [v] view all
 [Esc] stop the agent
 ";
@@ -75,9 +75,9 @@ OpenOxide asks: run a command (Bash)
          rule `ask Bash(git push *)` (user, policy.toml:4)
   allow  run git status
   [p]    always Bash(git push *)
-         for the project, until you take it back
+         for this project, until revoked
 
-[y] yes, once  [a] yes, exactly this, all session  [p] always: choose  [n] no
+[y] yes, once  [a] yes, this exact action for the session  [p] always  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
 ";
     assert_eq!(at(80, &request), wide);
@@ -111,7 +111,7 @@ fn a_finding_beyond_what_is_shown_is_still_told() {
     let request = with_finding(command(&script), (200, 208), "OX201", "removes everything");
     let shown = at(80, &request);
     assert!(
-        shown.contains("  … 29 more lines, v shows all\n  ! OX201 removes everything\n"),
+        shown.contains("  … 29 more lines (v to view)\n  ! OX201 removes everything\n"),
         "{shown}"
     );
 }
@@ -127,7 +127,7 @@ fn many_findings_do_not_hide_the_gravest() {
     let shown = at(80, &request);
     let told = shown.find("^^ OX201 removes everything\n").unwrap();
     assert!(shown.find("^^\n    OX103").is_none_or(|note| note < told));
-    assert!(shown.contains("… 39 more findings, v shows all"), "{shown}");
+    assert!(shown.contains("… 39 more findings (v to view)"), "{shown}");
 }
 
 #[test]
@@ -144,14 +144,14 @@ OpenOxide asks: run\\x1b]0;x\\x07\\nrm (B\\u{200b}ash)
 
   $ ls\\x1b[2J\\u{202e}\\r
   >     id\\u{a0}
-  ! 4 hidden or control characters are shown by their numbers
+  ! 4 hidden or control characters are shown escaped
   the agent's no\\x07te: a\\nb
   in /work/project
 
   ask    because\\x1b[8m
          rule `ask Bash(git push *)` (user, policy.toml:4)
   [p]    always Bash(\\x1b *)
-         for the project, until you take it back
+         for this project, until revoked
 ";
     let shown = at(80, &request);
     assert!(shown.starts_with(expected), "{shown}");
@@ -162,13 +162,13 @@ fn a_change_says_where_it_goes_and_how_much_is_not_shown() {
     let lines: String = (1..=20).map(|n| format!("+line {n}\n")).collect();
     let shown = at(80, &patch(&format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n{lines}")));
     let expected = "  | +line 10
-  … 10 more lines, v shows all
+  … 10 more lines (v to view)
 
   ask    change /work/project/src/lib.rs
          `git push` is asked for by user policy
          rule `ask Bash(git push *)` (user, policy.toml:4)
 
-[y] yes, once  [a] yes, exactly this, all session  [n] no
+[y] yes, once  [a] yes, this exact action for the session  [n] no
 ";
     assert!(shown.contains(expected), "{shown}");
 }
@@ -209,13 +209,13 @@ OpenOxide asks (1 of 3): run a command (Bash)
   ask    `git push` is asked for by user policy
          rule `ask Bash(git push *)` (user, policy.toml:4)
   [p]    always Bash(git push *)
-         for the project, until you take it back
+         for this project, until revoked
   [A]    yes, once each, to this and to:
          run a command: make install\\x1b
 
-[y] yes, once  [a] yes, exactly this, all session  [p] always: choose
-[A] yes to all  [n] no, to all that wait  [m] no, with a message
-[s] no, to this group only  [v] view all  [Esc] stop the agent
+[y] yes, once  [a] yes, this exact action for the session  [p] always
+[A] yes to all  [n] no to all pending  [m] no, with a message
+[s] no to this group only  [v] view all  [Esc] stop the agent
 ";
     assert_eq!(shown, expected);
 }
@@ -223,7 +223,10 @@ OpenOxide asks (1 of 3): run a command (Bash)
 #[test]
 fn where_only_its_own_yes_counts_no_other_is_offered() {
     let shown = at(80, &needing_explicit_yes(command("rm -rf target")));
-    assert!(shown.contains("         needs a yes of its own: no other yes covers it\n"));
+    assert!(
+        shown
+            .contains("         needs explicit approval; batch and saved approvals do not apply\n")
+    );
     let keys = "
 [y] yes, once  [n] no  [m] no, with a message  [v] view all
 [Esc] stop the agent
@@ -260,6 +263,8 @@ fn what_a_yes_for_the_session_covers_is_shown_whole() {
     request.presentation.metadata.insert("covers".to_owned(), keys.clone().into());
     let shown = at(80, &request);
     assert!(keys.iter().all(|key| shown.contains(&format!(" {key}\n"))), "{shown}");
-    assert!(shown.contains("yes, what is listed, all session") && !shown.contains("exactly this"));
+    assert!(
+        shown.contains("yes, everything listed for the session") && !shown.contains("exactly this")
+    );
     assert!(!shown.contains("the agent's covers"));
 }

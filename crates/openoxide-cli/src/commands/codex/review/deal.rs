@@ -21,7 +21,7 @@ impl Reviewer<'_> {
     pub(super) fn deal(&mut self, request: &Request) -> Result<Dealt, Stop> {
         let asked = &request.asked;
         let Some(project) = self.threads.cwd(asked.thread()).cloned() else {
-            return Ok(left(asked.call(), "its conversation is not known"));
+            return Ok(left(asked.call(), "unknown conversation"));
         };
         let changes = self.changes.of(asked);
         let begun = self.calls.of(asked.thread());
@@ -95,7 +95,9 @@ impl Reviewer<'_> {
                 let approval = approval.as_ref().clone();
                 self.person(request, case, name, verdict, approval)
             }
-            (Step::Proceed(_), None) => Ok(Err(left(name, "Codex offers no plain yes to it"))),
+            (Step::Proceed(_), None) => {
+                Ok(Err(left(name, "Codex offers no plain approval for it")))
+            }
             (Step::Refuse(_), _) => Ok(Err(left(name, "nothing was decided"))),
         }
     }
@@ -113,7 +115,7 @@ impl Reviewer<'_> {
         }
         let offers = Offers::of(&request.asked, case.facts());
         for withheld in &offers.withheld {
-            report::note(&format!("Codex would also keep {withheld}; that is not offered here"));
+            report::note(&format!("Codex would also save {withheld}, which is not offered here"));
         }
         if offers.list.is_empty() {
             return Ok(Err(left(name, "Codex offers no answer that is known here")));

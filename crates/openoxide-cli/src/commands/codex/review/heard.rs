@@ -79,7 +79,7 @@ impl Reviewer<'_> {
         match heard {
             Heard::Asked(request) => self.wait(*request),
             Heard::Other(method) => {
-                say(&format!("left to the other client: `{method}` is not answered here"));
+                say(&format!("left to the other client: `{method}` is not supported here"));
             }
             Heard::Resolved(id) => self.resolve(&id),
             Heard::Changes(item, changes) => self.changes.keep(item, changes),

@@ -146,7 +146,7 @@ impl Threads {
     fn attached(&mut self, thread: String, resumed: &Value) {
         let cwd = resumed.get("cwd").and_then(Value::as_str);
         let Some(cwd) = cwd.and_then(|cwd| AbsPath::new(cwd).ok()) else {
-            return self.waits(thread, "its directory is not understood");
+            return self.waits(thread, "its directory cannot be determined");
         };
         say(&format!("attached to {thread}, which works in {cwd}"));
         self.known.insert(thread, Thread::Attached(cwd));

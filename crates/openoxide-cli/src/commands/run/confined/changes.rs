@@ -81,10 +81,10 @@ fn in_words(change: &LiveChange) -> String {
         Deed::Write => "write this file",
         Deed::MakeDirectory => "make this directory",
         Deed::Remove => "remove this file or directory",
-        Deed::Rename => "rename this file, over what has that name",
+        Deed::Rename => "rename this file, replacing the existing one",
     };
     match change.other_names {
         0 => what.to_owned(),
-        more => format!("{what}, which has {more} more names that nobody sees here"),
+        more => format!("{what}, which has {more} more hard links elsewhere"),
     }
 }
