@@ -111,20 +111,22 @@ fn statistics(files: &[SourceFile]) -> String {
     let single = |name: &&&str| split_identifier(name).len() == 1;
     let word_is = |name: &str, is: fn(&str) -> bool| {
         let words = split_identifier(name);
-        words.len() == 1 && is(&words[0])
+        matches!(words.as_slice(), [word] if is(word))
     };
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     for name in &types {
         *uses.entry(name).or_default() += 1;
     }
-    let shared = types.iter().filter(|name| uses[*name] > 1).count();
+    let shared =
+        types.iter().filter(|name| uses.get(*name).is_some_and(|count| *count > 1)).count();
     let participles = types.iter().filter(|name| word_is(name, is_participle)).count();
     let by_participle = functions.iter().filter(|name| word_is(name, is_participle_function));
     let by_function_word = functions.iter().filter(|name| word_is(name, is_function_word));
     let mut table = String::from("names\n");
     let mut row = |what: &str, count: usize, total: usize| {
         let share = 100.0 * count as f64 / total.max(1) as f64;
-        table.push_str(&format!("  {what:<52} {count:>6} {share:>6.1} %\n"));
+        let line = format!("  {what:<52} {count:>6} {share:>6.1} %\n");
+        table.push_str(&line);
     };
     row("types", types.len(), types.len());
     row("types of one word", types.iter().filter(single).count(), types.len());
@@ -145,7 +147,7 @@ fn list(files: &[SourceFile], krate: Option<&str>) -> String {
         for item in &file.items {
             let kind = format!("{:?}", item.kind).to_lowercase();
             let visibility = if item.is_public { "pub" } else { "-" };
-            lines.push_str(&format!(
+            let line = format!(
                 "{}:{}:{}\t{kind}\t{visibility}\t{}::{}\t{}\n",
                 path.display(),
                 item.line,
@@ -153,7 +155,8 @@ fn list(files: &[SourceFile], krate: Option<&str>) -> String {
                 if item.path.is_empty() { file.krate.as_str() } else { &item.path },
                 item.name,
                 item.summary
-            ));
+            );
+            lines.push_str(&line);
         }
     }
     lines

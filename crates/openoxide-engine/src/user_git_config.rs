@@ -57,7 +57,7 @@ fn runs_files_in(
         .into_iter()
         .flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
     let chosen: Vec<PathBuf> = chosen.into_iter().flatten().collect();
-    // A project is content of a stranger; home, and what holds it, is the user's own.
+    // A project is content of a stranger; home, and what enforces all of it, is the user's own.
     let is_project = home.is_none_or(|home| !home.starts_with(place));
     let is_content = |file: &PathBuf| file.is_relative() || is_project && file.starts_with(place);
     if chosen.iter().any(is_content) || runs_by_settings(place, variable) {

@@ -48,7 +48,7 @@ pub(super) fn statistics<'a>(texts: impl Iterator<Item = &'a str>) -> String {
         table.push_str(&row(what, per_ten_thousand(count, words.len())));
     }
     for (what, pairs) in PAIRS {
-        let follows = |pair: &&[String]| pairs.iter().any(|(a, b)| pair[0] == *a && pair[1] == *b);
+        let follows = |pair: &&[String]| pairs.iter().any(|(a, b)| **pair == [*a, *b]);
         let count = words.windows(2).filter(follows).count();
         table.push_str(&row(what, per_ten_thousand(count, words.len())));
     }

@@ -72,7 +72,7 @@ fn open(args: &RunArgs, global: Global) -> Result<Engine, CliError> {
     }
     let closed = engine.managed_policy_error().is_some();
     if policy_args::sound(&engine, global).is_err() && !closed {
-        report::note(&"until the policy is put right, nothing is allowed without a question");
+        report::note(&"the policy has errors; every action needs approval until they are fixed");
     }
     Ok(engine)
 }
@@ -95,7 +95,7 @@ fn refusal_beforehand(
 ) -> Result<Option<RefusalBeforehand>, CliError> {
     let is_usual = args.sandbox == RunSandbox::Auto;
     if args.live && !is_usual {
-        let why = "`--live` goes with `--sandbox auto` alone: it asks about what that refuses";
+        let why = "`--live` requires `--sandbox auto`";
         return Err(why.into());
     }
     if let Some(error) = engine.managed_policy_error() {
@@ -103,10 +103,10 @@ fn refusal_beforehand(
         return Ok(Some(RefusalBeforehand { reason, shown }));
     }
     if !std::path::Path::new(engine.cwd().as_str()).is_dir() {
-        return Err(format!("`{}` is no directory", engine.cwd()).into());
+        return Err(format!("`{}` is not a directory", engine.cwd()).into());
     }
     if args.stage && !is_usual {
-        let why = "`--stage` needs the sandbox as it is: nothing else could be committed";
+        let why = "`--stage` requires `--sandbox auto`";
         return Err(why.into());
     }
     let required = engine.confinement_required().filter(|_| args.sandbox == RunSandbox::Off);
@@ -218,11 +218,11 @@ fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
     let decision = planned.decision();
     let why = match decision.effect {
         Effect::Allow => visible(&decision.reason, Lines::One),
-        Effect::Ask | Effect::Deny => "you said yes".to_owned(),
+        Effect::Ask | Effect::Deny => "approved".to_owned(),
     };
     let how = match planned.profile() {
-        Some(_) => "it runs confined",
-        None => "it runs not confined, with all your rights",
+        Some(_) => "running in the sandbox",
+        None => "running without a sandbox, with your full permissions",
     };
     report::say(&format!("openoxide: {why}; {how}"));
     let Some(held) = planned.profile() else { return };
@@ -236,10 +236,10 @@ fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
 fn not_confined(error: &SandboxError, engine: &Engine) -> Exit {
     report::failure(&format!("nothing was run: {error}"));
     let off = match engine.confinement_required() {
-        Some(why) => format!("nothing runs unconfined: {why}"),
-        None => "`--sandbox off` runs it with all your rights".to_owned(),
+        Some(why) => format!("running without a sandbox is not permitted: {why}"),
+        None => "`--sandbox off` runs it without a sandbox, with your full permissions".to_owned(),
     };
-    report::note(&format!("`openoxide sandbox status` says what this machine can hold; {off}"));
+    report::note(&format!("`openoxide sandbox status` shows what this machine can enforce; {off}"));
     Exit::RunFailed
 }
 

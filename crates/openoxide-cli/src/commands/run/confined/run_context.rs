@@ -117,7 +117,7 @@ impl RunHost for RunContext<'_> {
     ) -> Option<ExecutionPermit> {
         let permit = again::ask(self, operation, title, enforced);
         if permit.is_none() {
-            report::say("openoxide: it is not tried again");
+            report::say("openoxide: not retried");
         }
         permit
     }
@@ -126,13 +126,13 @@ impl RunHost for RunContext<'_> {
 /// Says what to do where nobody can be asked.
 fn advise(remedy: &Remedy) {
     let Remedy::Path(path) = remedy else {
-        return report::note(&"in a terminal you would be asked what to do about it");
+        return report::note(&"in a terminal you would be asked whether to retry");
     };
     let place = std::path::Path::new(path.as_str());
     let directory = if place.is_dir() { Some(path.clone()) } else { path.parent() };
     let directory = directory.as_ref().map_or("", AbsPath::as_str);
     report::note(&format!(
-        "in a terminal you would be asked whether `{}` may be changed; `--add-dir {}` lets it",
+        "in a terminal you would be asked to allow changes to `{}`; `--add-dir {}` allows them",
         visible(path.as_str(), Lines::One),
         visible(directory, Lines::One),
     ));
