@@ -18,11 +18,11 @@ pub struct AgentCall<'a> {
     pub agent: &'a str,
     /// The payload.
     pub call: &'a hook::Call,
-    /// What the call does besides its own action.
+    /// The action that the call performs besides its own.
     pub also: Option<Action>,
 }
 
-/// What the policy says about a call of an agent.
+/// The decision of the policy about a call of an agent.
 #[derive(Clone, Debug)]
 pub enum AgentDecision {
     /// The decision; the agent executes the call, or asks its user.

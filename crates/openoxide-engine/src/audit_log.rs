@@ -33,7 +33,7 @@ impl RecordOrigin {
     pub const CODEX_REVIEW: Self = Self { via: "codex review", agent: "codex" };
 }
 
-/// What a reviewer was asked, and how the question ended.
+/// A question to a reviewer, and how it ended.
 #[derive(Debug)]
 pub struct ReviewResult {
     /// The question.
@@ -91,9 +91,9 @@ impl ReviewResult {
 pub struct ConfinementRecord {
     /// The backend, and what it enforces more strictly than asked.
     pub holding: Option<Holding>,
-    /// What was refused while it ran.
+    /// Accesses that were refused while it ran.
     pub refused: Vec<String>,
-    /// What was found after it had ended.
+    /// Findings after it had ended.
     pub found: Vec<String>,
 }
 

@@ -22,11 +22,11 @@ use crate::{
 pub struct CheckOptions {
     /// Which command checks it.
     pub origin: RecordOrigin,
-    /// What it does besides its own action.
+    /// The actions that it performs besides its own.
     pub also: Vec<Action>,
     /// The title of a question about it; without one, it is made of the operation.
     pub title: Option<String>,
-    /// What a reviewer is shown; without it, the operation.
+    /// The presentation for a reviewer; without one, it is made of the operation.
     pub presentation: Option<Presentation>,
     /// Whether nothing but a reviewer's answer to this very question allows it.
     pub explicit_yes_required: bool,
@@ -111,10 +111,10 @@ pub struct PendingApproval<'e> {
     is_last: bool,
 }
 
-/// What the policy says about a prepared call, before it is recorded.
+/// The decision of the gate about a prepared call, before it is recorded.
 #[derive(Debug)]
 pub struct GateVerdict {
-    /// What the gate decided.
+    /// The decision.
     pub step: Step,
     gate: PermissionGate,
 }
@@ -220,7 +220,7 @@ impl<'e> PreparedCall<'e> {
         self.attempt(None, host)
     }
 
-    /// Returns what the gate decides, without recording it: for a client that may lose the request to somebody else before the decision
+    /// Returns what the gate decides, without recording it: for a client whose request may be answered elsewhere before the decision
     /// takes effect. With an `audit_violation`, nothing but a reviewer's answer allows it.
     #[must_use]
     pub fn judge(&self, audit_violation: Option<&str>) -> GateVerdict {

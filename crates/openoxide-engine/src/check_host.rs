@@ -1,4 +1,4 @@
-//! What the engine needs from the program around it while it checks a call.
+//! The interface of the engine to the program around it while it checks a call.
 
 use crate::Warning;
 
@@ -13,15 +13,15 @@ pub trait CheckHost {
     /// Is called when no hook runs any more.
     fn hooks_ended(&self) {}
 
-    /// Starts to listen for the wish to end. It is called when hooks are about to run.
+    /// Starts to listen for an interrupt. It is called when hooks are about to run.
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;
 }
 
-/// Listens for the wish to end, until it is dropped.
+/// Listens for an interrupt, until it is dropped.
 pub trait InterruptWatch {
-    /// Returns whether somebody wants to end.
+    /// Returns whether an interrupt came.
     fn is_interrupted(&self) -> bool;
 
-    /// Stops listening, and returns whether somebody wanted to end until then: no wish is missed between.
+    /// Stops listening, and returns whether an interrupt came until then: none is missed between.
     fn stop(&self) -> bool;
 }

@@ -77,7 +77,7 @@ impl EngineOptions {
     }
 }
 
-/// What a call does, and what the policy decides about it.
+/// The facts about a call, and the decision of the policy.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// Each access and finding.
@@ -206,7 +206,7 @@ impl Engine {
         Evaluation { facts, decision }
     }
 
-    /// Evaluates an operation whose facts are known under the policy as it is now: somebody may have granted or denied it since.
+    /// Evaluates an operation whose facts are known under the policy as it is now: a grant or a rule may have changed since.
     ///
     /// # Errors
     /// As [`Self::open`].

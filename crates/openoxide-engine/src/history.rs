@@ -17,7 +17,7 @@ use openoxide_store::{
 use serde::Deserialize;
 
 const DAYS: u64 = 30;
-/// No more is read: somebody waits for it.
+/// The maximum that is read: a person waits for it.
 const BYTES: u64 = 8 << 20;
 const RECORDS: usize = 20_000;
 const EXAMPLES: usize = 5;

@@ -55,7 +55,7 @@ fn used<'a>(
     decision.parts.iter().filter_map(of).collect()
 }
 
-/// Says whether the commands run below the directory of the grant, links resolved, and the operation names nothing outside of it.
+/// Returns whether the commands run below the directory of the grant, links resolved, and the operation names nothing outside of it.
 fn is_below(entry: &Entry, part: &Part, decision: &Decision, cwd: &AbsPath) -> bool {
     let Some(below) = &entry.bound.below else { return true };
     let lies = |path: &AbsPath| path.below(below).is_some();
@@ -79,7 +79,7 @@ fn is_below(entry: &Entry, part: &Part, decision: &Decision, cwd: &AbsPath) -> b
         && decision.parts.iter().all(stays)
 }
 
-/// Says whether a directory lies below another one, wherever links lead.
+/// Returns whether a directory is below another one, with links resolved.
 fn really_lies(place: &AbsPath, below: &AbsPath) -> bool {
     let real = |path: &AbsPath| std::fs::canonicalize(path.as_str());
     real(place).is_ok_and(|place| real(below).is_ok_and(|below| place.starts_with(below)))

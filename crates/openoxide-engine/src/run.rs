@@ -41,7 +41,7 @@ pub struct RunOptions<'a> {
     pub supervisor: &'a [&'a str],
 }
 
-/// What the engine needs from the program around it while a command runs.
+/// The program that has a permitted command run: it answers questions and shows progress.
 pub trait RunHost: CheckHost {
     /// Answers what a confined command waits for. `gone` tells that it does not wait any more. All doubt is a no.
     fn answer(
@@ -198,7 +198,7 @@ impl Engine {
 struct GrantedPlaces {
     /// Steering files that may be changed.
     changeable: BTreeSet<AbsPath>,
-    /// What is visible below the directories for temporary files.
+    /// Paths that are visible below the directories for temporary files.
     shown: BTreeSet<AbsPath>,
 }
 

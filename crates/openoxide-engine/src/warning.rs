@@ -1,4 +1,4 @@
-//! What a person should know about a check, beside its outcome.
+//! Warnings for a person about a check, beside its outcome.
 
 use openoxide_store::{GrantError, audit::AuditError};
 use thiserror::Error;
