@@ -418,4 +418,48 @@ mod tests {
             words.end_word();
         }));
     }
+
+    /// Programs and subcommands of which an option runs, writes or loads something, and for which `PROGRAM "$x"` is not held back,
+    /// with the reason.
+    const EXEMPT: &[(&str, &str)] = &[];
+
+    fn has_harmful_option(level: &Level) -> bool {
+        let harms = [Does::Runs, Does::Writes, Does::Into, Does::Loads, Does::ReadsMore];
+        !level.traits.inert && level.options().any(|option| harms.contains(&option.does))
+    }
+
+    /// Adds the commands, by their names, whose unknown word is held back (`true`), or could be a harmful option and is not.
+    fn add_commands(names: &mut Vec<&'static str>, level: &Level, found: &mut Vec<(String, bool)>) {
+        if has_harmful_option(level) {
+            let mut words = Words::new();
+            names.iter().for_each(|name| words.push(name));
+            words.push_unknown();
+            let mut meaning = super::super::meaning((&words).into());
+            add_possible_options(&mut meaning, (&words).into());
+            let holds =
+                |effect: &Effect| matches!(effect, Effect::MayBeOption(_) | Effect::Unknown(_));
+            found.push((names.join(" "), meaning.effects.iter().any(holds)));
+        }
+        for sub in level.subs() {
+            let Some(inner) = sub.level() else { continue };
+            names.push(sub.name());
+            add_commands(names, inner, found);
+            names.pop();
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_that_may_be_a_harmful_option_is_held_back_for_every_program() {
+        let mut found = Vec::new();
+        for (name, level) in table::all() {
+            add_commands(&mut vec![name], level, &mut found);
+        }
+        assert!(found.len() > 1000, "{}", found.len());
+        let silent = found.iter().filter(|(_, held)| !held).map(|(name, _)| name.as_str());
+        let mut silent: Vec<&str> = silent.collect();
+        silent.sort_unstable();
+        let mut exempt: Vec<&str> = EXEMPT.iter().map(|(name, _)| *name).collect();
+        exempt.sort_unstable();
+        assert_eq!(silent, exempt);
+    }
 }
