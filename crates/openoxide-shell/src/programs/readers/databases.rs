@@ -170,6 +170,10 @@ pub(in super::super) fn sqlite(
             Item::Operand(arg, _) => Some(arg),
         };
         worst = worst.max(Some(of(text, lines)));
+        let plain = matches!(text, Some(Arg::Known(text)) if !names_files(text));
+        if level.name() == "duckdb" && !plain {
+            worst = Some(Text::Hides);
+        }
         stored |= matches!(text, Some(Arg::Known(text)) if runs_stored(text));
     }
     judge(&mut meaning, worst, ends(level, arguments, from));
@@ -183,6 +187,32 @@ pub(in super::super) fn sqlite(
         Some(_) => meaning.lower(CommandClass::Unknown),
     }
     meaning
+}
+
+/// Says whether a text of duckdb may name files: statements that write, read or load them, functions (`read_text`), and a text in
+/// the place of a table (`from '/etc/passwd'`).
+fn names_files(text: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "copy", "export", "import", "attach", "load", "install", "pragma", "set", "use", "call",
+        "glob",
+    ];
+    const BEGINNINGS: [&str; 6] = ["read_", "parquet_", "sniff_", "st_read", "query", "getenv"];
+    let lower = text.to_ascii_lowercase();
+    let is_word = |each: char| each.is_ascii_alphanumeric() || each == '_';
+    let mut words = lower.split(|each| !is_word(each));
+    // Every second part is in quotes.
+    let parts: Vec<&str> = lower.split(['\'', '"']).collect();
+    let quoted_table = parts.chunks_exact(2).any(|pair| {
+        let before = pair.first().map_or("", |before| before.trim_end());
+        let last = before.rsplit(|each| !is_word(each)).next();
+        matches!(last, Some("from" | "join" | "into" | "table")) || before.ends_with(',')
+    });
+    let file_word = |word: &str| {
+        WORDS.contains(&word)
+            || word.ends_with("_scan")
+            || BEGINNINGS.iter().any(|start| word.starts_with(start))
+    };
+    quoted_table || words.any(file_word)
 }
 
 /// Adds the file of the data base; `file:NAME?mode=ro` is an address.
