@@ -128,7 +128,8 @@ fn main() -> Fallible<()> {
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let unproved = fs::read_to_string("programs/unproved.txt")?;
-    let unproved = table.unproved(&unproved).map_err(|error| format!("unproved.txt: {error}"))?;
+    let versions = fs::read_to_string("programs/versions.txt")?;
+    let unproved = table.unproved(&unproved, &versions)?;
     fs::write(out.join("programs.rs"), table.finish()? + &unproved)?;
     let prefixes = prefixes(&fs::read_to_string("prefixes.toml")?);
     fs::write(
@@ -383,23 +384,38 @@ impl Table {
         levels.iter().map(row).collect()
     }
 
-    /// Returns the static that marks the programs of a list, one bit for each program of the table.
-    fn unproved(&self, list: &str) -> Fallible<String> {
-        let names: BTreeSet<&str> = list.lines().collect();
-        if !list.lines().is_sorted() || names.len() != list.lines().count() {
-            return Err("the names are not sorted, or one is there twice".into());
+    /// Returns the statics that mark the programs of a list, and those of it whose version is not proved otherwise.
+    fn unproved(&self, list: &str, versions: &str) -> Fallible<String> {
+        let of = |file: &str, list: &str| {
+            let names = list.lines().filter(|line| !line.starts_with('#'));
+            let names: Vec<_> = names.filter_map(|line| line.split('\t').next()).collect();
+            let set: BTreeSet<&str> = names.iter().copied().collect();
+            if !names.is_sorted() || set.len() != names.len() {
+                return Err(format!("{file}: the names are not sorted, or one is there twice"));
+            }
+            match set.iter().find(|name| !self.programs.contains_key(**name)) {
+                Some(unknown) => Err(format!("{file}: `{unknown}` is not in the table")),
+                None => Ok(names.into_iter().map(str::to_owned).collect::<BTreeSet<_>>()),
+            }
+        };
+        let unproved = of("unproved.txt", list)?;
+        let versions = of("versions.txt", versions)?;
+        if let Some(proved) = versions.iter().find(|name| !unproved.contains(*name)) {
+            return Err(format!("versions.txt: `{proved}` is not unproved").into());
         }
-        if let Some(unknown) = names.iter().find(|name| !self.programs.contains_key(**name)) {
-            return Err(format!("`{unknown}` is not in the table").into());
-        }
+        let open = &unproved - &versions;
+        Ok(self.marks("UNPROVED", &unproved) + &self.marks("UNPROVED_VERSIONS", &open))
+    }
+
+    /// Returns the static that marks programs, one bit for each program of the table.
+    fn marks(&self, name: &str, names: &BTreeSet<String>) -> String {
         let mut marks = vec![0_u8; self.programs.len().div_ceil(8)];
-        for (number, name) in self.programs.keys().enumerate() {
-            if let Some(byte) = marks.get_mut(number / 8).filter(|_| names.contains(name.as_str()))
-            {
+        for (number, key) in self.programs.keys().enumerate() {
+            if let Some(byte) = marks.get_mut(number / 8).filter(|_| names.contains(key)) {
                 *byte |= 1 << (number % 8);
             }
         }
-        Ok(format!("pub(super) static UNPROVED: [u8; {}] = {marks:?};\n", marks.len()))
+        format!("pub(super) static {name}: [u8; {}] = {marks:?};\n", marks.len())
     }
 
     fn finish(mut self) -> Fallible<String> {

@@ -18,6 +18,8 @@ const MOST_FOUND: usize = 16;
 const MOST_BYTES: u64 = 65_536;
 /// Directories with packages of others: what has the name of a secret there is part of a package.
 const PACKAGES: [&str; 3] = ["node_modules", "site-packages", ".git"];
+/// Lists of ignored files, which programs read wherever they are; errors show lines of them.
+const IGNORE_FILES: [&str; 3] = [".ignore", ".rgignore", ".fdignore"];
 
 /// Puts the secret files that a search would print in the place of each search.
 pub(crate) fn expand(facts: &mut Facts, steps: &StepBudget) {
@@ -79,7 +81,9 @@ fn secrets_below(root: &AbsPath, search: &Search, steps: &StepBudget) -> Option<
                 if passed && !PACKAGES.contains(&name) && !is_excluded(name, search) {
                     open.push(path);
                 }
-            } else if is_secret(&path) && is_searched(root, &path, name, search) {
+            } else if is_secret(&path) && is_searched(root, &path, name, search)
+                || kind.is_symlink() && IGNORE_FILES.contains(&name)
+            {
                 found.push(path);
                 if found.len() >= MOST_FOUND {
                     return Some(found);

@@ -8,17 +8,21 @@
 //! not harmless, whatever its words are.
 
 use std::{
+    collections::BTreeSet,
     fs,
-    io::Read as _,
+    io::{ErrorKind, Read as _},
     path::{Path, PathBuf},
 };
 
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Exec, Word,
-    steering_files::{Distrust, SteeringFile, steering_files},
+    steering_files::{Distrust, FileKeys, SteeringFile, SteeringLocation, steering_files},
 };
 
 use crate::script_edits::ScriptEdits;
+
+/// The operands of a command lie in so many directories at most.
+const MOST_DIRECTORIES: usize = 512;
 
 /// What is looked for in a file at most; a longer one could say anything.
 const MOST: usize = 64 * 1024;
@@ -47,14 +51,17 @@ fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&Abs
         })
     };
     let distrusted = |program| {
-        steering_files()
-            .filter(move |file| file.distrust != Distrust::Never && file.steers(program))
-            .map(move |file| (file, program))
+        steering_files().filter(move |file| file.steers(program)).map(move |file| (file, program))
     };
-    let mut settings = programs().flat_map(distrusted);
+    let settings: Vec<_> = programs().flat_map(distrusted).collect();
+    if settings.is_empty() && before.is_nothing() {
+        return false;
+    }
     // The root stands for a place that is not known: any of these files could lie there.
     if exec.place.as_ref() == Some(&AbsPath::root()) {
-        return settings.next().is_some() || !before.is_nothing() && programs().any(is_steerable);
+        let mut known = settings.iter();
+        return known.any(|(file, _)| file.distrust != Distrust::Never)
+            || !before.is_nothing() && programs().any(is_steerable);
     }
     let places = spellings(exec.place.as_ref().unwrap_or(cwd));
     let first = exec.argv.known(0).and_then(|name| name.rsplit('/').next());
@@ -68,8 +75,32 @@ fn is_steered(exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath, home: Option<&Abs
     let steered_from = |above: &Path, file: &SteeringFile, program: &str| {
         home != Some(above) && is_distrusted(file, &above.join(file.pattern()), program)
     };
-    let above = || places.iter().flat_map(|place| place.ancestors());
-    settings.any(|(file, program)| above().any(|above| steered_from(above, file, program)))
+    let Some(below) = operand_directories(exec, &places) else { return !settings.is_empty() };
+    let above = || {
+        let below = below.iter().map(PathBuf::as_path);
+        places.iter().flat_map(|place| place.ancestors()).chain(below)
+    };
+    settings.iter().any(|(file, program)| above().any(|above| steered_from(above, file, program)))
+}
+
+/// Returns the directories of what a command names, and those above them that are not above its own: formatters look for
+/// their configuration beside each file. Nothing if there are too many.
+fn operand_directories(exec: &Exec, places: &[PathBuf]) -> Option<BTreeSet<PathBuf>> {
+    let mut directories = BTreeSet::new();
+    let place = places.first()?;
+    for word in exec.argv.iter().skip(1) {
+        let Word::Known(text) = word else { continue };
+        if text.starts_with('-') {
+            continue;
+        }
+        let path = place.join(text);
+        let new = path.ancestors().take_while(|above| !place.starts_with(above));
+        directories.extend(new.map(Path::to_path_buf));
+        if directories.len() > MOST_DIRECTORIES {
+            return None;
+        }
+    }
+    Some(directories)
 }
 
 fn is_steerable(program: &str) -> bool {
@@ -85,6 +116,9 @@ pub(crate) fn spellings(place: &AbsPath) -> Vec<PathBuf> {
 
 /// Says whether this file exists and steers the program.
 fn is_distrusted(file: &SteeringFile, path: &Path, program: &str) -> bool {
+    if is_renamed_link(file, path) {
+        return true;
+    }
     match file.distrust {
         Distrust::Never => false,
         Distrust::Present => path.exists(),
@@ -93,22 +127,91 @@ fn is_distrusted(file: &SteeringFile, path: &Path, program: &str) -> bool {
             .iter()
             .filter(|(name, _)| *name == program)
             .any(|(_, texts)| may_contain(path, texts)),
+        Distrust::NamesFiles(keys) => spelled(path, keys).iter().any(|path| may_name(path, keys)),
     }
+}
+
+/// Says whether a file of settings is a link to one of another name: what a program does not understand of its settings, the
+/// error shows.
+fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
+    let is_of_project = matches!(file.location, SteeringLocation::Anywhere(_));
+    is_of_project && !file.is_directory() && leads_to_other_name(path)
+}
+
+/// Says whether a path is a link, and what it leads to has another name or is not known.
+fn leads_to_other_name(path: &Path) -> bool {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return false;
+    }
+    match fs::canonicalize(path) {
+        Ok(real) => real.file_name() != path.file_name(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+/// Returns the files that programs take for this one, which may differ in case.
+fn spelled(path: &Path, keys: FileKeys) -> Vec<PathBuf> {
+    if !keys.ignores_case {
+        return vec![path.to_path_buf()];
+    }
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(above) else { return vec![path.to_path_buf()] };
+    let found = entries.filter_map(Result::ok).map(|entry| entry.path());
+    found.filter(|path| path.file_name().is_some_and(|at| at.eq_ignore_ascii_case(name))).collect()
+}
+
+/// Says whether the text of a configuration can lead to another one, or names a file elsewhere.
+fn may_name(path: &Path, keys: FileKeys) -> bool {
+    if fs::symlink_metadata(path).is_err() {
+        return false;
+    }
+    if leads_to_other_name(path) {
+        return true;
+    }
+    let Some(text) = read_short(path) else { return true };
+    let text = format!("\n{text}");
+    let has = |keys: &[&str]| keys.iter().any(|key| text.contains(key));
+    let above = path.parent().unwrap_or(Path::new("/"));
+    has(keys.includes) || has(keys.names) && names_elsewhere(&text, above)
+}
+
+/// Says whether one of the words of a text is a path that leads out of a directory: by its spelling, or by a link.
+fn names_elsewhere(text: &str, above: &Path) -> bool {
+    let between = |at: char| at.is_whitespace() || "\"'`,[](){}".contains(at);
+    text.split(between).filter(|word| !word.is_empty()).any(|word| {
+        let comment = matches!(word, "//" | "/*" | "*/");
+        let spelled = word.starts_with(['/', '~']) || word.starts_with("file:");
+        !comment && (spelled || word.split('/').any(|part| part == "..") || is_linked(word, above))
+    })
+}
+
+/// Says whether a relative path goes through a link.
+fn is_linked(word: &str, above: &Path) -> bool {
+    let mut path = above.to_path_buf();
+    word.split('/').any(|part| {
+        path.push(part);
+        fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink())
+    })
+}
+
+/// Returns the text of a file that is not too long.
+fn read_short(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let open = fs::File::open(path).ok()?;
+    let length = open.take(MOST as u64 + 1).read_to_end(&mut text).ok()?;
+    (length <= MOST).then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or not to its end, could
 /// contain anything. A pipe is not waited for.
 pub(crate) fn may_contain(path: &Path, texts: &[&str]) -> bool {
-    let Ok(found) = fs::metadata(path) else { return false };
-    if !found.is_file() {
-        return true;
+    if fs::metadata(path).is_err() {
+        return false;
     }
-    let mut text = Vec::new();
-    let read = fs::File::open(path)
-        .and_then(|open| open.take(MOST as u64 + 1).read_to_end(&mut text))
-        .is_ok_and(|length| length <= MOST);
-    let text = String::from_utf8_lossy(&text);
-    !read || texts.iter().any(|wanted| text.contains(wanted))
+    read_short(path).is_none_or(|text| texts.iter().any(|wanted| text.contains(wanted)))
 }
 
 #[cfg(test)]

@@ -94,6 +94,19 @@ pub enum Distrust {
     Contains(&'static [&'static str]),
     /// When its text contains one of those of the program.
     ContainsFor(&'static [(&'static str, &'static [&'static str])]),
+    /// When its text can make the programs read other files, of which an error shows lines.
+    NamesFiles(FileKeys),
+}
+
+/// The texts in a configuration by which it names other files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileKeys {
+    /// Texts that begin the name of another configuration, which can name others in turn. A line begins with `\n`.
+    pub includes: &'static [&'static str],
+    /// Texts that begin names of files which are only read: they may be names below the directory.
+    pub names: &'static [&'static str],
+    /// Whether the programs accept the name of the configuration in any case.
+    pub ignores_case: bool,
 }
 
 impl SteeringFile {
@@ -244,6 +257,25 @@ impl SteeringFile {
 
     const fn distrusted_with(self, texts: &'static [&'static str]) -> Self {
         Self { distrust: Distrust::Contains(texts), ..self }
+    }
+
+    const fn distrusted_naming_files(
+        self,
+        includes: &'static [&'static str],
+        names: &'static [&'static str],
+    ) -> Self {
+        let keys = FileKeys { includes, names, ignores_case: false };
+        Self { distrust: Distrust::NamesFiles(keys), ..self }
+    }
+
+    const fn ignoring_case(self) -> Self {
+        let distrust = match self.distrust {
+            Distrust::NamesFiles(keys) => {
+                Distrust::NamesFiles(FileKeys { ignores_case: true, ..keys })
+            }
+            other => other,
+        };
+        Self { distrust, ..self }
     }
 
     const fn distrusted_for(

@@ -34,6 +34,10 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     let Some(level) = table::program(base) else { return Meaning::unknown() };
     let mut meaning = reading::read(level, arguments, 1);
     meaning.unproved = table::is_unproved(base);
+    let ends = meaning.only_ends || level.reader().is_some() && names_version(arguments);
+    if ends && table::is_version_unproved(base) {
+        meaning.lower(CommandClass::Unknown);
+    }
     if level.traits.copies {
         meaning.read_whole();
     }
@@ -42,6 +46,12 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
         meaning.lower(CommandClass::Unknown);
     }
     meaning
+}
+
+/// Says whether a command asks for a help or version as most programs spell it.
+fn names_version(arguments: Arguments<'_>) -> bool {
+    matches!(arguments.known(1), Some("-v" | "-V" | "-h"))
+        || arguments.iter(1).any(|arg| matches!(arg, Arg::Known("--version" | "--help")))
 }
 
 /// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` and `fd`

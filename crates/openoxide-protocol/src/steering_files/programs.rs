@@ -189,3 +189,90 @@ pub(super) const HASKELL: &[&str] = &["cabal", "stack", "ghc", "ghci", "hls"];
 pub(super) const DART: &[&str] = &["dart", "flutter", "pub"];
 
 pub(super) const CLANG: &[&str] = &["clangd", "clang-tidy", "clang-check"];
+
+/// What names files in the configuration of deno.
+pub(super) const DENO_FILES: &[&str] =
+    &["include", "files", "workspace", "links", "patch", "importMap", "lock"];
+
+/// The lines by which a justfile reads another one.
+pub(super) const JUST_IMPORTS: &[&str] = &["\nimport", "\nmod", "] import", "] mod"];
+
+/// The programs that read the variables of a dotenv file by themselves.
+pub(super) const DOTENV: &[&str] = &[
+    "docker",
+    "docker-compose",
+    "podman-compose",
+    "bun",
+    "bunx",
+    "pipenv",
+    "wrangler",
+    "vercel",
+    "netlify",
+    "railway",
+    "render",
+    "surge",
+    "serverless",
+    "sls",
+    "sst",
+    "amplify",
+    "supabase",
+    "firebase",
+    "sam",
+    "cdk",
+    "cdktf",
+    "turso",
+    "pscale",
+    "neonctl",
+    "neon",
+    "heroku",
+    "goose",
+    "aider",
+    "gemini",
+    "qwen",
+    "opencode",
+    "claude",
+    "llm",
+];
+
+const ANY: &[&str] = &[""];
+
+/// The variables of a dotenv file that choose where a program reads, or where it sends a login. Those of Compose have a
+/// check of their own.
+pub(super) const VARIABLES: &[(&str, &[&str])] = &[
+    ("bun", &["BUN_", "NPM_", "npm_", "NODE_", "PROXY", "proxy"]),
+    ("bunx", &["BUN_", "NPM_", "npm_", "NODE_", "PROXY", "proxy"]),
+    ("pipenv", ANY),
+    ("wrangler", ANY),
+    ("vercel", ANY),
+    ("netlify", ANY),
+    ("railway", ANY),
+    ("render", ANY),
+    ("surge", ANY),
+    ("serverless", ANY),
+    ("sls", ANY),
+    ("sst", ANY),
+    ("amplify", ANY),
+    ("supabase", ANY),
+    ("firebase", ANY),
+    ("sam", ANY),
+    ("cdk", ANY),
+    ("cdktf", ANY),
+    ("turso", ANY),
+    ("pscale", ANY),
+    ("neonctl", ANY),
+    ("neon", ANY),
+    ("heroku", ANY),
+    ("goose", ANY),
+    ("aider", ANY),
+    ("gemini", ANY),
+    ("qwen", ANY),
+    ("opencode", ANY),
+    ("claude", ANY),
+    ("llm", ANY),
+];
+
+/// The line that has go download and run another version of itself.
+pub(super) const TOOLCHAIN: &[(&str, &[&str])] = &[("go", &["toolchain"])];
+
+/// The launchers of JRuby, which read options of the virtual machine in the working directory.
+pub(super) const JRUBY: &[&str] = &["jruby", "jirb", "jgem", "jrubyc"];

@@ -3,9 +3,10 @@
 use super::{
     SteeringFile,
     programs::{
-        BAZEL, BUNDLERS, CLANG, CMAKE, DART, DOCKER, DOTNET, ESLINT, GO, HASKELL, JVM, MAKE,
-        MANAGERS, MESON, NIX, NODE, NPM, PATHS, PHP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED,
-        STYLELINT, TERRAFORM, TYPESCRIPT,
+        BAZEL, BUNDLERS, CLANG, CMAKE, DART, DENO_FILES, DOCKER, DOTENV, DOTNET, ESLINT, GO,
+        HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NIX, NODE, NPM, PATHS, PHP,
+        PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, STYLELINT, TERRAFORM, TOOLCHAIN, TYPESCRIPT,
+        VARIABLES,
     },
     tools::tool,
 };
@@ -26,8 +27,10 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("lerna.json", "lerna: configuration", NODE),
     work("nx.json", "nx: configuration", NODE),
     work("turbo.json", "turborepo: configuration", NODE),
-    work("deno.json", "deno: configuration", &["deno"]),
-    work("deno.jsonc", "deno: configuration", &["deno"]),
+    work("deno.json", "deno: configuration", &["deno"])
+        .distrusted_naming_files(&["\\u"], DENO_FILES),
+    work("deno.jsonc", "deno: configuration", &["deno"])
+        .distrusted_naming_files(&["\\u"], DENO_FILES),
     work("tsconfig*.json", "typescript: plugins", TYPESCRIPT),
     work("jsconfig.json", "typescript: plugins", TYPESCRIPT),
     work(".nvmrc", "nvm: README", NODE),
@@ -49,8 +52,14 @@ pub(super) const FILES: &[SteeringFile] = &[
     work(".babelrc", "babel: configuration", BUNDLERS),
     work(".babelrc.*", "babel: configuration", BUNDLERS),
     work("babel.config.*", "babel: configuration", BUNDLERS),
-    work("biome.json", "biome: plugins", &["biome", "npx"]),
-    work("biome.jsonc", "biome: plugins", &["biome", "npx"]),
+    work("biome.json", "biome: plugins, extends", &["biome", "npx"])
+        .distrusted_naming_files(&["extends", "\\u"], &["include"]),
+    work("biome.jsonc", "biome: plugins, extends", &["biome", "npx"])
+        .distrusted_naming_files(&["extends", "\\u"], &["include"]),
+    work(".biome.json", "biome: plugins, extends", &["biome", "npx"])
+        .distrusted_naming_files(&["extends", "\\u"], &["include"]),
+    work(".biome.jsonc", "biome: plugins, extends", &["biome", "npx"])
+        .distrusted_naming_files(&["extends", "\\u"], &["include"]),
     work("vite.config.*", "vite: configuration", BUNDLERS),
     work("vitest.config.*", "vitest: configuration", BUNDLERS),
     work("vitest.workspace.*", "vitest: configuration", BUNDLERS),
@@ -101,8 +110,8 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("*.rsp", "MSBuild: response files", DOTNET),
     work(".tool-versions", "asdf-vm.com/manage/configuration.html", SHIMMED).distrusted_with(PATHS),
     work(".prototools", "moonrepo.dev/docs/proto", SHIMMED),
-    work("go.mod", "go: modules", GO),
-    work("go.work", "go: workspaces", GO),
+    work("go.mod", "go: modules, toolchains", GO).distrusted_for(TOOLCHAIN),
+    work("go.work", "go: workspaces, toolchains", GO).distrusted_for(TOOLCHAIN),
     work("go.sum", "go: modules", GO),
     work("vendor/", "go, composer, bundler: vendored code", GO),
     work(".golangci.*", "golangci-lint: configuration", GO),
@@ -158,7 +167,8 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("mvnw", "maven: wrapper", JVM),
     work("gradlew", "gradle: wrapper", JVM),
     work("gradle/", "gradle: wrapper, catalogs", JVM),
-    work("gradle.properties", "gradle: build environment", JVM),
+    work("gradle.properties", "gradle: build environment", JVM)
+        .distrusted_for(&[("gradle", &["org.gradle.java", "jvmargs", "\\"])]),
     work("build.gradle*", "gradle: build scripts", JVM),
     work("settings.gradle*", "gradle: build scripts", JVM),
     work("init.gradle*", "gradle: build scripts", JVM),
@@ -202,8 +212,12 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("premake5.lua", "premake: documentation", &["premake5"]),
     work("conanfile.*", "conan: documentation", &["conan"]),
     work("vcpkg.json", "vcpkg: documentation", &["vcpkg", "cmake"]),
-    work("Justfile", "just: manual", &["just"]),
-    work(".justfile", "just: manual", &["just"]),
+    work("Justfile", "just: manual, imports and modules", &["just"])
+        .distrusted_naming_files(JUST_IMPORTS, &[])
+        .ignoring_case(),
+    work(".justfile", "just: manual, imports and modules", &["just"])
+        .distrusted_naming_files(JUST_IMPORTS, &[])
+        .ignoring_case(),
     work("*.just", "just: manual", &["just"]),
     work("Taskfile*", "task: taskfile.dev", &["task", "go-task"]),
     work("Earthfile", "earthly: documentation", &["earthly"]),
@@ -216,7 +230,17 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("docker-compose*.yml", "docker: Compose specification", DOCKER),
     work("docker-compose*.yaml", "docker: Compose specification", DOCKER),
     work("docker-bake.*", "docker: Bake file", DOCKER),
-    work(".env", "docker: Compose environment", &["docker", "docker-compose", "podman-compose"]),
+    work(".env", "docker: Compose environment; wrangler, bun, pipenv: dotenv files", DOTENV)
+        .distrusted_for(VARIABLES),
+    work(".env.local", "wrangler, vercel, bun: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.development", "wrangler, bun: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.development.local", "bun: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.production", "wrangler, bun: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.production.local", "bun: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.test", "bun: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.staging", "wrangler: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".env.preview", "wrangler: dotenv files", DOTENV).distrusted_for(VARIABLES),
+    work(".dev.vars", "wrangler: local variables", DOTENV).distrusted_for(VARIABLES),
     work("Vagrantfile", "vagrant: documentation", &["vagrant"]),
     work("*.tf", "terraform: language", TERRAFORM),
     work("*.tf.json", "terraform: language", TERRAFORM),
@@ -276,6 +300,20 @@ pub(super) const FILES: &[SteeringFile] = &[
     work("renv/", "renv: activate.R", &["R", "Rscript"]),
     work(".lintr", "lintr: R expressions", &["R", "Rscript"]),
     work(".shellcheckrc", "shellcheck(1)", &["shellcheck"]),
+    work(".clang-format", "clang-format: configuration", &["clang-format", "git-clang-format"]),
+    work("_clang-format", "clang-format: configuration", &["clang-format", "git-clang-format"]),
+    work(".ignore", "rg(1): GUIDE, automatic filtering", &["rg", "ripgrep", "fd", "fdfind", "ag"]),
+    work(".rgignore", "rg(1): GUIDE, automatic filtering", &["rg", "ripgrep"]),
+    work(".fdignore", "fd(1)", &["fd", "fdfind"]),
+    work(".agignore", "ag(1)", &["ag"]),
+    work(".hadolint.yaml", "hadolint: configuration", &["hadolint"]),
+    work(".hadolint.yml", "hadolint: configuration", &["hadolint"]),
+    work(".yamllint", "yamllint: configuration, extends", &["yamllint"])
+        .distrusted_naming_files(&["\\"], &["extends"]),
+    work(".yamllint.yaml", "yamllint: configuration, extends", &["yamllint"])
+        .distrusted_naming_files(&["\\"], &["extends"]),
+    work(".yamllint.yml", "yamllint: configuration, extends", &["yamllint"])
+        .distrusted_naming_files(&["\\"], &["extends"]),
     work(".clang-tidy", "clang-tidy: plugins", &["clang-tidy", "clangd"]),
     work(".clangd", "clangd: configuration", &["clangd"]),
     work("compile_commands.json", "clang: compilation data base", CLANG),

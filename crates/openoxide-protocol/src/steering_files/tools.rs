@@ -4,7 +4,9 @@ use super::{
     SteeringCategory::{PackageManager, ToolConfiguration},
     SteeringEffect::Executes,
     SteeringFile, file,
-    programs::{ANSIBLE, DOTNET, GO, JVM, NIX, NODE, NPM, PATHS, PHP, PYTHON, RUBY, RUST, SHIMMED},
+    programs::{
+        ANSIBLE, DOTNET, GO, JRUBY, JVM, NIX, NODE, NPM, PATHS, PHP, PYTHON, RUBY, RUST, SHIMMED,
+    },
 };
 
 pub(super) const fn tool(pattern: &'static str, source: &'static str) -> SteeringFile {
@@ -113,6 +115,16 @@ pub(super) const PROTECTED: &[SteeringFile] = &[
     tool(".gradle/init.gradle.kts", "gradle: initialization scripts").in_home().by(JVM),
     tool(".gradle/init.d/", "gradle: initialization scripts").in_home().by(JVM),
     tool(".gradle/gradle.properties", "gradle: build environment").in_home().by(JVM),
+    tool(".jruby.java_opts", "jruby: launcher, options of the virtual machine")
+        .by(JRUBY)
+        .distrusted(),
+    tool(".jruby.module_opts", "jruby: launcher, options of the virtual machine")
+        .by(JRUBY)
+        .distrusted(),
+    tool(".jruby.opts", "jruby: launcher").by(JRUBY).distrusted(),
+    tool(".dev_mode.java_opts", "jruby: launcher, --dev").by(JRUBY).distrusted(),
+    tool(".jrubyrc", "jruby: configuration").by(JRUBY).distrusted(),
+    tool(".git/glab-cli/", "glab: configuration of a repository").by(&["glab"]).distrusted(),
     tool(".sbtopts", "sbt: reference").by(JVM),
     tool(".jvmopts", "sbt: reference").by(JVM),
     tool(".sbt/", "sbt: global settings").in_home().by(JVM),

@@ -30,6 +30,8 @@ pub(crate) struct Meaning {
     pub(crate) databases: Vec<Database>,
     /// Whether the program was never run to check that it is harmless.
     pub(crate) unproved: bool,
+    /// Whether it only prints a help or its version.
+    pub(crate) only_ends: bool,
 }
 
 /// One thing that a command does.
@@ -137,6 +139,7 @@ impl Meaning {
             remotes: Vec::new(),
             databases: Vec::new(),
             unproved: false,
+            only_ends: false,
         }
     }
 
@@ -174,6 +177,9 @@ impl Meaning {
     }
 
     pub(crate) fn read(&mut self, arg: Arg<'_>, lists: bool) {
+        if !lists && self.reaches_instead(arg) {
+            return;
+        }
         let effect = if lists { Effect::Lists } else { Effect::Reads };
         match arg {
             Arg::Known("-" | "/dev/stdin" | "/dev/null") => {}
@@ -237,6 +243,22 @@ impl Meaning {
         }
     }
 
+    /// Reaches the host of an operand with `scheme://` in it, which many programs fetch in the place of a file. A pattern that
+    /// matches no file is such an operand, too.
+    fn reaches_instead(&mut self, arg: Arg<'_>) -> bool {
+        match arg {
+            Arg::Known(text) => {
+                let address = address_in(text);
+                address.inspect(|address| self.reach(Arg::Known(address))).is_some()
+            }
+            Arg::Paths(Paths::Pattern(pattern)) if address_in(pattern).is_some() => {
+                self.lower(CommandClass::Unknown);
+                false
+            }
+            _ => false,
+        }
+    }
+
     /// Reads the file that an address names; one with patterns or codes in it stands for another.
     fn read_address(&mut self, rest: &str, whole: bool) {
         let path = match rest.strip_prefix("//") {
@@ -274,6 +296,14 @@ impl Meaning {
             }
         }
     }
+}
+
+/// Returns the address in a word: `https://x.io/a`, and that of `/vsicurl/https://x.io/a`.
+fn address_in(text: &str) -> Option<&str> {
+    let end = text.find("://")?;
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte);
+    let length = text.bytes().take(end).rev().take_while(|byte| is_scheme(*byte)).count();
+    text.get(end - length..).filter(|_| length > 0)
 }
 
 /// Says whether what is written there is kept nowhere.

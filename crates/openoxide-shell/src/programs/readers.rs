@@ -49,7 +49,9 @@ pub(super) use self::{
         volume_option,
     },
     databases::{mysql, psql, sqlite, stays_here},
-    files::{addresses, compresses, copies, dd, links, packs, rsync_remote, seven_zip, unpacks},
+    files::{
+        addresses, chart, compresses, copies, dd, links, packs, rsync_remote, seven_zip, unpacks,
+    },
     find::find,
     forge::{filters_only, forge, forge_api},
     git::{git_clone, line_range, pathspec, peg, prints_only, remote, remote_option, revision},

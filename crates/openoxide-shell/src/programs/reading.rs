@@ -246,6 +246,8 @@ impl<'a> Reading<'a> {
         match (does, value) {
             (Does::Nothing, _) => {}
             // Behind a subcommand that is not known it is for that one to say.
+            // Twice is another option for some programs, as a cluster is.
+            (Does::Ends, _) if self.ends => self.unclear(),
             (Does::Ends, _) => {
                 self.ends |= self.level.subs().is_empty() || self.operands.is_empty();
             }
@@ -341,7 +343,7 @@ impl<'a> Reading<'a> {
             && self.meaning.effects.is_empty()
         {
             let starts = self.meaning.starts;
-            return Meaning { starts, ..Meaning::of(CommandClass::Harmless) };
+            return Meaning { starts, only_ends: true, ..Meaning::of(CommandClass::Harmless) };
         }
         if self.strict && (self.asked || self.given_files) {
             self.meaning.lower(CommandClass::Unknown);

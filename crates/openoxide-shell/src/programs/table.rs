@@ -81,6 +81,13 @@ pub(super) fn is_unproved(name: &str) -> bool {
     UNPROVED.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
 }
 
+/// Returns whether the help and the version of the program of this name were never run in a directory full of traps: it is
+/// unproved, and `programs/versions.txt` does not have it.
+pub(super) fn is_version_unproved(name: &str) -> bool {
+    let Some(number) = number(name) else { return true };
+    UNPROVED_VERSIONS.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
+}
+
 /// Returns the place of a program in [`PROGRAMS`].
 fn number(name: &str) -> Option<usize> {
     let mut slot = hash::slot(name);

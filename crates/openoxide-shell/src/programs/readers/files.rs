@@ -305,6 +305,18 @@ pub(in super::super) fn packs(
     meaning
 }
 
+/// A chart of Helm: it prints files below its directory, and follows links there.
+pub(in super::super) fn chart(
+    level: &'static Level,
+    arguments: Arguments<'_>,
+    from: usize,
+) -> Meaning {
+    let mut meaning = read_plainly(level, arguments, from);
+    meaning.read_whole();
+    meaning.follow();
+    meaning
+}
+
 /// Programs whose files can be addresses.
 pub(in super::super) fn addresses(
     level: &'static Level,
