@@ -139,6 +139,7 @@ mod tests {
         Next::AskWithout
     }
 
+    /// Guards I32.
     #[test]
     fn every_row_of_the_table_is_as_it_is_written() {
         let rows = rows();

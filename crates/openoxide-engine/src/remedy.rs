@@ -129,6 +129,7 @@ mod tests {
         assert_eq!(writing(base.join("new").as_str()), Remedy::Path(base));
     }
 
+    /// Guards I32.
     #[test]
     fn what_is_held_has_no_remedy() {
         for held in [

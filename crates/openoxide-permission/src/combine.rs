@@ -103,6 +103,7 @@ mod tests {
     }
 
     proptest! {
+        /// Guards I02.
         #[test]
         fn one_more_rule_never_relaxes(effects in prop::collection::vec(effect(), 1..8), extra in effect()) {
             let before = decides(Combining::Strictest, &effects);

@@ -29,6 +29,7 @@ mod tests {
         assert_eq!(inherited(BypassPermissions, None), BypassPermissions);
     }
 
+    /// Guards I17.
     #[test]
     fn a_subagent_never_may_do_more_than_its_parent() {
         for parent in [Default, AcceptEdits, Plan, DontAsk] {

@@ -67,6 +67,7 @@ pub fn answers_for_a_person(argv: &Words) -> bool {
 mod tests {
     use super::*;
 
+    /// Guards I10.
     #[test]
     fn an_agent_cannot_answer_for_a_person() {
         let words = |text: &str| -> Words { text.split(' ').collect() };

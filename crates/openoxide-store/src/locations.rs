@@ -417,6 +417,7 @@ mod tests {
         assert_eq!(same.home_directories().homes, [path("/home/ann")]);
     }
 
+    /// Guards I10.
     #[test]
     fn what_lies_in_a_project_cannot_loosen() {
         let project = AbsPath::new("/p").unwrap();

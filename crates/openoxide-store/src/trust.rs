@@ -178,6 +178,7 @@ mod tests {
         (dir, Trust::of(&Environment { state, ..Environment::default() }))
     }
 
+    /// Guards I10.
     #[test]
     fn trust_is_bound_to_the_project_and_its_content() {
         let (_dir, trust) = trust();

@@ -127,6 +127,7 @@ fn how_a_command_ended_without_a_status_is_written_down() {
     assert_eq!((&records[3]["signal"], &records[3]["status"]), (&json!(9), &Value::Null));
 }
 
+/// Guards I33.
 #[test]
 fn no_secret_reaches_the_journal() {
     let world = World::new().policy(POLICY);
@@ -139,6 +140,7 @@ fn no_secret_reaches_the_journal() {
     assert!(written.matches("[redacted]").count() >= 3);
 }
 
+/// Guards I28.
 #[test]
 fn many_at_once_all_get_their_place_in_the_chain() {
     let world = World::new().policy(POLICY);
@@ -196,6 +198,7 @@ fn the_decision_stands(world: &World, command: &mut Command) {
     assert!(stdout(&output).contains(r#""permissionDecision":"allow""#), "{}", stdout(&output));
 }
 
+/// Guards I28.
 #[test]
 fn where_nothing_can_be_written_the_decision_stands() {
     let world = World::new().policy(POLICY);

@@ -173,6 +173,7 @@ impl Batch {
     }
 }
 
+/// Guards I05.
 #[test]
 fn rows_after_a_change_of_a_file_are_judged_by_the_new_policy() {
     let good = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(make *)\"]\n";

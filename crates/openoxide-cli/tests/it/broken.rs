@@ -36,6 +36,7 @@ fn decided(output: &str) -> (String, String) {
     (text("decision"), text("reason"))
 }
 
+/// Guards I05.
 #[test]
 fn all_ways_to_ask_agree_on_a_policy_that_has_turned_wrong() {
     for good in [RULES.to_owned(), format!("{RULES}{HOOK}")] {

@@ -218,6 +218,7 @@ fn the_policy_answers_and_what_it_asks_is_left_without_a_terminal() {
     assert_eq!(log.matches(THREAD).count(), 3, "{log}");
 }
 
+/// Guards I19.
 #[test]
 fn what_only_a_person_may_answer_no_rule_allows() {
     let world = World::new().policy(POLICY);
@@ -425,6 +426,7 @@ fn hostile_text_drives_no_terminal() {
     terminal.end();
 }
 
+/// Guards I19.
 #[test]
 fn control_c_answers_nothing() {
     let world = World::new();

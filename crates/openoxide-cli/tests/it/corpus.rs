@@ -592,6 +592,7 @@ fn hold(attacks: &str, list: &str) {
     fail_on(&wrong, answered.len());
 }
 
+/// Guards I09.
 #[test]
 fn no_attack_is_allowed_under_the_rule_that_looks_harmless() {
     hold("bypasses/attacks.tsv", "bypasses/not-yet.txt");

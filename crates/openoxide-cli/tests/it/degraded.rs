@@ -84,6 +84,7 @@ fn a_whole_machine_confines_by_its_own_namespaces() {
     assert_eq!(point(&status, "bubblewrap"), (true, ""));
 }
 
+/// Guards I31.
 #[test]
 fn without_user_namespaces_nothing_confines_and_the_reason_is_the_setting() {
     let status = in_namespaces(
@@ -98,6 +99,7 @@ fn without_user_namespaces_nothing_confines_and_the_reason_is_the_setting() {
     assert!(held(&status, "landlock").contains(&"writes-outside unenforced".to_owned()));
 }
 
+/// Guards I31.
 #[test]
 fn where_a_new_proc_is_refused_other_processes_would_be_seen_and_nothing_is_used() {
     let status = in_namespaces("mount -t tmpfs none /proc/tty; exec \"$1\" sandbox status --json");
@@ -173,6 +175,7 @@ fn people_read_why_and_what_to_do() {
 }
 
 /// Where changes cannot be held, nothing runs that was to be asked about them.
+/// Guards I23.
 #[test]
 fn where_calls_cannot_be_heard_of_nothing_runs_live() {
     let taken = run_under_filter(

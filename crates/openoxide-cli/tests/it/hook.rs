@@ -79,6 +79,7 @@ fn what_is_no_payload_asks() {
     }
 }
 
+/// Guards I06.
 #[test]
 fn hostile_scripts_are_never_allowed() {
     let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
@@ -141,6 +142,7 @@ fn a_directory_that_is_not_there_or_not_absolute_asks() {
     assert_eq!(with_cwd(""), "ask");
 }
 
+/// Guards I04.
 #[test]
 fn a_policy_that_cannot_be_relied_on_allows_nothing() {
     let wrong = [
@@ -168,6 +170,7 @@ fn a_pipe_in_the_policys_place_does_not_hang_the_hook() {
     assert!(start.elapsed().as_secs() < 30, "it hung");
 }
 
+/// Guards I10.
 #[test]
 fn a_project_cannot_allow_itself_anything() {
     let world = World::new();

@@ -1,6 +1,11 @@
 //! The house itself: who may import whom, and what its documents promise.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -88,6 +93,7 @@ fn short(name: &str) -> Option<&str> {
     name.strip_prefix("openoxide-")
 }
 
+/// Guards I01.
 #[test]
 fn each_crate_imports_only_from_the_floors_below() {
     let mut wrong = Vec::new();
@@ -108,6 +114,7 @@ fn each_crate_imports_only_from_the_floors_below() {
     assert_eq!(seen, MAY_IMPORT.len(), "the table names a crate that is not there");
 }
 
+/// Guards I01.
 #[test]
 fn outside_crates_stay_in_their_rooms() {
     let mut wrong = Vec::new();
@@ -158,6 +165,7 @@ fn engine_privileges(text: &str) -> Vec<&'static str> {
 
 /// A caller that decides by itself can forget a limited grant, a hook or the record. The crates that the engine is built on own what
 /// it uses, and test it without the engine.
+/// Guards I24.
 #[test]
 fn only_the_engine_decides_uses_grants_up_and_writes_records() {
     let owners = ["openoxide-permission/src/", "openoxide-store/src/"];
@@ -219,23 +227,51 @@ fn only_the_sandbox_may_be_unsafe() {
     }
 }
 
-#[test]
-fn every_invariant_names_a_test_that_exists() {
-    let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).unwrap();
-    let invariants: Vec<_> = text.split("**Architecture invariant:**").skip(1).collect();
-    assert!(invariants.len() >= 6, "{}", invariants.len());
-    let sources = sources();
-    for invariant in invariants {
-        let invariant = invariant.split("\n\n").next().unwrap();
-        let (said, guards) = invariant.split_once("*guarded by*").expect(invariant);
-        let tests: Vec<_> = guards.split('`').skip(1).step_by(2).collect();
-        assert!(!tests.is_empty(), "{said}");
-        for test in tests {
-            let function = format!("fn {test}(");
-            let there = sources.iter().any(|(_, text)| text.contains(&function));
-            assert!(there, "`{test}` guards no more:{said}");
+/// Returns the id and the tests of each section of `docs/invariants.md`.
+fn invariants() -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(workspace().join("docs/invariants.md")).unwrap();
+    let sections = text.split("\n## ").skip(1);
+    let read = |section: &str| {
+        let id = section.split(' ').next().unwrap().to_owned();
+        let lines = section.lines().filter_map(|line| line.strip_prefix("- `"));
+        let tests = lines.map(|line| line.trim_end_matches('`').to_owned()).collect();
+        (id, tests)
+    };
+    sections.map(read).collect()
+}
+
+/// Returns each pair of an invariant's id and a test whose documentation ends with `Guards ID.`
+fn guards() -> BTreeSet<(String, String)> {
+    let mut guards = BTreeSet::new();
+    for (_, text) in sources() {
+        let mut ids: Vec<String> = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if let Some(named) = line.strip_prefix("/// Guards ").and_then(|l| l.strip_suffix('.'))
+            {
+                ids = named.split(", ").map(str::to_owned).collect();
+            } else if let Some((_, rest)) = line.split_once("fn ").filter(|_| !ids.is_empty()) {
+                let name = rest.split('(').next().unwrap().to_owned();
+                guards.extend(ids.drain(..).map(|id| (id, name.clone())));
+            }
         }
     }
+    guards
+}
+
+#[test]
+fn invariants_and_the_tests_that_guard_them_name_each_other() {
+    let invariants = invariants();
+    assert!(invariants.len() >= 38, "{}", invariants.len());
+    let pair = |(id, tests): &(String, Vec<String>)| {
+        assert!(!tests.is_empty(), "{id} has no test");
+        let id = id.clone();
+        tests.iter().map(move |test| (id.clone(), test.clone())).collect::<Vec<_>>()
+    };
+    let listed: BTreeSet<_> = invariants.iter().flat_map(pair).collect();
+    let guards = guards();
+    let only_listed: Vec<_> = listed.difference(&guards).collect();
+    let only_in_tests: Vec<_> = guards.difference(&listed).collect();
+    assert_eq!((only_listed, only_in_tests), (vec![], vec![]));
 }
 
 /// Each row of a table says a behaviour, what is done here, and the tests that hold it.

@@ -34,6 +34,7 @@ pub(crate) fn answer_trust(world: &World, key: &str) -> (u32, String) {
     terminal.end()
 }
 
+/// Guards I10.
 #[test]
 fn a_project_counts_once_a_person_has_vouched_for_its_content() {
     let world = with_project_policy(LOOSENING);

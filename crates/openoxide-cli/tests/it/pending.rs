@@ -247,6 +247,7 @@ fn what_a_killed_process_asked_waits_no_more() {
     assert!(pending(&world).is_empty());
 }
 
+/// Guards I18.
 #[test]
 fn a_deny_that_came_meanwhile_is_final() {
     let world = World::new();
@@ -313,6 +314,7 @@ fn an_answer_in_the_prompt_is_seen_elsewhere() {
     assert!(why.contains("was approved (by the prompt"), "{why}");
 }
 
+/// Guards I20.
 #[test]
 fn what_a_rule_decides_never_opens_the_data_base() {
     let policy = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(mkdir *)\"]\n";

@@ -140,6 +140,7 @@ fn always_and_prefix_run_it_too() {
     assert_eq!((code, world.project().join("notes.txt").exists()), (0, true), "{text}");
 }
 
+/// Guards I26.
 #[test]
 fn no_escape_and_interrupt_run_nothing() {
     for key in ["n", "\x1b", "\x03"] {
@@ -208,6 +209,7 @@ fn what_is_allowed_runs_without_a_question_and_passes_its_status_on() {
     assert!(stderr(&output).contains("running without a sandbox"));
 }
 
+/// Guards I26.
 #[test]
 fn without_a_terminal_nothing_runs_and_the_command_to_answer_is_shown() {
     let world = World::new();

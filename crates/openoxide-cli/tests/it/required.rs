@@ -72,6 +72,7 @@ fn hook(world: &World, command: Command, script: &str) -> String {
     decision
 }
 
+/// Guards I28.
 #[test]
 fn what_cannot_be_written_down_is_asked_about() {
     let world = world();
@@ -88,6 +89,7 @@ fn what_cannot_be_written_down_is_asked_about() {
     assert_eq!(stdout(&fed(unwritable(&world, &["hook", "claude"]), &asked)), "");
 }
 
+/// Guards I28.
 #[test]
 fn a_full_disk_and_a_journal_that_cannot_be_continued_are_no_allow() {
     let world = world();
@@ -151,6 +153,7 @@ fn a_person_is_asked_whether_it_shall_run_unwritten() {
     assert_eq!(code, 126, "{text}");
 }
 
+/// Guards I28.
 #[test]
 fn any_layer_demands_it_and_none_takes_it_away() {
     let off = "[audit]\nrequired = false\n";

@@ -55,6 +55,7 @@ fn a_yes_to_the_directory_of_a_new_file_lets_it_be_written() {
     assert!(joined(&text).contains(&joined(&asked)), "{text}");
 }
 
+/// Guards I32.
 #[test]
 fn a_file_that_is_there_is_opened_and_nothing_beside_it() {
     let outside = Outside::new("echo more >> OUT/there || exit 1; echo no > OUT/beside; exit 0");
@@ -84,6 +85,7 @@ fn a_no_leaves_the_status_of_the_command_and_both_are_written_down() {
     assert!(outcome.contains("changing") && outcome.contains(r#""status":42"#), "{outcome}");
 }
 
+/// Guards I32.
 #[test]
 fn what_is_protected_is_explained_and_not_offered() {
     let outside = Outside::new("echo x > .git/config || exit 3");

@@ -105,6 +105,7 @@ const TARGETS: &[(&str, &str)] = &[
 ];
 
 // Whatever is said in another program's words is never looser; what would be is refused.
+/// Guards I27.
 #[test]
 fn a_converted_policy_is_never_looser() {
     let (world, calls) = (World::new(), calls());

@@ -75,6 +75,7 @@ fn what_the_users_policy_says_is_held() {
     }
 }
 
+/// Guards I36.
 #[test]
 fn a_project_tightens_without_trust_and_loosens_with_it() {
     let place = Place::new("");
@@ -97,6 +98,7 @@ fn a_project_tightens_without_trust_and_loosens_with_it() {
     assert!(!shown.contains("protected") && !shown.contains("unreadable"), "{shown}");
 }
 
+/// Guards I36.
 #[test]
 fn whoever_requires_it_nobody_switches_it_off() {
     for (user, project, line) in [
@@ -184,6 +186,7 @@ fn sandbox_run_limits_processes() {
     assert_eq!(place.openoxide(&["sandbox", "run", "--processes", "0", "--", "true"]).0, 2);
 }
 
+/// Guards I36.
 #[test]
 fn an_agent_is_asked_about_whatever_starts_something_unjudged() {
     let world =

@@ -20,6 +20,7 @@ fn job(world: &World, script: &str) -> String {
     stdout(&output)
 }
 
+/// Guards I29.
 #[test]
 fn a_grant_for_a_job_ends_with_it() {
     let world = World::new();

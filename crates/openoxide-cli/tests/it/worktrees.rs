@@ -120,6 +120,7 @@ fn grants_are_those_of_the_main_checkout_in_both_directions() {
     assert!(!world.root().join("w/.openoxide/approvals.toml").exists());
 }
 
+/// Guards I11.
 #[test]
 fn a_strangers_directory_that_names_a_project_has_nothing_of_it() {
     let world = world();

@@ -162,6 +162,7 @@ async fn a_group_is_answered_together() {
     assert!(explicit.await.unwrap().is_ok());
 }
 
+/// Guards I14.
 #[tokio::test]
 async fn a_call_that_was_given_up_is_taken_back() {
     let (ctx, mut requests) = start(&[]);

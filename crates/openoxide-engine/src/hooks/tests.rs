@@ -70,6 +70,7 @@ fn decision(word: &str) -> String {
     format!("printf %s '{output}'")
 }
 
+/// Guards I12.
 #[tokio::test]
 async fn each_end_of_a_hook_says_what_claude_codes_contract_says_or_asks() {
     use HookSaid::{Allow, Ask, Deny, Failed, Pass};
@@ -348,6 +349,7 @@ async fn the_answer_to_a_permission_request_is_read_as_claude_code_reads_it_or_a
     assert!(told.get("tool_use_id").is_none(), "{told}");
 }
 
+/// Guards I12.
 #[tokio::test]
 async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
     let place = Place::new();
@@ -368,6 +370,7 @@ async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
     }
 }
 
+/// Guards I12.
 #[tokio::test]
 async fn a_hook_that_nobody_vouched_for_is_not_run_and_asks() {
     let place = Place::new();

@@ -116,6 +116,7 @@ fn allows(rules: &[String], argv: &[String]) -> bool {
 
 proptest! {
     /// Narrower ⊆ as offered ⊆ wider: by proof, and by the matcher on commands that differ a little.
+    /// Guards I16.
     #[test]
     fn each_choice_allows_what_the_narrower_ones_allow(
         prefix in prop::sample::select(WIDER.to_vec()),

@@ -46,6 +46,7 @@ fn a_wider_rule_covers_a_narrower_one() {
 }
 
 proptest! {
+    /// Guards I27.
     #[test]
     fn what_is_covered_matches(
         wide in "[ab*]{0,3}( [ab*]{1,3}){0,2}",

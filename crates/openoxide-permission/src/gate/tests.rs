@@ -104,6 +104,7 @@ fn a_rule_lets_pass_or_refuses_without_a_question() {
     assert_eq!(gate.pending().count(), 0);
 }
 
+/// Guards I13.
 #[test]
 fn a_yes_counts_once_and_for_this_operation_alone() {
     let mut gate = gate(&[]);
@@ -115,6 +116,7 @@ fn a_yes_counts_once_and_for_this_operation_alone() {
     asked(gate.check(run(2, "npm install")));
 }
 
+/// Guards I13.
 #[test]
 fn an_answer_is_taken_once() {
     let mut gate = gate(&[]);

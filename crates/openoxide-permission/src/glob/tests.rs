@@ -72,6 +72,7 @@ fn glob() -> impl Strategy<Value = Glob> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60_000))]
+    /// Guards I03.
     #[test]
     fn the_quick_matcher_agrees_with_the_naive_one(
         glob in glob(), subject in "[abA/]{0,9}", fold in any::<bool>(), some in any::<bool>()

@@ -115,6 +115,7 @@ fn world() -> World {
     World::of(&[managed, layer(LayerKind::User, rules)])
 }
 
+/// Guards I12.
 #[test]
 fn a_hooks_word_comes_before_the_rules_and_not_above_them() {
     let world = world();
@@ -264,6 +265,7 @@ fn accesses() -> impl Strategy<Value = Vec<Access>> {
 }
 
 proptest! {
+    /// Guards I12.
     #[test]
     fn no_hook_loosens_what_is_not_its_to_loosen(
         accesses in accesses(),

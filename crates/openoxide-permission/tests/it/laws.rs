@@ -58,6 +58,7 @@ fn edit(path: &str) -> Access {
 use Effect::{Allow, Ask, Deny};
 use PermissionMode::{AcceptEdits, BypassPermissions, Default as Normal, DontAsk, Plan};
 
+/// Guards I02.
 #[test]
 fn deny_in_any_layer_outranks_allow_in_every_other() {
     let kinds =
@@ -114,6 +115,7 @@ fn modes_change_what_no_rule_said_and_nothing_else() {
     assert_eq!(answer(&rules, AcceptEdits, edit("/p/a")), Ask);
 }
 
+/// Guards I06.
 #[test]
 fn no_rule_allows_what_was_not_understood() {
     let all = [layer(LayerKind::Managed, &[(Allow, "*"), (Allow, "Bash"), (Allow, "Bash(*)")])];
@@ -238,6 +240,7 @@ fn long_paths_are_judged_like_short_ones() {
     assert_eq!(answer(&rules, Normal, edit(&long)), Allow);
 }
 
+/// Guards I25.
 #[test]
 fn nothing_is_decided_from_a_damaged_policy() {
     let policy = policy(&[layer(LayerKind::User, &[(Deny, "Bash(rm *)")])]);
@@ -267,6 +270,7 @@ fn details_that_cannot_be_read_change_no_decision() {
     assert_eq!(decision.rule.unwrap().text, "(it cannot be read)");
 }
 
+/// Guards I25.
 #[test]
 fn an_empty_policy_asks() {
     let root = root();
@@ -328,6 +332,7 @@ fn a_rule_for_every_path_ends_where_the_project_ends() {
     assert_eq!(answer(&denies, Normal, edit("/q/a")), Deny);
 }
 
+/// Guards I05.
 #[test]
 fn what_the_last_good_version_denies_stays_denied_and_nothing_else_of_it_counts() {
     let root = root();

@@ -292,6 +292,7 @@ impl Both {
 }
 
 /// Fifty thousand steps; `OPENOXIDE_MODEL_STEPS` and `OPENOXIDE_MODEL_SEED` say otherwise.
+/// Guards I14.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test may be told how long to run")]
 fn the_gate_agrees_with_the_naive_one() {

@@ -351,6 +351,7 @@ const CROWDED: &[&str] = &[
 ];
 
 /// A million cases by default; `OPENOXIDE_REFERENCE_POLICIES` multiplies them by hundreds.
+/// Guards I03.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test may be told how long to run")]
 fn the_index_agrees_with_the_naive_evaluator() {

@@ -78,6 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     /// What the intersection permits both permit, and nothing is lost: it is the greatest lower bound.
+    /// Guards I30.
     #[test]
     fn intersecting_permits_what_both_permit_and_nothing_else(
         a in profile(), b in profile(), at in path(), host in select(&HOSTS[..]), port in select(&[80, 443, 22][..]),

@@ -46,6 +46,7 @@ fn held(plan: &Plan, wanted: Clause) -> Held {
 }
 
 /// (what is missing, the profile, the backend that enforces all of it, clauses that are held more strictly)
+/// Guards I31.
 #[test]
 fn the_first_backend_that_holds_everything_is_chosen() {
     use Clause::{Network as Net, UnixSockets};
@@ -96,6 +97,7 @@ fn where_nothing_holds_everything_the_refusal_says_what_each_lacks() {
 }
 
 /// Landlock alone holds no profile, not even the narrowest.
+/// Guards I31.
 #[test]
 fn landlock_alone_is_never_enough() {
     let alone = Support { namespaces: lack(), bubblewrap: lack(), ..whole() };
@@ -124,6 +126,7 @@ fn able<T: Clone + std::fmt::Debug + 'static>(value: T) -> impl Strategy<Value =
 
 proptest! {
     /// A machine that can do less never holds more: taking something away makes no clause better held.
+    /// Guards I31.
     #[test]
     fn what_is_missing_never_makes_a_plan_better(
         missing in (able(()), able(()), able(()), able(()), able(Landlock { abi: 7, errata: 7 }), able(Version(0, 8, 0))),

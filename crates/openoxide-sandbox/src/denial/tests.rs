@@ -95,6 +95,7 @@ fn a_path_that_is_hidden_confirms_a_missing_permission() {
 }
 
 /// Each of these is a refusal for who goes by words (codex#4859, #18711).
+/// Guards I32.
 #[test]
 fn words_alone_confirm_nothing() {
     for text in [

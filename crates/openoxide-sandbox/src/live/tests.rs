@@ -263,6 +263,7 @@ raw(264, -100, b'there2', -100, b'z'); raw(263, -100, b'z', 0); raw(263, -100, b
 for name in sorted(os.listdir('.')): s = os.lstat(name); say(name, oct(s.st_mode), s.st_size)
 "#;
 
+/// Guards I23.
 #[test]
 fn calls_end_as_the_kernel_would_end_them() {
     let (free, arena) = (Arena::new(), Arena::new());

@@ -46,6 +46,7 @@ fn any_port_is_captured_when_somebody_goes_there() {
     assert_eq!(outcome.denials, [refused("evil.example", 8766)]);
 }
 
+/// Guards I22.
 #[test]
 fn a_socket_of_the_host_is_not_reached_by_any_path() {
     let dir = tempfile::tempdir().unwrap();
@@ -128,6 +129,7 @@ fn a_process_that_closed_itself_to_others_is_served() {
 }
 
 /// While one thread connects, others put another address in its memory and another socket at its number.
+/// Guards I22.
 #[test]
 fn what_changes_under_a_call_gains_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -156,6 +158,7 @@ fn what_changes_under_a_call_gains_nothing() {
     assert!(calls[0] > 500 && calls[1] > 10, "it was no race: {outcome:?}");
 }
 
+/// Guards I23.
 #[test]
 fn calls_end_as_the_kernel_would_end_them() {
     let program = "import socket as s, ctypes, errno, os, signal, time\n\
@@ -196,6 +199,7 @@ fn families_and_kinds_that_nobody_needs_are_refused() {
 }
 
 /// The host's network: what is the sandbox's own cannot be told there.
+/// Guards I22.
 #[test]
 fn with_the_network_on_hosts_are_reached_and_services_are_not() {
     let dir = tempfile::tempdir().unwrap();
@@ -236,6 +240,7 @@ fn name_services_are_no_refusals_to_speak_of() {
 }
 
 /// A socket that came from outside would connect outside.
+/// Guards I22.
 #[test]
 fn a_socket_of_the_hosts_network_is_not_connected() {
     let (server, _asked) = web("the host's");

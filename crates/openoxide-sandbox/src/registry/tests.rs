@@ -137,6 +137,7 @@ fn what_a_run_takes_away_between_two_looks_is_made_again() {
     assert_eq!(place.all(), Vec::<String>::new());
 }
 
+/// Guards I38.
 #[test]
 fn what_a_killed_run_left_is_swept_and_what_others_use_is_not() {
     let place = Place::new();
@@ -173,6 +174,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_nothing_that_is_not_swept() {
     }
 }
 
+/// Guards I38.
 #[test]
 fn what_is_not_an_empty_placeholder_stays() {
     let place = Place::new();

@@ -135,6 +135,7 @@ fn a_changed_file_with_old_times_is_left() {
     assert_eq!(left(&stage.changes().unwrap().left_out), ["a"]);
 }
 
+/// Guards I37.
 #[test]
 fn what_is_not_as_it_was_shown_is_left() {
     let world = World::new();
@@ -157,6 +158,7 @@ fn what_is_not_as_it_was_shown_is_left() {
     assert_eq!(temporary, 4, "nothing of ours is left: a, b, d, n");
 }
 
+/// Guards I37.
 #[test]
 fn no_link_leads_a_commit_elsewhere() {
     let world = World::new();
@@ -193,6 +195,7 @@ fn another_name_of_a_file_keeps_what_it_says() {
     assert_eq!((world.read("w/h"), world.read("outside/c")), ("new".into(), "old".into()));
 }
 
+/// Guards I37.
 #[test]
 fn what_is_protected_is_never_committed() {
     let world = World::new();

@@ -12,6 +12,7 @@ use super::{
     table::{self, Named},
 };
 
+/// Guards I08.
 #[test]
 fn every_case_means_what_it_says() {
     let mut wrong = Vec::new();

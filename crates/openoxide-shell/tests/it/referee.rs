@@ -26,6 +26,7 @@ fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// Guards I07.
 #[test]
 fn every_program_and_file_that_bash_touches_is_on_the_list() {
     let cases = number("OPENOXIDE_REFEREE_CASES", 800);

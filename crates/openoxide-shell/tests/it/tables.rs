@@ -518,6 +518,7 @@ fn class(script: &str) -> CommandClass {
     classes.next_back().unwrap()
 }
 
+/// Guards I08.
 #[test]
 fn a_program_is_harmless_only_under_its_own_name_and_environment() {
     for script in ["git status", "CI=1 git status", "cd /home/me/project && git status", "x=1; ls"]

@@ -45,6 +45,7 @@ fn what_is_granted_is_read_again() {
     assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+/// Guards I10.
 #[test]
 fn an_entry_of_somebody_else_grants_nothing() {
     let disk = Disk::new();
@@ -179,6 +180,7 @@ fn a_grant_ends_with_its_time() {
     assert_eq!(why("Bash(later *)"), Some("the clock moved backwards since the grant"));
 }
 
+/// Guards I29.
 #[test]
 fn a_grant_for_a_task_counts_in_that_task_alone_and_for_a_day_at_most() {
     let disk = Disk::new();

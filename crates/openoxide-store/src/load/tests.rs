@@ -83,6 +83,7 @@ fn an_administrator_takes_rules_and_bypass_away() {
 
 const HOOK: &str = "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"guard\"\n";
 
+/// Guards I12.
 #[test]
 fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
     let disk = Disk::new();
@@ -157,6 +158,7 @@ fn an_administrator_takes_hooks_or_their_allows_away() {
     assert_eq!(count("allow_managed_rules_only"), [(managed, true), (other, false)]);
 }
 
+/// Guards I05.
 #[test]
 fn of_a_policy_with_hooks_the_denies_alone_are_kept() {
     let disk = Disk::new();
@@ -180,6 +182,7 @@ fn of_a_policy_with_hooks_the_denies_alone_are_kept() {
     assert_eq!(wrong.policy, alone.policy.held_by(good.policy));
 }
 
+/// Guards I05.
 #[test]
 fn a_grant_that_ends_never_comes_back_from_the_last_good_version() {
     let disk = Disk::new();
@@ -232,6 +235,7 @@ fn a_managed_file_that_others_can_write_closes_everything() {
     assert!(load_fresh(&[managed], &Environment::default(), &[]).closed.is_some());
 }
 
+/// Guards I04.
 #[test]
 fn a_file_that_cannot_be_read_puts_the_policy_in_doubt() {
     let disk = Disk::new();
@@ -303,6 +307,7 @@ fn found(source: Source) -> Source {
     Source { required: false, kind: LayerKind::User, ..source }
 }
 
+/// Guards I05.
 #[test]
 fn a_file_that_turns_wrong_is_held_by_its_last_good_version() {
     let disk = Disk::new();
@@ -328,6 +333,7 @@ fn a_file_that_turns_wrong_is_held_by_its_last_good_version() {
     assert_eq!(right.policy.rule_count(), default_layer().rules.len());
 }
 
+/// Guards I05.
 #[test]
 fn nothing_of_a_cache_holds_a_file_that_a_person_named_or_another_file() {
     let disk = Disk::new();
@@ -343,6 +349,7 @@ fn nothing_of_a_cache_holds_a_file_that_a_person_named_or_another_file() {
     assert_eq!(load(std::slice::from_ref(&other), &disk.environment).policy, alone(&other));
 }
 
+/// Guards I05.
 #[test]
 fn a_last_good_version_that_others_could_have_written_holds_nothing() {
     use std::os::unix::fs::PermissionsExt as _;

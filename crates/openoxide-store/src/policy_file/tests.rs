@@ -49,6 +49,7 @@ fn the_contracts_example_is_read_in_order() {
     assert_eq!(file.layer.rules[5].reason.as_deref(), Some("changes production"));
 }
 
+/// Guards I04.
 #[test]
 fn every_error_is_found_at_once_and_points_at_its_text() {
     let text = r#"mode = "yolo"

@@ -95,6 +95,7 @@ fn what_was_asked_is_found_by_another_and_answered_once() {
     assert!(reviewer.pending().unwrap().is_empty());
 }
 
+/// Guards I18.
 #[test]
 fn of_many_answers_at_once_one_counts() {
     let directory = tempfile::tempdir().unwrap();
@@ -162,6 +163,7 @@ fn a_yes_that_cannot_be_kept_is_none() {
     assert_eq!(ending(&mut requests, waiting), None);
 }
 
+/// Guards I18.
 #[test]
 fn what_was_changed_in_the_data_base_is_not_answered() {
     let directory = tempfile::tempdir().unwrap();

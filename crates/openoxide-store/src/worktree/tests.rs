@@ -76,6 +76,7 @@ fn a_worktree_whose_links_are_relative_is_one() {
     assert!(disk.is_worktree("w"));
 }
 
+/// Guards I11.
 #[test]
 fn a_directory_that_the_repository_does_not_name_is_none() {
     let disk = Disk::new();
@@ -151,6 +152,7 @@ fn a_link_in_the_place_of_a_removed_worktree_leads_to_none() {
     }
 }
 
+/// Guards I11.
 #[test]
 fn what_others_could_have_written_links_nothing() {
     let disk = Disk::new();

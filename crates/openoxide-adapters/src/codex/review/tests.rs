@@ -149,6 +149,7 @@ fn more_permissions_are_the_files_that_they_open() {
     assert!(matches!(&wanted.also[..], [Action::Opaque { .. }]), "{:?}", wanted.also);
 }
 
+/// Guards I19.
 #[test]
 fn a_person_is_offered_what_codex_offers_and_nothing_else() {
     let touch = request("May I touch it?");
@@ -206,6 +207,7 @@ fn hosts_have_their_own_keys() {
     );
 }
 
+/// Guards I19.
 #[test]
 fn a_rule_that_is_wider_than_what_is_shown_is_not_offered() {
     let touch = request("May I touch it?");

@@ -60,6 +60,7 @@ fn faults(rows: &[Value]) -> Vec<String> {
     rows.iter().filter(fault).map(Value::to_string).collect()
 }
 
+/// Guards I34.
 #[test]
 fn nobody_gets_out() {
     // Root has more to try; in CI this is root.
@@ -68,6 +69,7 @@ fn nobody_gets_out() {
     assert!(rows.len() > 200, "{}", rows.len());
 }
 
+/// Guards I34.
 #[test]
 fn no_other_user_gets_out() {
     if is_root() {
@@ -84,6 +86,7 @@ const LIVE_IN_OWN_MOUNTS: &str = "mount -t tmpfs none /mnt && cp \"$0\" /mnt/pro
     chmod 755 /mnt/openoxide && cd / && exec python3 -B \"$@\"";
 
 /// Where changes are held, asked about and refused, no more is open than without that.
+/// Guards I23.
 #[test]
 fn nobody_gets_out_live() {
     if !is_root() {
@@ -107,6 +110,7 @@ const OF_BWRAP: [(&str, &str); 3] = [
 ];
 
 /// As an ordinary user: root is refused there.
+/// Guards I34.
 #[test]
 fn nobody_gets_out_of_bwrap() {
     let user = if is_root() { "1234".to_owned() } else { user() };
@@ -120,6 +124,7 @@ fn nobody_gets_out_of_bwrap() {
 }
 
 /// The same harness sees what the same attempts do when nothing holds them.
+/// Guards I34.
 #[test]
 fn unconfined_the_same_attempts_reach_the_host() {
     let names = [

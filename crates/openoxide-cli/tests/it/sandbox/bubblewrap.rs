@@ -102,6 +102,7 @@ fn a_protected_link_is_refused_in_words() {
     assert!(stderr(&output).contains(".claude`: it is a symbolic link"), "{}", stderr(&output));
 }
 
+/// Guards I31.
 #[test]
 fn where_own_namespaces_are_refused_it_is_used_and_that_is_said() {
     let output = scene(
@@ -123,6 +124,7 @@ fn where_own_namespaces_are_refused_it_is_used_and_that_is_said() {
     assert!(said.contains("namespaces: writes-outside: there is no clone3(2)"), "{said}");
 }
 
+/// Guards I31.
 #[test]
 fn where_nothing_confines_each_backend_says_why() {
     let output = scene(

@@ -38,6 +38,7 @@ fn nothing_is_left(arena: &Arena, mark: &str) -> bool {
     files && parts && arena.registered().is_empty() && processes_with(mark).is_empty()
 }
 
+/// Guards I38.
 #[test]
 fn a_thousand_in_a_row_leave_nothing() {
     let (arena, arguments) = arena();
@@ -58,6 +59,7 @@ fn a_thousand_in_a_row_leave_nothing() {
     assert!(nothing_is_left(&arena, "MARK=thousand"));
 }
 
+/// Guards I38.
 #[test]
 fn a_killed_supervisor_leaves_nothing() {
     let (arena, arguments) = arena();
@@ -88,6 +90,7 @@ fn a_killed_supervisor_leaves_nothing() {
 }
 
 /// The next run would take what this one has planted for what was always there.
+/// Guards I38.
 #[test]
 fn what_a_killed_run_has_planted_is_put_aside() {
     let (arena, _) = arena();

@@ -18,6 +18,7 @@ fn wait_for(path: &Path) {
 }
 
 /// The kernel takes a mount away, in every namespace, when the file that it lies on is renamed over from another one.
+/// Guards I35.
 #[test]
 fn what_is_covered_stays_covered_when_somebody_outside_replaces_it() {
     let arena = Arena::new();
@@ -42,6 +43,7 @@ fn what_is_covered_stays_covered_when_somebody_outside_replaces_it() {
 }
 
 /// Where something guarded goes for good, nobody inside makes it anew.
+/// Guards I35.
 #[test]
 fn what_somebody_outside_removes_is_not_made_anew() {
     let arena = Arena::new();

@@ -130,12 +130,14 @@ fn what_differs(user: Option<u32>) -> Vec<String> {
     wrong
 }
 
+/// Guards I37.
 #[test]
 fn what_is_committed_is_what_a_run_does() {
     let wrong = what_differs(None);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Guards I37.
 #[test]
 fn what_another_user_commits_is_what_a_run_does() {
     if is_root() {
@@ -144,6 +146,7 @@ fn what_another_user_commits_is_what_a_run_does() {
     }
 }
 
+/// Guards I37.
 #[test]
 fn what_nobody_says_yes_to_leaves_no_trace() {
     for operation in OPERATIONS {
@@ -184,6 +187,7 @@ fn what_still_runs_in_the_background_changes_nothing_any_more() {
     assert!(place.path("w/now").exists() && !place.path("w/late").exists());
 }
 
+/// Guards I38.
 #[test]
 fn what_a_killed_run_has_staged_is_swept() {
     let place = Place::new(ACCEPTS, None);
@@ -215,6 +219,7 @@ fn what_a_killed_run_has_staged_is_swept() {
     assert_eq!(names(&place.path("w")), Vec::<PathBuf>::new());
 }
 
+/// Guards I37.
 #[test]
 fn nothing_runs_that_cannot_be_staged() {
     let place = Place::new(ACCEPTS, None);

@@ -101,6 +101,7 @@ fn outside(arena: &Arena, profile: &Confined) -> BTreeMap<String, String> {
     found
 }
 
+/// Guards I34.
 #[test]
 fn what_the_kernel_allows_the_profile_allows() {
     let mut done = 0;
@@ -124,6 +125,7 @@ fn what_the_kernel_allows_the_profile_allows() {
 }
 
 /// One thread changes the path under the other's `open`, two hundred thousand times (corpus/sandbox/race.c).
+/// Guards I34.
 #[test]
 fn the_race_for_a_path_is_never_won() {
     let (arena, _) = arena();

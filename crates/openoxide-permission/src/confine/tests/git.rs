@@ -3,6 +3,7 @@
 use super::*;
 
 /// Which files under `.git` make the next `git` run something: git-config(1), gitrepository-layout(5), githooks(5).
+/// Guards I30.
 #[test]
 fn committing_opens_the_repository_but_not_what_steers_it() {
     let world = World::new(&[(Allow, "Bash(git *)")]);

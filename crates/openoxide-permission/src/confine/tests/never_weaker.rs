@@ -57,6 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     /// Whatever the rules and the mode: what a profile permits, nobody need be asked about.
+    /// Guards I30.
     #[test]
     fn a_profile_never_permits_what_would_be_asked_or_denied(
         mut layers in prop::collection::vec(layer(), 0..3), mode in select(&PermissionMode::ALL[..]),

@@ -29,6 +29,7 @@ fn kinds(settled: &[Settled]) -> Vec<(ApprovalId, ResolutionKind, bool)> {
     settled.iter().map(of).collect()
 }
 
+/// Guards I14.
 #[test]
 fn another_mode_ends_what_it_allows_and_what_it_denies() {
     let mut gate = gate(&[(Effect::Ask, "Bash(cargo *)")]);
@@ -82,6 +83,7 @@ fn the_end_of_a_session_cancels_its_requests_and_forgets_its_grants() {
     asked(gate.check(run(4, "npm install")));
 }
 
+/// Guards I17.
 #[test]
 fn a_subagent_inherits_the_mode_and_ends_with_its_parent() {
     let mut gate = gate(&[]);
@@ -119,6 +121,7 @@ fn two_requests_never_share_an_id() {
     assert_eq!(gate.pending().count(), 1);
 }
 
+/// Guards I16.
 #[test]
 fn all_keys_are_needed_and_each_is_kept_by_itself() {
     let mut gate = gate(&[]);
@@ -152,6 +155,7 @@ fn a_key_covers_nothing_that_cannot_be_remembered() {
     asked(gate.check(keyed(run(3, "edit c"), &["never shown"])));
 }
 
+/// Guards I16.
 #[test]
 fn a_tool_offers_its_own_rules_but_none_about_commands() {
     let mut gate = gate(&[]);
@@ -179,6 +183,7 @@ fn what_was_granted_is_not_granted_for_ever_in_a_loop() {
     asked(gate.check(repeated(run(5, "cargo publish"))));
 }
 
+/// Guards I15.
 #[test]
 fn nothing_but_its_own_answer_is_an_explicit_yes() {
     let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);
@@ -192,6 +197,7 @@ fn nothing_but_its_own_answer_is_an_explicit_yes() {
     assert_eq!(gate.set_mode(session(1), PermissionMode::DontAsk).len(), 2);
 }
 
+/// Guards I15.
 #[test]
 fn a_group_is_answered_together_but_for_explicit_yeses() {
     let mut gate = gate(&[]);

@@ -45,6 +45,7 @@ fn the_rules_that_were_chosen_are_remembered() {
     assert_eq!(passing(keeping(&["Bash(npm run *)"])), [true, true, true]);
 }
 
+/// Guards I16.
 #[test]
 fn rules_that_were_not_offered_are_not_remembered() {
     for other in ["Bash", "Bash(npm *)", "Bash(npm run build*)", "Bash(npm run build * )", ""] {
@@ -80,6 +81,7 @@ fn in_tasks(tasks: &[Option<&str>]) -> Vec<bool> {
     tasks.iter().map(&mut passes).collect()
 }
 
+/// Guards I29.
 #[test]
 fn a_yes_for_a_task_ends_with_it_and_counts_once_where_no_task_is_known() {
     assert_eq!(in_tasks(&[Some("a"), Some("a"), Some("b"), Some("a")]), [true, true, false, false]);

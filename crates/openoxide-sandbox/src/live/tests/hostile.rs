@@ -3,6 +3,7 @@
 use super::*;
 
 /// Nothing of this is ever asked about: it is refused as it is without questions.
+/// Guards I23.
 #[test]
 fn what_is_held_is_never_offered() {
     let arena = Arena::new();
@@ -45,6 +46,7 @@ fn only(name: &'static str) -> impl Fn(&LiveChange) -> LiveAnswer {
 }
 
 /// While one thread opens a path, others put another one into its memory.
+/// Guards I23.
 #[test]
 fn a_path_that_changes_under_a_call_opens_no_other_file() {
     let arena = Arena::new();
@@ -86,6 +88,7 @@ print(tries, got)
 }
 
 /// While one process opens, makes and removes through links in a directory that it can write, another turns them.
+/// Guards I23.
 #[test]
 fn links_that_are_turned_under_a_call_lead_to_no_other_file() {
     let arena = Arena::new();
@@ -126,6 +129,7 @@ print(*done)
     assert!(done.iter().all(|done| *done > 5), "no race: {outcome:?}");
 }
 
+/// Guards I23.
 #[test]
 fn nothing_is_done_for_a_program_that_was_killed_meanwhile() {
     let arena = Arena::new();
@@ -149,6 +153,7 @@ fn other_names_of_a_file_are_told() {
 }
 
 /// By its own name or by another, through a bind mount of the host: what the profile speaks of is not asked about.
+/// Guards I23.
 #[test]
 fn a_place_that_the_profile_speaks_of_is_not_asked_about_under_another_name() {
     if !rustix::process::geteuid().is_root() {

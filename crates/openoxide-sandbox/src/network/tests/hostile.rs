@@ -14,6 +14,7 @@ use crate::LiveAnswer;
 const V4: &str = "93.184.216.34";
 
 /// The owner of a name says later where it leads: to this machine and its neighbours, in every spelling.
+/// Guards I21.
 #[test]
 fn a_name_never_leads_to_this_machine_and_its_neighbours() {
     let inner = "127.0.0.1 ::1 ::ffff:127.0.0.1 0.0.0.0 10.1.2.3 192.168.0.1 100.64.0.1 169.254.169.254 fd00:ec2::254 fe80::1 \
@@ -51,6 +52,7 @@ fn a_rule_that_is_an_address_lets_a_name_lead_there() {
 }
 
 /// Whatever is said to a question, these are not asked about, and lead nowhere.
+/// Guards I21.
 #[test]
 fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
     let spellings = "127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 0x7f.1 [::ffff:127.0.0.1] [::1] 0.0.0.0 0 [::] localhost \
@@ -92,6 +94,7 @@ fn what_is_asked_about_a_bare_address_names_the_address() {
 }
 
 /// The name in a request is whatever the program likes; the one that it looked up is the one that counts.
+/// Guards I21.
 #[test]
 fn a_name_in_the_request_decides_nothing() {
     let (server, _asked) = web("never");
@@ -105,6 +108,7 @@ fn a_name_in_the_request_decides_nothing() {
 }
 
 /// Ways to send that are no connect(2), and protocols that are no TCP.
+/// Guards I21.
 #[test]
 fn nothing_leaves_another_way() {
     let host = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -53,6 +53,7 @@ fn a_host_that_a_rule_names_is_reached_by_its_name() {
     }
 }
 
+/// Guards I21.
 #[test]
 fn a_host_that_no_rule_names_is_refused_and_told() {
     for notify in [false, true] {

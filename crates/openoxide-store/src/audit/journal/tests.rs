@@ -308,6 +308,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     /// The law of the chain: there is no byte that can be changed unseen.
+    /// Guards I28.
     #[test]
     fn any_changed_byte_is_found(titles in prop::collection::vec("\\PC{0,12}", 1..5), other in 1_u8..) {
         let scene = Scene::new(Limits { segment: 900, ..Limits::default() });

@@ -98,6 +98,7 @@ fn secrets_are_taken_out_and_the_rest_stays() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Guards I33.
 #[test]
 fn every_text_in_a_record_is_cleaned_and_bounded() {
     let long = "x ".repeat(10_000);

@@ -65,6 +65,7 @@ impl Disk {
 const PROJECT: &str = "project/.openoxide/policy.toml";
 const USER: &str = ".config/openoxide/policy.toml";
 
+/// Guards I11.
 #[test]
 fn a_project_adds_no_directory_until_somebody_vouched_for_it_and_for_where_it_leads() {
     let disk = Disk::new();

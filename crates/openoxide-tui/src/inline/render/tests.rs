@@ -256,6 +256,7 @@ fn colours_change_no_word() {
     assert_eq!(plain, at(80, &request));
 }
 
+/// Guards I16.
 #[test]
 fn what_a_yes_for_the_session_covers_is_shown_whole() {
     let mut request = command("edit a b c d e f g h");
