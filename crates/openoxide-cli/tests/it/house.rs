@@ -246,9 +246,9 @@ fn guards() -> BTreeSet<(String, String)> {
     for (_, text) in sources() {
         let mut ids: Vec<String> = Vec::new();
         for line in text.lines().map(str::trim) {
-            if let Some(named) = line.strip_prefix("/// Guards ").and_then(|l| l.strip_suffix('.'))
+            if let Some(named) = line.strip_prefix("/// Guards I").and_then(|l| l.strip_suffix('.'))
             {
-                ids = named.split(", ").map(str::to_owned).collect();
+                ids = named.split(", I").map(|number| format!("I{number}")).collect();
             } else if let Some((_, rest)) = line.split_once("fn ").filter(|_| !ids.is_empty()) {
                 let name = rest.split('(').next().unwrap().to_owned();
                 guards.extend(ids.drain(..).map(|id| (id, name.clone())));
