@@ -7,8 +7,8 @@ use openoxide_store::audit::Decided;
 
 use crate::{
     CheckHost, Engine, HookCall, InterruptedError, Place, audit_log::without_grounds,
-    audit_violation, facts_of, hook_runner::run_hooks, limited_grants::GrantUse, note_repetition,
-    sandbox_opt_out,
+    audit_violation, command_input::working_directory, facts::facts_of_call, facts_of,
+    hook_runner::run_hooks, limited_grants::GrantUse, note_repetition,
 };
 
 /// A call of an agent, as its hook payload describes it.
@@ -71,10 +71,11 @@ impl Engine {
 
     fn agent_facts(&self, call: &hook::Call, action: &Action, also: Option<&Action>) -> Facts {
         let place = Place { cwd: &call.cwd, home: self.home() };
-        let mut facts = facts_of(action, &call.tool, place);
-        facts.accesses.extend(sandbox_opt_out(&call.input));
+        let mut facts = facts_of_call(action, &call.tool, &call.input, place);
         if let Some(also) = also {
-            let also = facts_of(also, &call.tool, place);
+            let named = working_directory(&call.input, &call.cwd);
+            let there = Place { cwd: named.as_ref().unwrap_or(&call.cwd), ..place };
+            let also = facts_of(also, &call.tool, there);
             facts.accesses.extend(also.accesses);
             facts.findings.extend(also.findings);
         }

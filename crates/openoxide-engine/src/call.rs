@@ -4,7 +4,7 @@ use openoxide_adapters::tool;
 use openoxide_protocol::{AbsPath, Action, Facts, Operation, PermissionMode};
 use serde_json::Value;
 
-use crate::{Place, facts_of, facts_of_question, sandbox_opt_out};
+use crate::{Place, facts::facts_of_call, facts_of_question};
 
 /// A call to evaluate: what it does, and where.
 #[derive(Clone, Debug)]
@@ -80,11 +80,7 @@ impl Call {
 
     pub(crate) fn facts(&self, place: Place<'_>) -> Facts {
         match &self.subject {
-            Subject::Tool { tool, action, input } => {
-                let mut facts = facts_of(action, tool, place);
-                facts.accesses.extend(sandbox_opt_out(input));
-                facts
-            }
+            Subject::Tool { tool, action, input } => facts_of_call(action, tool, input, place),
             Subject::Question { permission, patterns } => {
                 facts_of_question(permission, patterns, place)
             }

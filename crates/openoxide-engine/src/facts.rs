@@ -5,10 +5,11 @@ use openoxide_protocol::{
     VersionControl,
 };
 use openoxide_shell::{Setting, analyse, findings};
+use serde_json::Value;
 
 use crate::{
-    address, brought, databases, git_credentials, moved, patches, patterns, printed, project_hosts,
-    repository,
+    address, brought, command_input, databases, directory_changes, git_credentials, locale, moved,
+    patches, patterns, printed, project_hosts, repository,
     resolve::resolve,
     sandbox_opt_out::sandbox_opt_out,
     script_edits::ScriptEdits,
@@ -31,8 +32,21 @@ pub struct Place<'a> {
 #[must_use]
 pub fn facts(operation: &Operation, home: Option<&AbsPath>) -> Facts {
     let place = Place { cwd: &operation.cwd, home };
-    let mut facts = facts_of(&operation.action, &operation.tool, place);
-    facts.accesses.extend(sandbox_opt_out(&operation.input));
+    facts_of_call(&operation.action, &operation.tool, &operation.input, place)
+}
+
+/// Returns what a call of a tool does: what its action does, and what the rest of its input changes about that.
+#[must_use]
+pub(crate) fn facts_of_call(action: &Action, tool: &str, input: &Value, place: Place<'_>) -> Facts {
+    let steps = StepBudget::new();
+    let is_command = matches!(action, Action::Command { .. });
+    let named = is_command.then(|| command_input::working_directory(input, place.cwd)).flatten();
+    let there = Place { cwd: named.as_ref().unwrap_or(place.cwd), ..place };
+    let mut facts = facts_within(action, tool, there, &steps);
+    if is_command {
+        command_input::check(&mut facts, input, place.cwd, &steps);
+    }
+    facts.accesses.extend(sandbox_opt_out(input));
     facts
 }
 
@@ -97,7 +111,11 @@ pub(crate) fn facts_within(
         Action::Delegate { agent } => listed([Access::Delegate { agent: agent.clone() }]),
         Action::Opaque { text } => listed([opaque(text)]),
     };
-    patterns::expand(&mut facts, steps);
+    if let Action::Command { script } = action {
+        locale::check(&mut facts, script);
+        directory_changes::check(&mut facts, place.cwd, steps);
+    }
+    patterns::expand(&mut facts, place.cwd, steps);
     searches::expand(&mut facts, steps);
     brought::expand(&mut facts, steps);
     printed::check(&mut facts, place.cwd, steps);

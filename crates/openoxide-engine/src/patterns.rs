@@ -13,7 +13,7 @@ const MOST_NAMES: usize = 65_536;
 
 /// Puts the files that are there in the place of each pattern. Where they are too many, or where one of their names would be
 /// read as something else, the pattern becomes something that is not understood.
-pub(crate) fn expand(facts: &mut Facts, steps: &StepBudget) {
+pub(crate) fn expand(facts: &mut Facts, cwd: &AbsPath, steps: &StepBudget) {
     if !facts.accesses.iter().any(is_pattern) {
         return;
     }
@@ -27,9 +27,9 @@ pub(crate) fn expand(facts: &mut Facts, steps: &StepBudget) {
         {
             looked_up.push((path.clone(), beginnings.clone()));
         } else if let Access::Read(path) = access {
-            put(facts, path, Access::Read, steps);
+            put(facts, path, Access::Read, (cwd, steps));
         } else if let Access::Edit(path) = access {
-            put(facts, path, Access::Edit, steps);
+            put(facts, path, Access::Edit, (cwd, steps));
         }
     }
     for (path, beginnings) in looked_up {
@@ -77,8 +77,19 @@ fn is_pattern(access: &Access) -> bool {
     matches!(access, Access::Read(path) | Access::Edit(path) if path.pattern)
 }
 
-fn put(facts: &mut Facts, path: PathAccess, access: fn(PathAccess) -> Access, steps: &StepBudget) {
-    match files(&path.path, steps) {
+fn put(
+    facts: &mut Facts,
+    path: PathAccess,
+    access: fn(PathAccess) -> Access,
+    (cwd, steps): (&AbsPath, &StepBudget),
+) {
+    // Behind a symbolic link, `..` leads elsewhere than its letters say.
+    let pattern = match path.written.contains("..") {
+        true if path.written.starts_with('/') => path.written.clone(),
+        true => format!("{cwd}/{}", path.written),
+        false => path.path.to_string(),
+    };
+    match files(&pattern, steps) {
         Some(files) => {
             for file in files {
                 let written = file.to_string();
@@ -140,12 +151,17 @@ fn begins_like_option(name: &str, beginnings: &str) -> bool {
 }
 
 /// Returns the files that match; nothing if they are too many, hard to name, or take too many steps to find.
-fn files(pattern: &AbsPath, steps: &StepBudget) -> Option<Vec<AbsPath>> {
+fn files(pattern: &str, steps: &StepBudget) -> Option<Vec<AbsPath>> {
     let mut places = vec![AbsPath::root()];
-    let mut parts = pattern.as_str().split('/').filter(|part| !part.is_empty()).peekable();
+    let mut parts = pattern.split('/').filter(|part| !matches!(*part, "" | ".")).peekable();
     while let Some(part) = parts.next() {
+        if part == ".." {
+            let above: Option<Vec<_>> = places.iter().map(|place| parent(place, steps)).collect();
+            places = above?.into_iter().flatten().collect();
+            continue;
+        }
         if !part.contains(['*', '?', '[']) {
-            steps.take(places.len() * (1 + pattern.as_str().len() / 64)).then_some(())?;
+            steps.take(places.len() * (1 + pattern.len() / 64)).then_some(())?;
             places = places.iter().map(|place| place.join(part)).collect();
             continue;
         }
@@ -161,6 +177,21 @@ fn files(pattern: &AbsPath, steps: &StepBudget) -> Option<Vec<AbsPath>> {
         places = next;
     }
     Some(places)
+}
+
+/// Returns the directory above a place, if the place is there; nothing at all if that cannot be told.
+#[expect(clippy::option_option, reason = "not there and not known are two answers")]
+fn parent(place: &AbsPath, steps: &StepBudget) -> Option<Option<AbsPath>> {
+    let depth = place.as_str().split('/').count();
+    steps.take(1 + depth + depth * depth / 24).then_some(())?;
+    match fs::canonicalize(place.as_str()) {
+        Ok(found) => {
+            let above = found.parent().unwrap_or(&found);
+            AbsPath::new(above.to_str()?).ok().map(Some)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
 }
 
 fn matching(
@@ -197,7 +228,7 @@ mod tests {
             fs::write(dir.path().join(name), "").unwrap();
         }
         let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
-        let mut found: Vec<_> = match files(&root.join(pattern), &StepBudget::new()) {
+        let mut found: Vec<_> = match files(&format!("{root}/{pattern}"), &StepBudget::new()) {
             Some(found) => found.iter().map(|file| file.below(&root).unwrap().to_owned()).collect(),
             None => return vec!["?".to_owned()],
         };

@@ -33,6 +33,7 @@ use openoxide_protocol::{AbsPath, Facts};
 
 pub use patch::{applies_patch, patched_files};
 pub use sequence::Sequence;
+pub use walk::environment::keeps_ascii;
 
 /// Longer scripts are not read.
 pub const MAX_SCRIPT: usize = 64 * 1024;

@@ -56,6 +56,7 @@ struct Source<'a, 't> {
 
 /// One walk through a script.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Walk<'s> {
     setting: &'s Setting<'s>,
     facts: Facts,
@@ -88,6 +89,8 @@ struct Walk<'s> {
     only_bash: bool,
     /// Which access is the command whose rules cover the tools that run now.
     carrier: Option<usize>,
+    /// Whether a secret of the environment was expanded anywhere but in the words of a command.
+    reveals: bool,
     /// What writes to standard output or standard error by their names in `/dev`: opaque if such a descriptor exists.
     descriptor_writes: Vec<Access>,
 }
@@ -145,6 +148,7 @@ impl<'s> Walk<'s> {
             escaped: None,
             only_bash: false,
             carrier: None,
+            reveals: false,
             descriptor_writes: Vec::new(),
         }
     }
@@ -179,12 +183,18 @@ impl<'s> Walk<'s> {
 
     /// Returns the facts. What changes programs, changes those before it as well: it may stand in a loop.
     fn finish(mut self) -> Facts {
-        if self.seen.reprogrammed {
+        if self.seen.reprogrammed || self.reveals {
             for access in &mut self.facts.accesses {
                 if let Access::Exec(exec) = access {
                     exec.class = openoxide_protocol::CommandClass::Unknown;
                 }
             }
+        }
+        let runs = |access: &Access| matches!(access, Access::Exec(_));
+        if self.reveals && !self.facts.accesses.iter().any(runs) {
+            // Errors of the shell itself hold it: `${x?$TOKEN}`.
+            let text = "a secret of the environment".to_owned();
+            self.facts.accesses.push(Access::Opaque { text, span: Span::default() });
         }
         if self.seen.reads_on_descriptor {
             self.facts.accesses.append(&mut self.descriptor_writes);

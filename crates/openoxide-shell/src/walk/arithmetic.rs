@@ -22,7 +22,9 @@ impl Walk<'_> {
         span: Span,
     ) {
         self.visit(source, pieces, span);
-        if !is_sum(&self.joined(pieces)) {
+        let text = self.joined(pieces);
+        self.note_secrets(&text);
+        if !is_sum(&text) {
             self.may_fail();
         }
         if !self.is_plain_arithmetic(pieces) {
@@ -33,12 +35,19 @@ impl Walk<'_> {
 
     /// Walks a word that is read as arithmetic, its substitutions walked before.
     pub(super) fn arithmetic_word(&mut self, source: Source<'_, '_>, word: &Word<'_>) {
+        let text = self.joined(&word.pieces);
+        self.note_secrets(&text);
         if word.pieces.len() != 1 || !self.is_plain_arithmetic(&word.pieces) {
             let span = self.span(source, word.span);
             self.opaque(source.slice(word.span), span, Code::Evaluated);
         }
         let span = self.span(source, word.span);
         self.arithmetic_assignments(&word.pieces, span);
+    }
+
+    /// Notes the secrets among the names in a text of arithmetic: an error shows the value that is not a number.
+    pub(super) fn note_secrets(&mut self, text: &str) {
+        self.reveals |= names(text).any(|name| self.is_secret(name));
     }
 
     /// Says whether nothing but what is visible can run when these pieces are read as arithmetic.
@@ -70,17 +79,17 @@ impl Walk<'_> {
 
     /// Says whether the names in a text of arithmetic have harmless values.
     pub(super) fn is_plain_text(&self, text: &str) -> bool {
-        !text.contains(['$', '`', '\\'])
-            && names(text)
-                .all(|name| self.lookup_name(name) != Lookup::Tainted && self.is_deep(name))
+        !text.contains(['$', '`', '\\']) && names(text).all(|name| self.is_number_in(name))
     }
 
-    /// Says whether a known value is itself harmless as arithmetic. One step is enough: a text that the script assigns
-    /// and that is no number is tainted.
-    fn is_deep(&self, name: &str) -> bool {
+    /// Says whether the value of a variable is harmless as arithmetic: a number, or text that no script writes. One step is
+    /// enough: a text that the script assigns, and that is not a number, is tainted.
+    fn is_number_in(&self, name: &str) -> bool {
         match self.lookup_name(name) {
             Lookup::Known(value) => super::assign::is_number(&value),
-            _ => true,
+            Lookup::Number | Lookup::Environment => true,
+            // File names can hold anything: `a[$(id)]`.
+            Lookup::Files(_) | Lookup::Tainted => false,
         }
     }
 

@@ -63,6 +63,14 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes that a variable has a value of the script's own, whatever it is.
+    fn own(&mut self, name: &str) {
+        let fixed = self.seen.readonly || self.known.readonly;
+        if !fixed && self.state.variables.get(name).is_none() {
+            self.state.variables.set(name, Certain::Own);
+        }
+    }
+
     /// Notes that any variable may have changed.
     pub(super) fn assign_anything(&mut self) {
         self.seen.wild = true;
@@ -87,6 +95,9 @@ impl Walk<'_> {
         let value = self.value(&assignment.value);
         self.check_value(assignment.name, &value, span, source.slice(assignment.span));
         self.assign(assignment.name, if simple { value } else { Value::Text });
+        if simple && environment::is_secret(assignment.name) {
+            self.own(assignment.name);
+        }
         if !alone {
             self.state.variables.forget(assignment.name);
         }
@@ -105,7 +116,15 @@ impl Walk<'_> {
         if matches!(name, "BASH_CMDS" | "BASH_ALIASES") || expanded && !harmless {
             self.opaque(text, span, Code::Evaluated);
         }
-        if environment::runs_code(name) {
+        if environment::runs_code(name) || environment::names_place(name) {
+            self.opaque(text, span, Code::Environment);
+        }
+        let unknown = match value {
+            Value::Known(locale) => !environment::keeps_ascii(locale),
+            Value::Number | Value::Digits => false,
+            Value::Text | Value::Files(_) => true,
+        };
+        if environment::chooses_encoding(name) && unknown {
             self.opaque(text, span, Code::Environment);
         }
         // What is assigned to these is evaluated, with the commands in its subscripts.
@@ -167,6 +186,10 @@ impl Walk<'_> {
             self.visit_word(source, word);
             numbers &= self.expand_all(word, &mut |text| text.is_numbers());
             full &= self.expand_all(word, &mut |text| text.is_one_number());
+            if !self.expand_all(word, &mut |text| text.paths().is_some() || !text.is_obscure()) {
+                let span = self.span(source, word.span);
+                self.opaque(source.slice(word.span), span, Code::Hidden);
+            }
         }
         let files = words.and_then(|words| self.files(words));
         self.check_value(name, &Value::Text, Span::default(), name);

@@ -21,6 +21,26 @@ pub(super) fn may_expand(pieces: &[Piece<'_>]) -> bool {
     plain("{") && plain("}") && (plain(",") || plain(".."))
 }
 
+/// Says whether these pieces, which are not expanded here, may name files that nothing but their text decides.
+pub(super) fn are_obscure(pieces: &[Piece<'_>]) -> bool {
+    !is_made_of_numbers(pieces) && !names_parameter(pieces)
+}
+
+/// Says whether braces hold nothing but numbers: `{1..1000}`.
+fn is_made_of_numbers(pieces: &[Piece<'_>]) -> bool {
+    let is_number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b"{}.,-".contains(&byte));
+    pieces.iter().all(|piece| matches!(piece, Piece::Plain(text) if is_number(text)))
+}
+
+/// Says whether a variable stands in these pieces: then it is the variable that names the files.
+fn names_parameter(pieces: &[Piece<'_>]) -> bool {
+    pieces.iter().any(|piece| match piece {
+        Piece::Quoted(inner) => names_parameter(inner),
+        piece => matches!(piece, Piece::Parameter(_)),
+    })
+}
+
 /// Returns how many words these pieces make; where that is not certain, one.
 pub(super) fn width(pieces: &[Piece<'_>]) -> usize {
     if may_expand(pieces) { expanded(pieces).map_or(1, |words| words.len()) } else { 1 }

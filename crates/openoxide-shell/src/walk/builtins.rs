@@ -89,20 +89,25 @@ impl Walk<'_> {
             numbers: super::simple::Mask::default(),
             altered: call.altered,
             reveals: call.reveals,
+            obscure: call.obscure,
         };
         self.run(&rest, false)
     }
 
     /// Adds the directory that `cd` enters, as far as it is known: to leave the project is a step of its own.
     pub(super) fn enters(&mut self, call: &Call<'_>) {
-        let target = match (call.argv.iter().nth(1), self.home()) {
+        let target = match (directory_operands(&call.argv).next(), self.home()) {
             (Some(Word::Known(path)), _) if !path.starts_with('-') => path.to_owned(),
             (None, Some(home)) => home.to_owned(),
             _ => return,
         };
         let paths = self.paths(&target, call.span).into_iter().flatten();
-        // The shell goes by the letters, also behind a link.
-        let entered = |place: PathAccess| PathAccess { written: place.path.to_string(), ..place };
+        // The shell goes by the letters, but not always: what comes before a `..` must not be a link.
+        let climbs = target.contains("..");
+        let entered = |place: PathAccess| match climbs {
+            true => place,
+            false => PathAccess { written: place.path.to_string(), ..place },
+        };
         self.facts.accesses.extend(paths.map(entered).map(Access::ExternalDirectory));
     }
 
@@ -111,8 +116,7 @@ impl Walk<'_> {
         self.seen.moved = true;
         self.seen.moves |= self.repeats > 0;
         // With `-P` a link before `..` leads elsewhere: then it is not known where.
-        let mut operands =
-            argv.iter().skip(1).skip_while(|word| matches!(word, Word::Known("-L" | "--")));
+        let mut operands = directory_operands(argv);
         let home = self.home().map(str::to_owned);
         match (operands.next(), operands.next(), home) {
             (None, _, Some(home)) => self.change_directory(&home),
@@ -137,7 +141,12 @@ impl Walk<'_> {
         loop {
             match call.argv.iter().nth(index) {
                 None => return,
-                Some(Word::Known("-c" | "-l" | "-cl" | "-lc" | "--")) => index += 1,
+                // Without `PWD` a shell takes another directory for the one above.
+                Some(Word::Known("-c" | "-cl" | "-lc")) => {
+                    self.opaque(call.text, call.span, Code::Environment);
+                    index += 1;
+                }
+                Some(Word::Known("-l" | "--")) => index += 1,
                 Some(Word::Known("-a")) => index += 2,
                 Some(Word::Known(text)) if !text.starts_with('-') => break,
                 Some(_) => return self.opaque(call.text, call.span, Code::Program),
@@ -384,6 +393,7 @@ impl Walk<'_> {
             }
             if let Word::Known(text) | Word::Begins(text) = word {
                 let text = text.to_owned();
+                self.note_secrets(&text);
                 self.number_assignments(&text, call.span);
             }
         }
@@ -408,6 +418,11 @@ impl Walk<'_> {
         self.assign_anything();
         self.opaque(call.text, call.span, Code::Evaluated);
     }
+}
+
+/// Returns the words after the options of `cd` that change nothing.
+fn directory_operands(argv: &Words) -> impl Iterator<Item = Word<'_>> {
+    argv.iter().skip(1).skip_while(|word| matches!(word, Word::Known("-L" | "--")))
 }
 
 pub(super) fn known(word: Word<'_>) -> Option<&str> {

@@ -89,6 +89,7 @@ impl Walk<'_> {
             numbers: call.numbers,
             altered,
             reveals: call.reveals,
+            obscure: call.obscure,
         };
         let arguments = command.as_arguments();
         let meaning = self.exec(&inner, arguments, render(arguments.words), level + 1, role);

@@ -165,6 +165,27 @@ pub(crate) fn runs_code(name: &str) -> bool {
     ) || name.starts_with("BASH_FUNC_")
 }
 
+/// Says whether a shell that starts believes that `name` is the path of its working directory.
+pub(super) fn names_place(name: &str) -> bool {
+    name == "PWD"
+}
+
+/// Says whether `name` chooses which bytes are one character for the shell.
+pub(super) fn chooses_encoding(name: &str) -> bool {
+    matches!(name, "LANG" | "LC_ALL" | "LC_CTYPE")
+}
+
+/// Returns whether each byte of ASCII is a character of its own in this locale. In GBK and its like, a backslash or a quote
+/// can be the second byte of a character.
+#[must_use]
+pub fn keeps_ascii(locale: &str) -> bool {
+    let charset = locale.split_once('.').map(|(_, charset)| charset);
+    let utf8 = charset.is_some_and(|charset| {
+        ["utf-8", "utf8"].iter().any(|utf8| charset.eq_ignore_ascii_case(utf8))
+    });
+    matches!(locale, "" | "C" | "POSIX") || utf8 && !locale.contains('/')
+}
+
 /// Says whether a program does the same with `name` before it as without, as far as rules can tell.
 pub(super) fn is_harmless(name: &str) -> bool {
     matches!(

@@ -5,7 +5,10 @@ use openoxide_protocol::Words;
 use super::{Walk, braces, environment, number, state::Certain};
 use crate::{
     programs::Paths,
-    syntax::tree::{Form, List, Parameter, Piece, Subscript, Word},
+    syntax::{
+        is_name,
+        tree::{Form, List, Parameter, Piece, Subscript, Word},
+    },
 };
 
 /// What one word, or one of the words that its braces make, expands to.
@@ -30,6 +33,8 @@ pub(super) struct Text {
     paths: Option<Paths>,
     /// A variable of the environment that looks like a secret stands in it.
     reveals: bool,
+    /// It is in the script, but what it expands to is not worked out.
+    obscure: bool,
     /// An unquoted `*` or `?` stands in it.
     pattern: bool,
     /// It may become several words for another reason, or what is quoted in it looks like a pattern.
@@ -97,6 +102,11 @@ impl Text {
     /// Says whether a variable of the environment that looks like a secret stands in it.
     pub(super) const fn reveals(&self) -> bool {
         self.reveals
+    }
+
+    /// Says whether it is in the script, but what it expands to is not worked out.
+    pub(super) const fn is_obscure(&self) -> bool {
+        self.obscure
     }
 
     /// Returns the files that it stands for, if it stands for files and nothing else.
@@ -184,7 +194,11 @@ impl Walk<'_> {
             return show(&self.expand(&word.pieces));
         }
         match braces::expanded(&word.pieces) {
-            None => show(&Text { many: true, tainted: true, wordy: true, ..Text::default() }),
+            None => {
+                let obscure = braces::are_obscure(&word.pieces);
+                let (many, tainted, wordy) = (true, true, true);
+                show(&Text { many, tainted, wordy, obscure, ..Text::default() })
+            }
             Some(words) => words.iter().filter(|word| !show(&self.expand_parts(word))).count() == 0,
         }
     }
@@ -212,8 +226,10 @@ impl Walk<'_> {
     /// Notes which files a word means that is a pattern.
     fn close(&self, text: &mut Text) {
         close_pattern(text);
-        if text.pattern && !text.scattered && text.gaps.is_empty() && !self.globs_changed() {
-            text.paths = Some(Paths::Pattern(text.text.clone()));
+        if text.pattern && text.gaps.is_empty() {
+            let changed = text.scattered || self.globs_changed();
+            text.paths = (!changed).then(|| Paths::Pattern(text.text.clone()));
+            text.obscure |= changed;
         }
     }
 
@@ -305,6 +321,8 @@ impl Walk<'_> {
         }
         if plain.contains('~') && [":~", "=~"].iter().any(|mark| plain.contains(mark)) {
             text.gap(true);
+            // bash expands it in what looks like an assignment, a plain shell does not.
+            text.obscure |= !value && index == 0 && begins_with_assignment(plain);
         }
         if let Some(at) = plain.find(['*', '?', '[']).filter(|_| !value) {
             text.splits_at(text.text.len() + at);
@@ -340,9 +358,11 @@ impl Walk<'_> {
                 }
                 let user = user.trim_start_matches('~');
                 if whole && user.starts_with(|first: char| first.is_ascii_alphabetic()) {
-                    let roots = vec![format!("/home/{user}{rest}")];
+                    let home = if user == "root" { "/root" } else { &format!("/home/{user}") };
+                    let roots = vec![format!("{home}{rest}")];
                     text.paths = Some(Paths::Below { roots, bare: false, search: None });
                 }
+                text.obscure |= text.paths.is_none();
                 text.gap(true);
             }
         }
@@ -385,7 +405,10 @@ impl Walk<'_> {
             }
             // Its elements were expanded where they stand; no text of theirs is read again.
             Piece::Array(_) => text.gap(true),
-            Piece::Translated(pieces) => self.unknown(!holds_several(pieces), true, text),
+            Piece::Translated(pieces) => {
+                text.obscure = true;
+                self.unknown(!holds_several(pieces), true, text);
+            }
         }
     }
 
@@ -410,9 +433,7 @@ impl Walk<'_> {
     }
 
     fn parameter(&self, parameter: &Parameter<'_>, quoted: bool, text: &mut Text) {
-        let assigned = self.seen.assigns(parameter.name) || self.known.assigns(parameter.name);
-        text.reveals |=
-            !assigned && parameter.form != Form::Length && environment::is_secret(parameter.name);
+        text.reveals |= parameter.form != Form::Length && self.is_secret(parameter.name);
         match self.lookup(parameter) {
             Lookup::Known(value) => {
                 let splits = !quoted && (self.blanks_changed() || !value.bytes().all(stays_whole));
@@ -435,6 +456,11 @@ impl Walk<'_> {
                 text.tainted |= lookup == Lookup::Tainted;
             }
         }
+    }
+
+    /// Says whether a variable may hold a secret of the environment that the script is started in.
+    pub(super) fn is_secret(&self, name: &str) -> bool {
+        environment::is_secret(name) && self.state.variables.get(name).is_none()
     }
 
     fn blanks_changed(&self) -> bool {
@@ -463,7 +489,11 @@ impl Walk<'_> {
         pieces.iter().all(|piece| match piece {
             Piece::Plain(text) => super::assign::is_number(text),
             Piece::Fixed(text) => super::assign::is_number(text),
-            Piece::Parameter(parameter) => self.lookup(parameter) != Lookup::Tainted,
+            Piece::Parameter(parameter) => match self.lookup(parameter) {
+                Lookup::Known(text) => super::assign::is_number(&text),
+                Lookup::Number | Lookup::Environment => true,
+                Lookup::Files(_) | Lookup::Tainted => false,
+            },
             _ => false,
         })
     }
@@ -474,7 +504,7 @@ impl Walk<'_> {
             Some(Certain::Text(text)) => return Lookup::Known(text.clone()),
             Some(Certain::Number) => return Lookup::Number,
             Some(Certain::Files(paths)) => return Lookup::Files(paths.clone()),
-            None => {}
+            Some(Certain::Own) | None => {}
         }
         let assigned = self.seen.assigns(name) || self.known.assigns(name);
         match name {
@@ -515,10 +545,16 @@ impl Walk<'_> {
 /// Decides whether the brackets that were noted are a pattern.
 fn close_pattern(text: &mut Text) {
     if text.bracket && (text.text.contains(']') || !text.gaps.is_empty()) {
+        text.pattern = true;
         text.many = true;
         text.tainted = true;
         text.wordy = true;
     }
+}
+
+/// Says whether a word begins like an assignment.
+fn begins_with_assignment(plain: &str) -> bool {
+    plain.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
 }
 
 /// Says whether `$@` or its like stands in these pieces.

@@ -175,7 +175,8 @@ impl Walk<'_> {
 
     /// Adds what a program reads, writes and reaches.
     fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass, outer: bool) {
-        if meaning.place.is_some() {
+        if let Some(place) = &meaning.place {
+            self.climbs(place, call.span);
             // What lies there decides what it does.
             let here = Target::File(".".to_owned());
             self.touch_target(call, meaning, &here, Access::Read, Touch::Names, class);
@@ -205,6 +206,14 @@ impl Walk<'_> {
                 | Effect::Unknown(_) => {}
             }
         }
+    }
+
+    /// Adds that a program works in a directory whose path leads up: what comes before a `..` must not be a link.
+    fn climbs(&mut self, place: &str, span: Span) {
+        let paths = self.paths(place, span).filter(|_| place.contains(".."));
+        let climbed = |path| PathAccess { touch: Touch::Names, ..path };
+        let paths = paths.into_iter().flatten().map(climbed);
+        self.facts.accesses.extend(paths.map(Access::ExternalDirectory));
     }
 
     /// Adds that the files below a directory are searched.
@@ -363,13 +372,16 @@ impl Walk<'_> {
         }
         for word in argv.iter().skip(1) {
             let (Word::Known(text) | Word::Begins(text)) = word else { continue };
-            let Some((variable, _)) = text.split_once('=') else { continue };
+            let Some((variable, value)) = text.split_once('=') else { continue };
+            let whole = matches!(word, Word::Known(_));
             self.seen.assign(variable, true);
             if environment::changes_programs(variable) {
                 self.note(Code::Environment, call.span);
             }
             self.note_alteration(variable, call.span);
-            if environment::runs_code(variable) {
+            let encodes = environment::chooses_encoding(variable)
+                && !(whole && environment::keeps_ascii(value));
+            if environment::runs_code(variable) || environment::names_place(variable) || encodes {
                 self.opaque(call.text, call.span, Code::Environment);
             }
             altered |= !environment::is_harmless(variable);

@@ -4,6 +4,7 @@ use openoxide_protocol::{Span, Words};
 
 use super::{Source, Walk, assign::Value, environment, portable, state::State};
 use crate::{
+    findings::Code,
     programs::{Arguments, Paths},
     syntax::{
         is_name,
@@ -31,6 +32,8 @@ pub(super) struct Call<'c> {
     pub(super) altered: bool,
     /// A variable of the environment that looks like a secret stands in its words.
     pub(super) reveals: bool,
+    /// One of its words is in the script, but what it expands to is not worked out.
+    pub(super) obscure: bool,
 }
 
 impl<'c> Call<'c> {
@@ -47,6 +50,7 @@ impl<'c> Call<'c> {
             numbers: Mask::default(),
             altered: false,
             reveals: false,
+            obscure: false,
         }
     }
 
@@ -105,7 +109,9 @@ impl Walk<'_> {
         source: Source<'a, '_>,
         simple: &Simple<'a>,
     ) -> Option<State> {
+        let was = std::mem::take(&mut self.reveals);
         simple.words.iter().for_each(|word| self.visit_word(source, word));
+        let reveals = std::mem::replace(&mut self.reveals, was);
         if self.seen.globs || self.known.globs {
             self.may_fail(); // A pattern that matches nothing can be an error.
         }
@@ -125,11 +131,16 @@ impl Walk<'_> {
             tainted: Mask::default(),
             numbers: Mask::default(),
             altered: false,
-            reveals: false,
+            reveals,
+            obscure: false,
         };
         self.arguments(source, &simple.words, &mut call);
+        if call.obscure && call.argv.known(0).is_none_or(|name| !reads_no_file(name)) {
+            self.opaque(call.text, call.span, Code::Hidden);
+        }
         self.only_bash |= !simple.assignments.is_empty() && portable::keeps_variables(&call.argv);
         let reads = self.splits_input(simple);
+        let was = self.reveals;
         for assignment in &simple.assignments {
             if reads && assignment.name == "IFS" && assignment.subscript.is_none() {
                 self.visit_word(source, &assignment.value);
@@ -143,6 +154,7 @@ impl Walk<'_> {
             call.altered |= !environment::is_harmless(assignment.name);
             self.note_alteration(assignment.name, call.span);
         }
+        call.reveals |= std::mem::replace(&mut self.reveals, was);
         if !simple.assignments.is_empty() { self.run_altered(&call) } else { self.run(&call, true) }
     }
 
@@ -227,6 +239,7 @@ fn add<'a>(text: &super::expand::Text, source: &'a str, count: &mut usize, call:
             call.paths.push((*count, paths));
         }
         call.reveals |= text.reveals();
+        call.obscure |= text.is_obscure();
     }
     for index in *count..*count + added {
         if text.known().is_none() {
@@ -248,6 +261,11 @@ fn words_span(simple: &Simple<'_>) -> Span {
 /// Says whether the builtin `name` takes assignments as arguments.
 pub(super) fn is_declaration(name: &str) -> bool {
     matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
+}
+
+/// Says whether a builtin opens none of the files that its words could name.
+fn reads_no_file(name: &str) -> bool {
+    matches!(name, ":" | "[" | "cd" | "echo" | "false" | "printf" | "test" | "true")
 }
 
 /// Says whether a word is written as an assignment.

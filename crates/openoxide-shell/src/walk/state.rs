@@ -27,6 +27,8 @@ pub(super) enum Certain {
     Number,
     /// It is the name of one of these files.
     Files(Paths),
+    /// It is text that the script has put there, and not what the script was started with.
+    Own,
 }
 
 impl State {

@@ -121,6 +121,7 @@ impl Walk<'_> {
 
     fn visit_parameter<'a>(&mut self, source: Source<'a, '_>, parameter: &Parameter<'a>) {
         let span = self.span(source, parameter.span);
+        self.reveals |= self.is_revealing(parameter);
         if let Some(Subscript::Text(pieces)) = &parameter.subscript {
             self.arithmetic(source, pieces, span);
         }
@@ -145,6 +146,15 @@ impl Walk<'_> {
                 }
             }
             _ => self.visit(source, &parameter.operand, span),
+        }
+    }
+
+    /// Says whether a secret of the environment is a part of what a parameter expands to.
+    fn is_revealing(&self, parameter: &Parameter<'_>) -> bool {
+        match (parameter.form, self.lookup_name(parameter.name)) {
+            (Form::Length | Form::Names, _) => false,
+            (Form::Indirect, Lookup::Known(name)) => self.is_secret(&name),
+            _ => self.is_secret(parameter.name),
         }
     }
 

@@ -238,7 +238,8 @@ fn words_are_known_as_far_as_they_are_certain() {
         ("x \"$@\" \"$*\" \"${a[@]}\"", &["exec x <*> <*> <*>"]),
         ("x * a?b [ab] '*' \\*", &["exec x <*> <*> <*> * *"]),
         ("x {a,b}c {1..3} {} {a} a{b", &["exec x ac bc 1 2 3 {} {a} a{b"]),
-        ("y=1; x $y{a,b} ${y}{a,b} {a,$y}c {a,$}c", &["exec x <*> 1a 1b <*> <*>"]),
+        ("y=1; x $y{a,b} ${y}{a,b} {a,$y}c", &["exec x <*> 1a 1b <*>"]),
+        ("x {a,$}c", &["opaque x {a,$}c", "exec x <*>"]),
         ("x ~ ~/a ~root/b a~ '~'", &["exec x /home/me /home/me/a <?> a~ ~"]),
         ("x $HOME \"$PWD/a\" $((1+1)) $#", &["exec x /home/me /home/me/project/a <?> <?>"]),
         (
@@ -281,7 +282,7 @@ fn words_are_known_as_far_as_they_are_certain() {
             &["exec local a=2", "exec x <*>", "exec readonly b", "exec x <*>"],
         ),
         ("a=1; export a=2 2>&3; x $a", &["exec export a=2", "exec x <*>"]),
-        ("HOME=/x; y ~", &["exec y <?>"]),
+        ("HOME=/x; y ~", &["opaque y ~", "exec y <?>"]),
     ]);
 }
 

@@ -1,0 +1,82 @@
+//! Directories that a script enters through symbolic links.
+//!
+//! `cd link/../x` leads to `x` by the letters. Where there is no such directory, and in a shell that was not told by which path
+//! it was started (`PWD`), it leads to `x` beside the place that the link leads to. So a path in which `..` comes after a link
+//! can be two places, and is not understood.
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, Access, Facts, Touch};
+
+use crate::steps::StepBudget;
+
+/// Makes each directory that may be two places something that is not understood.
+pub(crate) fn check(facts: &mut Facts, cwd: &AbsPath, steps: &StepBudget) {
+    for access in &mut facts.accesses {
+        let Access::ExternalDirectory(path) = access else { continue };
+        if !path.written.contains("..") {
+            continue;
+        }
+        let written = Path::new(cwd.as_str()).join(&path.written);
+        if leaves_link(&written, steps).unwrap_or(true) {
+            let (text, span) = (path.written.clone(), path.span);
+            *access = Access::Opaque { text, span };
+        }
+    }
+    // A program works there, and the shell does not enter it.
+    facts.accesses.retain(
+        |access| !matches!(access, Access::ExternalDirectory(path) if path.touch == Touch::Names),
+    );
+}
+
+/// Returns whether a component before a `..` is a symbolic link; nothing if that cannot be told.
+fn leaves_link(written: &Path, steps: &StepBudget) -> Option<bool> {
+    let mut place = PathBuf::new();
+    for component in written.components() {
+        if component != Component::ParentDir {
+            place.push(component);
+            continue;
+        }
+        steps.take(1 + place.components().count()).then_some(())?;
+        match fs::symlink_metadata(&place) {
+            Ok(meta) if meta.is_symlink() => return Some(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return None,
+        }
+        place.pop();
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_before_two_dots_is_found_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("p/sub/d")).unwrap();
+        symlink("sub/d", root.join("p/link")).unwrap();
+        fs::write(root.join("p/file"), "").unwrap();
+        let rows = [
+            ("p/link/..", Some(true)),
+            ("p/link/../sub", Some(true)),
+            ("p/sub/d/../../link/x/../..", Some(true)),
+            ("p/sub/../link", Some(false)),
+            ("p/link/x/..", Some(false)),
+            ("p/missing/..", Some(false)),
+            ("p/file/x/..", None),
+        ];
+        for (written, expected) in rows {
+            let found = leaves_link(&root.join(written), &StepBudget::new());
+            assert_eq!(found, expected, "{written}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Scripts in an encoding in which a quote can be a part of a character.
+//!
+//! A shell reads a script in the encoding of its locale. In GBK and its like, a backslash or a quote after a byte that is not of
+//! ASCII is the second half of a character.
+
+use openoxide_protocol::{Access, Facts, Span};
+use openoxide_shell::keeps_ascii;
+
+/// Makes a script that is not of ASCII alone something that is not understood, where the locale of this process has another
+/// encoding than UTF-8: the shell would be started with it, too.
+pub(crate) fn check(facts: &mut Facts, script: &str) {
+    let variable = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(variable);
+    let locale = locale.unwrap_or_default();
+    let known = locale.to_str().is_some_and(keeps_ascii);
+    if !known && holds_longer_characters(script) {
+        let text = "characters that another encoding reads otherwise".to_owned();
+        facts.accesses.push(Access::Opaque { text, span: Span::new(0, script.len()) });
+    }
+}
+
+/// Returns whether bytes that are not of ASCII are in a script, or can come from its quotes: `$'\xb6'`.
+fn holds_longer_characters(script: &str) -> bool {
+    !script.is_ascii() || script.contains("$'")
+}
