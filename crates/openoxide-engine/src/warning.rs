@@ -19,6 +19,6 @@ pub enum Warning {
     )]
     NotAllSeen,
     /// The sandbox has stopped the command, and nothing could let it pass.
-    #[error("it is not tried again: {0}")]
+    #[error("not retried: {0}")]
     NotRetried(&'static str),
 }
