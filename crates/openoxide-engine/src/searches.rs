@@ -70,7 +70,9 @@ fn secrets_below(root: &AbsPath, search: &Search, steps: &StepBudget) -> Option<
         let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
         for entry in entries.filter_map(Result::ok) {
             count += 1;
-            if count > MOST_ENTRIES || !steps.take(1 + search.excluded.len()) {
+            if count > MOST_ENTRIES
+                || !steps.take(1 + search.excluded.len() + search.excluded_directories.len())
+            {
                 return None;
             }
             let name = entry.file_name();
@@ -78,7 +80,10 @@ fn secrets_below(root: &AbsPath, search: &Search, steps: &StepBudget) -> Option<
             let path = directory.join(name);
             if kind.is_dir() {
                 let passed = search.hidden || !search.included.is_empty() || !name.starts_with('.');
-                if passed && !PACKAGES.contains(&name) && !is_excluded(name, search) {
+                if passed
+                    && !PACKAGES.contains(&name)
+                    && !is_excluded(name, &search.excluded_directories)
+                {
                     open.push(path);
                 }
             } else if is_secret(&path) && is_searched(root, &path, name, search)
@@ -96,7 +101,7 @@ fn secrets_below(root: &AbsPath, search: &Search, steps: &StepBudget) -> Option<
 }
 
 fn is_searched(root: &AbsPath, path: &AbsPath, name: &str, search: &Search) -> bool {
-    if is_excluded(name, search) {
+    if is_excluded(name, &search.excluded) {
         return false;
     }
     // A pattern that takes a file in counts over what is hidden or ignored.
@@ -108,13 +113,13 @@ fn is_searched(root: &AbsPath, path: &AbsPath, name: &str, search: &Search) -> b
     (search.hidden || !hidden) && (search.ignored || !is_ignored(path))
 }
 
-/// Returns whether a file's name is left out for certain.
-fn is_excluded(name: &str, search: &Search) -> bool {
+/// Returns whether a name is left out for certain. A pattern that ends in `/` is none for files.
+fn is_excluded(name: &str, excluded: &[String]) -> bool {
     let plain = |pattern: &str| {
-        let pattern = pattern.strip_prefix("**/").unwrap_or(pattern).trim_end_matches('/');
+        let pattern = pattern.strip_prefix("**/").unwrap_or(pattern);
         !pattern.contains(['/', '[', '{', '?', '\\']) && name_may_match(pattern, name)
     };
-    search.excluded.iter().any(|pattern| plain(pattern))
+    excluded.iter().any(|pattern| plain(pattern))
 }
 
 /// Returns whether a pattern of a search can match a file of this name, in whichever directory.
@@ -293,8 +298,15 @@ mod tests {
                 "{pattern}"
             );
         }
-        let excluded = vec![".env".to_owned(), "certs".to_owned()];
-        assert_eq!(found(&Search { excluded, ..everything() }, &files), [""; 0]);
+        let (excluded, directories) = (vec![".env".to_owned()], vec!["certs".to_owned()]);
+        let narrowed = Search { excluded, excluded_directories: directories, ..everything() };
+        assert_eq!(found(&narrowed, &files), [""; 0]);
+        // A name of files is none of directories, and the other way round.
+        let (excluded, directories) = (vec!["certs".to_owned()], vec![".env".to_owned()]);
+        let narrowed = Search { excluded, excluded_directories: directories, ..everything() };
+        assert_eq!(found(&narrowed, &files), [".env", "certs/x.pem"]);
+        let excluded = vec![".env/".to_owned()];
+        assert_eq!(found(&Search { excluded, ..everything() }, &files), [".env", "certs/x.pem"]);
     }
 
     #[test]

@@ -158,8 +158,11 @@ pub enum Touch {
 pub struct Search {
     /// Patterns of which a file's name has to match one; without any, all files are searched.
     pub included: Vec<String>,
-    /// Patterns of names that are left out.
+    /// Patterns of names of files that are left out.
     pub excluded: Vec<String>,
+    /// Patterns of names of directories that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded_directories: Vec<String>,
     /// Whether files and directories are searched whose names begin with a dot.
     pub hidden: bool,
     /// Whether files are searched that `.gitignore` names.

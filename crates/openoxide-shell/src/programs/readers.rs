@@ -54,7 +54,10 @@ pub(super) use self::{
     },
     find::find,
     forge::{filters_only, forge, forge_api},
-    git::{git_clone, line_range, pathspec, peg, prints_only, remote, remote_option, revision},
+    git::{
+        git_clone, line_range, merge_strategy, pathspec, peg, prints_only, remote, remote_option,
+        revision,
+    },
     git_config::{git_config, git_setting},
     jq::{jq, yq},
     launchers::{

@@ -525,7 +525,8 @@ fn accesses_say_where_and_how() {
         let facts = facts(script);
         facts.accesses.iter().any(|one| matches!(one, Access::Read(path) if path.search.is_some()))
     };
-    assert!(searches("grep -r x a") && !searches("grep x a"));
+    // A `grep` that is ugrep searches the directory `a` also without `-r`.
+    assert!(searches("grep -r x a") && searches("grep x a") && !searches("grep -d skip x a"));
     // As a file that is read, and as a word whose names may be options.
     assert_eq!(reads("git log *"), ["/home/me/project/* (pattern)"; 2]);
 }

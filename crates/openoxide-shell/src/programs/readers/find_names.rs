@@ -75,17 +75,22 @@ fn name_pattern(test: &str, pattern: Word<'_>) -> Option<String> {
 /// Leaves out what a test refuses, where that is a name: `! -name x`, `-not -path '*/x/*'`.
 fn exclude(search: &mut Search, test: &str, pattern: Word<'_>) {
     let Word::Known(pattern) = pattern else { return };
-    let name = match test {
-        "-name" => Some(pattern),
+    let (name, is_directory) = match test {
+        "-name" => (Some(pattern), false),
         "-path" | "-wholename" => {
-            pattern.strip_prefix("*/").and_then(|rest| rest.strip_suffix("/*").or(Some(rest)))
+            let rest = pattern.strip_prefix("*/");
+            let above = rest.and_then(|rest| rest.strip_suffix("/*"));
+            (above.or(rest), above.is_some())
         }
-        _ => None,
+        _ => (None, false),
     };
     match name {
-        Some(".*") => search.hidden = false,
-        Some(name) if !name.contains('/') => search.excluded.push(name.to_owned()),
-        _ => {}
+        // All that has a hidden name, and all below it.
+        Some(".*") if !is_directory && test != "-name" => search.hidden = false,
+        Some(name) if name.contains('/') => {}
+        Some(name) if is_directory => search.excluded_directories.push(name.to_owned()),
+        Some(name) => search.excluded.push(name.to_owned()),
+        None => {}
     }
 }
 
@@ -121,8 +126,18 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_left_out() {
-        assert_eq!(narrowed_by("-type f -not -path */.git/*").1, [".git"]);
-        assert!(!narrowed_by("-not -path */.* -type f").2);
+        let left_out = |expression: &str| {
+            let search = narrowed(expression.split(' ').map(Word::Known));
+            (search.excluded, search.excluded_directories, search.hidden)
+        };
+        let none = Vec::<String>::new;
+        let found = left_out("-type f -not -path */.git/*");
+        assert_eq!(found, (none(), vec![".git".to_owned()], true));
+        assert_eq!(left_out("-not -path */.* -type f"), (none(), none(), false));
+        // find(1) goes into directories of these names, and to the hidden files beside them.
+        assert_eq!(left_out("! -name certs"), (vec!["certs".to_owned()], none(), true));
+        assert_eq!(left_out("! -name .*"), (vec![".*".to_owned()], none(), true));
+        assert_eq!(left_out("-not -path */.*/*"), (none(), vec![".*".to_owned()], true));
         assert_eq!(narrowed_by("! -name x -o -name y").1, Vec::<String>::new());
     }
 }

@@ -184,6 +184,19 @@ pub(in super::super) fn remote_option(meaning: &mut Meaning, name: &str, value: 
     }
 }
 
+/// Adds what `--strategy=NAME` runs: the program `git-merge-NAME`, which with a slash in its name is one of the working directory.
+pub(in super::super) fn merge_strategy(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+    // `-s` without a value is `--signoff`.
+    if !matches!((name, value), ("s", Some(_)) | ("strategy", _)) {
+        return;
+    }
+    let is_name = |text: &str| !text.is_empty() && !text.contains('/');
+    if !matches!(value, Some(Arg::Known(text)) if is_name(text)) {
+        meaning.lower(CommandClass::Unknown);
+        meaning.cannot_tell("its strategy names a program");
+    }
+}
+
 /// Says whether an address names a helper that git starts, or gives ssh an option.
 pub(super) fn is_program(address: &str) -> bool {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);

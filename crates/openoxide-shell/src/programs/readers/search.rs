@@ -135,17 +135,16 @@ fn search(
 ) -> Option<Search> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
     let silver = name == "ag";
-    let always =
-        ripgrep || silver || name.starts_with("ack") || matches!(name, "rgrep" | "ugrep" | "ug");
-    let mut recursive = always;
-    let mut unrestricted = 0;
+    // grep(1) says no more of a directory than that it is one; other programs of that name (ugrep) search the files in it.
+    let mut recursive = true;
+    let (mut unrestricted, mut negated) = (0, false);
     let mut search =
         Search { hidden: !(ripgrep || silver), ignored: !(ripgrep || silver), ..Search::default() };
     for item in items(level, arguments, from) {
         let Item::Option { option, value } = item else { continue };
         match option.name {
             "r" | "R" | "recursive" | "dereference-recursive" if !ripgrep => recursive = true,
-            "d" | "directories" if value == Some(Arg::Known("recurse")) => recursive = true,
+            "d" | "directories" => recursive = value != Some(Arg::Known("skip")),
             "u" | "unrestricted" => unrestricted += 1,
             "hidden" | "." => search.hidden = true,
             "no-ignore" | "no-ignore-vcs" | "no-ignore-files" | "U" | "skip-vcs-ignores" | "a"
@@ -158,14 +157,30 @@ fn search(
                     search.included.push(format!("*.{kind}*"));
                 }
             }
-            "g" | "glob" | "iglob" | "include" if !silver => included(&mut search, value),
-            "exclude" | "exclude-dir" => {
-                if let Some(Arg::Known(pattern)) = value {
-                    search.excluded.push(pattern.to_owned());
+            "g" | "glob" | "iglob" if !silver => included(&mut search, value),
+            // ugrep leaves out what begins with `!`, grep(1) takes it in.
+            "include" if !silver => search.included.push(match value {
+                Some(Arg::Known(pattern)) if !pattern.starts_with('!') => pattern.to_owned(),
+                _ => "*".to_owned(),
+            }),
+            "exclude" | "exclude-dir" => match value {
+                // ugrep takes that in again.
+                Some(Arg::Known(pattern)) if pattern.starts_with('!') => negated = true,
+                Some(Arg::Known(pattern)) if option.name == "exclude-dir" => {
+                    search.excluded_directories.push(pattern.to_owned());
                 }
-            }
+                Some(Arg::Known(pattern)) => search.excluded.push(pattern.to_owned()),
+                _ => {}
+            },
             _ => {}
         }
+    }
+    // Where both match, the last pattern counts.
+    if negated || !search.included.is_empty() {
+        search.excluded.clear();
+    }
+    if negated {
+        search.excluded_directories.clear();
     }
     search.ignored |= unrestricted > 0;
     search.hidden |= unrestricted > usize::from(ripgrep);
@@ -175,7 +190,10 @@ fn search(
 fn included(search: &mut Search, value: Option<Arg<'_>>) {
     match value {
         Some(Arg::Known(pattern)) => match pattern.strip_prefix('!') {
-            Some(excluded) => search.excluded.push(excluded.to_owned()),
+            Some(excluded) => {
+                search.excluded.push(excluded.to_owned());
+                search.excluded_directories.push(excluded.trim_end_matches('/').to_owned());
+            }
             None => search.included.push(pattern.to_owned()),
         },
         // It could be any pattern.
