@@ -14,7 +14,9 @@ mod own;
 mod paths;
 mod readonly;
 mod rules;
+mod screenshots;
 mod settings;
+mod shell;
 pub mod wiring;
 mod words;
 mod wrappers;
@@ -22,7 +24,9 @@ mod write;
 
 pub use judge::Policy;
 pub use layer::translate;
+pub use screenshots::also_read;
 pub use settings::{Mode, Settings};
+pub use shell::{directories_left_in, shell_doubts};
 pub use write::write;
 
 use openoxide_protocol::{Decision, Effect};

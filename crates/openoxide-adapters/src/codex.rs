@@ -13,6 +13,7 @@ mod layer;
 mod lexer;
 pub mod review;
 mod rules;
+mod shells;
 mod text;
 pub mod wire;
 pub mod wiring;
@@ -20,6 +21,7 @@ mod write;
 
 pub use in_script::patched;
 pub use layer::translate;
+pub use shells::shell_doubt;
 pub use write::write;
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ pub struct AgentCall<'a> {
     pub agent: &'a str,
     /// The payload.
     pub call: &'a hook::Call,
-    /// The action that the call performs besides its own.
-    pub also: Option<Action>,
+    /// The actions that the call performs, or may perform, besides its own.
+    pub also: Vec<Action>,
 }
 
 /// The decision of the policy about a call of an agent.
@@ -49,7 +49,7 @@ impl Engine {
             drop(record(without_grounds(Effect::Deny, why)));
             return Ok(AgentDecision::PolicyUnusable(why.to_owned()));
         }
-        let facts = self.agent_facts(call, &action, also.as_ref());
+        let facts = self.agent_facts(call, &action, also);
         host.hooks_started();
         let answers = run_hooks(&self.loaded.hooks, &self.hook_call(call, &facts), host);
         host.hooks_ended();
@@ -69,13 +69,13 @@ impl Engine {
         Ok(AgentDecision::Decided(Box::new(decision)))
     }
 
-    fn agent_facts(&self, call: &hook::Call, action: &Action, also: Option<&Action>) -> Facts {
+    fn agent_facts(&self, call: &hook::Call, action: &Action, also: &[Action]) -> Facts {
         let place = Place { cwd: &call.cwd, home: self.home() };
         let mut facts = facts_of_call(action, &call.tool, &call.input, place);
-        if let Some(also) = also {
-            let named = working_directory(&call.input, &call.cwd);
-            let there = Place { cwd: named.as_ref().unwrap_or(&call.cwd), ..place };
-            let also = facts_of(also, &call.tool, there);
+        let named = working_directory(&call.input, &call.cwd);
+        let there = Place { cwd: named.as_ref().unwrap_or(&call.cwd), ..place };
+        for action in also {
+            let also = facts_of(action, &call.tool, there);
             facts.accesses.extend(also.accesses);
             facts.findings.extend(also.findings);
         }

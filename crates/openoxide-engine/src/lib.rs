@@ -19,6 +19,7 @@ mod digest;
 mod directory_changes;
 mod dispatcher;
 mod engine;
+mod entered;
 mod environment;
 mod error;
 mod escalation;
@@ -77,6 +78,7 @@ pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
 pub use engine::{
     Engine, EngineOptions, Evaluation, TaskSource, absolute_directory, project_roots,
 };
+pub use entered::has_own_settings;
 pub use environment::{for_confined, named, steers, without_steering};
 pub use error::{InterruptedError, OpenError, ProfileError, RegistryError};
 pub use escalation::{

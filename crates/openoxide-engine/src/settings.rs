@@ -205,6 +205,12 @@ fn read_short(path: &Path) -> Option<String> {
     (length <= MOST).then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
+/// Says whether this file exists and steers any program.
+pub(crate) fn is_distrusted_by_any(file: &SteeringFile, path: &Path) -> bool {
+    file.distrust != Distrust::Never
+        && file.programs.iter().any(|program| is_distrusted(file, path, program))
+}
+
 /// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or not to its end, could
 /// contain anything. A pipe is not waited for.
 pub(crate) fn may_contain(path: &Path, texts: &[&str]) -> bool {

@@ -27,12 +27,14 @@ mod programs;
 mod sequence;
 mod syntax;
 mod text;
+mod traits;
 mod walk;
 
 use openoxide_protocol::{AbsPath, Facts};
 
 pub use patch::{applies_patch, patched_files};
 pub use sequence::Sequence;
+pub use traits::ScriptTraits;
 pub use walk::environment::keeps_ascii;
 
 /// Longer scripts are not read.

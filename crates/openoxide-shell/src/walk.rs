@@ -33,7 +33,7 @@ use openoxide_protocol::{Access, Facts, Span};
 
 use self::{simple::Call, state::State, stdin::Stdin, whole::Whole};
 use crate::{
-    Setting,
+    ScriptTraits, Setting,
     findings::{self, Code},
     programs::Paths,
     syntax::{
@@ -87,6 +87,8 @@ struct Walk<'s> {
     escaped: Option<State>,
     /// Whether something was used that bash and a plain shell understand in two ways.
     only_bash: bool,
+    /// Whether something was used that zsh understands in another way than bash and a plain shell.
+    only_without_zsh: bool,
     /// Which access is the command whose rules cover the tools that run now.
     carrier: Option<usize>,
     /// Whether a secret of the environment was expanded anywhere but in the words of a command.
@@ -107,12 +109,7 @@ pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<Facts> 
 /// Returns what `script` means.
 pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
     let (tree, fault) = syntax::parse(script, 0);
-    let mut walk = Walk::new(setting, Whole::default());
-    walk.tree(script, &tree);
-    if walk.seen.repeats {
-        walk = Walk::new(setting, std::mem::take(&mut walk.seen));
-        walk.tree(script, &tree);
-    }
+    let mut walk = through(script, &tree, setting);
     if let Some(at) = tree.unusual {
         walk.opaque(script, Span::new(at.min(script.len()), script.len()), Code::Syntax);
     }
@@ -125,6 +122,34 @@ pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
         walk.facts.accesses.push(Access::Opaque { text: script.to_owned(), span });
     }
     walk.finish()
+}
+
+/// Walks a whole script.
+fn through<'s>(script: &str, tree: &Tree<'_>, setting: &'s Setting<'s>) -> Walk<'s> {
+    let mut walk = Walk::new(setting, Whole::default());
+    walk.tree(script, tree);
+    if walk.seen.repeats {
+        walk = Walk::new(setting, std::mem::take(&mut walk.seen));
+        walk.tree(script, tree);
+    }
+    walk
+}
+
+/// Returns the properties of `script`.
+pub(crate) fn traits(script: &str, setting: &Setting<'_>) -> ScriptTraits {
+    let (tree, fault) = syntax::parse(script, 0);
+    if fault.is_some() || tree.unusual.is_some() {
+        return ScriptTraits::default();
+    }
+    let walk = through(script, &tree, setting);
+    let is_portable = !tree.bashisms && !walk.only_bash && !walk.only_without_zsh;
+    let last = walk.state.bases.known(setting.cwd).map(|bases| bases.cloned().collect());
+    let known = walk.known.assigned_names();
+    let assigned = walk.seen.assigned_names().zip(known).map(|(mut names, known)| {
+        names.extend(known);
+        names
+    });
+    ScriptTraits { is_portable, assigned, last_directories: last }
 }
 
 impl<'s> Walk<'s> {
@@ -147,6 +172,7 @@ impl<'s> Walk<'s> {
             substituted: Vec::new(),
             escaped: None,
             only_bash: false,
+            only_without_zsh: false,
             carrier: None,
             reveals: false,
             descriptor_writes: Vec::new(),

@@ -348,3 +348,71 @@ fn a_hook_of_the_policy_that_takes_too_long_is_answered_for() {
     assert_eq!(effect, "ask");
     assert!(seconds < 20.0, "{seconds}");
 }
+
+/// The shell functions `grep` and `find` of Claude Code run `"$CLAUDE_CODE_EXECPATH"`, and it makes `/dev/null` of `nul` behind a `>`.
+#[test]
+fn what_the_client_makes_of_a_script_asks() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash(cat *)\"]\n");
+    for (command, expected) in [
+        ("CLAUDE_CODE_EXECPATH=./evil; grep x src/a.rs", "ask"),
+        ("for CLAUDE_CODE_EXECPATH in ./evil; do find src; done", "ask"),
+        ("read CLAUDE_CODE_EXECPATH < f; grep x src/a.rs", "ask"),
+        ("BUN_OPTIONS=x; grep x src/a.rs", "ask"),
+        ("x=./evil; grep \"$x\" src/a.rs", "allow"),
+        (r"cd x\>nul && git status", "ask"),
+        (r"cat x\>nul", "ask"),
+        ("cat x", "allow"),
+    ] {
+        assert_eq!(decision(&world, command), expected, "{command}");
+    }
+}
+
+/// What the environment of the client has, programs see however a script assigns it.
+#[test]
+fn assigned_variables_of_the_environment_ask() {
+    let world = World::new();
+    let input = payload(&world, "Bash", json!({ "command": "STEERS_X=./evil; ls" }));
+    assert_eq!(answer(&world, &input).0, "allow");
+    let mut command = world.command(&["hook", "claude"]);
+    command.env("STEERS_X", "1");
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(found["hookSpecificOutput"]["permissionDecision"], "ask");
+}
+
+/// A call that runs at the same time was decided for the old directory.
+#[test]
+fn a_shell_that_stays_among_other_settings_asks() {
+    let world = World::new();
+    for directory in ["plain", "sub/deep", "sub/.git"] {
+        fs::create_dir_all(world.project().join(directory)).unwrap();
+    }
+    for (command, expected) in [
+        ("cd plain", "allow"),
+        ("cd sub", "ask"),
+        ("cd sub/deep && ls", "ask"),
+        ("(cd sub && ls)", "allow"),
+    ] {
+        assert_eq!(decision(&world, command), expected, "{command}");
+    }
+}
+
+/// Where `Shot AM.png` is missing, Claude Code reads the file with a narrow space before `AM`, and the other way round.
+#[test]
+fn the_other_name_of_a_screenshot_is_judged() {
+    let world = World::new();
+    let read = |name: &str| {
+        let input = json!({ "file_path": world.project().join(name) });
+        answer(&world, &payload(&world, "Read", input)).0
+    };
+    assert_eq!(read("Shot AM.png"), "allow");
+    for (name, other) in
+        [("Shot AM.png", "Shot\u{202f}AM.png"), ("Taken\u{202f}PM.png", "Taken PM.png")]
+    {
+        std::os::unix::fs::symlink("/etc/shadow", world.project().join(other)).unwrap();
+        assert_eq!(read(name), "ask", "{name:?}");
+    }
+}

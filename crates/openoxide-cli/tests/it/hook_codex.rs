@@ -137,3 +137,25 @@ fn the_files_of_a_patch_in_a_script_are_judged_at_their_places() {
         assert_eq!(said.is_none(), goes_on, "{first}{file}: {said:?}");
     }
 }
+
+/// The model chooses the shell of `exec_command`, and the hook is not told: what bash, dash and zsh do not read alike is blocked, also
+/// under a rule that would allow it.
+#[test]
+fn scripts_that_the_shell_of_the_model_could_read_otherwise_are_blocked() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash(echo *)\", \"Bash(cat *)\"]\n");
+    let here = world.project().display().to_string();
+    for (command, goes_on) in [
+        (r"echo $'a\'; touch x #'", false),
+        ("[[ a > b ]]", false),
+        ("(( 1 > 2 ))", false),
+        (r"cat <<< $'x\'; touch y; #'", false),
+        ("echo a &> b", false),
+        ("path=./bin; ls", false),
+        ("cat {a,b}", false),
+        ("echo 'a' && [ -f a ]", true),
+        ("for f in a b; do cat \"$f\"; done", true),
+    ] {
+        let said = before(&world, &["hook", "codex"], &here, command);
+        assert_eq!(said.is_none(), goes_on, "{command}: {said:?}");
+    }
+}

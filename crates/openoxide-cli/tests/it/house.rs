@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("shell", &["protocol"]),
     ("sandbox", &["protocol"]),
     ("tui", &["protocol"]),
-    ("adapters", &["permission", "protocol"]),
+    ("adapters", &["permission", "protocol", "shell"]),
     ("starlark", &["adapters"]),
     ("store", &["permission", "protocol"]),
     // The engine is what every command goes through: it reads policies (store) and calls of agents (adapters), decides (permission)

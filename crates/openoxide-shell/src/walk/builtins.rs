@@ -118,7 +118,10 @@ impl Walk<'_> {
         // With `-P` a link before `..` leads elsewhere: then it is not known where.
         let mut operands = directory_operands(argv);
         let home = self.home().map(str::to_owned);
-        match (operands.next(), operands.next(), home) {
+        let (first, second) = (operands.next(), operands.next());
+        // A plain shell goes to the first of several directories.
+        self.only_bash |= second.is_some();
+        match (first, second, home) {
             (None, _, Some(home)) => self.change_directory(&home),
             (Some(Word::Known(path)), None, _) if !path.starts_with('-') => {
                 let path = path.to_owned();

@@ -187,7 +187,7 @@ pub fn keeps_ascii(locale: &str) -> bool {
 }
 
 /// Says whether a program does the same with `name` before it as without, as far as rules can tell.
-pub(super) fn is_harmless(name: &str) -> bool {
+pub(crate) fn is_harmless(name: &str) -> bool {
     matches!(
         name,
         "CI" | "NODE_ENV"

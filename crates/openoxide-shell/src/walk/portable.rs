@@ -2,6 +2,12 @@
 
 use openoxide_protocol::{Word, Words};
 
+use super::{
+    Walk,
+    expand::{Lookup, is_one_word},
+};
+use crate::syntax::tree::{Form, Parameter, Piece};
+
 /// Builtins of bash that are programs to a plain shell, or nothing.
 const ONLY_BASH: &[&str] = &[
     "bind",
@@ -40,10 +46,116 @@ pub(super) fn differs(argv: &Words) -> bool {
     // `eval -- x` and `exec -a x y` run programs of the names `--` and `-a` there.
     let option = matches!(name, "eval" | "exec")
         && matches!(argv.iter().nth(1), Some(Word::Known(word)) if word.starts_with('-'));
-    option || ONLY_BASH.contains(&name)
+    option || ONLY_BASH.contains(&name) || prints_otherwise(name, argv)
+}
+
+/// Says whether a plain shell's `echo` prints other text, or its `printf` leaves a variable as it was: it has no `-v`.
+fn prints_otherwise(name: &str, argv: &Words) -> bool {
+    let first = argv.iter().nth(1);
+    match name {
+        "printf" => match first {
+            None => false,
+            Some(Word::Known(word)) => word.starts_with("-v"),
+            Some(Word::Begins(word)) => word.is_empty() || word.starts_with('-'),
+            Some(Word::Many) => true,
+        },
+        "echo" => {
+            let option = matches!(first, Some(Word::Known(word))
+                if word.starts_with('-') && word != "-n");
+            option
+                || argv.iter().any(|word| matches!(word, Word::Known(text) if text.contains('\\')))
+        }
+        _ => false,
+    }
 }
 
 /// Says whether variables that are assigned before these words outlast them in a plain shell.
 pub(super) fn keeps_variables(argv: &Words) -> bool {
     argv.known(0).is_some_and(|name| SPECIAL.contains(&name))
+}
+
+/// The variables to which a plain shell gives no value, or another one.
+const BASH_GIVES: &[&str] = &[
+    "COLUMNS",
+    "DIRSTACK",
+    "EUID",
+    "FUNCNAME",
+    "GROUPS",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "LINES",
+    "MACHTYPE",
+    "OSTYPE",
+    "PIPESTATUS",
+    "RANDOM",
+    "REPLY",
+    "SECONDS",
+    "SHELLOPTS",
+    "SHLVL",
+    "SRANDOM",
+    "UID",
+    "_",
+];
+
+impl Walk<'_> {
+    /// Notes where a plain shell, or zsh, expands these pieces in another way.
+    pub(super) fn note_differences(&mut self, pieces: &[Piece<'_>], quoted: bool) {
+        for (index, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Plain(text) => {
+                    self.only_bash |= index == 0 && is_bash_tilde(text);
+                    // `=ls` is the path of `ls`, and `**` any number of directories.
+                    self.only_without_zsh |= index == 0 && text.starts_with('=') && text.len() > 1;
+                    self.only_without_zsh |= text.contains("**");
+                }
+                Piece::Parameter(parameter) => {
+                    self.note_parameter(parameter, pieces.get(index + 1), quoted);
+                }
+                Piece::Quoted(inner) => self.note_differences(inner, true),
+                _ => {}
+            }
+        }
+    }
+
+    fn note_parameter(
+        &mut self,
+        parameter: &Parameter<'_>,
+        next: Option<&Piece<'_>>,
+        quoted: bool,
+    ) {
+        let name = parameter.name;
+        self.only_bash |= matches!(parameter.form, Form::Indirect | Form::Names | Form::Prompt)
+            || BASH_GIVES.contains(&name)
+            || ["BASH", "COMP_", "EPOCH", "HIST"].iter().any(|own| name.starts_with(own));
+        // `$x:h` and `$x[1]` are parts of a value.
+        let length = parameter.span.end.saturating_sub(parameter.span.start);
+        let braced = usize::try_from(length).is_ok_and(|length| length > name.len() + 1);
+        self.only_without_zsh |= !braced
+            && match next {
+                Some(Piece::Plain(text)) => is_part(text),
+                Some(Piece::Fixed(text)) => is_part(text),
+                _ => false,
+            };
+        // zsh splits no value.
+        self.only_without_zsh |= !quoted && self.is_split(name);
+    }
+}
+
+impl Walk<'_> {
+    /// Says whether the value of a variable is several words without quotes, or a pattern.
+    fn is_split(&self, name: &str) -> bool {
+        matches!(self.lookup_name(name), Lookup::Known(value)
+            if !value.is_empty() && !is_one_word(&value))
+    }
+}
+
+fn is_bash_tilde(text: &str) -> bool {
+    text.strip_prefix('~').is_some_and(|rest| {
+        rest.starts_with(['+', '-']) || rest.starts_with(|first: char| first.is_ascii_digit())
+    })
+}
+
+fn is_part(text: &str) -> bool {
+    let letter = |rest: &str| rest.starts_with(|first: char| first.is_ascii_alphabetic());
+    text.starts_with('[') || text.strip_prefix(':').is_some_and(letter)
 }

@@ -365,7 +365,8 @@ impl Walk<'_> {
     fn assigns_for_others(&mut self, call: &Call<'_>, name: &str, argv: &Words) -> bool {
         let mut altered = false;
         if matches!(name, "sudo" | "doas" | "su" | "runuser") {
-            self.seen.assign("HOME", true); // It is the other user's.
+            // It is the other user's.
+            self.seen.assign_for_program("HOME");
         }
         if !matches!(name, "env" | "sudo" | "doas") {
             return altered;
@@ -374,7 +375,7 @@ impl Walk<'_> {
             let (Word::Known(text) | Word::Begins(text)) = word else { continue };
             let Some((variable, value)) = text.split_once('=') else { continue };
             let whole = matches!(word, Word::Known(_));
-            self.seen.assign(variable, true);
+            self.seen.assign_for_program(variable);
             if environment::changes_programs(variable) {
                 self.note(Code::Environment, call.span);
             }
@@ -386,7 +387,7 @@ impl Walk<'_> {
             }
             altered |= !environment::is_harmless(variable);
         }
-        altered
+        altered || name == "env" && takes_away(argv)
     }
 
     /// Notes that a program is given a variable that is not known to leave it as it is. Those that are known to change it
@@ -461,14 +462,63 @@ fn is_plain_shell(name: &str, argv: &Words, meaning: &Meaning) -> bool {
         && matches!(meaning.effects.as_slice(), [Effect::Script(_)])
 }
 
-/// Says whether `env` gives what it starts a variable that is not known to leave it as it is.
+/// Says whether `env` gives what it starts a variable, or takes one away, that is not known to leave it as it is.
 fn alters(argv: &Words) -> bool {
-    argv.iter().any(|word| match word {
-        Word::Known(text) | Word::Begins(text) => {
-            text.split_once('=').is_some_and(|(variable, _)| !environment::is_harmless(variable))
+    takes_away(argv)
+        || argv.iter().any(|word| match word {
+            Word::Known(text) | Word::Begins(text) => text
+                .split_once('=')
+                .is_some_and(|(variable, _)| !environment::is_harmless(variable)),
+            Word::Many => true,
+        })
+}
+
+/// Says whether `env` takes all variables away, or one that programs obey: without `PAGER=cat` they start a pager of their choice.
+fn takes_away(argv: &Words) -> bool {
+    let mut words = argv.iter().skip(1);
+    while let Some(word) = words.next() {
+        let Word::Known(text) = word else { return false };
+        let (letters, removed) = match text.strip_prefix("--") {
+            None if text == "-" => return true,
+            None if text.contains('=') => continue,
+            None => match text.strip_prefix('-') {
+                None => return false,
+                Some(letters) => {
+                    letters.split_once('u').map_or((letters, None), |(letters, name)| {
+                        (letters, Some(name).filter(|name| !name.is_empty()))
+                    })
+                }
+            },
+            Some(long) => {
+                let (name, value) =
+                    long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+                let all = !name.is_empty() && "ignore-environment".starts_with(name);
+                let one = !name.is_empty() && "unset".starts_with(name);
+                (
+                    if all {
+                        "i"
+                    } else if one {
+                        "u"
+                    } else {
+                        ""
+                    },
+                    value.filter(|_| one),
+                )
+            }
+        };
+        let takes_next = removed.is_none() && (text.ends_with('u') || letters == "u");
+        let next = if takes_next { words.next() } else { None };
+        let name = removed.map(Word::Known).or(next);
+        let obeyed = match name {
+            Some(Word::Known(name)) => environment::changes_programs(name),
+            Some(_) => true,
+            None => false,
+        };
+        if letters.contains('i') || obeyed {
+            return true;
         }
-        Word::Many => true,
-    })
+    }
+    false
 }
 
 /// Returns a command for a person to read, its words quoted where that is needed.

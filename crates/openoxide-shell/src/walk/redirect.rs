@@ -42,6 +42,7 @@ impl Walk<'_> {
 
     fn duplicate(&mut self, word: &Word<'_>, may_open: bool, text: &str, span: Span) {
         let target = self.target(word);
+        self.only_bash |= may_open && !target.as_deref().is_some_and(is_descriptor);
         match target.as_deref() {
             Some(target) if is_descriptor(target) => {
                 // Any other descriptor may lead to a file that was opened for reading.

@@ -146,7 +146,9 @@ impl Walk<'_> {
                 self.visit_word(source, &assignment.value);
                 continue;
             }
+            let stayed = self.seen.stays(assignment.name);
             self.assignment(source, assignment, false);
+            self.seen.set_stays(assignment.name, stayed);
             if matches!(self.value(&assignment.value), Value::Known(text) if environment::switches_off(assignment.name, &text))
             {
                 continue;
@@ -167,6 +169,8 @@ impl Walk<'_> {
     fn assignments_alone<'a>(&mut self, source: Source<'a, '_>, simple: &Simple<'a>) {
         // Before or after the redirections: what they see of it must not matter.
         let alone = simple.redirects.is_empty();
+        // zsh runs `cat` or `more` there.
+        self.only_without_zsh |= !alone && simple.assignments.is_empty();
         for assignment in &simple.assignments {
             self.assignment(source, assignment, alone);
         }
@@ -193,6 +197,10 @@ impl Walk<'_> {
             }
             // Braces make several assignments of it, as they do not before a command.
             if declares && assigns(word) && !super::braces::may_expand(&word.pieces) {
+                // A plain shell splits the value.
+                self.only_bash |= word.pieces.iter().any(|piece| {
+                    !matches!(piece, Piece::Plain(_) | Piece::Fixed(_) | Piece::Quoted(_))
+                });
                 let text = self.expand_quoted(word);
                 call.numbers.set(count, text.is_number_assigned());
                 add(&text, source.slice(word.span), &mut count, call);

@@ -19,6 +19,7 @@ use crate::{
 impl Walk<'_> {
     /// Walks what `word` runs while it is expanded.
     pub(super) fn visit_word<'a>(&mut self, source: Source<'a, '_>, word: &Word<'a>) {
+        self.note_differences(&word.pieces, false);
         if word.plain().is_none() {
             let span = self.span(source, word.span);
             self.visit(source, &word.pieces, span);

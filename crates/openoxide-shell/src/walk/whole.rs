@@ -41,6 +41,8 @@ struct Assigned {
     times: u32,
     /// It may hold text that is dangerous where arithmetic reads it.
     text: bool,
+    /// It is assigned in the shell itself, and not for one program alone.
+    stays: bool,
 }
 
 impl Whole {
@@ -58,19 +60,49 @@ impl Whole {
         !self.functions.is_empty()
     }
 
+    /// Says whether a variable is assigned in the shell itself.
+    pub(super) fn stays(&self, name: &str) -> bool {
+        self.names.iter().any(|assigned| assigned.name == name && assigned.stays)
+    }
+
+    /// Notes whether what was assigned to a variable so far was more than for one program.
+    pub(super) fn set_stays(&mut self, name: &str, stays: bool) {
+        if let Some(assigned) = self.names.iter_mut().find(|assigned| assigned.name == name) {
+            assigned.stays = stays;
+        }
+    }
+
+    /// As [`Self::assign`], for one program alone.
+    pub(super) fn assign_for_program(&mut self, name: &str) {
+        let stayed = self.stays(name);
+        self.assign(name, true);
+        self.set_stays(name, stayed);
+    }
+
     pub(super) fn assign(&mut self, name: &str, text: bool) {
         let full = self.names.len() >= MOST_NAMES;
         match self.names.iter_mut().find(|assigned| assigned.name == name) {
             Some(assigned) => {
                 assigned.times += 1;
                 assigned.text |= text;
+                assigned.stays = true;
             }
             None if full => {
                 self.wild = true;
                 self.others += 1;
             }
-            None => self.names.push(Assigned { name: name.to_owned(), times: 1, text }),
+            None => {
+                self.names.push(Assigned { name: name.to_owned(), times: 1, text, stays: true });
+            }
         }
+    }
+
+    /// Returns the names of the variables that are assigned in the shell itself; nothing, if they are too many. Where a name is not known, the
+    /// walk has noted something opaque.
+    pub(super) fn assigned_names(&self) -> Option<Vec<String>> {
+        let stay = self.names.iter().filter(|assigned| assigned.stays);
+        let names = || stay.map(|assigned| assigned.name.clone()).collect();
+        (self.names.len() < MOST_NAMES).then(names)
     }
 
     /// Returns how many assignments there were.

@@ -7,6 +7,7 @@ use openoxide_adapters::{
     codex::{self, hook::Asks},
     hook::Call,
 };
+use openoxide_engine::has_own_settings;
 use openoxide_protocol::{AbsPath, Action, Decision, PermissionMode};
 use openoxide_store::project_root;
 
@@ -17,6 +18,15 @@ use crate::policy_args::directory;
 pub(super) enum Client {
     Claude,
     Codex(Asks),
+}
+
+/// Returns the doubt that a call leaves the shell of Claude Code where a repository or settings of another kind count: a call that
+/// the model makes at the same time was decided without them.
+fn left_among_settings(call: &Call) -> Option<Action> {
+    let left_in = claude_code::directories_left_in(call);
+    let directory = left_in.iter().find(|directory| has_own_settings(directory, &call.cwd))?;
+    let text = format!("the shell stays in `{directory}`, which has settings of its own");
+    Some(Action::Opaque { text })
 }
 
 impl Client {
@@ -55,11 +65,20 @@ impl Client {
         }
     }
 
-    /// Returns what the agent does beside what the call says.
-    pub(super) fn besides(self, call: &Call) -> Option<Action> {
+    /// Returns what the agent does, or may do, beside what the call says.
+    pub(super) fn besides(self, call: &Call) -> Vec<Action> {
         match self {
-            Self::Claude => None,
-            Self::Codex(_) => codex::patched(call),
+            Self::Claude => {
+                // The hook inherits the environment of its client.
+                let is_exported = |name: &str| std::env::var_os(name).is_some();
+                let mut also = claude_code::shell_doubts(call, is_exported);
+                also.extend(claude_code::also_read(call));
+                also.extend(left_among_settings(call));
+                also
+            }
+            Self::Codex(_) => {
+                codex::patched(call).into_iter().chain(codex::shell_doubt(call)).collect()
+            }
         }
     }
 

@@ -1,0 +1,150 @@
+//! What Claude Code does to a script before its shell runs it (seen on 2.1.197).
+
+use openoxide_protocol::{AbsPath, Action};
+use openoxide_shell::{ScriptTraits, Setting};
+
+use crate::{hook::Call, tool::action};
+
+/// The beginnings of the names of variables that the client's shell functions and its own program obey. Its shell has functions
+/// `grep`, `find` and `rg`, which run `"$CLAUDE_CODE_EXECPATH"`; that is a program of Bun, which obeys `BUN_OPTIONS`.
+const OBEYED: [&str; 3] = ["CLAUDE", "ANTHROPIC", "BUN_"];
+
+/// Returns doubts about a script that the client changes, or whose assignments reach programs that the script does not name.
+/// `is_exported` says whether the environment of the client has a variable.
+#[must_use]
+pub fn shell_doubts(call: &Call, is_exported: impl Fn(&str) -> bool) -> Vec<Action> {
+    let Action::Command { script } = action(&call.tool, &call.input) else { return Vec::new() };
+    let mut doubts = Vec::new();
+    if is_rewritten(&script) {
+        let text = "Claude Code makes `>/dev/null` of `>nul`, also within quotes".to_owned();
+        doubts.push(Action::Opaque { text });
+    }
+    let traits = ScriptTraits::examine(&script, &Setting { cwd: &call.cwd, home: None });
+    let reaches = |name: &&String| {
+        OBEYED.iter().any(|beginning| name.starts_with(beginning))
+            || is_exported(name) && !ScriptTraits::is_ordinary_variable(name)
+    };
+    let text = match &traits.assigned {
+        None => Some("which variables the script assigns is not known".to_owned()),
+        Some(names) => names
+            .iter()
+            .find(reaches)
+            .map(|name| format!("the script assigns `{name}`, which programs see")),
+    };
+    doubts.extend(text.map(|text| Action::Opaque { text }));
+    doubts
+}
+
+/// Returns the other directories that a script may leave the client's shell in: calls that the model makes at the same time run
+/// there, although their hooks are told the old one. Where a directory is not known, it is not among them.
+#[must_use]
+pub fn directories_left_in(call: &Call) -> Vec<AbsPath> {
+    let Action::Command { script } = action(&call.tool, &call.input) else { return Vec::new() };
+    if !["cd", "pushd", "popd"].iter().any(|name| script.contains(name)) {
+        return Vec::new();
+    }
+    let traits = ScriptTraits::examine(&script, &Setting { cwd: &call.cwd, home: None });
+    let mut left_in = traits.last_directories.unwrap_or_default();
+    left_in.retain(|directory| *directory != call.cwd);
+    left_in
+}
+
+/// Says whether the client replaces text of the script: `>nul` at the end of a word, in any letters. It looks at no quotes and
+/// no backslashes. It leaves scripts alone that have a `<`, a `$` or a backquote; here they count, too.
+fn is_rewritten(script: &str) -> bool {
+    script.match_indices('>').any(|(at, _)| {
+        let rest = script.get(at + 1..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let is_nul = rest.get(..3).is_some_and(|name| name.eq_ignore_ascii_case("nul"));
+        let ends = |next: char| {
+            next.is_whitespace() || next == '\u{feff}' || matches!(next, '|' | '&' | ';' | ')')
+        };
+        is_nul && rest.get(3..).and_then(|rest| rest.chars().next()).is_none_or(ends)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::hook::read;
+
+    #[test]
+    fn the_directories_in_which_a_script_ends_are_found() {
+        for (script, expected) in [
+            ("cd sub", &["/p/sub"][..]),
+            ("cd sub && ls", &["/p/sub"]),
+            ("cd /x; cd ../y", &["/x/../y"]),
+            ("(cd sub)", &[]),
+            ("ls; echo cd", &[]),
+            // The second may fail.
+            ("cd sub; cd /p", &["/p/sub"]),
+        ] {
+            let payload = json!({
+                "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
+                "tool_input": { "command": script },
+            });
+            let found = directories_left_in(&read(payload.to_string().as_bytes()).unwrap());
+            let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+            for directory in expected {
+                let directory = AbsPath::new(directory).unwrap().to_string();
+                assert!(found.contains(&directory), "{script}: {found:?}");
+            }
+            assert_eq!(found.is_empty(), expected.is_empty(), "{script}: {found:?}");
+        }
+    }
+
+    fn doubts(script: &str) -> usize {
+        let payload = json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
+            "tool_input": { "command": script },
+        });
+        let call = read(payload.to_string().as_bytes()).unwrap();
+        shell_doubts(&call, |name| matches!(name, "EXPORTED" | "TERM")).len()
+    }
+
+    #[test]
+    fn what_the_client_replaces_is_doubtful() {
+        for script in [
+            r"cd x\>nul && git status",
+            r"cat x\>nul",
+            "cat 'x>nul '",
+            "cat \"x > nul;y\"",
+            "cat x\\>>NuL;ls",
+            "ls 2>nul",
+            "ls > \t nul\n",
+            "(ls >nul)",
+        ] {
+            assert_eq!(doubts(script), 1, "{script}");
+        }
+        for script in
+            ["ls >null", "ls >nul.txt", "cat 'x>nul'", "cat nul", "ls 2>/dev/null", "a\u{e9}>n"]
+        {
+            assert_eq!(doubts(script), 0, "{script}");
+        }
+    }
+
+    #[test]
+    fn variables_that_programs_see_are_doubtful_however_they_are_assigned() {
+        for script in [
+            "CLAUDE_CODE_EXECPATH=./evil; grep x src/a.rs",
+            "CLAUDE_CODE_EXECPATH=./evil; find src",
+            "for CLAUDE_CODE_EXECPATH in ./evil; do grep x a; done",
+            "read CLAUDE_CODE_EXECPATH < f; grep x a",
+            "while read -r CLAUDE_CODE_EXECPATH; do grep x a; done < f",
+            "mapfile CLAUDE_CODE_EXECPATH < f; grep x a",
+            "printf -v CLAUDE_CODE_EXECPATH ./evil; grep x a",
+            "declare CLAUDE_CODE_EXECPATH=./evil; grep x a",
+            ": ${CLAUDE_CODE_EXECPATH:=./evil}; grep x a",
+            "BUN_OPTIONS=--preload=./evil.js; grep x a",
+            "EXPORTED=x; grep x a",
+            "ls; (read -r EXPORTED < f; ls)",
+            "eval 'EXPORTED=x'; ls",
+        ] {
+            assert_eq!(doubts(script), 1, "{script}");
+        }
+        for script in ["x=1; grep $x a", "for f in a b; do cat $f; done", "TERM=dumb; ls"] {
+            assert_eq!(doubts(script), 0, "{script}");
+        }
+    }
+}

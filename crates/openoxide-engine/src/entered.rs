@@ -1,0 +1,72 @@
+//! Directories that a shell is left in: a call that an agent makes at the same time may run there, although it was decided elsewhere.
+
+use std::path::Path;
+
+use openoxide_protocol::{AbsPath, steering_files::steering_files};
+
+use crate::settings::{is_distrusted_by_any, spellings};
+
+/// What a repository, or the working copy of one, has at its top.
+const REPOSITORIES: [&str; 8] =
+    [".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", ".fslckout", "CVS"];
+
+/// Says whether programs obey files in `directory`, or above it, that they do not obey in `from`: a repository of its own, settings
+/// that make harmless programs run something.
+#[must_use]
+pub fn has_own_settings(directory: &AbsPath, from: &AbsPath) -> bool {
+    let starts = spellings(from);
+    let is_new = |above: &&Path| !starts.iter().any(|start| start.starts_with(above));
+    spellings(directory).iter().any(|place| place.ancestors().take_while(is_new).any(has_settings))
+}
+
+fn has_settings(directory: &Path) -> bool {
+    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    REPOSITORIES.iter().any(|name| has(name))
+        || has("HEAD") && has("objects") && has("refs")
+        || steering_files().any(|file| is_distrusted_by_any(file, &directory.join(file.pattern())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn directories_with_repositories_and_settings_of_their_own_are_found() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        for (file, text) in [
+            (".git/HEAD", ""),
+            ("plain/a.rs", ""),
+            ("plain/package.json", "{}"),
+            ("other/.git/HEAD", ""),
+            ("other/deep/a.rs", ""),
+            ("bare/HEAD", ""),
+            ("bare/objects/a", ""),
+            ("bare/refs/a", ""),
+            ("tools/.pnpmfile.cjs", ""),
+            ("tools/deep/a.rs", ""),
+        ] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("other"), root.join("link")).unwrap();
+        let at = |name: &str| AbsPath::new(root.join(name).to_str().unwrap()).unwrap();
+        for (to, from, expected) in [
+            ("plain", ".", false),
+            (".", "plain", false),
+            ("missing", ".", false),
+            ("other", ".", true),
+            ("other/deep", ".", true),
+            ("other/deep", "other", false),
+            ("link/deep", ".", true),
+            ("bare", ".", true),
+            ("tools/deep", "plain", true),
+            ("plain", "tools", false),
+        ] {
+            assert_eq!(has_own_settings(&at(to), &at(from)), expected, "{from} to {to}");
+        }
+    }
+}

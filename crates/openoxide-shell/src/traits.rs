@@ -1,0 +1,44 @@
+//! Properties of a script that matter where an agent runs it in another way than bash would.
+
+use openoxide_protocol::AbsPath;
+
+use crate::{Setting, text, walk};
+
+/// Properties of a script as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScriptTraits {
+    /// Whether a POSIX shell and zsh read the script as bash does, as far as its text tells.
+    pub is_portable: bool,
+    /// The variables that the script assigns; [`None`] if they are not known.
+    pub assigned: Option<Vec<String>>,
+    /// The directories that the shell may be left in; [`None`] if they are not known.
+    pub last_directories: Option<Vec<AbsPath>>,
+}
+
+impl ScriptTraits {
+    /// Returns the properties of `script`. What is not understood is not portable and may assign any variable.
+    ///
+    /// ```
+    /// use openoxide_protocol::AbsPath;
+    /// use openoxide_shell::{ScriptTraits, Setting};
+    ///
+    /// let cwd = AbsPath::new("/home/me/project")?;
+    /// let setting = Setting { cwd: &cwd, home: None };
+    /// assert!(ScriptTraits::examine("x=1; ls", &setting).is_portable);
+    /// assert!(!ScriptTraits::examine("[[ a > b ]]", &setting).is_portable);
+    /// # Ok::<(), openoxide_protocol::PathError>(())
+    /// ```
+    #[must_use]
+    pub fn examine(script: &str, setting: &Setting<'_>) -> Self {
+        if text::refused(script).is_some() {
+            return Self::default();
+        }
+        walk::traits(script, setting)
+    }
+
+    /// Returns whether programs are known to do the same whatever `variable` holds, as far as rules can tell: `CI`, `TERM`.
+    #[must_use]
+    pub fn is_ordinary_variable(variable: &str) -> bool {
+        walk::environment::is_harmless(variable)
+    }
+}
