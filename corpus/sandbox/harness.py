@@ -199,7 +199,7 @@ def attempt(name):
         s.close()
     for fd in {leak, mine, terminal, stdin}: os.close(fd)
     known = HARD_LINKS.get(name)
-    if known and OX != "none" and all(known in d or d.endswith("/hl_pre") for d in diff) and "has another name outside" in e.decode(errors="replace") + said: diff = []; inside = dict(inside or {}, val="warned of")
+    if known and OX != "none" and all(known in d or d.endswith("/hl_pre") for d in diff) and "is a hard link to a file outside" in e.decode(errors="replace") + said: diff = []; inside = dict(inside or {}, val="warned of")
     verdict = "escaped" if diff else "done" if inside and inside["ok"] else "refused"
     return dict(id=name, verdict=verdict, host=diff, inside=inside or e.decode(errors="replace")[-300:])
 

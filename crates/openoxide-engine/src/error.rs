@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// The working directory cannot be determined.
-    #[error("the working directory is not known: {0}")]
+    #[error("cannot determine the working directory: {0}")]
     UnknownDirectory(io::Error),
     /// A path is not UTF-8.
     #[error("`{0}` is not UTF-8")]

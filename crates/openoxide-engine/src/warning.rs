@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Warning {
     /// A limited grant was ignored, because its use could not be counted.
-    #[error("a grant cannot be counted, so it does not count: {0}")]
+    #[error("grant ignored: its use counter cannot be updated: {0}")]
     GrantNotCounted(GrantError),
     /// The audit record could not be written, and no policy requires it.
     #[error("not written down: {0}")]

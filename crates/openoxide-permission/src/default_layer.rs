@@ -11,8 +11,8 @@ use crate::{
 
 /// The built-in rules; the last that matches decides, as in OpenCode, where those about `.env` come from.
 const RULES: &[(Effect, &str, &str)] = &[
-    (Effect::Ask, "Read(//**/*.env)", "it usually holds secrets"),
-    (Effect::Ask, "Read(//**/*.env.*)", "it usually holds secrets"),
+    (Effect::Ask, "Read(//**/*.env)", "it usually contains secrets"),
+    (Effect::Ask, "Read(//**/*.env.*)", "it usually contains secrets"),
     (Effect::Allow, "Read(//**/*.env.example)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.sample)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.template)", "it is an example without secrets"),

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(of(Effect::Allow).unwrap()["decision"], json!({ "behavior": "allow" }));
         let deny = of(Effect::Deny).unwrap();
         assert_eq!(deny["decision"]["behavior"], "deny");
-        assert!(deny["decision"]["message"].as_str().unwrap().contains("no rule speaks"));
+        assert!(deny["decision"]["message"].as_str().unwrap().contains("no rule matches"));
         assert_eq!(of(Effect::Ask), None);
     }
 

@@ -141,7 +141,7 @@ fn what_cannot_be_read_points_at_its_line() {
             "cannot be said",
             "'rm | x'",
         ),
-        ("sandbox: {paths: {a: {root: ~x}}}", "no directory", "~x"),
+        ("sandbox: {paths: {a: {root: ~x}}}", "not a directory", "~x"),
         ("shell: {}\nshell: {}\n", "uplicate", "shell: {}\n"),
     ] {
         let faults = match read(text) {

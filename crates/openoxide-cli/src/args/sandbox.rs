@@ -75,7 +75,7 @@ pub(crate) struct SandboxRunArgs {
     /// What it cannot read, besides files that usually hold secrets and the files of this program.
     #[arg(long, value_name = "PATH")]
     pub(crate) deny_read: Vec<PathBuf>,
-    /// A file or directory that it can read although it usually holds secrets, such as ~/.config/gh.
+    /// A file or directory that it can read although it usually contains secrets, such as ~/.config/gh.
     #[arg(long, value_name = "PATH")]
     pub(crate) allow_read: Vec<PathBuf>,
     /// What stays as it is inside the writable directories, besides what always does (.git, settings of agents and editors).

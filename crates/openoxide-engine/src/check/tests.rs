@@ -163,7 +163,7 @@ fn what_must_be_recorded_and_cannot_be_needs_approval_once_more() {
     let question = pending(check(&engine, &touch, &host));
     assert!(question.request().explicit_yes_required);
     let reason = &question.request().decision.reason;
-    assert!(reason.contains("the policy wants it written down"), "{reason}");
+    assert!(reason.contains("the policy requires an audit record"), "{reason}");
     let answer = review(&question, YES);
     let CheckOutcome::Allowed(permit) = question.answer(&answer, &host) else { panic!() };
     assert_eq!(permit.record(), None);
