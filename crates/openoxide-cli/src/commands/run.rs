@@ -131,7 +131,7 @@ impl Task {
         match (&args.script, args.command.is_empty()) {
             (Some(script), _) => Ok(Self::Script(script.clone())),
             (None, false) => Ok(Self::Program(args.command.clone())),
-            (None, true) => Err("say what to run: `openoxide run -c 'SCRIPT'` or \
+            (None, true) => Err("no command given; use `openoxide run -c 'SCRIPT'` or \
                                  `openoxide run -- PROG ARG…`"
                 .into()),
         }
