@@ -29,6 +29,11 @@ const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Allow, "update_plan", "it notes the agent's own plan"),
 ];
 
+/// Returns the text and the reason of each built-in rule, for caches that have to notice another version of them.
+pub fn default_rule_texts() -> impl Iterator<Item = [&'static str; 3]> {
+    RULES.iter().map(|(effect, text, reason)| [effect.as_str(), *text, *reason])
+}
+
 /// Returns the built-in layer.
 #[must_use]
 pub fn default_layer() -> Layer {

@@ -71,7 +71,7 @@ pub use always::exactly;
 pub use combine::Combining;
 pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine};
 pub use cover::covers;
-pub use default_layer::default_layer;
+pub use default_layer::{default_layer, default_rule_texts};
 pub use details::ReadDetails;
 pub use directory::{Directory, directory, place, refused};
 pub use evaluate::{Context, decide, effect, evaluate};

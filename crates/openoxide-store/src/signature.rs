@@ -22,7 +22,7 @@ pub(crate) const SETTLED: Duration = Duration::from_secs(2);
 /// What a policy is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// Which files: this program's version, the home directory, and of each source its path and how it counts.
+    /// Which files: this program's version and built-in rules, the home directory, and of each source its path and how it counts.
     pub(crate) files: Vec<u8>,
     /// In which state: of each file its device, inode, size, owner, mode and times.
     pub(crate) state: Vec<u8>,
@@ -39,6 +39,9 @@ impl Signature {
         let mut all = Self { files, state, settled: true, known: true };
         let home = environment.home.as_ref().map_or("", |home| home.as_str());
         field(&mut all.files, env!("CARGO_PKG_VERSION").as_bytes());
+        for text in openoxide_permission::default_rule_texts().flatten() {
+            field(&mut all.files, text.as_bytes());
+        }
         field(&mut all.files, home.as_bytes());
         let trust = Trust::of(environment);
         for source in sources {
