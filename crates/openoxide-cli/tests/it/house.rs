@@ -312,3 +312,36 @@ fn no_document_was_left_unfinished() {
     assert!(listed.lines().count() > 5);
     assert_eq!(listed.lines().filter(unfinished).collect::<Vec<_>>(), Vec::<&str>::new());
 }
+
+/// Returns the documents that people write: not those that a chore generates.
+fn documents() -> Vec<(PathBuf, String)> {
+    let mut command = Command::new("git");
+    let listed = command.args(["ls-files", "*.md"]).current_dir(workspace()).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let written = listed.lines().filter(|name| !name.contains("bypasses"));
+    let documents: Vec<_> = written
+        .map(|name| (workspace().join(name), fs::read_to_string(workspace().join(name)).unwrap()))
+        .collect();
+    assert!(documents.len() > 40, "{}", documents.len());
+    documents
+}
+
+/// Code, tables and links are as long as they are.
+#[test]
+fn documents_are_at_most_100_columns_wide() {
+    let mut wide = Vec::new();
+    for (path, text) in documents() {
+        let mut in_code = false;
+        for (number, line) in text.lines().enumerate() {
+            let start = line.trim_start();
+            in_code ^= start.starts_with("```");
+            let has_long_code = start.split('`').skip(1).step_by(2).any(|code| code.len() > 60);
+            let is_free =
+                in_code || has_long_code || start.starts_with('|') || start.contains("](");
+            if !is_free && line.chars().count() > 100 {
+                wide.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert_eq!(wide, Vec::<String>::new());
+}
