@@ -22,8 +22,8 @@ use std::{
     sync::Mutex,
 };
 
-use openoxide_engine::{Place, facts_of};
-use openoxide_protocol::{AbsPath, Access, Action, CommandClass, Facts};
+use openoxide_engine::{CallLocation, collect_action_facts};
+use openoxide_protocol::{AbsPath, Access, Action, CommandClass, OperationFacts};
 
 use self::{
     candidates::Candidates,
@@ -264,11 +264,11 @@ fn program(
 fn is_harmless(script: &str, trap: &Trap) -> bool {
     let Some((facts, cwd)) = facts(script, trap) else { return false };
     let inside = |path: &AbsPath| {
-        path.below(&cwd).is_some() || ["/dev/null", "/etc/hostname"].contains(&path.as_str())
+        path.strip_prefix(&cwd).is_some() || ["/dev/null", "/etc/hostname"].contains(&path.as_str())
     };
     let harmless = |access: &Access| match access {
         Access::Exec(exec) => exec.class == CommandClass::Harmless,
-        Access::Read(path) => path.spellings().all(inside),
+        Access::Read(path) => path.paths().all(inside),
         _ => false,
     };
     !facts.accesses.is_empty() && facts.findings.is_empty() && facts.accesses.iter().all(harmless)
@@ -287,11 +287,12 @@ fn is_harmless_helper(script: &str, trap: &Trap) -> bool {
 }
 
 /// Returns what the analysis says of a script in the project of the trap, and that directory.
-fn facts(script: &str, trap: &Trap) -> Option<(Facts, AbsPath)> {
+fn facts(script: &str, trap: &Trap) -> Option<(OperationFacts, AbsPath)> {
     let absolute = |path: &Path| path.to_str().and_then(|path| AbsPath::new(path).ok());
     let (cwd, home) = (absolute(&trap.project())?, absolute(&trap.home())?);
     let action = Action::Command { script: script.to_owned() };
-    let facts = facts_of(&action, "Bash", Place { cwd: &cwd, home: Some(&home) });
+    let facts =
+        collect_action_facts(&action, "Bash", CallLocation { cwd: &cwd, home: Some(&home) });
     Some((facts, cwd))
 }
 

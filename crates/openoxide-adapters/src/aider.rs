@@ -3,7 +3,7 @@
 
 /// What was answered for a whole group, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preference {
+pub enum GroupPreference {
     /// Yes to all that follow.
     All,
     /// No to all that follow.
@@ -12,15 +12,15 @@ pub enum Preference {
 
 /// Questions that can be answered together. A group of one is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct ConfirmGroup {
     /// What was answered for all of it.
-    pub preference: Option<Preference>,
+    pub preference: Option<GroupPreference>,
 }
 
 /// One question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "they are the arguments of `confirm_ask`")]
-pub struct Question<'a> {
+pub struct ConfirmRequest<'a> {
     /// What is asked.
     pub text: &'a str,
     /// What Enter means.
@@ -30,62 +30,67 @@ pub struct Question<'a> {
     /// Whether it can be answered once and for all with "don't ask again", which is a no. Groups always allow it.
     pub allow_never: bool,
     /// Whether somebody has answered it so before.
-    pub never: bool,
+    pub never_prompted: bool,
     /// The group that it belongs to.
-    pub group: Option<Group>,
+    pub group: Option<ConfirmGroup>,
 }
 
 /// How a question ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Confirmed {
+pub struct ConfirmOutcome {
     /// The answer.
-    pub yes: bool,
+    pub approved: bool,
     /// How often a person was asked: more than once where an answer was none of the words.
-    pub prompts: u32,
+    pub prompt_count: u32,
     /// What counts for the rest of the group from now on.
-    pub preference: Option<Preference>,
+    pub preference: Option<GroupPreference>,
     /// Whether the question is not to be asked again.
-    pub never: bool,
+    pub suppress_future: bool,
 }
 
 /// Asks. `always` is `--yes-always` (or its opposite): then nobody is asked. `input` shows a line and returns what was typed,
 /// without its line feed; nothing at the end of the input.
-pub fn confirm(
-    question: Question<'_>,
+pub fn confirm_ask(
+    question: ConfirmRequest<'_>,
     always: Option<bool>,
     mut input: impl FnMut(&str) -> Option<String>,
-) -> Confirmed {
+) -> ConfirmOutcome {
     let preference = question.group.and_then(|group| group.preference);
-    let mut confirmed = Confirmed { yes: false, prompts: 0, preference, never: question.never };
-    if question.never {
+    let mut confirmed = ConfirmOutcome {
+        approved: false,
+        prompt_count: 0,
+        preference,
+        suppress_future: question.never_prompted,
+    };
+    if question.never_prompted {
         return confirmed;
     }
     let letter = match (always, preference) {
-        (Some(yes), _) => letter_of(yes && !question.explicit_yes_required),
-        (None, Some(Preference::All)) => 'a',
-        (None, Some(Preference::Skip)) => 's',
-        (None, None) => question.prompt(&mut confirmed.prompts, &mut input),
+        (Some(yes), _) => reply_letter(yes && !question.explicit_yes_required),
+        (None, Some(GroupPreference::All)) => 'a',
+        (None, Some(GroupPreference::Skip)) => 's',
+        (None, None) => question.prompt_until_valid(&mut confirmed.prompt_count, &mut input),
     };
-    confirmed.never = letter == 'd' && question.allows_never();
-    confirmed.yes = letter == 'y' || letter == 'a' && !question.explicit_yes_required;
+    confirmed.suppress_future = letter == 'd' && question.allows_never();
+    confirmed.approved = letter == 'y' || letter == 'a' && !question.explicit_yes_required;
     if question.group.is_some() && always.is_none() {
         confirmed.preference = match letter {
-            'a' if !question.explicit_yes_required => Some(Preference::All),
-            's' => Some(Preference::Skip),
+            'a' if !question.explicit_yes_required => Some(GroupPreference::All),
+            's' => Some(GroupPreference::Skip),
             _ => preference,
         };
     }
     confirmed
 }
 
-const fn letter_of(yes: bool) -> char {
+const fn reply_letter(yes: bool) -> char {
     if yes { 'y' } else { 'n' }
 }
 
-impl Question<'_> {
+impl ConfirmRequest<'_> {
     /// Returns the line that a person is shown.
     #[must_use]
-    pub fn line(&self) -> String {
+    pub fn prompt_line(&self) -> String {
         let all = if self.explicit_yes_required { "" } else { "/(A)ll" };
         let group = self.group.map_or(String::new(), |_| format!("{all}/(S)kip all"));
         let never = if self.allows_never() { "/(D)on't ask again" } else { "" };
@@ -98,21 +103,25 @@ impl Question<'_> {
     }
 
     /// Asks until one of the words was begun, and returns its first letter.
-    fn prompt(&self, prompts: &mut u32, input: &mut impl FnMut(&str) -> Option<String>) -> char {
+    fn prompt_until_valid(
+        &self,
+        prompts: &mut u32,
+        input: &mut impl FnMut(&str) -> Option<String>,
+    ) -> char {
         loop {
             *prompts += 1;
-            let Some(typed) = input(&self.line()) else { return 'n' };
+            let Some(typed) = input(&self.prompt_line()) else { return 'n' };
             if typed.is_empty() {
-                return letter_of(self.default);
+                return reply_letter(self.default);
             }
-            if let Some(letter) = self.understood(&typed.to_lowercase()) {
+            if let Some(letter) = self.match_reply(&typed.to_lowercase()) {
                 return letter;
             }
         }
     }
 
     /// Whoever begins a word means it, whether it was offered or not; blanks are not passed over.
-    fn understood(&self, typed: &str) -> Option<char> {
+    fn match_reply(&self, typed: &str) -> Option<char> {
         let words = ["yes", "no", "skip", "all"].into_iter();
         let mut words = words.chain(self.allows_never().then_some("don't"));
         words.find(|word| word.starts_with(typed))?.chars().next()

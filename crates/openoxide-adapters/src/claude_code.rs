@@ -4,56 +4,61 @@
 //! never an allow that nobody decided.
 
 mod bash;
-mod constructs;
+mod command_words;
+mod command_wrappers;
+mod evaluation;
+mod hook_matcher;
 mod hooks;
-mod hosts;
-mod judge;
-mod layer;
-mod matcher;
-mod own;
-mod paths;
-mod readonly;
+mod host_rules;
+mod opaque_constructs;
+mod openoxide_hook;
+mod path_patterns;
+mod readonly_commands;
 mod rules;
 mod screenshots;
 mod settings;
+mod settings_export;
+mod settings_layer;
 mod shell;
 pub mod wiring;
-mod words;
-mod wrappers;
-mod write;
 
-pub use judge::Policy;
-pub use layer::translate;
+pub use evaluation::ClaudePolicy;
 pub use screenshots::also_read;
-pub use settings::{Mode, Settings};
+pub use settings::{ClaudeMode, ClaudeSettings};
+pub use settings_export::render_settings;
+pub use settings_layer::translate_settings;
 pub use shell::{directories_left_in, shell_doubts};
-pub use write::write;
 
 use openoxide_protocol::{Decision, Effect};
 use serde_json::json;
 
-use crate::hook::{Call, Event, asks_the_person, before_tool, denied, explained, request};
+use crate::agent_hook::{
+    AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_denial, render_permission_request,
+    render_pre_tool_use, render_reason,
+};
 
 /// Returns the answer to a hook, as one line of JSON, or nothing where the client shall go on as if there were no hook.
 ///
 /// A permission request is left to the person who is being asked, unless the policy itself allows or denies. A tool that
 /// asks the person by itself is answered with a deny or not at all.
 #[must_use]
-pub fn answer(call: &Call, decision: &Decision) -> Option<String> {
-    let reason = format!("OpenOxide: {}", explained(decision));
+pub fn render_hook_answer(call: &AgentHookCall, decision: &Decision) -> Option<String> {
+    let reason = format!("OpenOxide: {}", render_reason(decision));
     match (call.event, decision.effect) {
-        (_, Effect::Allow | Effect::Ask) if asks_the_person(&call.tool) => None,
-        (Event::PreToolUse, effect) => Some(before_tool(effect, &reason)),
-        (Event::PermissionRequest, Effect::Ask) => None,
-        (Event::PermissionRequest, Effect::Allow) => Some(request(&json!({ "behavior": "allow" }))),
-        (Event::PermissionRequest, Effect::Deny) => Some(denied(&reason)),
+        (_, Effect::Allow | Effect::Ask) if is_user_prompt_tool(&call.tool) => None,
+        (AgentHookEvent::PreToolUse, effect) => Some(render_pre_tool_use(effect, &reason)),
+        (AgentHookEvent::PermissionRequest, Effect::Ask) => None,
+        (AgentHookEvent::PermissionRequest, Effect::Allow) => {
+            Some(render_permission_request(&json!({ "behavior": "allow" })))
+        }
+        (AgentHookEvent::PermissionRequest, Effect::Deny) => Some(render_denial(&reason)),
     }
 }
 
 /// Returns the answer for when nothing could be decided: the person is asked, and where nobody can be, the client denies.
 #[must_use]
-pub fn undecided(why: &str) -> String {
-    before_tool(Effect::Ask, &format!("OpenOxide could not decide: {why}"))
+pub fn render_undecided(why: &str) -> String {
+    render_pre_tool_use(Effect::Ask, &format!("OpenOxide could not decide: {why}"))
 }
 
 #[cfg(test)]
@@ -82,32 +87,37 @@ mod tests {
         }
     }
 
-    fn call(event: Event, tool: &str) -> Call {
+    fn call(event: AgentHookEvent, tool: &str) -> AgentHookCall {
         let name = match event {
-            Event::PreToolUse => "PreToolUse",
-            Event::PermissionRequest => "PermissionRequest",
+            AgentHookEvent::PreToolUse => "PreToolUse",
+            AgentHookEvent::PermissionRequest => "PermissionRequest",
         };
         let payload = json!({ "hook_event_name": name, "cwd": "/p", "tool_name": tool });
-        crate::hook::read(payload.to_string().as_bytes()).unwrap()
+        crate::agent_hook::parse_payload(payload.to_string().as_bytes()).unwrap()
     }
 
     /// An allow of a hook leaves plan mode without the person (Claude Code 2.1.7 to 2.1.198).
     #[test]
     fn a_tool_that_asks_the_person_is_not_answered_in_the_persons_place() {
         for tool in ["ExitPlanMode", "AskUserQuestion", "EnterPlanMode"] {
-            for event in [Event::PreToolUse, Event::PermissionRequest] {
-                let answered = |effect| answer(&call(event, tool), &decision(effect));
+            for event in [AgentHookEvent::PreToolUse, AgentHookEvent::PermissionRequest] {
+                let answered = |effect| render_hook_answer(&call(event, tool), &decision(effect));
                 assert_eq!(answered(Effect::Allow), None, "{tool}");
                 assert_eq!(answered(Effect::Ask), None, "{tool}");
                 assert!(answered(Effect::Deny).is_some_and(|line| line.contains("deny")), "{tool}");
             }
         }
-        assert!(answer(&call(Event::PreToolUse, "Bash"), &decision(Effect::Allow)).is_some());
+        assert!(
+            render_hook_answer(&call(AgentHookEvent::PreToolUse, "Bash"), &decision(Effect::Allow))
+                .is_some()
+        );
     }
 
     #[test]
     fn answers_are_in_the_clients_contract() {
-        let line = answer(&call(Event::PreToolUse, "Bash"), &decision(Effect::Deny)).unwrap();
+        let line =
+            render_hook_answer(&call(AgentHookEvent::PreToolUse, "Bash"), &decision(Effect::Deny))
+                .unwrap();
         let found: Value = serde_json::from_str(&line).unwrap();
         let expected = json!({"hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -116,16 +126,25 @@ mod tests {
                 "OpenOxide: `rm x` is denied by user policy (`deny Bash(rm *)`, /h/policy.toml:4)",
         }});
         assert_eq!(found, expected);
-        assert_eq!(answer(&call(Event::PermissionRequest, "Bash"), &decision(Effect::Ask)), None);
-        let line =
-            answer(&call(Event::PermissionRequest, "Bash"), &decision(Effect::Allow)).unwrap();
+        assert_eq!(
+            render_hook_answer(
+                &call(AgentHookEvent::PermissionRequest, "Bash"),
+                &decision(Effect::Ask)
+            ),
+            None
+        );
+        let line = render_hook_answer(
+            &call(AgentHookEvent::PermissionRequest, "Bash"),
+            &decision(Effect::Allow),
+        )
+        .unwrap();
         let found: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(found["hookSpecificOutput"]["decision"], json!({"behavior": "allow"}));
     }
 
     #[test]
     fn without_a_decision_a_person_is_asked() {
-        let found: Value = serde_json::from_str(&undecided("x")).unwrap();
+        let found: Value = serde_json::from_str(&render_undecided("x")).unwrap();
         assert_eq!(found["hookSpecificOutput"]["permissionDecision"], "ask");
     }
 }

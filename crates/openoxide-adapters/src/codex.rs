@@ -4,25 +4,25 @@
 //! plain calls of the three functions are read here, and for all else the language itself is asked (`exact::Language`), which is a
 //! crate of its own. Facts: Codex 0.169.
 
-mod calls;
-mod evaluated;
-pub mod exact;
+pub mod app_server;
+pub mod approval_review;
+mod evaluated_rules;
+pub mod exact_semantics;
 pub mod hook;
-mod in_script;
-mod layer;
-mod lexer;
-pub mod review;
-mod rules;
+mod plain_rules;
+mod rule_calls;
+mod rule_file_export;
+mod rule_file_layer;
+mod rule_lexer;
+mod script_patches;
 mod shells;
-mod text;
-pub mod wire;
+mod string_literals;
 pub mod wiring;
-mod write;
 
-pub use in_script::patched;
-pub use layer::translate;
+pub use rule_file_export::render_rule_file;
+pub use rule_file_layer::translate_rule_file;
+pub use script_patches::find_patched_files;
 pub use shells::shell_doubt;
-pub use write::write;
 
 #[cfg(test)]
 mod tests;

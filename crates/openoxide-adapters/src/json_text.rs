@@ -9,11 +9,11 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-use crate::foreign::Fault;
+use crate::policy_translation::PolicyTextError;
 
 /// Which JSON a program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum JsonDialect {
     /// RFC 8259.
     Strict,
     /// With comments and trailing commas.
@@ -24,8 +24,11 @@ pub(crate) enum Dialect {
 ///
 /// # Errors
 /// Says where it is none.
-pub(crate) fn object(text: &str, dialect: Dialect) -> Result<Object<'_>, Fault> {
-    let loose = dialect == Dialect::WithComments;
+pub(crate) fn parse_object(
+    text: &str,
+    dialect: JsonDialect,
+) -> Result<Object<'_>, PolicyTextError> {
+    let loose = dialect == JsonDialect::WithComments;
     let options = ParseOptions {
         allow_comments: loose,
         allow_trailing_commas: loose,
@@ -39,30 +42,30 @@ pub(crate) fn object(text: &str, dialect: Dialect) -> Result<Object<'_>, Fault> 
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
-    match parsed.map_err(|error| broken(&error))?.value {
+    match parsed.map_err(|error| syntax_error(&error))?.value {
         Some(Value::Object(object)) => Ok(object),
-        Some(other) => Err(Fault::new("the file is no JSON object", span(&other))),
-        None => Err(Fault::new("the file is empty", 0..text.len())),
+        Some(other) => Err(PolicyTextError::new("the file is no JSON object", value_span(&other))),
+        None => Err(PolicyTextError::new("the file is empty", 0..text.len())),
     }
 }
 
-fn broken(error: &jsonc_parser::errors::ParseError) -> Fault {
+fn syntax_error(error: &jsonc_parser::errors::ParseError) -> PolicyTextError {
     let message = error.kind().to_string();
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     let message: String = first.into_iter().chain(letters).collect();
     let range = error.range();
-    Fault::new(format!("this is no JSON: {message}"), range.start..range.end)
+    PolicyTextError::new(format!("this is no JSON: {message}"), range.start..range.end)
 }
 
 /// Returns where a value stands.
-pub(crate) fn span(value: &Value<'_>) -> Range<usize> {
+pub(crate) fn value_span(value: &Value<'_>) -> Range<usize> {
     let range = value.range();
     range.start..range.end
 }
 
 /// Returns the members of an object as JavaScript sees them: of equal keys the last value, at the place of the first.
-pub(crate) fn members<'o, 't>(object: &'o Object<'t>) -> Vec<(&'o str, &'o Value<'t>)> {
+pub(crate) fn effective_members<'o, 't>(object: &'o Object<'t>) -> Vec<(&'o str, &'o Value<'t>)> {
     let mut members: Vec<(&str, &Value<'t>)> = Vec::with_capacity(object.properties.len());
     let mut places = std::collections::HashMap::new();
     for property in &object.properties {
@@ -77,7 +80,7 @@ pub(crate) fn members<'o, 't>(object: &'o Object<'t>) -> Vec<(&'o str, &'o Value
 }
 
 /// Returns the value of a key.
-pub(crate) fn member<'o, 't>(object: &'o Object<'t>, name: &str) -> Option<&'o Value<'t>> {
+pub(crate) fn find_member<'o, 't>(object: &'o Object<'t>, name: &str) -> Option<&'o Value<'t>> {
     let mut from_the_end = object.properties.iter().rev();
     from_the_end.find(|property| property.name.as_str() == name).map(|property| &property.value)
 }

@@ -1,23 +1,23 @@
 //! Foreign agents' bytes to and from OpenOxide's nouns.
 //!
 //! One module for each foreign system. This crate translates, and where a foreign policy is meant to the letter, it answers
-//! as its program would; it touches no file and asks for what it must know of the disk ([`foreign::Disk`]).
+//! as its program would; it touches no file and asks for what it must know of the disk ([`policy_translation::DiskLookup`]).
 #![forbid(unsafe_code)]
 
+pub mod agent_hook;
 pub mod aider;
 pub mod claude_code;
 pub mod codex;
-pub mod export;
-pub mod foreign;
-pub mod hook;
 mod json_text;
 pub mod llm_do;
-pub mod modes;
+pub mod mode_tables;
 pub mod opencode;
-mod patch;
-mod quote;
-mod script;
-pub mod tool;
+mod parsed_script;
+mod patch_files;
+pub mod policy_export;
+pub mod policy_translation;
+mod shell_quote;
+pub mod tool_action;
 pub mod wiring;
 
-pub use quote::quote;
+pub use shell_quote::quote_words;

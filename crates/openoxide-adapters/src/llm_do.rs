@@ -2,69 +2,78 @@
 //!
 //! There the first rule that matches a command decides; here the last one does, so the rules stand in the other order.
 
-mod config;
-mod sandbox;
-mod shell;
-mod write;
+mod config_export;
+mod config_file;
+mod sandbox_rules;
+mod shell_rules;
 
-use openoxide_permission::{Anchors, Combining, Layer, LayerKind, Pattern, Rule};
+use openoxide_permission::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Pattern, Rule};
 use openoxide_protocol::{Effect, PermissionMode};
 
-use crate::foreign::{Fault, Translation};
-use config::{Config, Mode};
+use crate::policy_translation::{PolicyTextError, PolicyTranslation};
+use config_file::{LlmDoConfig, LlmDoMode};
 
-pub use write::write;
+pub use config_export::render_config;
 
 /// Returns the configuration as a layer, never looser than what llm-do would do. `anchors.base` is what relative roots count
 /// from: the directory of the file.
 ///
 /// # Errors
 /// Where the text is no YAML, or says what the format does not know.
-pub fn translate(
+pub fn translate_config(
     text: &str,
     kind: LayerKind,
     file: &str,
-    anchors: Anchors<'_>,
-) -> Result<Translation, Vec<Fault>> {
-    let config = Config::read(text).map_err(|fault| vec![fault])?;
-    let mut to = Translator { file, anchors, rules: vec![], faults: vec![], notes: vec![] };
+    anchors: PathAnchors<'_>,
+) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
+    let config = LlmDoConfig::parse(text).map_err(|fault| vec![fault])?;
+    let mut to = LlmDoTranslator { file, anchors, rules: vec![], errors: vec![], notes: vec![] };
     if let Some(sandbox) = &config.sandbox {
-        to.sandbox(sandbox);
+        to.translate_sandbox(sandbox);
     }
     if let Some(shell) = &config.shell {
-        to.shell(shell);
+        to.translate_shell(shell);
     }
-    let (rules, mode) = (to.rules, config.mode.and_then(mode));
-    let (file, combining) = (Some(file.to_owned()), Combining::LastMatch);
-    let layer = Layer { kind, file, combining, rules, mode };
-    Ok(Translation::new(layer, to.faults, to.notes))
+    let (rules, mode) = (to.rules, config.mode.and_then(to_permission_mode));
+    let (file, combining) = (Some(file.to_owned()), CombiningAlgorithm::LastMatch);
+    let layer = Layer { kind, file, combining_algorithm: combining, rules, mode };
+    Ok(PolicyTranslation::new(layer, to.errors, to.notes))
 }
 
 /// What its controller makes of a request for approval (DECISIONS 9).
-const fn mode(mode: Mode) -> Option<PermissionMode> {
+const fn to_permission_mode(mode: LlmDoMode) -> Option<PermissionMode> {
     match mode {
-        Mode::Interactive => None,
-        Mode::ApproveAll => Some(PermissionMode::BypassPermissions),
-        Mode::Strict => Some(PermissionMode::DontAsk),
+        LlmDoMode::Interactive => None,
+        LlmDoMode::ApproveAll => Some(PermissionMode::BypassPermissions),
+        LlmDoMode::Strict => Some(PermissionMode::DontAsk),
     }
 }
 
-struct Translator<'a> {
+struct LlmDoTranslator<'a> {
     file: &'a str,
-    anchors: Anchors<'a>,
+    anchors: PathAnchors<'a>,
     rules: Vec<Rule>,
-    faults: Vec<Fault>,
+    errors: Vec<PolicyTextError>,
     notes: Vec<String>,
 }
 
-impl Translator<'_> {
-    fn rule(&mut self, effect: Effect, text: String, line: u32, patterns: Vec<Pattern>) {
+impl LlmDoTranslator<'_> {
+    fn add_rule(&mut self, effect: Effect, text: String, line: u32, patterns: Vec<Pattern>) {
         let (human, reason) = (false, None);
         let (exact, bare) = (false, false);
-        self.rules.push(Rule { effect, text, patterns, exact, bare, human, line, reason });
+        self.rules.push(Rule {
+            effect,
+            text,
+            patterns,
+            is_literal: exact,
+            matches_everything: bare,
+            requires_human: human,
+            line,
+            reason,
+        });
     }
 
-    fn note(&mut self, line: u32, what: &str) {
+    fn add_note(&mut self, line: u32, what: &str) {
         self.notes.push(format!("{}:{line}: {what}", self.file));
     }
 }

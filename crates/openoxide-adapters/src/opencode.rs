@@ -3,23 +3,23 @@
 //! A configuration becomes a list of rules for each agent; every tool call becomes questions, a name with patterns; of all
 //! rules that match a pattern the last decides.
 
-mod agents;
-mod arity;
-mod bash;
+mod builtin_agents;
+mod command_arity;
 mod config;
-mod judge;
-mod layer;
+mod config_layer;
+mod evaluation;
+mod script_requests;
 
-mod outside;
-mod questions;
+mod config_export;
+mod external_paths;
+mod permission_requests;
 mod ruleset;
 mod wildcard;
-mod write;
 
-pub use config::Config;
-pub use judge::Policy;
-pub use layer::translate;
-pub use write::write;
+pub use config::OpenCodeConfig;
+pub use config_export::render_config;
+pub use config_layer::translate_config;
+pub use evaluation::OpenCodePolicy;
 
-pub use questions::{Question, questions};
-pub use ruleset::{Rule, Ruleset};
+pub use permission_requests::{OpenCodeRequest, collect_requests};
+pub use ruleset::{OpenCodeRule, OpenCodeRuleset};

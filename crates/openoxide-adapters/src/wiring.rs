@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// What is put into the settings of an agent.
 #[derive(Clone, Debug)]
-pub struct Wiring {
+pub struct HookWiring {
     /// The events at which the agent calls us.
     pub(crate) events: &'static [&'static str],
     /// What stands beside the hook in its group: about which tools it is called.
@@ -22,16 +22,16 @@ pub struct Wiring {
 
 /// Settings after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wired {
+pub struct WiredSettings {
     /// All of their text.
     pub text: String,
     /// Where our hooks stand (or stood, if they were taken out).
-    pub places: Vec<HookPlace>,
+    pub hook_locations: Vec<HookLocation>,
 }
 
 /// Where a hook stands: its event, its group and its place therein, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HookPlace {
+pub struct HookLocation {
     /// The event.
     pub event: &'static str,
     /// The group.
@@ -40,35 +40,35 @@ pub struct HookPlace {
     pub hook: usize,
 }
 
-impl Wiring {
+impl HookWiring {
     /// Puts the hook in, after all others; where it stands already it is brought up to date. An empty text counts as no settings.
     ///
     /// # Errors
     /// When the text is no JSON object, or something else stands where hooks belong. Nothing may be lost by writing over it.
-    pub fn put(&self, text: &str) -> Result<Wired, String> {
-        let settings = Settings::read(text)?;
-        let hooks = object(&settings.object, "hooks")?;
+    pub fn install(&self, text: &str) -> Result<WiredSettings, String> {
+        let settings = AgentSettings::parse(text)?;
+        let hooks = object_entry(&settings.object, "hooks")?;
         let place = |event: &&'static str| -> Result<_, String> {
-            let groups = array(&hooks, event)?;
-            Ok(HookPlace { event, group: self.put_into(&groups), hook: 0 })
+            let groups = array_entry(&hooks, event)?;
+            Ok(HookLocation { event, group: self.install_into(&groups), hook: 0 })
         };
         let places = self.events.iter().map(place).collect::<Result<_, String>>()?;
-        Ok(Wired { text: settings.text(), places })
+        Ok(WiredSettings { text: settings.to_text(), hook_locations: places })
     }
 
     /// A group in which others' hooks stand beside ours is left as it is.
-    fn put_into(&self, groups: &CstArray) -> usize {
+    fn install_into(&self, groups: &CstArray) -> usize {
         let elements = groups.elements();
         for (at, element) in elements.iter().enumerate() {
             let there = element.to_serde_value().unwrap_or_default();
-            if self.is_all_ours(&there) {
-                if there != value(self.group()) {
-                    replace(element, self.group());
+            if self.has_only_our_hooks(&there) {
+                if there != to_json_value(self.build_group()) {
+                    replace_element(element, self.build_group());
                 }
                 return at;
             }
         }
-        groups.append(self.group());
+        groups.append(self.build_group());
         elements.len()
     }
 
@@ -76,39 +76,39 @@ impl Wiring {
     ///
     /// # Errors
     /// When the text is no JSON object.
-    pub fn take(&self, text: &str) -> Result<Wired, String> {
-        let settings = Settings::read(text)?;
+    pub fn uninstall(&self, text: &str) -> Result<WiredSettings, String> {
+        let settings = AgentSettings::parse(text)?;
         let mut places = Vec::new();
         let Some(hooks) = settings.object.object_value("hooks") else {
-            return Ok(Wired { text: text.to_owned(), places });
+            return Ok(WiredSettings { text: text.to_owned(), hook_locations: places });
         };
         for event in self.events {
             let Some(groups) = hooks.array_value(event) else { continue };
-            places.extend(self.take_from(event, &groups));
+            places.extend(self.uninstall_from(event, &groups));
             if groups.elements().is_empty() {
                 hooks.get(event).into_iter().for_each(|property| property.remove());
             }
         }
         if places.is_empty() {
-            return Ok(Wired { text: text.to_owned(), places });
+            return Ok(WiredSettings { text: text.to_owned(), hook_locations: places });
         }
         if hooks.properties().is_empty() {
             settings.object.get("hooks").into_iter().for_each(|property| property.remove());
         }
-        Ok(Wired { text: settings.text(), places })
+        Ok(WiredSettings { text: settings.to_text(), hook_locations: places })
     }
 
-    fn take_from(&self, event: &'static str, groups: &CstArray) -> Vec<HookPlace> {
+    fn uninstall_from(&self, event: &'static str, groups: &CstArray) -> Vec<HookLocation> {
         let mut places = Vec::new();
         for (group, element) in groups.elements().into_iter().enumerate().rev() {
             let there = element.to_serde_value().unwrap_or_default();
-            let ours = hooks_of(&there).iter().map(self.is_ours).collect::<Vec<_>>();
+            let ours = group_hooks(&there).iter().map(self.is_ours).collect::<Vec<_>>();
             let found = ours.iter().enumerate().filter(|(_, ours)| **ours);
-            places.extend(found.map(|(hook, _)| HookPlace { event, group, hook }));
-            if self.is_all_ours(&there) {
+            places.extend(found.map(|(hook, _)| HookLocation { event, group, hook }));
+            if self.has_only_our_hooks(&there) {
                 match groups.elements().len() == group + 1 {
                     true => element.remove(),
-                    false => replace(&element, nothing()),
+                    false => replace_element(&element, empty_group()),
                 }
             } else if let Some(hooks) = element.as_object().and_then(|one| one.array_value("hooks"))
             {
@@ -119,12 +119,12 @@ impl Wiring {
         places
     }
 
-    fn is_all_ours(&self, group: &Value) -> bool {
-        let hooks = hooks_of(group);
+    fn has_only_our_hooks(&self, group: &Value) -> bool {
+        let hooks = group_hooks(group);
         !hooks.is_empty() && hooks.iter().all(self.is_ours)
     }
 
-    fn group(&self) -> CstInputValue {
+    fn build_group(&self) -> CstInputValue {
         let matcher = self.matcher.map(|matcher| ("matcher".to_owned(), matcher.into()));
         let hooks = ("hooks".to_owned(), CstInputValue::Array(vec![self.hook.clone()]));
         CstInputValue::Object(matcher.into_iter().chain([hooks]).collect())
@@ -132,23 +132,23 @@ impl Wiring {
 }
 
 /// A group without hooks, in the place of one that was ours.
-fn nothing() -> CstInputValue {
+fn empty_group() -> CstInputValue {
     CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(Vec::new()))])
 }
 
 /// The settings of an agent as they are written.
-pub(crate) struct Settings {
+pub(crate) struct AgentSettings {
     /// What stands in them refers to it.
     root: CstRootNode,
     pub(crate) object: CstObject,
 }
 
-impl Settings {
+impl AgentSettings {
     /// Reads settings; an empty text is an empty object.
     ///
     /// # Errors
     /// With the line where the text is no JSON (RFC 8259: agents leave out a file with comments), or when it is no object.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         // A looser reader than the agent's would put a hook into a file that the agent does not take.
         serde_json::from_str::<IgnoredAny>(text)
@@ -159,25 +159,25 @@ impl Settings {
         Ok(Self { root, object })
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         self.root.to_string()
     }
 }
 
 /// Returns the object under a key, made if there is nothing.
-pub(crate) fn object(parent: &CstObject, key: &str) -> Result<CstObject, String> {
-    once(parent, key)?;
+pub(crate) fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, String> {
+    check_unique_key(parent, key)?;
     parent.object_value_or_create(key).ok_or_else(|| format!("`{key}` is no object"))
 }
 
 /// Returns the list under a key, made if there is nothing.
-pub(crate) fn array(parent: &CstObject, key: &str) -> Result<CstArray, String> {
-    once(parent, key)?;
+pub(crate) fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, String> {
+    check_unique_key(parent, key)?;
     parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is no list"))
 }
 
 /// Of equal keys one counts, and which is the agent's to say.
-fn once(parent: &CstObject, key: &str) -> Result<(), String> {
+fn check_unique_key(parent: &CstObject, key: &str) -> Result<(), String> {
     let same = |name: &String| name == key;
     let names = parent.properties().into_iter().filter_map(|property| property.decoded_name());
     match names.filter(same).count() {
@@ -186,18 +186,18 @@ fn once(parent: &CstObject, key: &str) -> Result<(), String> {
     }
 }
 
-fn hooks_of(group: &Value) -> &[Value] {
+fn group_hooks(group: &Value) -> &[Value] {
     group.get("hooks").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn replace(element: &CstNode, with: CstInputValue) {
+fn replace_element(element: &CstNode, with: CstInputValue) {
     if let Some(object) = element.as_object() {
         object.replace_with(with);
     }
 }
 
 /// Returns what was written as a value.
-fn value(written: CstInputValue) -> Value {
+fn to_json_value(written: CstInputValue) -> Value {
     let root = CstRootNode::parse("null", &ParseOptions::default());
     let whole = |root: CstRootNode| {
         root.set_value(written);
@@ -207,7 +207,7 @@ fn value(written: CstInputValue) -> Value {
 }
 
 /// Returns the words of a hook that starts a program, if it is one.
-pub(crate) fn words(hook: &Value) -> Option<Vec<String>> {
+pub(crate) fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let command = hook.get("command").and_then(Value::as_str)?;
     match hook.get("args").and_then(Value::as_array) {
@@ -219,7 +219,7 @@ pub(crate) fn words(hook: &Value) -> Option<Vec<String>> {
 }
 
 /// What follows the program in a hook of ours.
-pub(crate) const OR_BLOCK: &str =
+pub(crate) const BLOCK_ON_FAILURE: &str =
     " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
 
 /// Returns the shell command that answers a hook of this agent, and blocks the call if the program is missing or crashes: agents go on
@@ -230,12 +230,12 @@ pub(crate) const OR_BLOCK: &str =
 pub(crate) fn blocking_command(program: &str, agent: &str) -> Result<String, String> {
     let start = shlex::try_join([program, "hook", agent])
         .map_err(|_| format!("{program:?}: a hook cannot have this path"))?;
-    Ok(start + OR_BLOCK)
+    Ok(start + BLOCK_ON_FAILURE)
 }
 
 /// Says whether a hook starts our program for this agent.
-pub(crate) fn starts_us(hook: &Value, agent: &str) -> bool {
-    let words = words(hook).unwrap_or_default();
+pub(crate) fn starts_openoxide(hook: &Value, agent: &str) -> bool {
+    let words = hook_command_words(hook).unwrap_or_default();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [program, "hook", name, ..] => {

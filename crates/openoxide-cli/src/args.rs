@@ -8,27 +8,27 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use openoxide_protocol::{Effect, GrantScope, PermissionMode, SessionId};
-use openoxide_store::audit::{DAY, Moment};
+use openoxide_store::audit::{MILLIS_PER_DAY, UtcTimestamp};
 
-use crate::{commands::tools::ToolsVerb, formats::Program};
+use crate::{commands::tools::ToolsCommand, policy_formats::PolicyProgram};
 pub(crate) use codex::{
-    CodexAmendArgs, CodexDecideArgs, CodexReviewArgs, CodexVerb, ExecpolicyCheckArgs,
-    ExecpolicyVerb,
+    CodexAmendArgs, CodexCommand, CodexDecideArgs, CodexReviewArgs, ExecpolicyCheckArgs,
+    ExecpolicyCommand,
 };
 pub(crate) use rules::{
-    AddArgs, ConvertArgs, DiffArgs, ExportArgs, FmtArgs, ImportArgs, Least, LintArgs, RemoveArgs,
-    RulesVerb, TestArgs, Where,
+    ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,
+    LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, TestArgs,
 };
-pub(crate) use sandbox::{RunSandbox, SandboxRunArgs, SandboxVerb};
+pub(crate) use sandbox::{RunSandboxMode, SandboxCommand, SandboxRunArgs};
 
 /// One approval and permission layer for AI agents.
 #[derive(Debug, Parser)]
 #[command(name = "openoxide", version, after_help = EXIT_CODES)]
-pub(crate) struct Args {
+pub(crate) struct CliArgs {
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalArgs,
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) command: CliCommand,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 allow or success, 1 failure, 2 usage or configuration, 3 deny, 4 ask (a person is \
@@ -36,10 +36,10 @@ needed and none can be asked), 5 expired, 130 interrupted. `run` passes the prog
 
 /// What every verb takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub(crate) struct Global {
+pub(crate) struct GlobalArgs {
     /// When to use color.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: When,
+    pub(crate) color: ColorWhen,
     /// Never ask; fail and print the command to run instead.
     #[arg(long, global = true)]
     pub(crate) no_input: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Global {
 
 /// When to use color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum ColorWhen {
     /// On a terminal, or if CLICOLOR_FORCE is set, unless NO_COLOR is set.
     Auto,
     /// Always.
@@ -59,7 +59,7 @@ pub(crate) enum When {
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
     /// The agents to configure [default: all that are installed].
-    pub(crate) agents: Vec<Agent>,
+    pub(crate) agents: Vec<AgentName>,
     /// Show the changes without making them.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -70,7 +70,7 @@ pub(crate) struct InitArgs {
 
 /// An agent with a supported hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Agent {
+pub(crate) enum AgentName {
     /// Claude Code: `~/.claude`, or CLAUDE_CONFIG_DIR.
     Claude,
     /// Codex: `~/.codex`, or CODEX_HOME.
@@ -78,7 +78,7 @@ pub(crate) enum Agent {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum CliCommand {
     /// Check a command, ask for approval if needed, and run it in the sandbox.
     Run(RunArgs),
     /// Check a call against the policy without running anything, hooks included.
@@ -114,32 +114,32 @@ pub(crate) enum Verb {
     Deny(DenyArgs),
     /// Look at what approved to for good in this project, or take it back.
     #[command(subcommand)]
-    Grants(GrantsVerb),
+    Grants(GrantsCommand),
     /// List, check, change, compare and convert rules.
     #[command(subcommand)]
-    Rules(RulesVerb),
+    Rules(RulesCommand),
     /// Show tools under the current policy.
     #[command(subcommand)]
-    Tools(ToolsVerb),
+    Tools(ToolsCommand),
     /// Show settings.
     #[command(subcommand)]
-    Config(ConfigVerb),
+    Config(ConfigCommand),
     /// Show, verify and replay the audit journal.
     Audit {
         #[command(subcommand)]
-        what: AuditVerb,
+        command: AuditCommand,
     },
     /// Run a program in the sandbox, without a policy decision.
     #[command(subcommand)]
-    Sandbox(SandboxVerb),
+    Sandbox(SandboxCommand),
     /// Codex: exact decisions of its policy, and its approval requests.
     #[command(subcommand)]
-    Codex(CodexVerb),
+    Codex(CodexCommand),
     /// Print a JSON Schema.
     Schema {
         /// The schema to print.
         #[arg(default_value = "decision")]
-        shape: Shape,
+        shape: SchemaShape,
     },
     /// Print shell completions.
     Completions {
@@ -171,7 +171,7 @@ pub(crate) struct ApproveArgs {
     /// The request id or a unique prefix of it.
     pub(crate) id: String,
     /// How long the approval is valid: once, for the session, or as saved rules for the project.
-    #[arg(long, value_name = "SCOPE", value_parser = scope, default_value = "once")]
+    #[arg(long, value_name = "SCOPE", value_parser = parse_scope, default_value = "once")]
     pub(crate) scope: GrantScope,
     /// The request's digest as shown by `pending`, at least eight digits. Required for explicit approvals.
     #[arg(long, value_name = "HEX")]
@@ -180,7 +180,7 @@ pub(crate) struct ApproveArgs {
     #[arg(long, value_name = "RULE")]
     pub(crate) rule: Vec<String>,
     #[command(flatten)]
-    pub(crate) bounds: BoundArgs,
+    pub(crate) limits: GrantLimitArgs,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -201,7 +201,7 @@ pub(crate) struct DenyArgs {
     pub(crate) json: bool,
 }
 
-fn scope(word: &str) -> Result<GrantScope, String> {
+fn parse_scope(word: &str) -> Result<GrantScope, String> {
     match word {
         "once" => Ok(GrantScope::Once),
         "session" => Ok(GrantScope::Session),
@@ -211,7 +211,7 @@ fn scope(word: &str) -> Result<GrantScope, String> {
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum GrantsVerb {
+pub(crate) enum GrantsCommand {
     /// List them.
     List {
         /// Print one JSON object per grant.
@@ -219,7 +219,7 @@ pub(crate) enum GrantsVerb {
         json: bool,
     },
     /// Grant a command rule for this project.
-    Add(GrantArgs),
+    Add(GrantAddArgs),
     /// Revoke a grant.
     Revoke {
         /// The rule, or its number in the list.
@@ -231,18 +231,18 @@ pub(crate) enum GrantsVerb {
 }
 
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct GrantArgs {
+pub(crate) struct GrantAddArgs {
     /// The rule: `Bash(npm run *)`.
     pub(crate) rule: String,
     #[command(flatten)]
-    pub(crate) bounds: BoundArgs,
+    pub(crate) limits: GrantLimitArgs,
 }
 
 /// How far a grant reaches.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct BoundArgs {
+pub(crate) struct GrantLimitArgs {
     /// Expire after this time: `30m`, `12h`, `7d`.
-    #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_nonzero_duration)]
     pub(crate) time: Option<u64>,
     /// Expire after this many uses.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -257,7 +257,7 @@ pub(crate) struct BoundArgs {
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum ConfigVerb {
+pub(crate) enum ConfigCommand {
     /// List policy files in order of precedence, with the state of each.
     Path {
         /// The directory that relative paths are resolved against.
@@ -271,7 +271,7 @@ pub(crate) enum ConfigVerb {
 
 /// A shape that leaves or enters the program.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Shape {
+pub(crate) enum SchemaShape {
     /// The native policy file.
     Policy,
     /// The answer of `check --json`.
@@ -292,9 +292,9 @@ pub(crate) struct PolicyArgs {
     pub(crate) policy: Vec<PathBuf>,
     /// The format of the policy files [default: from their names].
     #[arg(long, value_name = "FORMAT", requires = "policy")]
-    pub(crate) format: Option<Program>,
+    pub(crate) format: Option<PolicyProgram>,
     /// The mode: default, accept_edits, plan, dont_ask or bypass_permissions.
-    #[arg(long, value_name = "MODE", value_parser = mode)]
+    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
     pub(crate) mode: Option<PermissionMode>,
     /// The directory that relative paths are resolved against.
     #[arg(long, value_name = "DIR")]
@@ -313,7 +313,7 @@ pub(crate) struct PolicyArgs {
     pub(crate) add_dir: Vec<PathBuf>,
 }
 
-fn mode(word: &str) -> Result<PermissionMode, String> {
+fn parse_mode(word: &str) -> Result<PermissionMode, String> {
     PermissionMode::parse(word).ok_or_else(|| {
         let known = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
         format!("known are {known}")
@@ -373,7 +373,7 @@ pub(crate) struct RunArgs {
     pub(crate) session: Option<SessionId>,
     /// Sandbox mode.
     #[arg(long, value_name = "WHAT", default_value = "auto")]
-    pub(crate) sandbox: RunSandbox,
+    pub(crate) sandbox: RunSandboxMode,
     /// Stage changes to writable directories, and ask for approval of the differences before they are made.
     #[arg(long)]
     pub(crate) stage: bool,
@@ -392,7 +392,7 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum AuditVerb {
+pub(crate) enum AuditCommand {
     /// Print records, oldest first. Times are in UTC.
     Log(LogArgs),
     /// Verify the hash chain; exits with 1 if a record was changed, removed, inserted or moved.
@@ -419,8 +419,8 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Only records newer than this: `12h`, `7d`, `2w`, `2026-11-22`.
-    #[arg(long, value_name = "DURATION|DATE", value_parser = since)]
-    pub(crate) since: Option<Moment>,
+    #[arg(long, value_name = "DURATION|DATE", value_parser = parse_since)]
+    pub(crate) since: Option<UtcTimestamp>,
     /// The maximum number of differences to print.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
@@ -432,10 +432,10 @@ pub(crate) struct ReplayArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LogArgs {
     /// Only records newer than this: `90s`, `30m`, `12h`, `7d`, `2w`, `2026-11-22` or `2026-11-22T06:00:00Z`.
-    #[arg(long, value_name = "DURATION|DATE", value_parser = since)]
-    pub(crate) since: Option<Moment>,
+    #[arg(long, value_name = "DURATION|DATE", value_parser = parse_since)]
+    pub(crate) since: Option<UtcTimestamp>,
     /// Only these decisions: `allow`, `ask` or `deny`.
-    #[arg(long, value_name = "DECISION", value_parser = effect)]
+    #[arg(long, value_name = "DECISION", value_parser = parse_effect)]
     pub(crate) decision: Option<Effect>,
     /// Only calls of this tool.
     #[arg(long, value_name = "NAME")]
@@ -454,19 +454,19 @@ pub(crate) struct LogArgs {
     pub(crate) json: bool,
 }
 
-fn effect(word: &str) -> Result<Effect, String> {
+fn parse_effect(word: &str) -> Result<Effect, String> {
     let mut known = [Effect::Allow, Effect::Ask, Effect::Deny].into_iter();
     known.find(|effect| effect.as_str() == word).ok_or("known are allow, ask, deny".to_owned())
 }
 
 /// Reads a duration, in milliseconds.
-fn duration(text: &str) -> Result<u64, String> {
+fn parse_duration(text: &str) -> Result<u64, String> {
     let unit = match text.bytes().last() {
         Some(b's') => Some(1_000),
         Some(b'm') => Some(60_000),
         Some(b'h') => Some(3_600_000),
-        Some(b'd') => Some(DAY),
-        Some(b'w') => Some(7 * DAY),
+        Some(b'd') => Some(MILLIS_PER_DAY),
+        Some(b'w') => Some(7 * MILLIS_PER_DAY),
         _ => None,
     };
     let count = text.get(..text.len().saturating_sub(1)).and_then(|count| count.parse().ok());
@@ -475,17 +475,19 @@ fn duration(text: &str) -> Result<u64, String> {
 }
 
 /// Reads a duration that something can last for.
-fn some_time(text: &str) -> Result<u64, String> {
-    match duration(text)? {
+fn parse_nonzero_duration(text: &str) -> Result<u64, String> {
+    match parse_duration(text)? {
         0 => Err("it would expire immediately".to_owned()),
         time => Ok(time),
     }
 }
 
 /// Reads a date, or how long ago.
-fn since(text: &str) -> Result<Moment, String> {
-    let ago = duration(text).ok().map(|ago| Moment(Moment::now().0.saturating_sub(ago)));
-    ago.or_else(|| Moment::parse(text)).ok_or_else(|| {
+fn parse_since(text: &str) -> Result<UtcTimestamp, String> {
+    let ago = parse_duration(text)
+        .ok()
+        .map(|ago| UtcTimestamp(UtcTimestamp::now().0.saturating_sub(ago)));
+    ago.or_else(|| UtcTimestamp::parse(text)).ok_or_else(|| {
         "neither a duration (`30m`, `12h`, `7d`) nor a date (`2026-11-22`)".to_owned()
     })
 }
@@ -498,6 +500,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Args::command().debug_assert();
+        CliArgs::command().debug_assert();
     }
 }

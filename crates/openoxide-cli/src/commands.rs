@@ -1,17 +1,17 @@
 //! One module for each verb.
 
-pub(crate) mod answer;
 pub(crate) mod audit;
-pub(crate) mod call;
+pub(crate) mod call_operation;
 pub(crate) mod check;
 pub(crate) mod codex;
 pub(crate) mod config;
 pub(crate) mod explain;
-pub(crate) mod generate;
+pub(crate) mod generated_docs;
 pub(crate) mod grants;
 pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod pending;
+pub(crate) mod request_answers;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sandbox;

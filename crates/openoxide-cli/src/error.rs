@@ -4,7 +4,7 @@ use openoxide_engine::{OpenError, ProfileError};
 use openoxide_store::audit::AuditError;
 use thiserror::Error;
 
-use crate::exit::Exit;
+use crate::program_exit::ProgramExit;
 
 /// Why a command cannot be carried out.
 #[derive(Debug, Error)]
@@ -25,9 +25,11 @@ pub(crate) enum CliError {
 
 impl CliError {
     /// Returns the exit code.
-    pub(crate) const fn exit(&self) -> Exit {
+    pub(crate) const fn exit_code(&self) -> ProgramExit {
         match self {
-            Self::Open(_) | Self::Profile(_) | Self::Audit(_) | Self::Usage(_) => Exit::Usage,
+            Self::Open(_) | Self::Profile(_) | Self::Audit(_) | Self::Usage(_) => {
+                ProgramExit::Usage
+            }
         }
     }
 }

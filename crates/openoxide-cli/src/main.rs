@@ -1,83 +1,93 @@
 //! The program: arguments, exit codes, wiring.
 #![forbid(unsafe_code)]
 
+mod approval_review;
 mod args;
-mod check_host;
-mod color;
 mod commands;
 mod error;
-mod exact;
-mod exit;
-mod formats;
-mod hooks;
-mod language;
-mod lines;
+mod exact_evaluation;
+mod hook_display;
+mod json_lines;
 mod policy_args;
-mod report;
-mod review;
-mod staged;
+mod policy_formats;
+mod program_exit;
+mod staged_changes;
+mod starlark_process;
+mod terminal_color;
+mod terminal_host;
+mod user_messages;
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
-use args::{Args, ExecpolicyCheckArgs, Verb};
+use args::{CliArgs, CliCommand, ExecpolicyCheckArgs};
 use error::CliError;
-use exit::Exit;
+use program_exit::ProgramExit;
 
 fn main() -> ExitCode {
     if !openoxide_sandbox::raise_stack_limit() {
-        report::failure(&"the limit on the stack is too low (`ulimit -s`): 1024 KiB are needed");
-        return Exit::RunFailed.into();
+        user_messages::print_error(
+            &"the limit on the stack is too low (`ulimit -s`): 1024 KiB are needed",
+        );
+        return ProgramExit::RunFailed.into();
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(exit) = quick(&words) {
+    if let Some(exit) = run_fast_path(&words) {
         return exit.into();
     }
-    let args = Args::parse();
-    carry_out(args)
+    let args = CliArgs::parse();
+    run_subcommand(args)
         .unwrap_or_else(|error| {
-            report::failure(&error);
-            error.exit()
+            user_messages::print_error(&error);
+            error.exit_code()
         })
         .into()
 }
 
 /// Carries out the verb of the arguments.
-fn carry_out(args: Args) -> Result<Exit, CliError> {
-    match args.verb {
-        Verb::Run(run) => commands::run::run(&run, args.global),
-        Verb::Check(check) => commands::check::check(&check, args.global),
-        Verb::Explain(explain) => commands::explain::explain(&explain, args.global),
-        Verb::Hook { agent, untrusted, client_timeout } => {
-            Ok(commands::hook::of(&agent, untrusted, client_timeout)?)
+fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
+    match args.command {
+        CliCommand::Run(run) => commands::run::run_command(&run, args.global),
+        CliCommand::Check(check) => commands::check::check_calls(&check, args.global),
+        CliCommand::Explain(explain) => commands::explain::explain_call(&explain, args.global),
+        CliCommand::Hook { agent, untrusted, client_timeout } => {
+            Ok(commands::hook::run_hook(&agent, untrusted, client_timeout)?)
         }
-        Verb::Init(init) => Ok(commands::init::init(&init)?),
-        Verb::Trust(trust) => Ok(commands::trust::trust(&trust, args.global)?),
-        Verb::Pending { json } => Ok(commands::pending::pending(json, args.global)?),
-        Verb::Approve(approve) => Ok(commands::answer::approve(&approve, args.global)?),
-        Verb::Deny(deny) => Ok(commands::answer::deny(&deny, args.global)?),
-        Verb::Grants(verb) => Ok(commands::grants::grants(&verb)?),
-        Verb::Rules(verb) => commands::rules::rules(&verb, args.global),
-        Verb::Tools(verb) => commands::tools::tools(&verb, args.global),
-        Verb::Config(verb) => Ok(commands::config::config(&verb)?),
-        Verb::Audit { what } => commands::audit::audit(&what, args.global),
-        Verb::Sandbox(verb) => Ok(commands::sandbox::sandbox(&verb, args.global)?),
-        Verb::Codex(verb) => commands::codex::codex(&verb, args.global),
-        Verb::Schema { shape } => Ok(commands::schema::schema(shape)?),
-        Verb::Completions { shell } => Ok(commands::generate::completions(shell)?),
-        Verb::Man { verb } => Ok(commands::generate::man(verb.as_deref())?),
+        CliCommand::Init(init) => Ok(commands::init::install_hooks(&init)?),
+        CliCommand::Trust(trust) => Ok(commands::trust::trust_project(&trust, args.global)?),
+        CliCommand::Pending { json } => Ok(commands::pending::list_pending(json, args.global)?),
+        CliCommand::Approve(approve) => {
+            Ok(commands::request_answers::approve_request(&approve, args.global)?)
+        }
+        CliCommand::Deny(deny) => Ok(commands::request_answers::deny_request(&deny, args.global)?),
+        CliCommand::Grants(verb) => Ok(commands::grants::run_grants_command(&verb)?),
+        CliCommand::Rules(verb) => commands::rules::run_rules_command(&verb, args.global),
+        CliCommand::Tools(verb) => commands::tools::run_tools_command(&verb, args.global),
+        CliCommand::Config(verb) => Ok(commands::config::run_config_command(&verb)?),
+        CliCommand::Audit { command: what } => {
+            commands::audit::run_audit_command(&what, args.global)
+        }
+        CliCommand::Sandbox(verb) => {
+            Ok(commands::sandbox::run_sandbox_command(&verb, args.global)?)
+        }
+        CliCommand::Codex(verb) => commands::codex::run_codex_command(&verb, args.global),
+        CliCommand::Schema { shape } => Ok(commands::schema::print_schema(shape)?),
+        CliCommand::Completions { shell } => {
+            Ok(commands::generated_docs::print_completions(shell)?)
+        }
+        CliCommand::Man { verb } => Ok(commands::generated_docs::print_man_page(verb.as_deref())?),
     }
 }
 
 /// What an agent calls for each of its steps goes past the parsing of all other arguments. What is not understood is left to it.
-fn quick(words: &[OsString]) -> Option<Exit> {
+fn run_fast_path(words: &[OsString]) -> Option<ProgramExit> {
     let [verb, second, rest @ ..] = words else { return None };
     match (verb.to_str()?, second.to_str()?, rest) {
-        ("hook", agent, []) => commands::hook::of(agent, false, None).ok(),
+        ("hook", agent, []) => commands::hook::run_hook(agent, false, None).ok(),
         ("codex", "execpolicy", [check, rest @ ..]) if check == "check" => {
-            let args = ExecpolicyCheckArgs::read(rest.iter().cloned())?;
-            Some(commands::codex::execpolicy(&args))
+            let args = ExecpolicyCheckArgs::parse(rest.iter().cloned())?;
+            Some(commands::codex::run_execpolicy_check(&args))
         }
         _ => None,
     }

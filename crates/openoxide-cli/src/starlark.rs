@@ -4,5 +4,5 @@
 use std::io;
 
 fn main() -> io::Result<()> {
-    openoxide_starlark::serve(io::stdin().lock(), io::stdout().lock())
+    openoxide_starlark::serve_evaluation(io::stdin().lock(), io::stdout().lock())
 }

@@ -1,14 +1,15 @@
 //! Deciding a call of an agent that calls a hook before each of its tools.
 
-use openoxide_adapters::{hook, tool};
-use openoxide_permission::{Context, HookEvent, after_hooks};
-use openoxide_protocol::{AbsPath, Action, Decision, Effect, Facts};
-use openoxide_store::audit::Decided;
+use openoxide_adapters::{agent_hook, tool_action};
+use openoxide_permission::{EvaluationContext, HookEvent, evaluate_with_hooks};
+use openoxide_protocol::{AbsPath, Action, Decision, Effect, OperationFacts};
+use openoxide_store::audit::DecisionRecord;
 
 use crate::{
-    CheckHost, Engine, HookCall, InterruptedError, Place, audit_log::without_grounds,
-    audit_violation, command_input::working_directory, facts::facts_of_call, facts_of,
-    hook_runner::run_hooks, limited_grants::GrantUse, note_repetition,
+    CallLocation, CheckHost, Engine, HookCall, InterruptedError,
+    audit_log::record_without_decision, audit_violation_reason, collect_action_facts,
+    command_input::working_directory, hook_runner::run_hooks, limited_grants::GrantUseMode,
+    operation_facts::facts_of_call, record_repetition,
 };
 
 /// A call of an agent, as its hook payload describes it.
@@ -17,9 +18,9 @@ pub struct AgentCall<'a> {
     /// The agent.
     pub agent: &'a str,
     /// The payload.
-    pub call: &'a hook::Call,
+    pub call: &'a agent_hook::AgentHookCall,
     /// The actions that the call performs, or may perform, besides its own.
-    pub also: Vec<Action>,
+    pub extra_actions: Vec<Action>,
 }
 
 /// The decision of the policy about a call of an agent.
@@ -42,53 +43,65 @@ impl Engine {
         agent: &AgentCall<'_>,
         host: &dyn CheckHost,
     ) -> Result<AgentDecision, InterruptedError> {
-        let AgentCall { agent: name, call, also } = agent;
-        let action = tool::action(&call.tool, &call.input);
-        let record = |decided| self.audit.record_agent_call(name, call, &action, decided);
+        let AgentCall { agent: name, call, extra_actions: also } = agent;
+        let action = tool_action::parse_action(&call.tool, &call.input);
+        let record = |decided| self.audit_log.record_agent_call(name, call, &action, decided);
         if let Some(why) = self.managed_policy_error() {
-            drop(record(without_grounds(Effect::Deny, why)));
+            drop(record(record_without_decision(Effect::Deny, why)));
             return Ok(AgentDecision::PolicyUnusable(why.to_owned()));
         }
-        let facts = self.agent_facts(call, &action, also);
-        host.hooks_started();
-        let answers = run_hooks(&self.loaded.hooks, &self.hook_call(call, &facts), host);
-        host.hooks_ended();
+        let facts = self.collect_agent_facts(call, &action, also);
+        host.on_hooks_started();
+        let answers = run_hooks(&self.loaded_policy.hooks, &self.new_hook_call(call, &facts), host);
+        host.on_hooks_ended();
         let answers = answers?;
-        let context = self.context_in(&call.cwd, &self.roots);
-        let policy = self.policy_for(&context, &facts, GrantUse::Spend, host);
-        let decision = after_hooks(policy, &context, &facts, &answers);
-        let decided = Decided { hooks: answers.clone(), ..Decided::new(&decision, self.mode) };
+        let context = self.directory_context(&call.cwd, &self.roots);
+        let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
+        let decision = evaluate_with_hooks(policy, &context, &facts, &answers);
+        let decided =
+            DecisionRecord { hooks: answers.clone(), ..DecisionRecord::new(&decision, self.mode) };
         let written = record(decided);
-        let decision = match audit_violation(&decision, &written) {
+        let decision = match audit_violation_reason(&decision, &written) {
             Some(why) => {
-                let context = Context { doubt: Some(&why), ..context };
-                after_hooks(policy, &context, &facts, &answers)
+                let context = EvaluationContext { policy_error: Some(&why), ..context };
+                evaluate_with_hooks(policy, &context, &facts, &answers)
             }
             None => decision,
         };
         Ok(AgentDecision::Decided(Box::new(decision)))
     }
 
-    fn agent_facts(&self, call: &hook::Call, action: &Action, also: &[Action]) -> Facts {
-        let place = Place { cwd: &call.cwd, home: self.home() };
+    fn collect_agent_facts(
+        &self,
+        call: &agent_hook::AgentHookCall,
+        action: &Action,
+        also: &[Action],
+    ) -> OperationFacts {
+        let place = CallLocation { cwd: &call.cwd, home: self.home() };
         let mut facts = facts_of_call(action, &call.tool, &call.input, place);
         let named = working_directory(&call.input, &call.cwd);
-        let there = Place { cwd: named.as_ref().unwrap_or(&call.cwd), ..place };
+        let there = CallLocation { cwd: named.as_ref().unwrap_or(&call.cwd), ..place };
         for action in also {
-            let also = facts_of(action, &call.tool, there);
+            let also = collect_action_facts(action, &call.tool, there);
             facts.accesses.extend(also.accesses);
             facts.findings.extend(also.findings);
         }
-        if self.loaded.policy.watches_repetition() {
-            note_repetition(call, self.environment(), &mut facts);
+        if self.loaded_policy.policy.has_repetition_rules() {
+            record_repetition(call, self.environment(), &mut facts);
         }
         facts
     }
 
-    fn hook_call<'a>(&'a self, call: &'a hook::Call, facts: &'a Facts) -> HookCall<'a> {
-        let hook::Call { session, call: id, tool, input, cwd, .. } = call;
+    fn new_hook_call<'a>(
+        &'a self,
+        call: &'a agent_hook::AgentHookCall,
+        facts: &'a OperationFacts,
+    ) -> HookCall<'a> {
+        let agent_hook::AgentHookCall {
+            session_id: session, call_id: id, tool, input, cwd, ..
+        } = call;
         let (event, project): (_, &AbsPath) = (HookEvent::PreToolUse, &self.project);
         let session = session.clone();
-        HookCall { event, session, call: id, tool, input, cwd, project, mode: self.mode, facts }
+        HookCall { event, session, call_id: id, tool, input, cwd, project, mode: self.mode, facts }
     }
 }

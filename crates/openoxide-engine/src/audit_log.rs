@@ -1,21 +1,24 @@
 //! The audit log: records of decisions, answers and outcomes.
 //!
-//! A decision holds whether or not its record could be written, unless the policy requires records: see [`audit_violation`].
+//! A decision holds whether or not its record could be written, unless the policy requires records: see [`audit_violation_reason`].
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
-use openoxide_adapters::hook;
-use openoxide_permission::{Permit, Refusal};
+use openoxide_adapters::agent_hook;
+use openoxide_permission::{OperationRefusal, Permit};
 use openoxide_protocol::{
     Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
     PermissionMode, PresentationKind,
 };
 use openoxide_store::{
-    Environment,
-    audit::{Answer, AuditError, Channel, Decided, Entry, Holding, Journal, Outcome},
+    UserEnvironment,
+    audit::{
+        AnswerChannel, AnswerRecord, AuditError, AuditEvent, DecisionRecord, EnforcementRecord,
+        Journal, OutcomeRecord,
+    },
 };
 
-use crate::title_of;
+use crate::action_title;
 
 /// Which command records a decision, and for which agent.
 #[derive(Clone, Copy, Debug)]
@@ -35,26 +38,26 @@ impl RecordOrigin {
 
 /// A question to a reviewer, and how it ended.
 #[derive(Debug)]
-pub struct ReviewResult {
+pub struct ReviewRecord {
     /// The question.
     pub request: ApprovalRequest,
     /// How it ended.
-    pub end: ReviewEnd,
+    pub outcome: ReviewOutcome,
     /// Whether an approval can be saved as a grant.
-    pub keeps: bool,
+    pub can_save_grant: bool,
 }
 
 /// How a question to a reviewer ended.
 #[derive(Debug)]
-pub enum ReviewEnd {
+pub enum ReviewOutcome {
     /// It was answered: here, or from another terminal.
     Answered {
         /// The answer.
         response: ApprovalResponse,
         /// Where it was given.
-        channel: Channel,
+        channel: AnswerChannel,
         /// Who gave it, as far as it is known.
-        by: Option<String>,
+        answered_by: Option<String>,
     },
     /// The policy denies the call by now.
     Denied(Box<Decision>),
@@ -63,26 +66,28 @@ pub enum ReviewEnd {
     /// The program that asked was told to end.
     Interrupted,
     /// The answer could not be waited for.
-    Lost(String),
+    Failed(String),
 }
 
-impl ReviewResult {
+impl ReviewRecord {
     /// Returns the answer for the gate: everything but an answer is a no.
     #[must_use]
     pub fn response(&self) -> ApprovalResponse {
-        match &self.end {
-            ReviewEnd::Answered { response, .. } => response.clone(),
-            ReviewEnd::Denied(_)
-            | ReviewEnd::Expired
-            | ReviewEnd::Interrupted
-            | ReviewEnd::Lost(_) => ApprovalResponse::Denied,
+        match &self.outcome {
+            ReviewOutcome::Answered { response, .. } => response.clone(),
+            ReviewOutcome::Denied(_)
+            | ReviewOutcome::Expired
+            | ReviewOutcome::Interrupted
+            | ReviewOutcome::Failed(_) => ApprovalResponse::Denied,
         }
     }
 
-    fn answer(&self) -> Option<Answer> {
-        let ReviewEnd::Answered { response, channel, by } = &self.end else { return None };
-        let answer = Answer::new(&self.request, response, *channel, by.clone());
-        Some(if self.keeps { answer } else { Answer { kept: None, ..answer } })
+    fn to_answer_record(&self) -> Option<AnswerRecord> {
+        let ReviewOutcome::Answered { response, channel, answered_by: by } = &self.outcome else {
+            return None;
+        };
+        let answer = AnswerRecord::new(&self.request, response, *channel, by.clone());
+        Some(if self.can_save_grant { answer } else { AnswerRecord { kept: None, ..answer } })
     }
 }
 
@@ -90,16 +95,19 @@ impl ReviewResult {
 #[derive(Debug, Default)]
 pub struct ConfinementRecord {
     /// The backend, and what it enforces more strictly than asked.
-    pub holding: Option<Holding>,
+    pub enforcement: Option<EnforcementRecord>,
     /// Accesses that were refused while it ran.
-    pub refused: Vec<String>,
+    pub denials: Vec<String>,
     /// Findings after it had ended.
-    pub found: Vec<String>,
+    pub findings: Vec<String>,
 }
 
 /// Returns why a decision must not be acted on: the policy requires its record, and the record could not be written.
 #[must_use]
-pub fn audit_violation<T>(decision: &Decision, written: &Result<T, AuditError>) -> Option<String> {
+pub fn audit_violation_reason<T>(
+    decision: &Decision,
+    written: &Result<T, AuditError>,
+) -> Option<String> {
     let required = decision.obligations.contains(&Obligation::Audit);
     let error = written.as_ref().err().filter(|_| required && decision.effect != Effect::Deny)?;
     Some(format!("the policy requires an audit record, but writing it failed: {error}"))
@@ -108,13 +116,13 @@ pub fn audit_violation<T>(decision: &Decision, written: &Result<T, AuditError>) 
 /// The journal of one user, as commands write to it.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
-    environment: Environment,
+    environment: UserEnvironment,
 }
 
 impl AuditLog {
     /// Returns the log in the directories of this environment. Nothing is opened yet.
     #[must_use]
-    pub const fn new(environment: Environment) -> Self {
+    pub const fn new(environment: UserEnvironment) -> Self {
         Self { environment }
     }
 
@@ -122,34 +130,34 @@ impl AuditLog {
     ///
     /// # Errors
     /// When the record could not be written.
-    pub fn record_undecided(&self, agent: &str, why: &str) -> Result<u64, AuditError> {
-        self.append_agent(agent, without_grounds(Effect::Ask, why))
+    pub fn record_undecided_call(&self, agent: &str, why: &str) -> Result<u64, AuditError> {
+        self.append_agent_decision(agent, record_without_decision(Effect::Ask, why))
     }
 
     /// Records that nothing may be done at all.
     ///
     /// # Errors
     /// When the record could not be written.
-    pub fn record_refused(
+    pub fn record_refusal(
         &self,
         origin: RecordOrigin,
         operation: &Operation,
         why: &str,
     ) -> Result<u64, AuditError> {
-        self.record_operation(origin, operation, without_grounds(Effect::Deny, why))
+        self.record_operation(origin, operation, record_without_decision(Effect::Deny, why))
     }
 
     /// Records that an operation was not decided, because the hooks were interrupted.
     ///
     /// # Errors
     /// When the record could not be written.
-    pub fn record_interrupted(
+    pub fn record_interruption(
         &self,
         origin: RecordOrigin,
         operation: &Operation,
     ) -> Result<u64, AuditError> {
         let why = crate::InterruptedError.to_string();
-        self.record_operation(origin, operation, without_grounds(Effect::Ask, &why))
+        self.record_operation(origin, operation, record_without_decision(Effect::Ask, &why))
     }
 
     /// Records that a request was answered from another terminal: the program that asked may be killed before it records that itself.
@@ -160,11 +168,11 @@ impl AuditLog {
         &self,
         request: &ApprovalRequest,
         via: &str,
-        answer: Answer,
+        answer: AnswerRecord,
     ) -> Result<u64, AuditError> {
         let command = request.presentation.kind == PresentationKind::Command;
         let title = if command { &request.presentation.content } else { &request.title };
-        self.append_decision(Decided {
+        self.append_decision(DecisionRecord {
             via: via.to_owned(),
             agent: "person".to_owned(),
             session: request.session.to_string(),
@@ -173,7 +181,7 @@ impl AuditLog {
             title: title.clone(),
             cwd: request.cwd.to_string(),
             answer: Some(answer),
-            ..Decided::new(&request.decision, PermissionMode::default())
+            ..DecisionRecord::new(&request.decision, PermissionMode::default())
         })
     }
 
@@ -189,8 +197,9 @@ impl AuditLog {
         confinement: ConfinementRecord,
     ) -> Result<u64, AuditError> {
         let ended = status.as_ref().ok();
-        let ConfinementRecord { holding, refused, found } = confinement;
-        self.append(&Entry::Outcome(Outcome {
+        let ConfinementRecord { enforcement: holding, denials: refused, findings: found } =
+            confinement;
+        self.append(&AuditEvent::Outcome(OutcomeRecord {
             of,
             status: ended.and_then(ExitStatus::code),
             signal: ended.and_then(|status| status.signal()),
@@ -206,15 +215,15 @@ impl AuditLog {
         &self,
         origin: RecordOrigin,
         operation: &Operation,
-        decided: Decided,
+        decided: DecisionRecord,
     ) -> Result<u64, AuditError> {
-        self.append_decision(Decided {
+        self.append_decision(DecisionRecord {
             via: origin.via.to_owned(),
             agent: origin.agent.to_owned(),
             session: operation.session.to_string(),
             call: operation.call.0.clone(),
             tool: operation.tool.clone(),
-            title: title(&operation.action, &operation.tool),
+            title: call_title(&operation.action, &operation.tool),
             cwd: operation.cwd.to_string(),
             ..decided
         })
@@ -223,38 +232,46 @@ impl AuditLog {
     pub(crate) fn record_agent_call(
         &self,
         agent: &str,
-        call: &hook::Call,
+        call: &agent_hook::AgentHookCall,
         action: &Action,
-        decided: Decided,
+        decided: DecisionRecord,
     ) -> Result<u64, AuditError> {
-        let decided = Decided {
+        let decided = DecisionRecord {
             subagent: call.subagent.clone(),
-            session: call.session.clone(),
-            task: call.task(),
-            call: call.call.clone(),
+            session: call.session_id.clone(),
+            task: call.task_name(),
+            call: call.call_id.clone(),
             tool: call.tool.clone(),
-            title: title(action, &call.tool),
+            title: call_title(action, &call.tool),
             cwd: call.cwd.to_string(),
             ..decided
         };
-        self.append_agent(agent, decided)
+        self.append_agent_decision(agent, decided)
     }
 
-    fn append_agent(&self, agent: &str, decided: Decided) -> Result<u64, AuditError> {
-        self.append_decision(Decided { via: "hook".to_owned(), agent: agent.to_owned(), ..decided })
+    fn append_agent_decision(
+        &self,
+        agent: &str,
+        decided: DecisionRecord,
+    ) -> Result<u64, AuditError> {
+        self.append_decision(DecisionRecord {
+            via: "hook".to_owned(),
+            agent: agent.to_owned(),
+            ..decided
+        })
     }
 
-    fn append_decision(&self, decided: Decided) -> Result<u64, AuditError> {
-        self.append(&Entry::Decision(Box::new(decided)))
+    fn append_decision(&self, decided: DecisionRecord) -> Result<u64, AuditError> {
+        self.append(&AuditEvent::Decision(Box::new(decided)))
     }
 
-    fn append(&self, entry: &Entry) -> Result<u64, AuditError> {
-        Journal::of(&self.environment)?.append(entry)
+    fn append(&self, entry: &AuditEvent) -> Result<u64, AuditError> {
+        Journal::for_user(&self.environment)?.append(entry)
     }
 }
 
 /// Returns the title of a call: a command is its own.
-fn title(action: &Action, tool: &str) -> String {
+fn call_title(action: &Action, tool: &str) -> String {
     match action {
         Action::Command { script } => script.clone(),
         Action::Read { .. }
@@ -262,42 +279,46 @@ fn title(action: &Action, tool: &str) -> String {
         | Action::Fetch { .. }
         | Action::CallTool
         | Action::Delegate { .. }
-        | Action::Opaque { .. } => title_of(action, tool),
+        | Action::Opaque { .. } => action_title(action, tool),
     }
 }
 
-pub(crate) fn without_grounds(effect: Effect, why: &str) -> Decided {
-    Decided { decision: Some(effect), reason: why.to_owned(), ..Decided::default() }
+pub(crate) fn record_without_decision(effect: Effect, why: &str) -> DecisionRecord {
+    DecisionRecord { decision: Some(effect), reason: why.to_owned(), ..DecisionRecord::default() }
 }
 
 /// Returns the record of what the gate decided, and of what a reviewer answered.
-pub(crate) fn gate_record(
-    verdict: Result<&Permit, &Refusal>,
-    review: Option<&ReviewResult>,
+pub(crate) fn gate_decision_record(
+    verdict: Result<&Permit, &OperationRefusal>,
+    review: Option<&ReviewRecord>,
     mode: PermissionMode,
-) -> Decided {
-    let denied = review.and_then(|review| match &review.end {
-        ReviewEnd::Denied(decision) => Some(decision.as_ref()),
-        ReviewEnd::Answered { .. }
-        | ReviewEnd::Expired
-        | ReviewEnd::Interrupted
-        | ReviewEnd::Lost(_) => None,
+) -> DecisionRecord {
+    let denied = review.and_then(|review| match &review.outcome {
+        ReviewOutcome::Denied(decision) => Some(decision.as_ref()),
+        ReviewOutcome::Answered { .. }
+        | ReviewOutcome::Expired
+        | ReviewOutcome::Interrupted
+        | ReviewOutcome::Failed(_) => None,
     });
     let question = review.map(|review| &review.request.decision);
-    let answer = review.and_then(ReviewResult::answer);
-    match denied.or(decision(verdict)).or(question) {
-        Some(decision) => Decided { answer, ..Decided::new(decision, mode) },
+    let answer = review.and_then(ReviewRecord::to_answer_record);
+    match denied.or(verdict_decision(verdict)).or(question) {
+        Some(decision) => DecisionRecord { answer, ..DecisionRecord::new(decision, mode) },
         None => {
             let why = "the session ended before it was decided";
-            Decided { mode, answer, ..without_grounds(Effect::Ask, why) }
+            DecisionRecord { mode, answer, ..record_without_decision(Effect::Ask, why) }
         }
     }
 }
 
-fn decision<'a>(verdict: Result<&'a Permit, &'a Refusal>) -> Option<&'a Decision> {
+fn verdict_decision<'a>(verdict: Result<&'a Permit, &'a OperationRefusal>) -> Option<&'a Decision> {
     match verdict {
         Ok(permit) => Some(permit.decision()),
-        Err(Refusal::Denied(decision)) => Some(decision),
-        Err(Refusal::Rejected | Refusal::Corrected { .. } | Refusal::Cancelled) => None,
+        Err(OperationRefusal::Denied(decision)) => Some(decision),
+        Err(
+            OperationRefusal::Rejected
+            | OperationRefusal::Corrected { .. }
+            | OperationRefusal::Cancelled,
+        ) => None,
     }
 }

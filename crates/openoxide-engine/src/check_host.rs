@@ -1,17 +1,17 @@
 //! The interface of the engine to the program around it while it checks a call.
 
-use crate::Warning;
+use crate::EngineWarning;
 
 /// The program that has a call checked.
 pub trait CheckHost {
     /// Takes a warning for the person, at the moment when it arises.
-    fn warn(&self, warning: Warning);
+    fn warn(&self, warning: EngineWarning);
 
     /// Is called before the hooks of a policy may run.
-    fn hooks_started(&self) {}
+    fn on_hooks_started(&self) {}
 
     /// Is called when no hook runs any more.
-    fn hooks_ended(&self) {}
+    fn on_hooks_ended(&self) {}
 
     /// Starts to listen for an interrupt. It is called when hooks are about to run.
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;

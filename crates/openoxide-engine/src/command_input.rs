@@ -1,9 +1,9 @@
 //! Fields of a command's input that say where it runs, with which variables, and by which shell.
 
-use openoxide_protocol::{AbsPath, Access, Facts, PathAccess, Span};
+use openoxide_protocol::{AbsPath, Access, OperationFacts, PathAccess, Span};
 use serde_json::Value;
 
-use crate::{directory_changes, resolve::resolve, steps::StepBudget};
+use crate::{directory_changes, path_resolution::resolve_path, step_budget::StepBudget};
 
 /// Fields that name the working directory: Codex, OpenCode, Gemini CLI, and what is usual elsewhere.
 const DIRECTORIES: &[&str] =
@@ -25,20 +25,20 @@ pub(crate) fn working_directory(input: &Value, cwd: &AbsPath) -> Option<AbsPath>
 
 /// Adds that a command enters the directory that its input names, and what in its input is not examined. `facts` are those of
 /// the command in that directory; the call is made in `cwd`.
-pub(crate) fn check(facts: &mut Facts, input: &Value, cwd: &AbsPath, steps: &StepBudget) {
+pub(crate) fn check(facts: &mut OperationFacts, input: &Value, cwd: &AbsPath, steps: &StepBudget) {
     if !input.is_object() {
         return;
     }
     if let Some(place) = working_directory(input, cwd) {
         let written = directories(input).find_map(Value::as_str).unwrap_or_default().to_owned();
-        let mut entered = Facts::default();
-        let path = PathAccess { written, ..PathAccess::new(place.clone()) };
+        let mut entered = OperationFacts::default();
+        let path = PathAccess { raw_path: written, ..PathAccess::new(place.clone()) };
         entered.accesses.push(Access::ExternalDirectory(path));
         directory_changes::check(&mut entered, cwd, steps);
         entered.accesses.retain_mut(|access| {
             let Access::ExternalDirectory(path) = access else { return true };
-            let known = resolve(path, cwd, steps);
-            !(known && path.spellings().all(|spelling| spelling.below(cwd).is_some()))
+            let known = resolve_path(path, cwd, steps);
+            !(known && path.paths().all(|spelling| spelling.strip_prefix(cwd).is_some()))
         });
         facts.accesses.append(&mut entered.accesses);
         name_place(facts, &place);
@@ -55,10 +55,10 @@ pub(crate) fn check(facts: &mut Facts, input: &Value, cwd: &AbsPath, steps: &Ste
 }
 
 /// Says of each program that works where the command starts, where that is.
-fn name_place(facts: &mut Facts, place: &AbsPath) {
+fn name_place(facts: &mut OperationFacts, place: &AbsPath) {
     for access in &mut facts.accesses {
         if let Access::Exec(exec) = access {
-            exec.place.get_or_insert_with(|| place.clone());
+            exec.cwd.get_or_insert_with(|| place.clone());
         }
     }
 }
@@ -89,12 +89,12 @@ mod tests {
     use super::*;
 
     fn found(input: &Value) -> Vec<String> {
-        let (mut facts, cwd) = (Facts::default(), AbsPath::new("/p").unwrap());
+        let (mut facts, cwd) = (OperationFacts::default(), AbsPath::new("/p").unwrap());
         check(&mut facts, input, &cwd, &StepBudget::new());
         facts
             .accesses
             .iter()
-            .map(|access| format!("{} {}", access.permission(), access.summary()))
+            .map(|access| format!("{} {}", access.permission_name(), access.summary()))
             .collect()
     }
 

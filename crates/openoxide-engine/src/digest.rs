@@ -1,30 +1,30 @@
 //! What an approval is bound to.
 
-use openoxide_protocol::{Digest, Operation};
+use openoxide_protocol::{Operation, OperationDigest};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// Returns the SHA-256 of the exact operation: the tool, its input and the directory. Each part is preceded by its length,
 /// so that no part can pass for another; the keys of the input are sorted.
 #[must_use]
-pub fn digest(operation: &Operation) -> Digest {
+pub fn digest_operation(operation: &Operation) -> OperationDigest {
     let input = operation.input.to_string();
-    of_parts(&[&operation.tool, operation.cwd.as_str(), &input])
+    digest_parts(&[&operation.tool, operation.cwd.as_str(), &input])
 }
 
-/// Returns the SHA-256 of a call, wherever it would run: what [`openoxide_permission::Repeats`] notes.
+/// Returns the SHA-256 of a call, wherever it would run: what [`openoxide_permission::RecentCalls`] notes.
 #[must_use]
-pub fn digest_of_call(tool: &str, input: &Value) -> Digest {
-    of_parts(&[tool, &input.to_string()])
+pub fn digest_call(tool: &str, input: &Value) -> OperationDigest {
+    digest_parts(&[tool, &input.to_string()])
 }
 
-fn of_parts(parts: &[&str]) -> Digest {
+fn digest_parts(parts: &[&str]) -> OperationDigest {
     let mut sum = Sha256::new();
     for part in parts {
         sum.update((part.len() as u64).to_le_bytes());
         sum.update(part.as_bytes());
     }
-    Digest(sum.finalize().into())
+    OperationDigest(sum.finalize().into())
 }
 
 #[cfg(test)]
@@ -34,8 +34,8 @@ mod tests {
 
     use super::*;
 
-    fn of(tool: &str, input: Value) -> Digest {
-        digest(&Operation {
+    fn of(tool: &str, input: Value) -> OperationDigest {
+        digest_operation(&Operation {
             session: crate::new_session_id(),
             call: CallId(String::new()),
             principal: Principal::Agent,
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_call_is_the_same_wherever_it_runs_and_however_its_keys_are_ordered() {
         let input = |text: &str| serde_json::from_str(text).unwrap();
-        let call = |text: &str| digest_of_call("T", &input(text));
+        let call = |text: &str| digest_call("T", &input(text));
         assert_eq!(
             call(r#"{"a":[1,{"x":2,"y":3}],"b":0}"#),
             call(r#"{"b":0,"a":[1,{"y":3,"x":2}]}"#)

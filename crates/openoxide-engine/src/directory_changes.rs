@@ -9,26 +9,26 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use openoxide_protocol::{AbsPath, Access, Facts, Touch};
+use openoxide_protocol::{AbsPath, Access, AccessRoute, OperationFacts};
 
-use crate::steps::StepBudget;
+use crate::step_budget::StepBudget;
 
 /// Makes each directory that may be two places something that is not understood.
-pub(crate) fn check(facts: &mut Facts, cwd: &AbsPath, steps: &StepBudget) {
+pub(crate) fn check(facts: &mut OperationFacts, cwd: &AbsPath, steps: &StepBudget) {
     for access in &mut facts.accesses {
         let Access::ExternalDirectory(path) = access else { continue };
-        if !path.written.contains("..") {
+        if !path.raw_path.contains("..") {
             continue;
         }
-        let written = Path::new(cwd.as_str()).join(&path.written);
+        let written = Path::new(cwd.as_str()).join(&path.raw_path);
         if leaves_link(&written, steps).unwrap_or(true) {
-            let (text, span) = (path.written.clone(), path.span);
+            let (text, span) = (path.raw_path.clone(), path.span);
             *access = Access::Opaque { text, span };
         }
     }
     // A program works there, and the shell does not enter it.
     facts.accesses.retain(
-        |access| !matches!(access, Access::ExternalDirectory(path) if path.touch == Touch::Names),
+        |access| !matches!(access, Access::ExternalDirectory(path) if path.route == AccessRoute::Metadata),
     );
 }
 
@@ -40,7 +40,7 @@ fn leaves_link(written: &Path, steps: &StepBudget) -> Option<bool> {
             place.push(component);
             continue;
         }
-        steps.take(1 + place.components().count()).then_some(())?;
+        steps.take_steps(1 + place.components().count()).then_some(())?;
         match fs::symlink_metadata(&place) {
             Ok(meta) if meta.is_symlink() => return Some(true),
             Ok(_) => {}

@@ -3,7 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use openoxide_permission::{
-    GroupAnswer, NotPending, PermissionGate, Permit, PolicyStack, Question, Refusal, Settled, Step,
+    CheckRequest, GateOutcome, GroupAnswer, NotPendingError, OperationRefusal, PermissionGate,
+    Permit, PolicyStack, ResolvedRequest,
 };
 use openoxide_protocol::{
     ApprovalId, ApprovalRequest, ApprovalResponse, PermissionMode, Resolution, SessionId,
@@ -11,75 +12,75 @@ use openoxide_protocol::{
 use tokio::sync::{mpsc, oneshot};
 
 /// So many messages may wait before senders do.
-const QUEUE: usize = 64;
+const QUEUE_CAPACITY: usize = 64;
 
 /// How a check ended.
 #[derive(Debug)]
-pub enum Asked {
+pub enum GateReply {
     /// It may run.
-    Granted(Permit),
+    Permitted(Permit),
     /// It may not.
-    Refused(Refusal),
+    Refused(OperationRefusal),
     /// A person is needed, and nobody listens for questions.
     Unanswerable(Box<ApprovalRequest>),
 }
 
 /// The session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone;
+pub struct SessionClosedError;
 
-impl std::fmt::Display for Gone {
+impl std::fmt::Display for SessionClosedError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("the session has ended")
     }
 }
 
-impl std::error::Error for Gone {}
+impl std::error::Error for SessionClosedError {}
 
-type Answered = Result<Vec<Resolution>, NotPending>;
+type AnswerOutcome = Result<Vec<Resolution>, NotPendingError>;
 
-enum Message {
-    Check(Box<Question>, oneshot::Sender<Asked>),
-    Answer(ApprovalId, ApprovalResponse, oneshot::Sender<Answered>),
-    Change(Change, oneshot::Sender<Vec<Resolution>>),
+enum GateMessage {
+    Check(Box<CheckRequest>, oneshot::Sender<GateReply>),
+    Answer(ApprovalId, ApprovalResponse, oneshot::Sender<AnswerOutcome>),
+    Change(GateChange, oneshot::Sender<Vec<Resolution>>),
     Subagent(SessionId, SessionId, Option<PermissionMode>, oneshot::Sender<bool>),
 }
 
 /// What happens to the gate beside answers: another mode, another policy, the end of a session.
-type Change = Box<dyn FnOnce(&mut PermissionGate) -> Vec<Settled> + Send>;
+type GateChange = Box<dyn FnOnce(&mut PermissionGate) -> Vec<ResolvedRequest> + Send>;
 
 /// Owns a gate and drives it.
 #[derive(Debug)]
-pub struct Dispatcher {
+pub struct GateDispatcher {
     gate: PermissionGate,
-    inbox: mpsc::Receiver<Message>,
-    given_up: mpsc::UnboundedReceiver<ApprovalId>,
+    inbox: mpsc::Receiver<GateMessage>,
+    abandoned_requests: mpsc::UnboundedReceiver<ApprovalId>,
     reviewers: mpsc::UnboundedSender<ApprovalRequest>,
-    waiting: HashMap<ApprovalId, oneshot::Sender<Asked>>,
+    pending_checks: HashMap<ApprovalId, oneshot::Sender<GateReply>>,
 }
 
-/// Speaks to a [`Dispatcher`]; clones speak to the same one.
+/// Speaks to a [`GateDispatcher`]; clones speak to the same one.
 #[derive(Clone, Debug)]
 pub struct GateHandle {
-    inbox: mpsc::Sender<Message>,
-    given_up: mpsc::UnboundedSender<ApprovalId>,
+    inbox: mpsc::Sender<GateMessage>,
+    abandoned_requests: mpsc::UnboundedSender<ApprovalId>,
 }
 
 /// Waits for the end of a check. Whoever drops it before gives the call up, and the request is taken back.
-struct Wait<'a> {
+struct PendingCheck<'a> {
     id: ApprovalId,
-    given_up: Option<&'a mpsc::UnboundedSender<ApprovalId>>,
+    abandoned_requests: Option<&'a mpsc::UnboundedSender<ApprovalId>>,
 }
 
-impl Drop for Wait<'_> {
+impl Drop for PendingCheck<'_> {
     fn drop(&mut self) {
-        if let Some(given_up) = self.given_up {
+        if let Some(given_up) = self.abandoned_requests {
             given_up.send(self.id).ok(); // Where the loop has ended, nothing is pending.
         }
     }
 }
 
-impl std::fmt::Debug for Message {
+impl std::fmt::Debug for GateMessage {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Check(question, _) => write!(out, "Check({})", question.id),
@@ -90,28 +91,38 @@ impl std::fmt::Debug for Message {
     }
 }
 
-impl Dispatcher {
+impl GateDispatcher {
     /// Returns the loop, a handle on it, and the questions that it will have for reviewers. Whoever drops the questions
     /// says that nobody can be asked.
     #[must_use]
     pub fn new(
         gate: PermissionGate,
     ) -> (Self, GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>) {
-        let (to_inbox, inbox) = mpsc::channel(QUEUE);
+        let (to_inbox, inbox) = mpsc::channel(QUEUE_CAPACITY);
         // Unbounded, so that the loop never waits for a reviewer who waits for the loop; what is pending bounds it.
         let (reviewers, requests) = mpsc::unbounded_channel();
         let (to_given_up, given_up) = mpsc::unbounded_channel();
-        let handle = GateHandle { inbox: to_inbox, given_up: to_given_up };
-        (Self { gate, inbox, given_up, reviewers, waiting: HashMap::new() }, handle, requests)
+        let handle = GateHandle { inbox: to_inbox, abandoned_requests: to_given_up };
+        (
+            Self {
+                gate,
+                inbox,
+                abandoned_requests: given_up,
+                reviewers,
+                pending_checks: HashMap::new(),
+            },
+            handle,
+            requests,
+        )
     }
 
     /// Runs until every handle is dropped. Who then still waits learns that the session has ended, which is no yes.
     pub async fn run(mut self) {
         loop {
             tokio::select! {
-                Some(id) = self.given_up.recv() => self.withdraw(id),
+                Some(id) = self.abandoned_requests.recv() => self.withdraw_request(id),
                 message = self.inbox.recv() => match message {
-                    Some(message) => self.take(message),
+                    Some(message) => self.handle_message(message),
                     None => return,
                 },
             }
@@ -119,32 +130,34 @@ impl Dispatcher {
     }
 
     /// Who no longer listens for what came of a message does not mind.
-    fn take(&mut self, message: Message) {
+    fn handle_message(&mut self, message: GateMessage) {
         match message {
-            Message::Check(question, reply) => self.check(*question, reply),
-            Message::Answer(id, response, reply) => drop(reply.send(self.answer(id, &response))),
-            Message::Change(change, reply) => {
-                let settled = change(&mut self.gate);
-                drop(reply.send(self.settle_each(settled)));
+            GateMessage::Check(question, reply) => self.handle_check(*question, reply),
+            GateMessage::Answer(id, response, reply) => {
+                drop(reply.send(self.handle_answer(id, &response)))
             }
-            Message::Subagent(parent, session, mode, reply) => {
+            GateMessage::Change(change, reply) => {
+                let settled = change(&mut self.gate);
+                drop(reply.send(self.resolve_requests(settled)));
+            }
+            GateMessage::Subagent(parent, session, mode, reply) => {
                 reply.send(self.gate.start_subagent(parent, session, mode)).ok();
             }
         }
     }
 
-    fn check(&mut self, question: Question, reply: oneshot::Sender<Asked>) {
+    fn handle_check(&mut self, question: CheckRequest, reply: oneshot::Sender<GateReply>) {
         if reply.is_closed() {
             return; // It was given up before its turn came.
         }
         let asked = match self.gate.check(question) {
-            Step::Proceed(permit) => Asked::Granted(permit),
-            Step::Refuse(refusal) => Asked::Refused(refusal),
-            Step::Ask(request) => {
+            GateOutcome::Proceed(permit) => GateReply::Permitted(permit),
+            GateOutcome::Refuse(refusal) => GateReply::Refused(refusal),
+            GateOutcome::Ask(request) => {
                 let id = request.id;
-                self.waiting.insert(id, reply);
+                self.pending_checks.insert(id, reply);
                 if let Err(unsent) = self.reviewers.send(*request) {
-                    self.give_up(id, unsent.0);
+                    self.report_unanswerable(id, unsent.0);
                 }
                 return;
             }
@@ -153,35 +166,35 @@ impl Dispatcher {
     }
 
     /// Nobody listens: the request is taken back, and the one who waits is told.
-    fn give_up(&mut self, id: ApprovalId, request: ApprovalRequest) {
+    fn report_unanswerable(&mut self, id: ApprovalId, request: ApprovalRequest) {
         drop(self.gate.withdraw(id));
-        if let Some(reply) = self.waiting.remove(&id) {
-            drop(reply.send(Asked::Unanswerable(Box::new(request))));
+        if let Some(reply) = self.pending_checks.remove(&id) {
+            drop(reply.send(GateReply::Unanswerable(Box::new(request))));
         }
     }
 
-    fn answer(&mut self, id: ApprovalId, response: &ApprovalResponse) -> Answered {
+    fn handle_answer(&mut self, id: ApprovalId, response: &ApprovalResponse) -> AnswerOutcome {
         let settled = self.gate.answer(id, response)?;
-        Ok(self.settle_each(settled))
+        Ok(self.resolve_requests(settled))
     }
 
-    fn withdraw(&mut self, id: ApprovalId) {
+    fn withdraw_request(&mut self, id: ApprovalId) {
         if let Ok(settled) = self.gate.withdraw(id) {
-            self.settle(settled);
+            self.resolve_request(settled);
         }
     }
 
-    fn settle_each(&mut self, settled: Vec<Settled>) -> Vec<Resolution> {
-        settled.into_iter().map(|settled| self.settle(settled)).collect()
+    fn resolve_requests(&mut self, settled: Vec<ResolvedRequest>) -> Vec<Resolution> {
+        settled.into_iter().map(|settled| self.resolve_request(settled)).collect()
     }
 
-    fn settle(&mut self, settled: Settled) -> Resolution {
-        let Settled { resolution, outcome } = settled;
+    fn resolve_request(&mut self, settled: ResolvedRequest) -> Resolution {
+        let ResolvedRequest { resolution, outcome } = settled;
         let asked = match outcome {
-            Ok(permit) => Asked::Granted(permit),
-            Err(refusal) => Asked::Refused(refusal),
+            Ok(permit) => GateReply::Permitted(permit),
+            Err(refusal) => GateReply::Refused(refusal),
         };
-        if let Some(reply) = self.waiting.remove(&resolution.id) {
+        if let Some(reply) = self.pending_checks.remove(&resolution.id) {
             drop(reply.send(asked));
         }
         resolution
@@ -194,13 +207,14 @@ impl GateHandle {
     ///
     /// # Errors
     /// When the session ended meanwhile.
-    pub async fn check(&self, question: Question) -> Result<Asked, Gone> {
+    pub async fn check(&self, question: CheckRequest) -> Result<GateReply, SessionClosedError> {
         let (reply, answer) = oneshot::channel();
-        let mut wait = Wait { id: question.id, given_up: Some(&self.given_up) };
-        let message = Message::Check(Box::new(question), reply);
-        self.inbox.send(message).await.map_err(|_| Gone)?;
-        let asked = answer.await.map_err(|_| Gone);
-        wait.given_up = None;
+        let mut wait =
+            PendingCheck { id: question.id, abandoned_requests: Some(&self.abandoned_requests) };
+        let message = GateMessage::Check(Box::new(question), reply);
+        self.inbox.send(message).await.map_err(|_| SessionClosedError)?;
+        let asked = answer.await.map_err(|_| SessionClosedError);
+        wait.abandoned_requests = None;
         asked
     }
 
@@ -212,10 +226,13 @@ impl GateHandle {
         &self,
         id: ApprovalId,
         response: ApprovalResponse,
-    ) -> Result<Answered, Gone> {
+    ) -> Result<AnswerOutcome, SessionClosedError> {
         let (reply, answer) = oneshot::channel();
-        self.inbox.send(Message::Answer(id, response, reply)).await.map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
+        self.inbox
+            .send(GateMessage::Answer(id, response, reply))
+            .await
+            .map_err(|_| SessionClosedError)?;
+        answer.await.map_err(|_| SessionClosedError)
     }
 
     /// Answers the pending requests of a group together ([`PermissionGate::answer_group`]); returns what ended with it.
@@ -227,8 +244,8 @@ impl GateHandle {
         session: SessionId,
         group: String,
         answer: GroupAnswer,
-    ) -> Result<Vec<Resolution>, Gone> {
-        self.change(move |gate| gate.answer_group(session, &group, answer)).await
+    ) -> Result<Vec<Resolution>, SessionClosedError> {
+        self.send_change(move |gate| gate.answer_group(session, &group, answer)).await
     }
 
     /// Sets the mode of a session ([`PermissionGate::set_mode`]); returns what ended with it.
@@ -239,20 +256,24 @@ impl GateHandle {
         &self,
         session: SessionId,
         mode: PermissionMode,
-    ) -> Result<Vec<Resolution>, Gone> {
-        self.change(move |gate| gate.set_mode(session, mode)).await
+    ) -> Result<Vec<Resolution>, SessionClosedError> {
+        self.send_change(move |gate| gate.set_mode(session, mode)).await
     }
 
     /// Says which task a session is about ([`PermissionGate::set_task`]).
     ///
     /// # Errors
     /// When the session ended meanwhile.
-    pub async fn set_task(&self, session: SessionId, task: Option<String>) -> Result<(), Gone> {
+    pub async fn set_task(
+        &self,
+        session: SessionId,
+        task: Option<String>,
+    ) -> Result<(), SessionClosedError> {
         let set = move |gate: &mut PermissionGate| {
             gate.set_task(session, task);
             Vec::new()
         };
-        self.change(set).await.map(drop)
+        self.send_change(set).await.map(drop)
     }
 
     /// Puts another policy in force ([`PermissionGate::set_policy`]); returns what ended with it.
@@ -263,16 +284,19 @@ impl GateHandle {
         &self,
         policy: Arc<PolicyStack>,
         doubt: Option<String>,
-    ) -> Result<Vec<Resolution>, Gone> {
-        self.change(move |gate| gate.set_policy(policy, doubt)).await
+    ) -> Result<Vec<Resolution>, SessionClosedError> {
+        self.send_change(move |gate| gate.set_policy(policy, doubt)).await
     }
 
     /// Ends a session and its subagents' ([`PermissionGate::end_session`]); returns what ended with it.
     ///
     /// # Errors
     /// When the loop has ended already.
-    pub async fn end_session(&self, session: SessionId) -> Result<Vec<Resolution>, Gone> {
-        self.change(move |gate| gate.end_session(session)).await
+    pub async fn end_session(
+        &self,
+        session: SessionId,
+    ) -> Result<Vec<Resolution>, SessionClosedError> {
+        self.send_change(move |gate| gate.end_session(session)).await
     }
 
     /// Puts a new session below the one that started it ([`PermissionGate::start_subagent`]).
@@ -284,21 +308,21 @@ impl GateHandle {
         parent: SessionId,
         session: SessionId,
         mode: Option<PermissionMode>,
-    ) -> Result<bool, Gone> {
+    ) -> Result<bool, SessionClosedError> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Subagent(parent, session, mode, reply);
-        self.inbox.send(message).await.map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
+        let message = GateMessage::Subagent(parent, session, mode, reply);
+        self.inbox.send(message).await.map_err(|_| SessionClosedError)?;
+        answer.await.map_err(|_| SessionClosedError)
     }
 
-    async fn change(
+    async fn send_change(
         &self,
-        change: impl FnOnce(&mut PermissionGate) -> Vec<Settled> + Send + 'static,
-    ) -> Result<Vec<Resolution>, Gone> {
+        change: impl FnOnce(&mut PermissionGate) -> Vec<ResolvedRequest> + Send + 'static,
+    ) -> Result<Vec<Resolution>, SessionClosedError> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Change(Box::new(change), reply);
-        self.inbox.send(message).await.map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
+        let message = GateMessage::Change(Box::new(change), reply);
+        self.inbox.send(message).await.map_err(|_| SessionClosedError)?;
+        answer.await.map_err(|_| SessionClosedError)
     }
 }
 

@@ -6,21 +6,23 @@ use std::{
 };
 
 use openoxide_permission::{
-    Anchors, Combining, Context, Directory, Hidden, Hook, Layer, LayerKind, PolicyStack,
-    default_layer, evaluate, explain, hidden, parse,
+    AdditionalDirectory, CombiningAlgorithm, EvaluationContext, HiddenReason, Hook, Layer,
+    LayerKind, PathAnchors, PolicyStack, default_layer, evaluate, explain, find_hidden_reason,
+    parse_rule,
 };
 use openoxide_protocol::{
-    AbsPath, Action, Decision, Effect, Facts, Operation, PermissionMode, SessionId,
+    AbsPath, Action, Decision, Effect, Operation, OperationFacts, PermissionMode, SessionId,
 };
 use openoxide_store::{
-    Additional, Broken, Environment, GrantFile, Loaded, SandboxSettings, Source, Untrusted, load,
-    load_fresh, project_root, sources,
+    BrokenFile, GrantFile, LoadedPolicy, PolicySource, ResolvedDirectory, SandboxSettings,
+    UntrustedProject, UserEnvironment, find_policy_sources, find_project_root, load_policy,
+    load_policy_uncached,
 };
 
 use crate::{
-    AuditLog, Call, CheckHost, OpenError, Place, Warning,
-    limited_grants::{self, GrantUse},
-    task_of_shell_job,
+    AuditLog, CallLocation, CheckHost, EngineCall, EngineWarning, OpenError,
+    limited_grants::{self, GrantUseMode},
+    shell_job_task,
 };
 
 /// How the task is determined for which grants are valid.
@@ -37,7 +39,7 @@ pub enum TaskSource {
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Where the files of the user are.
-    pub environment: Environment,
+    pub environment: UserEnvironment,
     /// How the task is determined.
     pub task: TaskSource,
     /// The working directory.
@@ -45,34 +47,34 @@ pub struct EngineOptions {
     /// The project, where a client names it; else it is found from the working directory.
     pub project: Option<AbsPath>,
     /// The policy files that a person named: where there are any, no other file is read.
-    pub named: Vec<Source>,
+    pub policy_files: Vec<PolicySource>,
     /// Rules given beside the files.
-    pub rules: Vec<(Effect, String)>,
+    pub extra_rules: Vec<(Effect, String)>,
     /// The mode that a person or a client chose.
     pub mode: Option<PermissionMode>,
     /// Directories that belong to the project, beside its own.
-    pub added: Vec<AbsPath>,
+    pub extra_directories: Vec<AbsPath>,
     /// Whether to read the layers from the files themselves, for commands that show them.
     pub read_layers: bool,
     /// Whether the managed policy applies beside named files, as it does for everything that is executed.
-    pub with_managed: bool,
+    pub include_managed: bool,
 }
 
 impl EngineOptions {
     /// Returns the options for the policy that is found from a directory.
     #[must_use]
-    pub const fn new(environment: Environment, cwd: AbsPath) -> Self {
+    pub const fn new(environment: UserEnvironment, cwd: AbsPath) -> Self {
         Self {
             environment,
             task: TaskSource::Environment,
             cwd,
             project: None,
-            named: Vec::new(),
-            rules: Vec::new(),
+            policy_files: Vec::new(),
+            extra_rules: Vec::new(),
             mode: None,
-            added: Vec::new(),
+            extra_directories: Vec::new(),
             read_layers: false,
-            with_managed: false,
+            include_managed: false,
         }
     }
 }
@@ -81,14 +83,14 @@ impl EngineOptions {
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// Each access and finding.
-    pub facts: Facts,
+    pub facts: OperationFacts,
     /// The decision, with the rules that matched and the rules that a reviewer could choose.
     pub decision: Decision,
 }
 
 /// The policy in force for one directory: rules, grants, trust, hooks and the audit log.
 ///
-/// Every command decides through it. [`Self::evaluate`] has no effects. [`Self::prepare`] and [`Self::decide_for_agent`] run hooks, use
+/// Every command decides through it. [`Self::evaluate`] has no effects. [`Self::prepare_call`] and [`Self::decide_for_agent`] run hooks, use
 /// limited grants up and write the audit record.
 ///
 /// ```
@@ -109,15 +111,15 @@ pub struct Evaluation {
 /// ```
 #[derive(Debug)]
 pub struct Engine {
-    pub(crate) loaded: Loaded,
+    pub(crate) loaded_policy: LoadedPolicy,
     pub(crate) mode: PermissionMode,
     pub(crate) roots: Vec<AbsPath>,
     pub(crate) project: AbsPath,
-    pub(crate) grants: Option<GrantFile>,
-    pub(crate) audit: AuditLog,
+    pub(crate) grant_file: Option<GrantFile>,
+    pub(crate) audit_log: AuditLog,
     pub(crate) options: EngineOptions,
     /// The last directory that was asked about, with its project's directories: most calls of a batch are in the same one.
-    last: Mutex<Option<(AbsPath, Vec<AbsPath>)>>,
+    last_roots: Mutex<Option<(AbsPath, Vec<AbsPath>)>>,
 }
 
 impl Engine {
@@ -128,27 +130,37 @@ impl Engine {
     /// When a rule of the options is not valid.
     pub fn open(mut options: EngineOptions) -> Result<Self, OpenError> {
         if let TaskSource::ShellJob(session) = options.task {
-            options.environment.task = task_of_shell_job(session);
+            options.environment.task = shell_job_task(session);
         }
         let EngineOptions { environment, cwd, .. } = &options;
-        let project = match (&options.project, options.named.is_empty()) {
+        let project = match (&options.project, options.policy_files.is_empty()) {
             (Some(project), _) => project.clone(),
-            (None, true) => project_root(cwd, environment.home.as_ref()),
+            (None, true) => find_project_root(cwd, environment.home.as_ref()),
             (None, false) => cwd.clone(),
         };
-        let sources = options.sources(&project);
+        let sources = options.policy_sources(&project);
         let rules = options.rule_layer()?;
         let mut loaded = if options.read_layers || !rules.rules.is_empty() {
-            load_fresh(&sources, environment, &[rules])
+            load_policy_uncached(&sources, environment, &[rules])
         } else {
-            load(&sources, environment)
+            load_policy(&sources, environment)
         };
         let mode = choose_mode(options.mode, &mut loaded);
-        let grants = options.named.is_empty().then(|| GrantFile::of(environment, &project));
+        let grants =
+            options.policy_files.is_empty().then(|| GrantFile::for_project(environment, &project));
         let audit = AuditLog::new(environment.clone());
         let (roots, last) = (Vec::new(), Mutex::default());
-        let engine = Self { loaded, mode, roots, project, grants, audit, options, last };
-        Ok(Self { roots: engine.with_added(project_roots(&engine.project)), ..engine })
+        let engine = Self {
+            loaded_policy: loaded,
+            mode,
+            roots,
+            project,
+            grant_file: grants,
+            audit_log: audit,
+            options,
+            last_roots: last,
+        };
+        Ok(Self { roots: engine.with_extra_directories(project_roots(&engine.project)), ..engine })
     }
 
     /// Returns an engine with the policy as it is now, for the same options.
@@ -164,34 +176,34 @@ impl Engine {
     /// # Errors
     /// When the layer is larger than can be compiled.
     pub fn with_layer(mut self, layer: &Layer) -> Result<Self, OpenError> {
-        self.loaded.policy = PolicyStack::compile(&[layer.clone(), default_layer()])?;
-        self.loaded.bounded = None;
+        self.loaded_policy.policy = PolicyStack::compile(&[layer.clone(), default_layer()])?;
+        self.loaded_policy.limited_grants = None;
         self.mode = layer.mode.unwrap_or_default();
         Ok(self)
     }
 
     /// Puts another version of the policy in force.
-    pub(crate) fn replace_policy(&mut self, loaded: &Loaded) {
-        self.loaded = loaded.clone();
-        self.mode = choose_mode(self.options.mode, &mut self.loaded);
-        self.roots = self.with_added(project_roots(&self.project));
-        self.last = Mutex::default();
+    pub(crate) fn replace_policy(&mut self, loaded: &LoadedPolicy) {
+        self.loaded_policy = loaded.clone();
+        self.mode = choose_mode(self.options.mode, &mut self.loaded_policy);
+        self.roots = self.with_extra_directories(project_roots(&self.project));
+        self.last_roots = Mutex::default();
     }
 
     /// Returns these directories of a project, with those that belong to it besides.
-    fn with_added(&self, mut project: Vec<AbsPath>) -> Vec<AbsPath> {
-        let added = self.options.added.iter().flat_map(project_roots);
-        project.extend(added.chain(self.loaded.roots.iter().cloned()));
+    fn with_extra_directories(&self, mut project: Vec<AbsPath>) -> Vec<AbsPath> {
+        let added = self.options.extra_directories.iter().flat_map(project_roots);
+        project.extend(added.chain(self.loaded_policy.roots.iter().cloned()));
         project
     }
 
     /// Evaluates a call. It has no effects: no hook runs, no grant is used up, nothing is recorded.
     #[must_use]
-    pub fn evaluate(&self, call: &Call) -> Evaluation {
-        let facts = self.facts(call);
-        let roots = self.roots_for(call);
-        let context = self.context_for(call, &roots);
-        let policy = self.policy_without_use(&context, &facts);
+    pub fn evaluate(&self, call: &EngineCall) -> Evaluation {
+        let facts = self.collect_facts(call);
+        let roots = self.call_roots(call);
+        let context = self.call_context(call, &roots);
+        let policy = self.policy_without_spending(&context, &facts);
         let decision = evaluate(policy, &context, &facts);
         Evaluation { facts, decision }
     }
@@ -199,10 +211,11 @@ impl Engine {
     /// Evaluates a call as [`Self::evaluate`] does, and adds the matching rules that did not decide. It needs
     /// [`EngineOptions::read_layers`].
     #[must_use]
-    pub fn explain(&self, call: &Call) -> Evaluation {
+    pub fn explain(&self, call: &EngineCall) -> Evaluation {
         let Evaluation { facts, decision } = self.evaluate(call);
-        let roots = self.roots_for(call);
-        let decision = explain(&self.loaded.layers, &self.context_for(call, &roots), decision);
+        let roots = self.call_roots(call);
+        let decision =
+            explain(&self.loaded_policy.layers, &self.call_context(call, &roots), decision);
         Evaluation { facts, decision }
     }
 
@@ -210,90 +223,122 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn evaluate_now(
+    pub fn reevaluate(
         &self,
         operation: &Operation,
-        facts: &Facts,
-        usage: GrantUse,
+        facts: &OperationFacts,
+        usage: GrantUseMode,
         host: &dyn CheckHost,
     ) -> Result<Decision, OpenError> {
         let now = self.reopen()?;
-        let context = now.context_in(&operation.cwd, &now.roots);
-        Ok(evaluate(now.policy_for(&context, facts, usage, host), &context, facts))
+        let context = now.directory_context(&operation.cwd, &now.roots);
+        Ok(evaluate(now.operation_policy(&context, facts, usage, host), &context, facts))
     }
 
     /// Returns whether calls of a tool can never be allowed, and why: the tool need not be offered to a model.
     #[must_use]
-    pub fn hidden_tool(&self, tool: &str, action: &Action) -> Option<Hidden> {
-        let context = self.context_in(&self.options.cwd, &self.roots);
-        hidden(&self.loaded.policy, &self.loaded.layers, &context, (tool, action))
+    pub fn hidden_reason(&self, tool: &str, action: &Action) -> Option<HiddenReason> {
+        let context = self.directory_context(&self.options.cwd, &self.roots);
+        find_hidden_reason(
+            &self.loaded_policy.policy,
+            &self.loaded_policy.layers,
+            &context,
+            (tool, action),
+        )
     }
 
     /// Returns what a call does: each access and finding.
     #[must_use]
-    pub fn facts(&self, call: &Call) -> Facts {
-        call.facts(Place { cwd: call.cwd(), home: self.home() })
+    pub fn collect_facts(&self, call: &EngineCall) -> OperationFacts {
+        call.collect_facts(CallLocation { cwd: call.cwd(), home: self.home() })
     }
 
-    fn roots_for(&self, call: &Call) -> Vec<AbsPath> {
-        call.roots().map_or_else(|| self.roots_of(call.cwd()), <[AbsPath]>::to_vec)
+    fn call_roots(&self, call: &EngineCall) -> Vec<AbsPath> {
+        call.roots().map_or_else(|| self.directory_roots(call.cwd()), <[AbsPath]>::to_vec)
     }
 
     /// Returns the directories of the project that a directory belongs to.
-    fn roots_of(&self, cwd: &AbsPath) -> Vec<AbsPath> {
+    fn directory_roots(&self, cwd: &AbsPath) -> Vec<AbsPath> {
         if cwd == &self.options.cwd {
             return self.roots.clone();
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_roots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, roots)) = last.as_ref().filter(|(known, _)| known == cwd) {
             return roots.clone();
         }
-        let project = match self.options.named.is_empty() {
-            true => project_root(cwd, self.home()),
+        let project = match self.options.policy_files.is_empty() {
+            true => find_project_root(cwd, self.home()),
             false => cwd.clone(),
         };
-        let roots = self.with_added(project_roots(&project));
+        let roots = self.with_extra_directories(project_roots(&project));
         *last = Some((cwd.clone(), roots.clone()));
         roots
     }
 
-    fn context_for<'a>(&'a self, call: &'a Call, roots: &'a [AbsPath]) -> Context<'a> {
-        let mode = call.mode().map_or(self.mode, |mode| self.loaded.policy.permitted(mode));
-        Context { mode, ..self.context_in(call.cwd(), roots) }
+    fn call_context<'a>(
+        &'a self,
+        call: &'a EngineCall,
+        roots: &'a [AbsPath],
+    ) -> EvaluationContext<'a> {
+        let mode =
+            call.mode().map_or(self.mode, |mode| self.loaded_policy.policy.effective_mode(mode));
+        EvaluationContext { mode, ..self.directory_context(call.cwd(), roots) }
     }
 
-    pub(crate) fn context_in<'a>(&'a self, cwd: &'a AbsPath, roots: &'a [AbsPath]) -> Context<'a> {
-        Context { mode: self.mode, cwd, roots, doubt: self.policy_problem() }
+    pub(crate) fn directory_context<'a>(
+        &'a self,
+        cwd: &'a AbsPath,
+        roots: &'a [AbsPath],
+    ) -> EvaluationContext<'a> {
+        EvaluationContext { mode: self.mode, cwd, roots, policy_error: self.policy_error() }
     }
 
     /// Returns the policy for an evaluation without effects.
-    pub(crate) fn policy_without_use(&self, context: &Context<'_>, facts: &Facts) -> &PolicyStack {
-        let (grants, ignored) = (self.grants.as_ref(), |_: Warning| {});
-        limited_grants::policy_for(&self.loaded, context, facts, grants, GrantUse::Keep, &ignored)
+    pub(crate) fn policy_without_spending(
+        &self,
+        context: &EvaluationContext<'_>,
+        facts: &OperationFacts,
+    ) -> &PolicyStack {
+        let (grants, ignored) = (self.grant_file.as_ref(), |_: EngineWarning| {});
+        limited_grants::applicable_policy(
+            &self.loaded_policy,
+            context,
+            facts,
+            grants,
+            GrantUseMode::Preview,
+            &ignored,
+        )
     }
 
-    /// Returns the policy for an operation; with [`GrantUse::Spend`], limited grants are used up.
-    pub(crate) fn policy_for(
+    /// Returns the policy for an operation; with [`GrantUseMode::Spend`], limited grants are used up.
+    pub(crate) fn operation_policy(
         &self,
-        context: &Context<'_>,
-        facts: &Facts,
-        usage: GrantUse,
+        context: &EvaluationContext<'_>,
+        facts: &OperationFacts,
+        usage: GrantUseMode,
         host: &dyn CheckHost,
     ) -> &PolicyStack {
-        let warn = |warning: Warning| host.warn(warning);
-        limited_grants::policy_for(&self.loaded, context, facts, self.grants.as_ref(), usage, &warn)
+        let warn = |warning: EngineWarning| host.warn(warning);
+        limited_grants::applicable_policy(
+            &self.loaded_policy,
+            context,
+            facts,
+            self.grant_file.as_ref(),
+            usage,
+            &warn,
+        )
     }
 
     /// Returns why nothing may run without a sandbox, if that is so. The managed policy is heard beside files that a person named;
     /// and a file with errors may have required it.
     #[must_use]
-    pub fn confinement_required(&self) -> Option<String> {
-        requirement(&self.loaded).or_else(|| {
+    pub fn sandbox_requirement(&self) -> Option<String> {
+        format_sandbox_requirement(&self.loaded_policy).or_else(|| {
             let environment = &self.options.environment;
-            let mut managed = sources(environment, &self.project);
-            let named = !self.options.named.is_empty();
+            let mut managed = find_policy_sources(environment, &self.project);
+            let named = !self.options.policy_files.is_empty();
             managed.retain(|source| source.kind == LayerKind::Managed && named);
-            requirement(&load_fresh(&managed, environment, &[]))
+            format_sandbox_requirement(&load_policy_uncached(&managed, environment, &[]))
         })
     }
 
@@ -317,7 +362,7 @@ impl Engine {
 
     /// Returns where the files of the user are.
     #[must_use]
-    pub const fn environment(&self) -> &Environment {
+    pub const fn environment(&self) -> &UserEnvironment {
         &self.options.environment
     }
 
@@ -329,150 +374,153 @@ impl Engine {
 
     /// Returns where grants of the project are kept; nothing where a person named the policy.
     #[must_use]
-    pub const fn grants(&self) -> Option<&GrantFile> {
-        self.grants.as_ref()
+    pub const fn grant_file(&self) -> Option<&GrantFile> {
+        self.grant_file.as_ref()
     }
 
     /// Returns the audit log.
     #[must_use]
-    pub const fn audit(&self) -> &AuditLog {
-        &self.audit
+    pub const fn audit_log(&self) -> &AuditLog {
+        &self.audit_log
     }
 
     /// Returns the layers, the most precedent first. It needs [`EngineOptions::read_layers`].
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
-        &self.loaded.layers
+        &self.loaded_policy.layers
     }
 
     /// Returns the hooks in force, in the order of the layers.
     #[must_use]
     pub fn hooks(&self) -> &[Hook] {
-        &self.loaded.hooks
+        &self.loaded_policy.hooks
     }
 
     /// Returns the hooks of projects that are not trusted. It needs [`EngineOptions::read_layers`].
     #[must_use]
     pub fn untrusted_hooks(&self) -> &[Hook] {
-        &self.loaded.unheeded
+        &self.loaded_policy.untrusted_hooks
     }
 
     /// Returns the projects with permissive settings that are not trusted.
     #[must_use]
-    pub fn untrusted_projects(&self) -> &[Untrusted] {
-        &self.loaded.untrusted
+    pub fn untrusted_projects(&self) -> &[UntrustedProject] {
+        &self.loaded_policy.untrusted_projects
     }
 
     /// Returns each additional directory that a policy file names, in force or not. It needs [`EngineOptions::read_layers`].
     #[must_use]
-    pub fn additional_directories(&self) -> &[Additional] {
-        &self.loaded.directories
+    pub fn additional_directories(&self) -> &[ResolvedDirectory] {
+        &self.loaded_policy.directories
     }
 
     /// Returns the additional directories as the files name them.
-    pub fn directories(&self) -> impl Iterator<Item = &Directory> {
-        self.loaded.directories.iter().map(|one| &one.directory)
+    pub fn configured_directories(&self) -> impl Iterator<Item = &AdditionalDirectory> {
+        self.loaded_policy.directories.iter().map(|one| &one.directory)
     }
 
     /// Returns each directory that a policy file makes writable in the sandbox. It needs [`EngineOptions::read_layers`].
     #[must_use]
-    pub fn writable_directories(&self) -> &[Additional] {
-        &self.loaded.writable
+    pub fn writable_directories(&self) -> &[ResolvedDirectory] {
+        &self.loaded_policy.writable
     }
 
     /// Returns what the policy says about the sandbox.
     #[must_use]
     pub const fn sandbox_settings(&self) -> &SandboxSettings {
-        &self.loaded.sandbox
+        &self.loaded_policy.sandbox
     }
 
     /// Returns where the policy requires audit records. It needs [`EngineOptions::read_layers`].
     #[must_use]
     pub fn audit_requirements(&self) -> &[String] {
-        &self.loaded.audit
+        &self.loaded_policy.audit
     }
 
     /// Returns whether the policy requires audit records.
     #[must_use]
     pub fn requires_audit(&self) -> bool {
-        self.loaded.policy.wants_audit()
+        self.loaded_policy.policy.requires_audit()
     }
 
     /// Returns what a person should know about the policy.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.loaded.notes
+    pub fn policy_notes(&self) -> &[String] {
+        &self.loaded_policy.notes
     }
 
     /// Returns the policy files with errors.
     #[must_use]
-    pub fn broken_files(&self) -> &[Broken] {
-        &self.loaded.broken
+    pub fn broken_files(&self) -> &[BrokenFile] {
+        &self.loaded_policy.broken_files
     }
 
     /// Returns why nothing may be done at all, if the managed policy has errors.
     #[must_use]
     pub fn managed_policy_error(&self) -> Option<&str> {
-        self.loaded.closed.as_deref()
+        self.loaded_policy.managed_policy_error.as_deref()
     }
 
     /// Returns why nothing may be allowed without a question, if the policy has errors.
     #[must_use]
-    pub fn policy_problem(&self) -> Option<&str> {
-        self.loaded.closed.as_deref().or(self.loaded.doubt.as_deref())
+    pub fn policy_error(&self) -> Option<&str> {
+        self.loaded_policy
+            .managed_policy_error
+            .as_deref()
+            .or(self.loaded_policy.policy_error.as_deref())
     }
 
     /// Returns whether the policy has no errors.
     #[must_use]
-    pub fn is_sound(&self) -> bool {
-        self.loaded.broken.is_empty() && self.policy_problem().is_none()
+    pub fn is_policy_valid(&self) -> bool {
+        self.loaded_policy.broken_files.is_empty() && self.policy_error().is_none()
     }
 }
 
 impl EngineOptions {
     /// Returns the policy files, the most precedent first.
-    fn sources(&self, project: &AbsPath) -> Vec<Source> {
-        if self.named.is_empty() {
-            return sources(&self.environment, project);
+    fn policy_sources(&self, project: &AbsPath) -> Vec<PolicySource> {
+        if self.policy_files.is_empty() {
+            return find_policy_sources(&self.environment, project);
         }
         let mut all = Vec::new();
-        if self.with_managed {
-            all = sources(&Environment::default(), &self.cwd);
+        if self.include_managed {
+            all = find_policy_sources(&UserEnvironment::default(), &self.cwd);
             all.retain(|source| source.kind == LayerKind::Managed);
         }
-        all.extend(self.named.iter().cloned());
+        all.extend(self.policy_files.iter().cloned());
         all
     }
 
     /// Returns the layer of the rules that were given beside the files.
     pub(crate) fn rule_layer(&self) -> Result<Layer, OpenError> {
-        let anchors = Anchors { home: self.environment.home.as_ref(), base: &self.cwd };
-        let rules = self.rules.iter().map(|(effect, text)| {
-            parse(text, *effect, anchors).map_err(|error| OpenError::InvalidRule {
+        let anchors = PathAnchors { home: self.environment.home.as_ref(), base: &self.cwd };
+        let rules = self.extra_rules.iter().map(|(effect, text)| {
+            parse_rule(text, *effect, anchors).map_err(|error| OpenError::InvalidRule {
                 effect: effect.as_str(),
                 text: text.clone(),
                 message: error.message,
                 help: error.help,
             })
         });
-        let (kind, combining) = (LayerKind::Cli, Combining::Strictest);
+        let (kind, combining) = (LayerKind::Cli, CombiningAlgorithm::Strictest);
         let rules = rules.collect::<Result<_, _>>()?;
-        Ok(Layer { kind, file: None, combining, rules, mode: None })
+        Ok(Layer { kind, file: None, combining_algorithm: combining, rules, mode: None })
     }
 }
 
-fn requirement(loaded: &Loaded) -> Option<String> {
+fn format_sandbox_requirement(loaded: &LoadedPolicy) -> Option<String> {
     let required = loaded.sandbox.require.as_ref();
-    let required =
-        required.map(|one| format!("{} says `require = \"{}\"`", one.place, one.how.as_str()));
-    let problem = loaded.closed.as_ref().or(loaded.doubt.as_ref());
+    let required = required
+        .map(|one| format!("{} says `require = \"{}\"`", one.location, one.action.as_str()));
+    let problem = loaded.managed_policy_error.as_ref().or(loaded.policy_error.as_ref());
     required.or_else(|| problem.map(|problem| format!("the policy may require it: {problem}")))
 }
 
 /// Returns the mode in force: the one that was chosen, or the policy's, unless the managed policy disables it.
-fn choose_mode(chosen: Option<PermissionMode>, loaded: &mut Loaded) -> PermissionMode {
+fn choose_mode(chosen: Option<PermissionMode>, loaded: &mut LoadedPolicy) -> PermissionMode {
     let wanted = chosen.or(loaded.policy.mode()).unwrap_or_default();
-    let mode = loaded.policy.permitted(wanted);
+    let mode = loaded.policy.effective_mode(wanted);
     if mode != wanted {
         let (wanted, mode) = (wanted.as_str(), mode.as_str());
         let note = format!("mode `{wanted}` is disabled by the managed policy; using `{mode}`");

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use openoxide_protocol::{AbsPath, steering_files::steering_files};
+use openoxide_protocol::{AbsPath, steering_files::all_steering_files};
 
-use crate::settings::{is_distrusted_by_any, spellings};
+use crate::project_settings::{is_distrusted_by_any, path_spellings};
 
 /// What a repository, or the working copy of one, has at its top.
 const REPOSITORIES: [&str; 8] =
@@ -14,16 +14,19 @@ const REPOSITORIES: [&str; 8] =
 /// that make harmless programs run something.
 #[must_use]
 pub fn has_own_settings(directory: &AbsPath, from: &AbsPath) -> bool {
-    let starts = spellings(from);
+    let starts = path_spellings(from);
     let is_new = |above: &&Path| !starts.iter().any(|start| start.starts_with(above));
-    spellings(directory).iter().any(|place| place.ancestors().take_while(is_new).any(has_settings))
+    path_spellings(directory)
+        .iter()
+        .any(|place| place.ancestors().take_while(is_new).any(has_settings))
 }
 
 fn has_settings(directory: &Path) -> bool {
     let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
     REPOSITORIES.iter().any(|name| has(name))
         || has("HEAD") && has("objects") && has("refs")
-        || steering_files().any(|file| is_distrusted_by_any(file, &directory.join(file.pattern())))
+        || all_steering_files()
+            .any(|file| is_distrusted_by_any(file, &directory.join(file.pattern())))
 }
 
 #[cfg(test)]

@@ -6,33 +6,33 @@ use std::{
 };
 
 /// Returns the variables of this process, without those that steer bash.
-pub fn without_steering() -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, value)| !steers(name, value))
+pub fn sanitized_env() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, value)| !is_injection_variable(name, value))
 }
 
 /// Returns the variables that a confined program is given: those that programs need to find their things, and no other.
 /// Tokens and passwords lie in variables of any name, so this is a list of what passes and not of what does not.
 /// Temporary files go where it has a directory of its own.
-pub fn for_confined() -> impl Iterator<Item = (OsString, OsString)> {
-    let passes = |(name, _): &(OsString, OsString)| name.to_str().is_some_and(passes);
+pub fn sandbox_env() -> impl Iterator<Item = (OsString, OsString)> {
+    let passes = |(name, _): &(OsString, OsString)| name.to_str().is_some_and(is_sandbox_variable);
     let temporary = (OsString::from("TMPDIR"), OsString::from("/tmp"));
-    without_steering().filter(passes).chain([temporary])
+    sanitized_env().filter(passes).chain([temporary])
 }
 
 /// Returns the variables of this process that have one of these names, but for what steers bash.
-pub fn named(names: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
+pub fn select_env(names: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
     let named =
         |(name, _): &(OsString, OsString)| name.to_str().is_some_and(|name| names.contains(name));
-    without_steering().filter(named)
+    sanitized_env().filter(named)
 }
 
-fn passes(name: &str) -> bool {
-    PASSING.contains(&name) || name.starts_with("LC_")
+fn is_sandbox_variable(name: &str) -> bool {
+    SANDBOX_VARIABLES.contains(&name) || name.starts_with("LC_")
 }
 
 /// Who and where one is, how the terminal is, and where tools lie and keep what they have built. Variables that name a
 /// program to run, or that can hold a name with a password (proxies, registries), are not among them.
-const PASSING: &[&str] = &[
+const SANDBOX_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -97,13 +97,14 @@ const PASSING: &[&str] = &[
 
 /// Says whether a variable makes bash run something else than it was told.
 #[must_use]
-pub fn steers(name: &OsStr, value: &OsStr) -> bool {
-    steers_bash(name.as_encoded_bytes()) || runs_in_arithmetic(value.as_encoded_bytes())
+pub fn is_injection_variable(name: &OsStr, value: &OsStr) -> bool {
+    is_bash_injection_variable(name.as_encoded_bytes())
+        || has_arithmetic_command(value.as_encoded_bytes())
 }
 
 /// Variables that make bash run or read something else than the script says (bash(1)), and exported functions, which
 /// would stand in for programs.
-fn steers_bash(name: &[u8]) -> bool {
+fn is_bash_injection_variable(name: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[
         b"BASH_ENV",
         b"ENV",
@@ -118,7 +119,7 @@ fn steers_bash(name: &[u8]) -> bool {
 }
 
 /// Says whether a value would run something where a script uses its variable as a number: `a[$(x)]`.
-fn runs_in_arithmetic(value: &[u8]) -> bool {
+fn has_arithmetic_command(value: &[u8]) -> bool {
     value.contains(&b'[') && (value.contains(&b'`') || value.windows(2).any(|two| two == b"$("))
 }
 
@@ -129,9 +130,9 @@ mod tests {
     #[test]
     fn what_steers_bash_is_left_behind() {
         for name in ["BASH_ENV", "BASH_FUNC_ls%%", "SHELLOPTS"] {
-            assert!(steers_bash(name.as_bytes()), "{name}");
+            assert!(is_bash_injection_variable(name.as_bytes()), "{name}");
         }
-        assert!(!steers_bash(b"PATH"));
-        assert!(runs_in_arithmetic(b"a[$(x)]") && !runs_in_arithmetic(b"/usr/bin:$HOME"));
+        assert!(!is_bash_injection_variable(b"PATH"));
+        assert!(has_arithmetic_command(b"a[$(x)]") && !has_arithmetic_command(b"/usr/bin:$HOME"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use openoxide_permission::TooMuch;
+use openoxide_permission::PolicyLimitError;
 use thiserror::Error;
 
 /// Why the engine cannot be opened.
@@ -36,7 +36,7 @@ pub enum OpenError {
     },
     /// The policy is larger than can be compiled.
     #[error(transparent)]
-    PolicyLimit(#[from] TooMuch),
+    PolicyLimit(#[from] PolicyLimitError),
 }
 
 /// The hooks were interrupted before they answered.

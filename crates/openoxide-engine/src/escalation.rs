@@ -7,66 +7,70 @@
 use openoxide_protocol::{AbsPath, PermissionMode};
 
 /// Why a person is asked to run something without the sandbox (seed 002 §3.1, to the letter).
-pub const WITHOUT_SANDBOX: &str = "command failed; retry without sandbox?";
+pub const RETRY_WITHOUT_SANDBOX_TITLE: &str = "command failed; retry without sandbox?";
 /// So often is something tried again.
-pub const MOST_RETRIES: u8 = 3;
+pub const MAX_RETRIES: u8 = 3;
 
 /// What is known after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
-pub struct Attempted {
+pub struct AttemptState {
     /// Whether it was confined.
-    pub confined: bool,
+    pub is_confined: bool,
     /// Whether the sandbox is known to have refused something, and it failed.
-    pub confirmed: bool,
+    pub is_denial_confirmed: bool,
     /// Whether the tool is one that tries again (`escalate_on_failure`).
-    pub escalates: bool,
+    pub escalates_on_failure: bool,
     /// Whether the policy has people asked about running without the sandbox (`wants_no_sandbox_approval`).
-    pub asks_without: bool,
+    pub asks_without_sandbox: bool,
     /// What would let it pass.
-    pub remedy: Remedied,
+    pub remedy: RemedyKind,
     /// Whether a rule denies reading something: without the sandbox it would be read.
-    pub reads_denied: bool,
+    pub denies_reading: bool,
     /// Whether somebody demands a sandbox.
-    pub required: bool,
+    pub requires_sandbox: bool,
     /// How often it was tried again.
     pub retries: u8,
 }
 
 /// What would let pass what the sandbox refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedied {
+pub enum RemedyKind {
     /// A wider profile.
-    Wider,
+    WiderProfile,
     /// Nothing may: a rule, the safety floor or the protected list enforces all of it, or a person has said no.
-    Held,
+    Forbidden,
     /// No profile says it.
-    Beyond,
+    Inexpressible,
 }
 
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum EscalationStep {
     /// That was it.
     Return,
     /// A person is asked, and it runs under a wider profile.
-    AskWider,
+    AskWiderProfile,
     /// A person is asked, and it runs without the sandbox.
-    AskWithout,
+    AskWithoutSandbox,
 }
 
-impl Attempted {
+impl AttemptState {
     /// Returns what follows.
     #[must_use]
-    pub const fn next(self) -> Next {
-        if !self.confined || !self.confirmed || !self.escalates || self.retries >= MOST_RETRIES {
-            return Next::Return;
+    pub const fn next_step(self) -> EscalationStep {
+        if !self.is_confined
+            || !self.is_denial_confirmed
+            || !self.escalates_on_failure
+            || self.retries >= MAX_RETRIES
+        {
+            return EscalationStep::Return;
         }
-        let held = self.reads_denied || self.required || !self.asks_without;
+        let held = self.denies_reading || self.requires_sandbox || !self.asks_without_sandbox;
         match self.remedy {
-            Remedied::Wider => Next::AskWider,
-            Remedied::Beyond if !held => Next::AskWithout,
-            Remedied::Beyond | Remedied::Held => Next::Return,
+            RemedyKind::WiderProfile => EscalationStep::AskWiderProfile,
+            RemedyKind::Inexpressible if !held => EscalationStep::AskWithoutSandbox,
+            RemedyKind::Inexpressible | RemedyKind::Forbidden => EscalationStep::Return,
         }
     }
 }
@@ -92,21 +96,22 @@ mod tests {
     use super::*;
 
     const BOTH: [bool; 2] = [false, true];
-    const REMEDIES: [Remedied; 3] = [Remedied::Wider, Remedied::Held, Remedied::Beyond];
+    const REMEDIES: [RemedyKind; 3] =
+        [RemedyKind::WiderProfile, RemedyKind::Forbidden, RemedyKind::Inexpressible];
 
-    fn rows() -> Vec<Attempted> {
+    fn rows() -> Vec<AttemptState> {
         let mut rows = Vec::new();
         for bits in 0..64_u8 {
             let bit = |at: u8| bits & (1 << at) != 0;
             for (remedy, retries) in REMEDIES.iter().flat_map(|one| (0..5).map(move |n| (*one, n)))
             {
-                rows.push(Attempted {
-                    confined: bit(0),
-                    confirmed: bit(1),
-                    escalates: bit(2),
-                    asks_without: bit(3),
-                    reads_denied: bit(4),
-                    required: bit(5),
+                rows.push(AttemptState {
+                    is_confined: bit(0),
+                    is_denial_confirmed: bit(1),
+                    escalates_on_failure: bit(2),
+                    asks_without_sandbox: bit(3),
+                    denies_reading: bit(4),
+                    requires_sandbox: bit(5),
                     remedy,
                     retries,
                 });
@@ -116,27 +121,27 @@ mod tests {
     }
 
     /// Seed 002 §3.1 step 4 and codex.md §7, sentence by sentence.
-    fn as_written(row: Attempted) -> Next {
-        let denied = row.confined && row.confirmed;
+    fn as_written(row: AttemptState) -> EscalationStep {
+        let denied = row.is_confined && row.is_denial_confirmed;
         if !denied {
-            return Next::Return; // 3: anything else is returned.
+            return EscalationStep::Return; // 3: anything else is returned.
         }
-        if !row.escalates {
-            return Next::Return; // 4: escalate_on_failure() == false.
+        if !row.escalates_on_failure {
+            return EscalationStep::Return; // 4: escalate_on_failure() == false.
         }
         if row.retries == 3 || row.retries == 4 {
-            return Next::Return;
+            return EscalationStep::Return;
         }
-        if row.remedy == Remedied::Wider {
-            return Next::AskWider; // DECISIONS 14, issue 5 §4: the smallest widening first.
+        if row.remedy == RemedyKind::WiderProfile {
+            return EscalationStep::AskWiderProfile; // DECISIONS 14, issue 5 §4: the smallest widening first.
         }
-        if !row.asks_without {
-            return Next::Return; // 4: wants_no_sandbox_approval(policy) == false.
+        if !row.asks_without_sandbox {
+            return EscalationStep::Return; // 4: wants_no_sandbox_approval(policy) == false.
         }
-        if row.reads_denied || row.required || row.remedy == Remedied::Held {
-            return Next::Return; // A profile that denies reading blocks the retry without sandbox.
+        if row.denies_reading || row.requires_sandbox || row.remedy == RemedyKind::Forbidden {
+            return EscalationStep::Return; // A profile that denies reading blocks the retry without sandbox.
         }
-        Next::AskWithout
+        EscalationStep::AskWithoutSandbox
     }
 
     /// Guards I32.
@@ -145,30 +150,40 @@ mod tests {
         let rows = rows();
         assert_eq!(rows.len(), 64 * 15);
         for row in rows {
-            assert_eq!(row.next(), as_written(row), "{row:?}");
+            assert_eq!(row.next_step(), as_written(row), "{row:?}");
         }
     }
 
     #[test]
     fn without_sandbox_is_asked_in_few_rows_and_never_while_something_holds() {
-        let without: Vec<_> =
-            rows().into_iter().filter(|row| row.next() == Next::AskWithout).collect();
+        let without: Vec<_> = rows()
+            .into_iter()
+            .filter(|row| row.next_step() == EscalationStep::AskWithoutSandbox)
+            .collect();
         assert_eq!(without.len(), 3, "one for each retry that is left");
         for row in without {
-            assert!(row.confirmed && !row.required && !row.reads_denied && row.asks_without);
+            assert!(
+                row.is_denial_confirmed
+                    && !row.requires_sandbox
+                    && !row.denies_reading
+                    && row.asks_without_sandbox
+            );
         }
         for [reads_denied, required] in BOTH.iter().flat_map(|a| BOTH.map(|b| [*a, b])) {
-            let row = Attempted {
-                confined: true,
-                confirmed: true,
-                escalates: true,
-                asks_without: true,
-                remedy: Remedied::Beyond,
-                reads_denied,
-                required,
+            let row = AttemptState {
+                is_confined: true,
+                is_denial_confirmed: true,
+                escalates_on_failure: true,
+                asks_without_sandbox: true,
+                remedy: RemedyKind::Inexpressible,
+                denies_reading: reads_denied,
+                requires_sandbox: required,
                 retries: 0,
             };
-            assert_eq!(row.next() == Next::AskWithout, !reads_denied && !required);
+            assert_eq!(
+                row.next_step() == EscalationStep::AskWithoutSandbox,
+                !reads_denied && !required
+            );
         }
     }
 }

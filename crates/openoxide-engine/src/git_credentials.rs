@@ -4,29 +4,29 @@
 
 use std::{fs, path::Path};
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, Exec};
+use openoxide_protocol::{AbsPath, Access, CommandClass, ExecAccess};
 
-use crate::settings::spellings;
+use crate::project_settings::path_spellings;
 
 /// A longer configuration is not looked through.
-const LONGEST: u64 = 1 << 20;
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Makes what prints the configuration of a repository require approval, if that holds credentials.
-pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath) {
+pub(crate) fn check_credential_output(accesses: &mut Vec<Access>, cwd: &AbsPath) {
     let mut shown = Vec::new();
     for access in accesses.iter_mut() {
         if let Access::Read(path) = access
-            && path.spellings().any(|path| is_configuration(path) && holds_credentials(path))
+            && path.paths().any(|path| is_git_config(path) && has_credentials(path))
         {
             let text = format!("{}: it contains credentials", path.path);
             shown.push(Access::Opaque { text, span: path.span });
         } else if let Access::Exec(exec) = access
             && exec.class != CommandClass::Unknown
-            && prints_settings(exec)
+            && prints_git_settings(exec)
         {
-            let above = spellings(exec.place.as_ref().unwrap_or(cwd));
+            let above = path_spellings(exec.cwd.as_ref().unwrap_or(cwd));
             let mut above = above.iter().flat_map(|place| place.ancestors());
-            if above.any(|above| file_holds_credentials(&above.join(".git/config"))) {
+            if above.any(|above| file_has_credentials(&above.join(".git/config"))) {
                 exec.class = CommandClass::Unknown;
             }
         }
@@ -35,23 +35,24 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath) {
 }
 
 /// Says whether a command of git prints addresses or other settings.
-fn prints_settings(exec: &Exec) -> bool {
-    let has = |word: &str| (1..exec.argv.len()).any(|index| exec.argv.known(index) == Some(word));
-    let is_git = exec.argv.known(0).is_some_and(|name| name.rsplit('/').next() == Some("git"));
+fn prints_git_settings(exec: &ExecAccess) -> bool {
+    let has =
+        |word: &str| (1..exec.argv.len()).any(|index| exec.argv.known_word(index) == Some(word));
+    let is_git = exec.argv.known_word(0).is_some_and(|name| name.rsplit('/').next() == Some("git"));
     is_git && ["remote", "config", "var"].into_iter().any(has)
 }
 
-fn is_configuration(path: &AbsPath) -> bool {
+fn is_git_config(path: &AbsPath) -> bool {
     path.as_str().ends_with("/config") && path.as_str().contains("/.git/")
 }
 
-fn holds_credentials(path: &AbsPath) -> bool {
-    file_holds_credentials(Path::new(path.as_str()))
+fn has_credentials(path: &AbsPath) -> bool {
+    file_has_credentials(Path::new(path.as_str()))
 }
 
-fn file_holds_credentials(path: &Path) -> bool {
+fn file_has_credentials(path: &Path) -> bool {
     let Ok(meta) = fs::metadata(path) else { return false };
-    if !meta.is_file() || meta.len() > LONGEST {
+    if !meta.is_file() || meta.len() > MAX_CONFIG_BYTES {
         return meta.is_file();
     }
     let Ok(bytes) = fs::read(path) else { return false };
@@ -74,10 +75,10 @@ fn has_password(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::{Action, Facts};
+    use openoxide_protocol::{Action, OperationFacts};
 
     use super::*;
-    use crate::{Place, facts_of};
+    use crate::{CallLocation, collect_action_facts};
 
     fn is_free(script: &str, config: &str) -> bool {
         let dir = tempfile::tempdir().unwrap();
@@ -89,7 +90,8 @@ mod tests {
         fs::write(project.join(".git/config"), config).unwrap();
         let cwd = AbsPath::new(project.to_str().unwrap()).unwrap();
         let action = Action::Command { script: script.to_owned() };
-        let Facts { accesses, .. } = facts_of(&action, "Bash", Place { cwd: &cwd, home: None });
+        let OperationFacts { accesses, .. } =
+            collect_action_facts(&action, "Bash", CallLocation { cwd: &cwd, home: None });
         accesses.iter().all(|access| {
             if let Access::Exec(exec) = access {
                 exec.class == CommandClass::Harmless

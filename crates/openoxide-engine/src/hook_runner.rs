@@ -3,15 +3,15 @@
 use std::{fs::File, io, time::Duration};
 
 use openoxide_permission::Hook;
-use openoxide_protocol::{HookAnswer, HookSaid};
+use openoxide_protocol::{HookAnswer, HookDecision};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{CheckHost, HookCall, InterruptWatch, InterruptedError, ask_hooks};
 
 /// How often the runner looks whether it is interrupted.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How many descriptors a runtime needs.
-const DESCRIPTORS: usize = 8;
+const RUNTIME_DESCRIPTORS: usize = 8;
 
 /// Runs the hooks that a call concerns, and waits for their answers. No runtime is started where no hook is concerned.
 ///
@@ -22,39 +22,38 @@ pub(crate) fn run_hooks(
     call: &HookCall<'_>,
     host: &dyn CheckHost,
 ) -> Result<Vec<HookAnswer>, InterruptedError> {
-    let concerned = || hooks.iter().filter(|hook| hook.concerns(call.event, call.tool));
+    let concerned = || hooks.iter().filter(|hook| hook.applies_to(call.event, call.tool));
     if concerned().next().is_none() {
         return Ok(Vec::new());
     }
-    match runtime() {
+    match build_runtime() {
         // What still runs ends with the runtime.
-        Ok(runtime) => {
-            runtime.block_on(unless_interrupted(ask_hooks(hooks, call), host.watch_interrupts()))
-        }
+        Ok(runtime) => runtime
+            .block_on(run_unless_interrupted(ask_hooks(hooks, call), host.watch_interrupts())),
         Err(error) => {
             let failed =
-                |hook: &Hook| hook.answered(HookSaid::Failed, format!("no runtime: {error}"));
+                |hook: &Hook| hook.to_answer(HookDecision::Failed, format!("no runtime: {error}"));
             Ok(concerned().map(failed).collect())
         }
     }
 }
 
 /// Returns a runtime that can start processes. The library ends the program where it lacks descriptors, so that is checked before.
-fn runtime() -> io::Result<Runtime> {
+fn build_runtime() -> io::Result<Runtime> {
     let descriptors: Vec<_> =
-        (0..DESCRIPTORS).map(|_| File::open("/dev/null")).collect::<Result<_, _>>()?;
+        (0..RUNTIME_DESCRIPTORS).map(|_| File::open("/dev/null")).collect::<Result<_, _>>()?;
     drop(descriptors);
     Builder::new_current_thread().enable_all().build()
 }
 
 /// Hooks are in groups of their own, which Ctrl-C in a terminal does not reach.
-async fn unless_interrupted<T>(
+async fn run_unless_interrupted<T>(
     answers: impl Future<Output = T>,
     watch: Box<dyn InterruptWatch + '_>,
 ) -> Result<T, InterruptedError> {
     let interrupted = async {
         while !watch.is_interrupted() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     let answers = tokio::select! {

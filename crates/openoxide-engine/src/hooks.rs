@@ -4,20 +4,22 @@
 //! on standard input, an exit status and perhaps JSON back. In one thing they differ: there, a hook that fails is passed over.
 //! Here it is a question.
 
-mod answer;
-mod process;
+mod hook_output;
+mod hook_process;
 
 use std::{collections::HashMap, sync::Arc};
 
 use openoxide_permission::{Hook, HookEvent};
-use openoxide_protocol::{AbsPath, Facts, HookAnswer, HookSaid, Operation, PermissionMode, SCHEMA};
+use openoxide_protocol::{
+    AbsPath, HookAnswer, HookDecision, Operation, OperationFacts, PermissionMode, SCHEMA,
+};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use process::Start;
+use hook_process::HookProcess;
 
 /// Set for hooks: what they start asks no hooks, or it would never end.
-const INSIDE: &str = "OPENOXIDE_HOOK";
+const HOOK_VARIABLE: &str = "OPENOXIDE_HOOK";
 
 /// What hooks are told of a call.
 #[derive(Clone, Debug)]
@@ -27,7 +29,7 @@ pub struct HookCall<'a> {
     /// The conversation, as the agent calls it.
     pub session: String,
     /// The call, as the agent calls it; empty if it has no name.
-    pub call: &'a str,
+    pub call_id: &'a str,
     /// The tool, in the agent's spelling.
     pub tool: &'a str,
     /// Its input, as it came.
@@ -39,25 +41,25 @@ pub struct HookCall<'a> {
     /// The mode in force.
     pub mode: PermissionMode,
     /// What it means.
-    pub facts: &'a Facts,
+    pub facts: &'a OperationFacts,
 }
 
 impl<'a> HookCall<'a> {
     /// Returns what the hooks of a project are told of one of our own operations before it runs.
     #[must_use]
-    pub fn of(
+    pub fn from_operation(
         operation: &'a Operation,
         project: &'a AbsPath,
         mode: PermissionMode,
-        facts: &'a Facts,
+        facts: &'a OperationFacts,
     ) -> Self {
         let Operation { session, call, tool, input, cwd, .. } = operation;
         let (event, session) = (HookEvent::PreToolUse, session.to_string());
-        Self { event, session, call: &call.0, tool, input, cwd, project, mode, facts }
+        Self { event, session, call_id: &call.0, tool, input, cwd, project, mode, facts }
     }
 
     /// Returns what hooks read: the fields of Claude Code's payload, and under `openoxide` what only we know.
-    fn payload(&self) -> Value {
+    fn to_payload(&self) -> Value {
         let mut payload = json!({
             "session_id": self.session,
             "cwd": self.cwd,
@@ -69,7 +71,7 @@ impl<'a> HookCall<'a> {
         });
         // A permission request has no name of its call (measured on 2.1.330).
         if let (HookEvent::PreToolUse, Some(fields)) = (self.event, payload.as_object_mut()) {
-            fields.insert("tool_use_id".to_owned(), self.call.into());
+            fields.insert("tool_use_id".to_owned(), self.call_id.into());
         }
         payload
     }
@@ -80,32 +82,43 @@ impl<'a> HookCall<'a> {
 /// with its I/O and its clock.
 pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
     let hooks: Vec<&Hook> =
-        hooks.iter().filter(|hook| hook.concerns(call.event, call.tool)).collect();
+        hooks.iter().filter(|hook| hook.applies_to(call.event, call.tool)).collect();
     if hooks.is_empty() {
         return Vec::new();
     }
-    let (mut heard, lost) = match std::env::var_os(INSIDE) {
-        None => (run_all(&hooks, call).await, "it was not run to its end"),
+    let (mut heard, lost) = match std::env::var_os(HOOK_VARIABLE) {
+        None => (run_hook_processes(&hooks, call).await, "it was not run to its end"),
         Some(_) => (HashMap::new(), "a hook's own calls ask no hooks"),
     };
     let answer = |(at, hook): (usize, &&Hook)| {
-        let lost =
-            if hook.vouched { lost } else { "the project is not trusted, so the hook was not run" };
-        let (said, reason) = heard.remove(&at).unwrap_or((HookSaid::Failed, lost.to_owned()));
-        hook.answered(said, reason)
+        let lost = if hook.is_trusted {
+            lost
+        } else {
+            "the project is not trusted, so the hook was not run"
+        };
+        let (said, reason) = heard.remove(&at).unwrap_or((HookDecision::Failed, lost.to_owned()));
+        hook.to_answer(said, reason)
     };
     hooks.iter().enumerate().map(answer).collect()
 }
 
 /// Runs hooks side by side; returns what each has said, under its number.
-async fn run_all(hooks: &[&Hook], call: &HookCall<'_>) -> HashMap<usize, answer::Said> {
-    let payload: Arc<[u8]> = call.payload().to_string().into_bytes().into();
+async fn run_hook_processes(
+    hooks: &[&Hook],
+    call: &HookCall<'_>,
+) -> HashMap<usize, hook_output::HookReply> {
+    let payload: Arc<[u8]> = call.to_payload().to_string().into_bytes().into();
     let mut running = JoinSet::new();
-    for (at, hook) in hooks.iter().enumerate().filter(|(_, hook)| hook.vouched) {
-        let (start, payload) = (Start::new(hook, call.cwd, call.project), Arc::clone(&payload));
+    for (at, hook) in hooks.iter().enumerate().filter(|(_, hook)| hook.is_trusted) {
+        let (start, payload) =
+            (HookProcess::new(hook, call.cwd, call.project), Arc::clone(&payload));
         let event = call.event;
-        running
-            .spawn(async move { (at, answer::read(&process::run(start, &payload).await, event)) });
+        running.spawn(async move {
+            (
+                at,
+                hook_output::read_hook_reply(&hook_process::run_hook(start, &payload).await, event),
+            )
+        });
     }
     let mut heard = HashMap::new();
     while let Some(ended) = running.join_next().await {

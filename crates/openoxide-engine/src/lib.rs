@@ -4,104 +4,108 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod address;
 mod agent_check;
-mod approvable;
+mod approvable_tool;
+mod approval_history;
 mod audit_log;
-mod brought;
-mod call;
-mod check;
 mod check_host;
 mod command_input;
-mod context;
-mod databases;
+mod copied_files;
 mod digest;
 mod directory_changes;
 mod dispatcher;
 mod engine;
+mod engine_call;
+mod engine_warning;
 mod entered;
 mod environment;
 mod error;
 mod escalation;
-mod facts;
 mod git_credentials;
-mod history;
+mod git_repository;
 mod hook_runner;
 mod hooks;
 mod ids;
 mod limited_grants;
 mod locale;
-mod moved;
 mod name_pattern;
-mod not_permitted;
+mod not_permitted_error;
+mod operation_check;
+mod operation_facts;
 mod patches;
-mod patterns;
+mod path_resolution;
+mod path_scan;
+mod pathname_expansion;
+mod piped_paths;
 mod policy_watcher;
-mod present;
-mod printed;
+mod presentation;
 mod private_temp;
 mod project_hosts;
+mod project_settings;
+mod recorded_history;
 mod remedy;
 mod repetition;
-mod replay;
-mod repository;
-mod resolve;
 mod retry;
 mod run;
 mod sandbox_opt_out;
 mod sandbox_places;
 mod sandbox_profile;
 mod script_edits;
-mod searches;
-mod seen;
-mod settings;
+mod search_expansion;
 mod shell_job;
-mod steps;
+mod sqlite_databases;
+mod step_budget;
+mod symlink_moves;
+mod tool_context;
 mod tracked_secrets;
+mod url_host;
 mod user_git_config;
 mod version_control;
-mod warning;
 
 pub use agent_check::{AgentCall, AgentDecision};
-pub use approvable::{Approvable, Tool};
+pub use approvable_tool::{Approvable, GatedTool};
+pub use approval_history::ApprovalHistory;
 pub use audit_log::{
-    AuditLog, ConfinementRecord, RecordOrigin, ReviewEnd, ReviewResult, audit_violation,
-};
-pub use call::Call;
-pub use check::{
-    CheckOptions, CheckOutcome, ExecutionPermit, GateVerdict, PendingApproval, PreparedCall,
+    AuditLog, ConfinementRecord, RecordOrigin, ReviewOutcome, ReviewRecord, audit_violation_reason,
 };
 pub use check_host::{CheckHost, InterruptWatch};
-pub use context::ToolContext;
-pub use digest::{digest, digest_of_call};
-pub use dispatcher::{Asked, Dispatcher, GateHandle, Gone};
+pub use digest::{digest_call, digest_operation};
+pub use dispatcher::{GateDispatcher, GateHandle, GateReply, SessionClosedError};
 pub use engine::{
     Engine, EngineOptions, Evaluation, TaskSource, absolute_directory, project_roots,
 };
+pub use engine_call::EngineCall;
+pub use engine_warning::EngineWarning;
 pub use entered::has_own_settings;
-pub use environment::{for_confined, named, steers, without_steering};
+pub use environment::{is_injection_variable, sandbox_env, sanitized_env, select_env};
 pub use error::{InterruptedError, OpenError, ProfileError, RegistryError};
 pub use escalation::{
-    Attempted, MOST_RETRIES, Next, Remedied, WITHOUT_SANDBOX, asks_without_sandbox, with_path,
+    AttemptState, EscalationStep, MAX_RETRIES, RETRY_WITHOUT_SANDBOX_TITLE, RemedyKind,
+    asks_without_sandbox, with_path,
 };
-pub use facts::{Place, facts, facts_of, facts_of_question};
-pub use history::History;
 pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};
-pub use limited_grants::GrantUse;
-pub use not_permitted::{
-    CancelledError, CorrectedError, DeniedError, NotPermitted, RejectedError, UnanswerableError,
+pub use limited_grants::GrantUseMode;
+pub use not_permitted_error::{
+    CancelledError, CorrectedError, DeniedError, NotPermittedError, RejectedError,
+    UnanswerableError,
 };
+pub use operation_check::{
+    CheckOptions, CheckOutcome, ExecutionPermit, GateVerdict, PendingApproval, PreparedCall,
+};
+pub use operation_facts::{
+    CallLocation, collect_action_facts, collect_operation_facts, collect_question_facts,
+};
+pub use path_scan::{RestrictedPaths, scan_restricted_paths};
 pub use policy_watcher::WatchedEngine;
-pub use present::{present, title, title_of};
+pub use presentation::{action_title, operation_title, present_operation};
 pub use private_temp::{lost_temporary, visible_temporary};
-pub use remedy::{Remedy, Surroundings};
-use repetition::note_repetition;
-pub use replay::{CallRecord, RecordedCall, RecordedHistory, read_history};
+pub use recorded_history::{CallRecord, RecordedCall, RecordedHistory, read_history};
+pub use remedy::{ProfileContext, Remedy};
+use repetition::record_repetition;
 pub use run::{PlannedRun, RunError, RunHost, RunOptions, RunReport};
-pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out};
+pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
 pub use sandbox_places::{caches, registry};
-pub use sandbox_profile::{SandboxRestriction, existing_path, real_path};
-pub use seen::{Seen, seen};
-pub use shell_job::task_of_shell_job;
-pub use warning::Warning;
+pub use sandbox_profile::{CallerRestriction, canonicalize_existing, canonicalize_or_keep};
+pub use shell_job::shell_job_task;
+pub use tool_context::ToolContext;

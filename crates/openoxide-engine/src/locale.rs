@@ -3,12 +3,12 @@
 //! A shell reads a script in the encoding of its locale. In GBK and its like, a backslash or a quote after a byte that is not of
 //! ASCII is the second half of a character.
 
-use openoxide_protocol::{Access, Facts, Span};
+use openoxide_protocol::{Access, OperationFacts, Span};
 use openoxide_shell::keeps_ascii;
 
 /// Makes a script that is not of ASCII alone something that is not understood, where the locale of this process has another
 /// encoding than UTF-8: the shell would be started with it, too.
-pub(crate) fn check(facts: &mut Facts, script: &str) {
+pub(crate) fn check(facts: &mut OperationFacts, script: &str) {
     let variable = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(variable);
     let locale = locale.unwrap_or_default();

@@ -1,64 +1,64 @@
 //! The pattern of one name, as a shell matches it against the entries of a directory.
 
-use crate::steps::StepBudget;
+use crate::step_budget::StepBudget;
 
 /// No name has more characters (`NAME_MAX`).
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_CHARS: usize = 255;
 /// So many comparisons of two characters take one step.
-const COMPARISONS: usize = 64;
+const COMPARISONS_PER_STEP: usize = 64;
 
 /// A pattern of one path component. Runs of `*` are one.
 #[derive(Debug)]
 pub(crate) struct NamePattern {
-    letters: Vec<char>,
+    chars: Vec<char>,
     has_bracket: bool,
 }
 
 impl NamePattern {
     /// Reads the pattern of a component.
     pub(crate) fn new(part: &str) -> Self {
-        let mut letters: Vec<char> = part.chars().collect();
-        letters.dedup_by(|next, before| *next == '*' && *before == '*');
-        Self { has_bracket: letters.contains(&'['), letters }
+        let mut chars: Vec<char> = part.chars().collect();
+        chars.dedup_by(|next, before| *next == '*' && *before == '*');
+        Self { has_bracket: chars.contains(&'['), chars }
     }
 
     /// Returns whether a name may match, or `None` if finding out takes too many steps. A bracket, whatever is in it, is any
     /// character, and itself. A name that begins with a dot is matched by a dot alone.
     pub(crate) fn may_match(&self, name: &str, steps: &StepBudget) -> Option<bool> {
-        if name.starts_with('.') && self.letters.first() != Some(&'.') {
+        if name.starts_with('.') && self.chars.first() != Some(&'.') {
             return Some(false);
         }
-        self.may_match_any(name, steps)
+        self.may_match_with_dots(name, steps)
     }
 
     /// As [`Self::may_match`], where a dot at the beginning of a name is a character like others.
     ///
     /// In the locale `C`, bash takes each byte for a character. Which locale it will have is not known, so a name of other
     /// letters than those of ASCII may match wherever a character is not told.
-    fn may_match_any(&self, name: &str, steps: &StepBudget) -> Option<bool> {
-        if !name.is_ascii() && self.letters.iter().any(|letter| matches!(letter, '?' | '[')) {
-            return steps.take(1).then_some(true);
+    fn may_match_with_dots(&self, name: &str, steps: &StepBudget) -> Option<bool> {
+        if !name.is_ascii() && self.chars.iter().any(|letter| matches!(letter, '?' | '[')) {
+            return steps.take_steps(1).then_some(true);
         }
         if self.has_bracket {
             let letters: Vec<char> = name.chars().collect();
-            return self.may_match_by_table(&letters, steps);
+            return self.match_by_table(&letters, steps);
         }
-        let needed = self.letters.iter().filter(|letter| **letter != '*').count();
-        if needed > LONGEST_NAME {
-            return steps.take(1 + self.letters.len() / COMPARISONS).then_some(false);
+        let needed = self.chars.iter().filter(|letter| **letter != '*').count();
+        if needed > MAX_NAME_CHARS {
+            return steps.take_steps(1 + self.chars.len() / COMPARISONS_PER_STEP).then_some(false);
         }
         let letters: Vec<char> = name.chars().collect();
-        self.matches_greedily(&letters, steps)
+        self.match_greedily(&letters, steps)
     }
 
     /// Each `*` takes as little as it can. Only the last one ever has to take more: what stood before it was found as early as
     /// possible, so finding it later helps nothing.
-    fn matches_greedily(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
+    fn match_greedily(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
         let (mut at, mut place, mut comparisons) = (0, 0, 0);
         let mut retry: Option<(usize, usize)> = None;
         let found = loop {
             comparisons += 1;
-            match (self.letters.get(at), name.get(place)) {
+            match (self.chars.get(at), name.get(place)) {
                 (None, None) => break true,
                 (Some('*'), _) => {
                     at += 1;
@@ -77,15 +77,15 @@ impl NamePattern {
                 },
             }
         };
-        steps.take(comparisons / COMPARISONS).then_some(found)
+        steps.take_steps(comparisons / COMPARISONS_PER_STEP).then_some(found)
     }
 
     /// Every pair of a place in the pattern and one in the name is looked at once; where a bracket ends is not certain.
-    fn may_match_by_table(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
-        let (pattern, width) = (&self.letters, name.len() + 1);
+    fn match_by_table(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
+        let (pattern, width) = (&self.chars, name.len() + 1);
         let ends = pattern.iter().filter(|letter| **letter == ']').count();
         let pairs = (pattern.len() + 1).saturating_mul(width);
-        steps.take(pairs.saturating_mul(1 + ends) / COMPARISONS).then_some(())?;
+        steps.take_steps(pairs.saturating_mul(1 + ends) / COMPARISONS_PER_STEP).then_some(())?;
         let mut seen = vec![false; pairs];
         let mut open = vec![(0, 0)];
         while let Some((at, place)) = open.pop() {
@@ -119,7 +119,7 @@ impl NamePattern {
 
 /// Returns whether a name may match a pattern of a search: a bracket is any character, and a dot is no exception.
 pub(crate) fn name_may_match(pattern: &str, name: &str) -> bool {
-    NamePattern::new(pattern).may_match_any(name, &StepBudget::new()).unwrap_or(true)
+    NamePattern::new(pattern).may_match_with_dots(name, &StepBudget::new()).unwrap_or(true)
 }
 
 #[cfg(test)]
@@ -167,8 +167,8 @@ mod tests {
             for name in &names {
                 let expected = Some(matches_by_definition(&pattern, name));
                 let steps = StepBudget::new();
-                assert_eq!(read.matches_greedily(name, &steps), expected, "{text} {name:?}");
-                assert_eq!(read.may_match_by_table(name, &steps), expected, "{text} {name:?}");
+                assert_eq!(read.match_greedily(name, &steps), expected, "{text} {name:?}");
+                assert_eq!(read.match_by_table(name, &steps), expected, "{text} {name:?}");
             }
         }
     }
@@ -185,7 +185,7 @@ mod tests {
         ] {
             let steps = StepBudget::new();
             assert_eq!(NamePattern::new(&pattern).may_match(&name, &steps), Some(false));
-            assert!(steps.taken() <= most, "{:.20}: {}", pattern, steps.taken());
+            assert!(steps.used_steps() <= most, "{:.20}: {}", pattern, steps.used_steps());
         }
         let brackets = "[]".repeat(4_000);
         assert_eq!(NamePattern::new(&brackets).may_match(&name, &StepBudget::new()), None);

@@ -5,10 +5,10 @@
 use std::{fs, path::Path};
 
 use openoxide_permission::safety_floor::is_protected;
-use openoxide_protocol::{AbsPath, Access, Exec, PathAccess, Touch};
+use openoxide_protocol::{AbsPath, Access, AccessRoute, ExecAccess, PathAccess};
 use openoxide_shell::{applies_patch, patched_files};
 
-use crate::{script_edits::ScriptEdits, steps::StepBudget};
+use crate::{script_edits::ScriptEdits, step_budget::StepBudget};
 
 /// Longer patches are not examined.
 const LONGEST: u64 = 4 << 20;
@@ -24,18 +24,17 @@ pub(crate) fn check(
     let mut added = Vec::new();
     for (index, access) in accesses.iter().enumerate() {
         let Access::Exec(exec) = access else { continue };
-        if !applies_patch(exec.plain.as_ref().unwrap_or(&exec.argv), exec.class) {
+        if !applies_patch(exec.normalized_argv.as_ref().unwrap_or(&exec.argv), exec.class) {
             continue;
         }
-        let place = exec.place.as_ref().unwrap_or(cwd);
+        let place = exec.cwd.as_ref().unwrap_or(cwd);
         let before = edits.before_by_others(exec);
         for patch in patches(accesses, index) {
-            let unchanged =
-                patch.spellings().all(|path| !before.may_change(Path::new(path.as_str())));
+            let unchanged = patch.paths().all(|path| !before.may_change(Path::new(path.as_str())));
             match unchanged.then(|| steering_files(&patch.path, place, steps)).flatten() {
                 Some(found) => added.extend(found.into_iter().map(|path| {
-                    let (span, touch) = (exec.span, Touch::Program);
-                    Access::Edit(PathAccess { span, touch, ..PathAccess::new(path) })
+                    let (span, touch) = (exec.span, AccessRoute::Program);
+                    Access::Edit(PathAccess { span, route: touch, ..PathAccess::new(path) })
                 })),
                 None => added.push(unknown(exec, patch)),
             }
@@ -48,15 +47,16 @@ pub(crate) fn check(
 pub(crate) fn refuse(accesses: &mut Vec<Access>) {
     let applies = |access: &Access| {
         let Access::Exec(exec) = access else { return None };
-        let applies = applies_patch(exec.plain.as_ref().unwrap_or(&exec.argv), exec.class);
+        let applies =
+            applies_patch(exec.normalized_argv.as_ref().unwrap_or(&exec.argv), exec.class);
         applies.then(|| Access::Opaque { text: exec.text.clone(), span: exec.span })
     };
     let refused: Vec<_> = accesses.iter().filter_map(applies).collect();
     accesses.extend(refused);
 }
 
-fn unknown(exec: &Exec, patch: &PathAccess) -> Access {
-    let text = format!("{}: what {} changes is not known", exec.text, patch.written);
+fn unknown(exec: &ExecAccess, patch: &PathAccess) -> Access {
+    let text = format!("{}: what {} changes is not known", exec.text, patch.raw_path);
     Access::Opaque { text, span: exec.span }
 }
 
@@ -65,12 +65,12 @@ fn patches(accesses: &[Access], index: usize) -> impl Iterator<Item = &PathAcces
     let (before, rest) = accesses.split_at(index);
     let redirected = before.iter().rev().map_while(|access| {
         let Access::Read(path) = access else { return None };
-        (path.touch == Touch::Itself).then_some(path)
+        (path.route == AccessRoute::Direct).then_some(path)
     });
     let own = rest.iter().skip(1).take_while(|access| !matches!(access, Access::Exec(_)));
     let named = own.filter_map(|access| {
         let Access::Read(path) = access else { return None };
-        (path.touch != Touch::Names && path.search.is_none()).then_some(path)
+        (path.route != AccessRoute::Metadata && path.search.is_none()).then_some(path)
     });
     redirected.chain(named)
 }
@@ -79,9 +79,9 @@ fn patches(accesses: &[Access], index: usize) -> impl Iterator<Item = &PathAcces
 fn steering_files(patch: &AbsPath, place: &AbsPath, steps: &StepBudget) -> Option<Vec<AbsPath>> {
     let Ok(meta) = fs::metadata(patch.as_str()) else { return Some(Vec::new()) };
     let size = usize::try_from(meta.len()).ok()?;
-    (meta.is_file() && meta.len() <= LONGEST && steps.take(size / 256)).then_some(())?;
+    (meta.is_file() && meta.len() <= LONGEST && steps.take_steps(size / 256)).then_some(())?;
     let bytes = fs::read(patch.as_str()).ok()?;
     let files = patched_files(&String::from_utf8_lossy(&bytes));
-    steps.take(files.len()).then_some(())?;
+    steps.take_steps(files.len()).then_some(())?;
     Some(files.iter().map(|file| place.join(file)).filter(is_protected).collect())
 }

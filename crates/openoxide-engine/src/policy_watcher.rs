@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openoxide_store::{Loaded, PolicyWatch};
+use openoxide_store::{LoadedPolicy, PolicyWatch};
 
 use crate::{Engine, OpenError};
 
@@ -10,7 +10,7 @@ use crate::{Engine, OpenError};
 #[derive(Debug)]
 pub struct WatchedEngine {
     engine: Engine,
-    watch: Option<(PolicyWatch, Arc<Loaded>)>,
+    policy_watch: Option<(PolicyWatch, Arc<LoadedPolicy>)>,
 }
 
 impl WatchedEngine {
@@ -19,22 +19,22 @@ impl WatchedEngine {
     /// # Errors
     /// As [`Engine::open`].
     pub fn new(mut engine: Engine) -> Result<Self, OpenError> {
-        if !engine.options.named.is_empty() {
-            return Ok(Self { engine, watch: None });
+        if !engine.options.policy_files.is_empty() {
+            return Ok(Self { engine, policy_watch: None });
         }
         let rules = engine.options.rule_layer()?;
         let more = if rules.rules.is_empty() { Vec::new() } else { vec![rules] };
         let environment = engine.options.environment.clone();
-        let sources = openoxide_store::sources(&environment, &engine.project);
+        let sources = openoxide_store::find_policy_sources(&environment, &engine.project);
         let mut watch = PolicyWatch::new(sources, environment, more);
         let loaded = watch.refresh();
         engine.replace_policy(&loaded);
-        Ok(Self { engine, watch: Some((watch, loaded)) })
+        Ok(Self { engine, policy_watch: Some((watch, loaded)) })
     }
 
     /// Loads the policy again if a file has changed; returns whether one has.
     pub fn refresh(&mut self) -> bool {
-        let Some((watch, seen)) = &mut self.watch else { return false };
+        let Some((watch, seen)) = &mut self.policy_watch else { return false };
         let loaded = watch.refresh();
         if Arc::ptr_eq(seen, &loaded) {
             return false;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, PathAccess};
 use openoxide_sandbox::is_temporary;
 
-use crate::real_path;
+use crate::canonicalize_or_keep;
 
 /// Returns what is visible below the directories for temporary files: what the decision reads by name, and home.
 #[must_use]
@@ -21,7 +21,11 @@ pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) ->
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
     });
-    named.chain(home.cloned()).map(|path| real_path(&path)).filter(is_temporary).collect()
+    named
+        .chain(home.cloned())
+        .map(|path| canonicalize_or_keep(&path))
+        .filter(is_temporary)
+        .collect()
 }
 
 /// Returns the paths that the decision changes by name below such a directory and that do not exist yet: they are lost when the run
@@ -29,7 +33,7 @@ pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) ->
 #[must_use]
 pub fn lost_temporary(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
     let missing = |path: &AbsPath| {
-        let inside = roots.iter().any(|root| path.below(root).is_some());
+        let inside = roots.iter().any(|root| path.strip_prefix(root).is_some());
         let nothing = fs::symlink_metadata(path.as_str()).is_err();
         is_temporary(path)
             && !inside
@@ -60,5 +64,5 @@ fn granted(decision: &Decision) -> impl Iterator<Item = &Access> {
 }
 
 fn named(access: &PathAccess) -> Option<AbsPath> {
-    (!access.pattern).then(|| access.resolved.clone().unwrap_or_else(|| access.path.clone()))
+    (!access.is_pattern).then(|| access.resolved.clone().unwrap_or_else(|| access.path.clone()))
 }

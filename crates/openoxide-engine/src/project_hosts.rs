@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Word};
+use openoxide_protocol::{AbsPath, Access, CommandClass, CommandWord, ExecAccess};
 
 use crate::{
+    project_settings::{may_contain, path_spellings},
     script_edits::ScriptEdits,
-    settings::{may_contain, spellings},
 };
 
 /// Files in which a program finds hosts.
@@ -19,7 +19,7 @@ struct HostFiles {
     subcommands: &'static [&'static str],
     files: &'static [&'static str],
     /// The files name a host only where they contain one of these.
-    texts: &'static [&'static str],
+    required_texts: &'static [&'static str],
 }
 
 /// Files that Compose takes for the one of the project.
@@ -39,43 +39,55 @@ const COMPOSE_FILES: &[&str] = &[
 ];
 
 /// What a compose file needs to bring in another one. A letter of a key may be written as a number.
-const INCLUDING: &[&str] = &["include", "extends", "\\", "!!binary"];
+const INCLUDE_MARKERS: &[&str] = &["include", "extends", "\\", "!!binary"];
 
 /// Beginnings of variables in `.env` that choose another file or another daemon.
 const COMPOSE_VARIABLES: &[&str] = &["COMPOSE_", "DOCKER_", "PODMAN_"];
 
-const DOCKER: &[&str] = &["docker", "podman", "nerdctl"];
-const COMPOSE: &[&str] = &["docker-compose", "podman-compose"];
+const DOCKER_PROGRAMS: &[&str] = &["docker", "podman", "nerdctl"];
+const COMPOSE_PROGRAMS: &[&str] = &["docker-compose", "podman-compose"];
 
 const HOST_FILES: [HostFiles; 5] = [
     HostFiles {
-        programs: DOCKER,
+        programs: DOCKER_PROGRAMS,
         subcommands: &["compose"],
         files: COMPOSE_FILES,
-        texts: INCLUDING,
+        required_texts: INCLUDE_MARKERS,
     },
-    HostFiles { programs: COMPOSE, subcommands: &[], files: COMPOSE_FILES, texts: INCLUDING },
     HostFiles {
-        programs: DOCKER,
+        programs: COMPOSE_PROGRAMS,
+        subcommands: &[],
+        files: COMPOSE_FILES,
+        required_texts: INCLUDE_MARKERS,
+    },
+    HostFiles {
+        programs: DOCKER_PROGRAMS,
         subcommands: &["compose"],
         files: &[".env"],
-        texts: COMPOSE_VARIABLES,
+        required_texts: COMPOSE_VARIABLES,
     },
-    HostFiles { programs: COMPOSE, subcommands: &[], files: &[".env"], texts: COMPOSE_VARIABLES },
+    HostFiles {
+        programs: COMPOSE_PROGRAMS,
+        subcommands: &[],
+        files: &[".env"],
+        required_texts: COMPOSE_VARIABLES,
+    },
     HostFiles {
         programs: &["go"],
         subcommands: &["list", "mod"],
         files: &["go.mod", "go.work"],
-        texts: &["require", "replace", "\\"],
+        required_texts: &["require", "replace", "\\"],
     },
 ];
 
 /// Lowers harmless programs that contact the hosts which a file of the project names.
-pub(crate) fn distrust(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
+pub(crate) fn distrust_host_programs(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
         if exec.class == CommandClass::Harmless
-            && HOST_FILES.iter().any(|files| files.concern(exec) && files.exist(exec, edits, cwd))
+            && HOST_FILES
+                .iter()
+                .any(|files| files.apply_to(exec) && files.exist_above(exec, edits, cwd))
         {
             exec.class = CommandClass::Unknown;
         }
@@ -84,22 +96,22 @@ pub(crate) fn distrust(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPa
 
 impl HostFiles {
     /// Returns whether the program of the command reads the files.
-    fn concern(&self, exec: &Exec) -> bool {
-        let program = exec.argv.known(0).and_then(|name| name.rsplit('/').next());
+    fn apply_to(&self, exec: &ExecAccess) -> bool {
+        let program = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
         let is_subcommand =
-            |word| matches!(word, Word::Known(text) if self.subcommands.contains(&text));
+            |word| matches!(word, CommandWord::Known(text) if self.subcommands.contains(&text));
         program.is_some_and(|name| self.programs.contains(&name))
             && (self.subcommands.is_empty() || exec.argv.iter().any(is_subcommand))
     }
 
     /// Returns whether one of the files is in the working directory or above it. Where that directory is not known, each
     /// could be there.
-    fn exist(&self, exec: &Exec, edits: &ScriptEdits, cwd: &AbsPath) -> bool {
-        let place = exec.place.as_ref().unwrap_or(cwd);
-        let before = edits.before(exec);
-        let found = |file: &Path| may_contain(file, self.texts) || before.may_change(file);
-        exec.place.as_ref() == Some(&AbsPath::root())
-            || spellings(place).iter().any(|place| {
+    fn exist_above(&self, exec: &ExecAccess, edits: &ScriptEdits, cwd: &AbsPath) -> bool {
+        let place = exec.cwd.as_ref().unwrap_or(cwd);
+        let before = edits.edits_before(exec);
+        let found = |file: &Path| may_contain(file, self.required_texts) || before.may_change(file);
+        exec.cwd.as_ref() == Some(&AbsPath::root())
+            || path_spellings(place).iter().any(|place| {
                 let mut above = place.ancestors();
                 above.any(|directory| self.files.iter().any(|file| found(&directory.join(file))))
             })

@@ -2,35 +2,35 @@
 
 use std::{fs, net::IpAddr};
 
-use openoxide_permission::{refused, safety_floor};
-use openoxide_protocol::{AbsPath, Confined};
-use openoxide_sandbox::Denial;
+use openoxide_permission::{forbidden_root_reason, safety_floor};
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+use openoxide_sandbox::SandboxDenial;
 
-use crate::Remedied;
+use crate::RemedyKind;
 
 /// What would let a refused access pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// This path becomes writable: the file itself; where it is not there yet, its directory.
-    Path(AbsPath),
+    WritablePath(AbsPath),
     /// This host is reached.
-    Host {
+    ReachableHost {
         /// Its name.
         host: String,
         /// The port.
         port: u16,
     },
     /// Nothing: why, for a person.
-    Held(&'static str),
+    Forbidden(&'static str),
     /// No profile says it: why, for a person.
-    Beyond(&'static str),
+    Inexpressible(&'static str),
 }
 
 /// What a profile was made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
+pub struct ProfileContext<'a> {
     /// What was held.
-    pub held: &'a Confined,
+    pub restrictions: &'a SandboxRestrictions,
     /// The project, and what counts as it.
     pub roots: &'a [AbsPath],
     /// The user's home.
@@ -40,39 +40,41 @@ pub struct Surroundings<'a> {
 impl Remedy {
     /// Returns what would let it pass. It looks only whether a file is there.
     #[must_use]
-    pub fn of(denial: &Denial, around: Surroundings<'_>) -> Self {
+    pub fn for_denial(denial: &SandboxDenial, around: ProfileContext<'_>) -> Self {
         match denial {
-            Denial::Write { path } => around.writing(path),
-            Denial::Read { .. } => {
-                Self::Held("a rule or the safety floor keeps it from being read")
+            SandboxDenial::Write { path } => around.write_remedy(path),
+            SandboxDenial::Read { .. } => {
+                Self::Forbidden("a rule or the safety floor keeps it from being read")
             }
-            Denial::Connect { host, port } if host.parse::<IpAddr>().is_err() => {
-                Self::Host { host: host.clone(), port: *port }
+            SandboxDenial::Connect { host, port } if host.parse::<IpAddr>().is_err() => {
+                Self::ReachableHost { host: host.clone(), port: *port }
             }
-            Denial::Connect { .. } => Self::Beyond("an address is reached by a rule that names it"),
-            Denial::UnixSocket { .. } => {
-                Self::Beyond("services of this machine cannot be reached from the sandbox")
+            SandboxDenial::Connect { .. } => {
+                Self::Inexpressible("an address is reached by a rule that names it")
+            }
+            SandboxDenial::UnixSocket { .. } => {
+                Self::Inexpressible("services of this machine cannot be reached from the sandbox")
             }
         }
     }
 
     /// Returns the column of the table.
     #[must_use]
-    pub const fn remedied(&self) -> Remedied {
+    pub const fn kind(&self) -> RemedyKind {
         match self {
-            Self::Path(_) | Self::Host { .. } => Remedied::Wider,
-            Self::Held(_) => Remedied::Held,
-            Self::Beyond(_) => Remedied::Beyond,
+            Self::WritablePath(_) | Self::ReachableHost { .. } => RemedyKind::WiderProfile,
+            Self::Forbidden(_) => RemedyKind::Forbidden,
+            Self::Inexpressible(_) => RemedyKind::Inexpressible,
         }
     }
 }
 
-impl Surroundings<'_> {
+impl ProfileContext<'_> {
     /// Returns why nobody is asked whether a file may be changed, if nobody is: whoever says yes to it could not mean it.
     #[must_use]
-    pub fn keeps(self, path: &AbsPath) -> Option<&'static str> {
-        let below = |place: &AbsPath| path.below(place).is_some();
-        if self.held.protected.iter().chain(&self.held.unreadable).any(below) {
+    pub fn write_refusal_reason(self, path: &AbsPath) -> Option<&'static str> {
+        let below = |place: &AbsPath| path.strip_prefix(place).is_some();
+        if self.restrictions.protected.iter().chain(&self.restrictions.unreadable).any(below) {
             return Some("it is protected by a rule or because it configures tools");
         }
         if safety_floor::is_protected(path) || safety_floor::is_secret(path) {
@@ -82,18 +84,20 @@ impl Surroundings<'_> {
         self.roots.iter().any(below).then_some(project)
     }
 
-    fn writing(self, path: &AbsPath) -> Remedy {
-        if let Some(why) = self.keeps(path) {
-            return Remedy::Held(why);
+    fn write_remedy(self, path: &AbsPath) -> Remedy {
+        if let Some(why) = self.write_refusal_reason(path) {
+            return Remedy::Forbidden(why);
         }
         let there = fs::symlink_metadata(path.as_str()).is_ok();
         let target = if there { Some(path.clone()) } else { path.parent() };
         match target {
-            Some(target) if self.roots.iter().any(|root| root.below(&target).is_some()) => {
-                Remedy::Held("it contains the project")
+            Some(target) if self.roots.iter().any(|root| root.strip_prefix(&target).is_some()) => {
+                Remedy::Forbidden("it contains the project")
             }
-            Some(target) if refused(&target, self.home).is_none() => Remedy::Path(target),
-            Some(_) | None => Remedy::Beyond("no sandbox is opened that far"),
+            Some(target) if forbidden_root_reason(&target, self.home).is_none() => {
+                Remedy::WritablePath(target)
+            }
+            Some(_) | None => Remedy::Inexpressible("no sandbox is opened that far"),
         }
     }
 }
@@ -106,18 +110,21 @@ mod tests {
         AbsPath::new(text).unwrap()
     }
 
-    fn remedy(denial: &Denial) -> Remedy {
+    fn remedy(denial: &SandboxDenial) -> Remedy {
         let (ws, home) = (path("/srv/ws"), path("/home/me"));
-        let held = Confined {
+        let held = SandboxRestrictions {
             writable: [ws.clone()].into(),
             protected: [path("/srv/ws/.git"), path("/srv/held")].into(),
-            ..Confined::default()
+            ..SandboxRestrictions::default()
         };
-        Remedy::of(denial, Surroundings { held: &held, roots: &[ws], home: Some(&home) })
+        Remedy::for_denial(
+            denial,
+            ProfileContext { restrictions: &held, roots: &[ws], home: Some(&home) },
+        )
     }
 
     fn writing(text: &str) -> Remedy {
-        remedy(&Denial::Write { path: path(text) })
+        remedy(&SandboxDenial::Write { path: path(text) })
     }
 
     #[test]
@@ -125,8 +132,8 @@ mod tests {
         let there = tempfile::tempdir().unwrap();
         let base = path(there.path().to_str().unwrap());
         fs::write(base.join("file").as_str(), "").unwrap();
-        assert_eq!(writing(base.join("file").as_str()), Remedy::Path(base.join("file")));
-        assert_eq!(writing(base.join("new").as_str()), Remedy::Path(base));
+        assert_eq!(writing(base.join("file").as_str()), Remedy::WritablePath(base.join("file")));
+        assert_eq!(writing(base.join("new").as_str()), Remedy::WritablePath(base));
     }
 
     /// Guards I32.
@@ -142,23 +149,27 @@ mod tests {
             "/new-at-the-top",
             "/srv",
         ] {
-            assert_eq!(writing(held).remedied(), Remedied::Held, "{held}");
+            assert_eq!(writing(held).kind(), RemedyKind::Forbidden, "{held}");
         }
-        assert_eq!(remedy(&Denial::Read { path: path("/srv/x") }).remedied(), Remedied::Held);
+        assert_eq!(
+            remedy(&SandboxDenial::Read { path: path("/srv/x") }).kind(),
+            RemedyKind::Forbidden
+        );
     }
 
     #[test]
     fn what_no_profile_says_is_beyond() {
         for beyond in ["/etc/new-there", "/home/me/new"] {
-            assert_eq!(writing(beyond).remedied(), Remedied::Beyond, "{beyond}");
+            assert_eq!(writing(beyond).kind(), RemedyKind::Inexpressible, "{beyond}");
         }
-        let connect = |host: &str| remedy(&Denial::Connect { host: host.to_owned(), port: 443 });
-        assert_eq!(connect("169.254.169.254").remedied(), Remedied::Beyond);
+        let connect =
+            |host: &str| remedy(&SandboxDenial::Connect { host: host.to_owned(), port: 443 });
+        assert_eq!(connect("169.254.169.254").kind(), RemedyKind::Inexpressible);
         assert_eq!(
             connect("api.example.org"),
-            Remedy::Host { host: "api.example.org".to_owned(), port: 443 }
+            Remedy::ReachableHost { host: "api.example.org".to_owned(), port: 443 }
         );
-        let socket = Denial::UnixSocket { path: "/run/docker.sock".to_owned() };
-        assert_eq!(remedy(&socket).remedied(), Remedied::Beyond);
+        let socket = SandboxDenial::UnixSocket { path: "/run/docker.sock".to_owned() };
+        assert_eq!(remedy(&socket).kind(), RemedyKind::Inexpressible);
     }
 }

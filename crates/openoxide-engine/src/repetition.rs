@@ -1,19 +1,24 @@
 //! The same call again and again, where each call is a process: noticed if the policy has a rule about it.
 
-use openoxide_adapters::hook::{Call, Event};
-use openoxide_protocol::{Access, Facts};
-use openoxide_store::{Environment, RepeatFile};
+use openoxide_adapters::agent_hook::{AgentHookCall, AgentHookEvent};
+use openoxide_protocol::{Access, OperationFacts};
+use openoxide_store::{RecentCallsFile, UserEnvironment};
 
-use crate::digest_of_call;
+use crate::digest_call;
 
 /// Notes a call, and adds its repetition to what it does. Whether it repeats is not known where it could not be noted: then
 /// it counts as if it did.
-pub(crate) fn note_repetition(call: &Call, environment: &Environment, facts: &mut Facts) {
-    let (file, digest) = (RepeatFile::of(environment), digest_of_call(&call.tool, &call.input));
+pub(crate) fn record_repetition(
+    call: &AgentHookCall,
+    environment: &UserEnvironment,
+    facts: &mut OperationFacts,
+) {
+    let (file, digest) =
+        (RecentCallsFile::for_user(environment), digest_call(&call.tool, &call.input));
     let repeats = match call.event {
-        Event::PreToolUse => file.note(&call.session, digest),
+        AgentHookEvent::PreToolUse => file.record(&call.session_id, digest),
         // The question about a call that was noted before.
-        Event::PermissionRequest => file.is_loop(&call.session, digest),
+        AgentHookEvent::PermissionRequest => file.is_loop(&call.session_id, digest),
     };
     if repeats.unwrap_or(true) {
         facts.accesses.push(Access::DoomLoop { tool: call.tool.clone() });

@@ -1,25 +1,26 @@
 //! What follows when the sandbox has stopped a command: a question about the smallest widening, or advice.
 //!
-//! The table of [`Attempted`] says which of them. Hosts are asked about while the command runs: a host that was refused there, a person
+//! The table of [`AttemptState`] says which of them. Hosts are asked about while the command runs: a host that was refused there, a person
 //! or a rule has refused.
 
 use openoxide_protocol::{
-    AbsPath, Access, Action, CallId, Confined, Decision, Effect, Operation, Part, PathAccess,
-    Principal,
+    AbsPath, Access, AccessDecision, Action, CallId, Decision, Effect, Operation, PathAccess,
+    Principal, SandboxRestrictions,
 };
-use openoxide_sandbox::{Denial, End, Graded, Report};
-use openoxide_store::audit::Enforced;
+use openoxide_sandbox::{CommandOutcome, FailureCause, SandboxDenial, SandboxReport};
+use openoxide_store::audit::RequestedConfinement;
 use serde_json::json;
 
 use crate::{
-    Attempted, Engine, Next, Remedied, Remedy, RunHost, RunOptions, SandboxRestriction,
-    Surroundings, WITHOUT_SANDBOX, Warning, asks_without_sandbox, with_path,
+    AttemptState, CallerRestriction, Engine, EngineWarning, EscalationStep, ProfileContext,
+    RETRY_WITHOUT_SANDBOX_TITLE, Remedy, RemedyKind, RunHost, RunOptions, asks_without_sandbox,
+    with_path,
 };
 
 /// One attempt to run a command.
 pub(crate) struct Attempt {
     /// The profile; nothing if it runs without a sandbox.
-    pub(crate) held: Option<Confined>,
+    pub(crate) held: Option<SandboxRestrictions>,
     /// The number of the record of the decision that permits it.
     pub(crate) record: Option<u64>,
 }
@@ -47,16 +48,21 @@ impl<'a> Retries<'a> {
     }
 
     /// Returns the next attempt, if a person wants one.
-    pub(crate) fn after(&mut self, report: &Report, held: &Confined) -> Option<Attempt> {
-        if !matches!(report.graded(), Graded::Confirmed(_)) || !matches!(report.end, End::Exited(_))
+    pub(crate) fn after(
+        &mut self,
+        report: &SandboxReport,
+        held: &SandboxRestrictions,
+    ) -> Option<Attempt> {
+        if !matches!(report.failure_cause(), FailureCause::Confirmed(_))
+            || !matches!(report.outcome, CommandOutcome::Exited(_))
         {
             return None;
         }
         let (denial, remedy) = self.remedy(&report.denials, held)?;
         let next = self.next(&remedy);
-        if next == Next::Return {
-            if let Remedy::Held(why) | Remedy::Beyond(why) = remedy {
-                self.host.warn(Warning::NotRetried(why));
+        if next == EscalationStep::Return {
+            if let Remedy::Forbidden(why) | Remedy::Inexpressible(why) = remedy {
+                self.host.warn(EngineWarning::NotRetried(why));
             }
             return None;
         }
@@ -66,43 +72,51 @@ impl<'a> Retries<'a> {
         }
         self.count += 1;
         match (next, remedy) {
-            (Next::AskWider, Remedy::Path(path)) => self.wider(denial, &path),
-            (Next::AskWithout, _) => self.without(),
+            (EscalationStep::AskWiderProfile, Remedy::WritablePath(path)) => {
+                self.wider(denial, &path)
+            }
+            (EscalationStep::AskWithoutSandbox, _) => self.without(),
             _ => None,
         }
     }
 
     /// Returns what would let it pass: the first that can be said, and nothing beyond that while anything else is held.
-    fn remedy<'d>(&self, denials: &'d [Denial], held: &Confined) -> Option<(&'d Denial, Remedy)> {
+    fn remedy<'d>(
+        &self,
+        denials: &'d [SandboxDenial],
+        held: &SandboxRestrictions,
+    ) -> Option<(&'d SandboxDenial, Remedy)> {
         let (roots, home) = (self.engine.roots(), self.engine.home());
-        let around = Surroundings { held, roots, home };
-        let order = |(_, remedy): &(&Denial, Remedy)| match remedy.remedied() {
-            Remedied::Wider => 0,
-            Remedied::Held => 1,
-            Remedied::Beyond => 2,
+        let around = ProfileContext { restrictions: held, roots, home };
+        let order = |(_, remedy): &(&SandboxDenial, Remedy)| match remedy.kind() {
+            RemedyKind::WiderProfile => 0,
+            RemedyKind::Forbidden => 1,
+            RemedyKind::Inexpressible => 2,
         };
         denials
             .iter()
-            .map(|denial| (denial, self.useful(denial, Remedy::of(denial, around))))
+            .map(|denial| (denial, self.useful(denial, Remedy::for_denial(denial, around))))
             .min_by_key(order)
     }
 
     /// Leaves out what would change nothing, or was answered.
-    fn useful(&self, denial: &Denial, remedy: Remedy) -> Remedy {
+    fn useful(&self, denial: &SandboxDenial, remedy: Remedy) -> Remedy {
         match remedy {
-            Remedy::Path(_) | Remedy::Beyond(_) if matches!(denial, Denial::Write { path } if self.host.was_refused(path)) => {
-                Remedy::Held("that change was refused while it ran")
+            Remedy::WritablePath(_) | Remedy::Inexpressible(_) if matches!(denial, SandboxDenial::Write { path } if self.host.was_refused(path)) => {
+                Remedy::Forbidden("that change was refused while it ran")
             }
-            Remedy::Host { .. } => Remedy::Held("that host was refused while it ran"),
-            Remedy::Path(path) if !self.would_open(&path) => {
-                Remedy::Held("a rule, the mode or --sandbox keeps it as it is")
+            Remedy::ReachableHost { .. } => Remedy::Forbidden("that host was refused while it ran"),
+            Remedy::WritablePath(path) if !self.would_open(&path) => {
+                Remedy::Forbidden("a rule, the mode or --sandbox keeps it as it is")
             }
-            other @ (Remedy::Path(_) | Remedy::Held(_) | Remedy::Beyond(_)) => other,
+            other @ (Remedy::WritablePath(_) | Remedy::Forbidden(_) | Remedy::Inexpressible(_)) => {
+                other
+            }
         }
     }
 
     fn would_open(&self, path: &AbsPath) -> bool {
-        let part = Part {
+        let part = AccessDecision {
             access: Access::Edit(PathAccess::new(path.clone())),
             decision: Effect::Ask,
             rule: None,
@@ -113,35 +127,35 @@ impl<'a> Retries<'a> {
     }
 
     /// Returns the profile with what these parts open besides.
-    fn profile(&self, parts: Vec<Part>) -> Option<Confined> {
+    fn profile(&self, parts: Vec<AccessDecision>) -> Option<SandboxRestrictions> {
         let mut decision = self.decision.clone();
         decision.parts.extend(parts);
         let restriction = self.options.sandbox?;
         self.engine.sandbox_profile(&decision, restriction, self.host).ok().flatten()
     }
 
-    fn next(&self, remedy: &Remedy) -> Next {
+    fn next(&self, remedy: &Remedy) -> EscalationStep {
         let engine = self.engine;
         let settings = engine.sandbox_settings();
-        Attempted {
-            confined: true,
-            confirmed: true,
-            escalates: true,
-            asks_without: asks_without_sandbox(engine.mode()),
-            remedy: remedy.remedied(),
-            reads_denied: engine.denies_reading() || !settings.unreadable.is_empty(),
-            required: self.options.sandbox == Some(SandboxRestriction::ReadOnly)
+        AttemptState {
+            is_confined: true,
+            is_denial_confirmed: true,
+            escalates_on_failure: true,
+            asks_without_sandbox: asks_without_sandbox(engine.mode()),
+            remedy: remedy.kind(),
+            denies_reading: engine.denies_reading() || !settings.unreadable.is_empty(),
+            requires_sandbox: self.options.sandbox == Some(CallerRestriction::ReadOnly)
                 || self.options.stage
                 || settings.require.is_some(),
             retries: self.count,
         }
-        .next()
+        .next_step()
     }
 
     /// Asks whether a path may be changed: a question like any other about an edit, that only a yes to it answers.
-    fn wider(&mut self, denial: &Denial, path: &AbsPath) -> Option<Attempt> {
+    fn wider(&mut self, denial: &SandboxDenial, path: &AbsPath) -> Option<Attempt> {
         let mut paths = vec![path.to_string()];
-        if let Denial::Write { path: denied } = denial
+        if let SandboxDenial::Write { path: denied } = denial
             && denied != path
         {
             paths.push(denied.to_string());
@@ -155,9 +169,10 @@ impl<'a> Retries<'a> {
             input: json!({ "file_path": path }),
             cwd: self.operation.cwd.clone(),
         };
-        let permit = self.host.approve_retry(&operation, with_path(path), Enforced::Confined)?;
-        let (record, parts) = (permit.record(), permit.decision().parts.clone());
-        if !permit.redeem(&operation) {
+        let permit =
+            self.host.approve_retry(&operation, with_path(path), RequestedConfinement::Confined)?;
+        let (record, parts) = (permit.record_seq(), permit.decision().parts.clone());
+        if !permit.redeem_for(&operation) {
             return None;
         }
         let held = self.profile(parts.clone()).filter(|held| held.may_write(path))?;
@@ -166,9 +181,10 @@ impl<'a> Retries<'a> {
     }
 
     fn without(&self) -> Option<Attempt> {
-        let title = WITHOUT_SANDBOX.to_owned();
-        let permit = self.host.approve_retry(self.operation, title, Enforced::NotConfined)?;
-        let record = permit.record();
-        permit.redeem(self.operation).then_some(Attempt { held: None, record })
+        let title = RETRY_WITHOUT_SANDBOX_TITLE.to_owned();
+        let permit =
+            self.host.approve_retry(self.operation, title, RequestedConfinement::NotConfined)?;
+        let record = permit.record_seq();
+        permit.redeem_for(self.operation).then_some(Attempt { held: None, record })
     }
 }

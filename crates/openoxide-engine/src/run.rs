@@ -9,19 +9,19 @@ use std::{
     time::Instant,
 };
 
-use openoxide_protocol::{AbsPath, Access, Confined, Decision, Effect, Operation};
+use openoxide_protocol::{AbsPath, Access, Decision, Effect, Operation, SandboxRestrictions};
 use openoxide_sandbox::{
-    End, Found, Launch, Limits, LiveAnswer, LiveQuestion, Report, SandboxError, Stage, at_terminal,
-    run_confined,
+    CommandOutcome, LaunchConfig, PostRunFinding, ResourceLimits, RuntimeDecision, RuntimeRequest,
+    SandboxError, SandboxReport, StagingArea, has_terminal, run_confined,
 };
-use openoxide_store::{SandboxSettings, audit::Enforced};
+use openoxide_store::{SandboxSettings, audit::RequestedConfinement};
 use thiserror::Error;
 
 use crate::{
-    CheckHost, ConfinementRecord, Engine, ExecutionPermit, ProfileError, Remedy,
-    SandboxRestriction, Warning, caches, real_path, registry,
+    CallerRestriction, CheckHost, ConfinementRecord, Engine, EngineWarning, ExecutionPermit,
+    ProfileError, Remedy, caches, canonicalize_or_keep, registry,
     retry::{Attempt, Retries},
-    visible_temporary, without_steering,
+    sanitized_env, visible_temporary,
 };
 
 /// How a permitted command is run.
@@ -30,7 +30,7 @@ pub struct RunOptions<'a> {
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// The restrictions of the sandbox beyond the decision; nothing to run without a sandbox.
-    pub sandbox: Option<SandboxRestriction>,
+    pub sandbox: Option<CallerRestriction>,
     /// The environment in the sandbox. Without a sandbox, it is that of this process without the variables that inject code.
     pub environment: Vec<(OsString, OsString)>,
     /// Whether changes are staged, to be approved when the command has ended.
@@ -46,19 +46,19 @@ pub trait RunHost: CheckHost {
     /// Answers what a confined command waits for. `gone` tells that it does not wait any more. All doubt is a no.
     fn answer(
         &self,
-        question: &LiveQuestion,
-        held: &Confined,
+        question: &RuntimeRequest,
+        held: &SandboxRestrictions,
         gone: &dyn Fn() -> bool,
-    ) -> LiveAnswer;
+    ) -> RuntimeDecision;
 
     /// Shows a person how an attempt has ended.
-    fn attempt_ended(&self, report: &Report);
+    fn attempt_ended(&self, report: &SandboxReport);
 
     /// Describes an attempt for the audit log.
-    fn describe(&self, report: &Report) -> ConfinementRecord;
+    fn describe(&self, report: &SandboxReport) -> ConfinementRecord;
 
     /// Offers to restore files that an attempt has left and that were quarantined.
-    fn quarantined(&self, found: &[Found]);
+    fn quarantined(&self, found: &[PostRunFinding]);
 
     /// Returns whether a person can be asked about another attempt.
     fn can_ask(&self) -> bool;
@@ -74,7 +74,7 @@ pub trait RunHost: CheckHost {
         &self,
         operation: &Operation,
         title: String,
-        enforced: Enforced,
+        enforced: RequestedConfinement,
     ) -> Option<ExecutionPermit>;
 }
 
@@ -85,7 +85,7 @@ pub struct PlannedRun<'a> {
     engine: &'a Engine,
     permit: ExecutionPermit,
     options: RunOptions<'a>,
-    held: Option<Confined>,
+    held: Option<SandboxRestrictions>,
 }
 
 /// How a command has ended.
@@ -94,7 +94,7 @@ pub struct RunReport {
     /// The status of the last attempt, or why it did not start.
     pub status: io::Result<ExitStatus>,
     /// The staged changes, if there were to be any.
-    pub stage: Option<Stage>,
+    pub stage: Option<StagingArea>,
 }
 
 /// Why a permitted command was not run.
@@ -135,7 +135,7 @@ impl PlannedRun<'_> {
 
     /// Returns the profile of the first attempt; nothing if it runs without a sandbox.
     #[must_use]
-    pub const fn profile(&self) -> Option<&Confined> {
+    pub const fn profile(&self) -> Option<&SandboxRestrictions> {
         self.held.as_ref()
     }
 
@@ -146,9 +146,9 @@ impl PlannedRun<'_> {
     /// When the sandbox could not be set up: nothing was run in that attempt.
     pub fn run(self, host: &dyn RunHost) -> Result<RunReport, RunError> {
         let Self { engine, permit, options, held } = self;
-        let (decision, record) = (permit.decision().clone(), permit.record());
+        let (decision, record) = (permit.decision().clone(), permit.record_seq());
         let operation = permit.operation().clone();
-        if !permit.redeem(&operation) {
+        if !permit.redeem_for(&operation) {
             return Err(RunError::WrongOperation);
         }
         let launcher = Launcher { engine, operation: &operation, options: &options };
@@ -165,9 +165,9 @@ impl PlannedRun<'_> {
             };
             let (report, stage) = launcher.confined(&held, &places, host)?;
             host.attempt_ended(&report);
-            let status = exit_status(report.end);
+            let status = exit_status(report.outcome);
             engine.record_outcome(record, &status, began, host.describe(&report), host);
-            host.quarantined(&report.found);
+            host.quarantined(&report.findings);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
                 None => return Ok(RunReport { status, stage }),
@@ -187,9 +187,9 @@ impl Engine {
         host: &dyn CheckHost,
     ) {
         let Some(of) = of else { return };
-        let written = self.audit.record_outcome(of, status, began.elapsed(), confinement);
+        let written = self.audit_log.record_outcome(of, status, began.elapsed(), confinement);
         if let Err(error) = written {
-            host.warn(Warning::NotRecorded(error));
+            host.warn(EngineWarning::NotRecorded(error));
         }
     }
 }
@@ -219,33 +219,33 @@ impl Launcher<'_> {
     /// Hosts that the profile does not name are asked about, and changes of other files where that is wanted.
     fn confined(
         &self,
-        held: &Confined,
+        held: &SandboxRestrictions,
         places: &GrantedPlaces,
         host: &dyn RunHost,
-    ) -> Result<(Report, Option<Stage>), SandboxError> {
+    ) -> Result<(SandboxReport, Option<StagingArea>), SandboxError> {
         let registry = registry(self.engine.environment()).map_err(|error| {
             let step = "finding a place for the registry".to_owned();
             SandboxError::Setup { step, error: io::Error::other(error) }
         })?;
         let options = self.options;
-        let stage = options.stage.then(|| Stage::prepare(&registry, held)).transpose()?;
-        let launch = Launch {
-            staged: stage.as_ref().map(Stage::place).transpose()?,
-            scratch: caches(held, self.engine.home()),
-            shown: places.shown.clone(),
+        let stage = options.stage.then(|| StagingArea::prepare(&registry, held)).transpose()?;
+        let launch = LaunchConfig {
+            staging_directory: stage.as_ref().map(StagingArea::directory).transpose()?,
+            scratch_directories: caches(held, self.engine.home()),
+            visible_paths: places.shown.clone(),
             profile: held.clone(),
-            changeable: places.changeable.clone(),
+            changeable_paths: places.changeable.clone(),
             argv: options.argv.iter().map(Into::into).collect(),
-            cwd: real_path(&self.operation.cwd),
+            cwd: canonicalize_or_keep(&self.operation.cwd),
             environment: options.environment.clone(),
-            terminal: at_terminal(),
-            ask: true,
-            live: options.live,
+            terminal: has_terminal(),
+            has_reviewer: true,
+            reviews_file_changes: options.live,
             limits: limits(self.engine.sandbox_settings()),
             registry,
         };
         let mut ask =
-            |question: LiveQuestion, gone: &dyn Fn() -> bool| host.answer(&question, held, gone);
+            |question: RuntimeRequest, gone: &dyn Fn() -> bool| host.answer(&question, held, gone);
         Ok((run_confined(&launch, options.supervisor, &mut ask)?, stage))
     }
 
@@ -255,7 +255,7 @@ impl Launcher<'_> {
         let mut command = Command::new(argv.first().map_or("", String::as_str));
         command.args(argv.iter().skip(1));
         command.current_dir(self.operation.cwd.as_str());
-        command.env_clear().envs(without_steering());
+        command.env_clear().envs(sanitized_env());
         command
     }
 }
@@ -264,7 +264,9 @@ impl Launcher<'_> {
 fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
     let granted = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
     let edits = granted.filter_map(|part| match &part.access {
-        Access::Edit(path) if !path.pattern => Some(path.resolved.as_ref().unwrap_or(&path.path)),
+        Access::Edit(path) if !path.is_pattern => {
+            Some(path.resolved.as_ref().unwrap_or(&path.path))
+        }
         Access::Edit(_)
         | Access::Exec(_)
         | Access::Read(_)
@@ -275,11 +277,11 @@ fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
     });
-    edits.map(real_path).collect()
+    edits.map(canonicalize_or_keep).collect()
 }
 
-fn limits(settings: &SandboxSettings) -> Limits {
-    Limits {
+fn limits(settings: &SandboxSettings) -> ResourceLimits {
+    ResourceLimits {
         seconds: settings.limits.seconds.map(u64::from),
         memory: settings.limits.memory.map(|mebibytes| u64::from(mebibytes) << 20),
         processes: settings.limits.processes.map(u64::from),
@@ -287,12 +289,12 @@ fn limits(settings: &SandboxSettings) -> Limits {
 }
 
 /// Returns how a command has ended, as one without a sandbox would have.
-fn exit_status(end: End) -> io::Result<ExitStatus> {
+fn exit_status(end: CommandOutcome) -> io::Result<ExitStatus> {
     match end {
-        End::Exited(status) => Ok(ExitStatus::from_raw(i32::from(status) << 8)),
-        End::Signalled(signal) => Ok(ExitStatus::from_raw(i32::from(signal))),
-        End::TimedOut => Err(io::ErrorKind::TimedOut.into()),
-        End::NotFound => Err(io::ErrorKind::NotFound.into()),
-        End::NotStarted(error) => Err(io::Error::from_raw_os_error(error)),
+        CommandOutcome::Exited(status) => Ok(ExitStatus::from_raw(i32::from(status) << 8)),
+        CommandOutcome::Signalled(signal) => Ok(ExitStatus::from_raw(i32::from(signal))),
+        CommandOutcome::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        CommandOutcome::NotFound => Err(io::ErrorKind::NotFound.into()),
+        CommandOutcome::NotStarted(error) => Err(io::Error::from_raw_os_error(error)),
     }
 }

@@ -8,7 +8,7 @@ pub const RUN_WITHOUT_SANDBOX: &str = "RunWithoutSandbox";
 
 /// Fields that ask for it, and the values with which they do not: Claude Code's Bash, Codex's shell (now and before), and
 /// Cursor's terminal.
-const FIELDS: &[(&str, &[&str])] = &[
+const OPT_OUT_FIELDS: &[(&str, &[&str])] = &[
     ("dangerouslyDisableSandbox", &["false"]),
     ("dangerously_disable_sandbox", &["false"]),
     ("disable_sandbox", &["false"]),
@@ -22,17 +22,17 @@ const FIELDS: &[(&str, &[&str])] = &[
 /// Returns the access that a call makes beside what its tool does, if it asks to run outside of its agent's sandbox. An
 /// approval of the command is not an approval of that.
 #[must_use]
-pub fn sandbox_opt_out(input: &Value) -> Option<Access> {
+pub fn sandbox_opt_out_access(input: &Value) -> Option<Access> {
     let object = input.as_object()?;
     let asks = |(name, harmless): &(&str, &[&str])| {
-        object.get(*name).is_some_and(|value| !is_unset(value, harmless))
+        object.get(*name).is_some_and(|value| !is_opt_out_unset(value, harmless))
     };
     let tool = RUN_WITHOUT_SANDBOX.to_owned();
-    FIELDS.iter().any(asks).then_some(Access::CallTool { tool })
+    OPT_OUT_FIELDS.iter().any(asks).then_some(Access::CallTool { tool })
 }
 
 /// A value that is not plainly a no may be read as a yes by the agent.
-fn is_unset(value: &Value, harmless: &[&str]) -> bool {
+fn is_opt_out_unset(value: &Value, harmless: &[&str]) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty() || harmless.contains(&text.as_str()),
@@ -59,7 +59,7 @@ mod tests {
             json!({ "command": ["ls"], "with_escalated_permissions": true }),
             json!({ "command": "ls", "required_permissions": ["all"] }),
         ] {
-            assert!(sandbox_opt_out(&input).is_some(), "{input}");
+            assert!(sandbox_opt_out_access(&input).is_some(), "{input}");
         }
         for input in [
             json!({ "command": "ls" }),
@@ -69,7 +69,7 @@ mod tests {
             json!({ "command": "ls", "required_permissions": [] }),
             json!("dangerouslyDisableSandbox"),
         ] {
-            assert_eq!(sandbox_opt_out(&input), None, "{input}");
+            assert_eq!(sandbox_opt_out_access(&input), None, "{input}");
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path};
 
-use openoxide_protocol::{AbsPath, Confined};
-use openoxide_store::Environment;
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+use openoxide_store::UserEnvironment;
 
-use crate::{RegistryError, existing_path};
+use crate::{RegistryError, canonicalize_existing};
 
 fn absolute(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()
@@ -16,7 +16,7 @@ fn absolute(path: &Path) -> Option<AbsPath> {
 ///
 /// # Errors
 /// When no place can be named.
-pub fn registry(environment: &Environment) -> Result<AbsPath, RegistryError> {
+pub fn registry(environment: &UserEnvironment) -> Result<AbsPath, RegistryError> {
     let state = environment.state.as_ref().map(|state| state.join("openoxide"));
     // The registry itself is made by who opens it, for this user alone.
     let usable = state.filter(|place| fs::create_dir_all(place).is_ok());
@@ -69,15 +69,18 @@ const NAMED: &[&str] = &[
 
 /// Returns the caches that are there. A confined program reads them as they are, and what it writes there it writes for itself.
 #[must_use]
-pub fn caches(profile: &Confined, home: Option<&AbsPath>) -> Vec<AbsPath> {
+pub fn caches(profile: &SandboxRestrictions, home: Option<&AbsPath>) -> Vec<AbsPath> {
     let below = home.iter().flat_map(|home| CACHES.iter().map(|name| home.join(name)));
     let named = NAMED.iter().filter_map(|name| AbsPath::new(&std::env::var(name).ok()?).ok());
-    let within =
-        |path: &AbsPath, of: &BTreeSet<AbsPath>| of.iter().any(|one| path.below(one).is_some());
-    let all: BTreeSet<_> = below.chain(named).filter_map(|path| existing_path(&path)).collect();
+    let within = |path: &AbsPath, of: &BTreeSet<AbsPath>| {
+        of.iter().any(|one| path.strip_prefix(one).is_some())
+    };
+    let all: BTreeSet<_> =
+        below.chain(named).filter_map(|path| canonicalize_existing(&path)).collect();
     let open =
         |path: &AbsPath| !within(path, &profile.writable) && !within(path, &profile.unreadable);
-    let holds =
-        |path: &AbsPath| all.iter().any(|other| other != path && path.below(other).is_some());
+    let holds = |path: &AbsPath| {
+        all.iter().any(|other| other != path && path.strip_prefix(other).is_some())
+    };
     all.iter().filter(|path| open(path) && !holds(path)).cloned().collect()
 }

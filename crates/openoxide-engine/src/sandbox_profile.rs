@@ -2,15 +2,17 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use openoxide_permission::{Ground, HomeDirectories, confine};
-use openoxide_protocol::{AbsPath, Confined, Decision, Network, SandboxProfile, Temp};
+use openoxide_permission::{ConfineInput, HomeDirectories, derive_profile};
+use openoxide_protocol::{
+    AbsPath, Decision, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
+};
 use openoxide_store::{NetworkSetting, SandboxSettings};
 
-use crate::{CheckHost, Engine, ProfileError, Warning, seen};
+use crate::{CheckHost, Engine, EngineWarning, ProfileError, scan_restricted_paths};
 
 /// How a caller restricts a sandbox beyond the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SandboxRestriction {
+pub enum CallerRestriction {
     /// Not at all.
     AsDecided,
     /// Nothing is writable.
@@ -25,50 +27,61 @@ impl Engine {
     pub fn sandbox_profile(
         &self,
         decision: &Decision,
-        restriction: SandboxRestriction,
+        restriction: CallerRestriction,
         host: &dyn CheckHost,
-    ) -> Result<Option<Confined>, ProfileError> {
+    ) -> Result<Option<SandboxRestrictions>, ProfileError> {
         let environment = self.environment();
-        let (own, user) = (environment.own_directories(), environment.home_directories());
+        let (own, user) = (environment.openoxide_directories(), environment.home_directories());
         let settings = self.sandbox_settings();
         let writable: Vec<AbsPath> = settings.writable.iter().cloned().collect();
-        let ground = Ground { own: &own, writable: &writable, ..self.ground(&user) };
-        let seen = seen(&ground);
-        if seen.more {
-            host.warn(Warning::NotAllSeen);
+        let ground = ConfineInput {
+            openoxide_paths: &own,
+            writable: &writable,
+            ..self.new_confine_input(&user)
+        };
+        let seen = scan_restricted_paths(&ground);
+        if seen.is_truncated {
+            host.warn(EngineWarning::ScanTruncated);
         }
-        let ground = Ground { seen: &seen.unreadable, kept: &seen.kept, ..ground };
-        let derived = confine(&ground, decision);
-        let open = derived.confined().map(|held| held.writable.clone()).unwrap_or_default();
+        let ground = ConfineInput {
+            restricted_paths: &seen.unreadable,
+            write_restricted_paths: &seen.unwritable,
+            ..ground
+        };
+        let derived = derive_profile(&ground, decision);
+        let open = derived.restrictions().map(|held| held.writable.clone()).unwrap_or_default();
         let derived = derived.intersect(&settings_profile(settings, &open));
         let restricted = match restriction {
-            SandboxRestriction::AsDecided => SandboxProfile::DangerFullAccess,
-            SandboxRestriction::ReadOnly => {
+            CallerRestriction::AsDecided => SandboxProfile::DangerFullAccess,
+            CallerRestriction::ReadOnly => {
                 let network =
-                    derived.confined().map(|held| held.network.clone()).unwrap_or_default();
-                SandboxProfile::Confined(Confined { network, ..Confined::default() })
+                    derived.restrictions().map(|held| held.network.clone()).unwrap_or_default();
+                SandboxProfile::Confined(SandboxRestrictions {
+                    network,
+                    ..SandboxRestrictions::default()
+                })
             }
         };
-        derived.intersect(&restricted).confined().map(resolved).transpose()
+        derived.intersect(&restricted).restrictions().map(with_resolved_paths).transpose()
     }
 
     /// Returns whether a rule denies reading something.
     #[must_use]
     pub fn denies_reading(&self) -> bool {
-        self.ground(&HomeDirectories::default()).denies_reading()
+        self.new_confine_input(&HomeDirectories::default()).has_read_deny()
     }
 
-    fn ground<'a>(&'a self, user: &'a HomeDirectories) -> Ground<'a> {
+    fn new_confine_input<'a>(&'a self, user: &'a HomeDirectories) -> ConfineInput<'a> {
         let network = self.sandbox_settings().network;
-        Ground {
-            policy: &self.loaded.policy,
-            layers: &self.loaded.layers,
-            context: self.context_in(&self.options.cwd, &self.roots),
+        ConfineInput {
+            policy: &self.loaded_policy.policy,
+            layers: &self.loaded_policy.layers,
+            context: self.directory_context(&self.options.cwd, &self.roots),
             home: self.home(),
-            user,
-            own: &[],
-            seen: &[],
-            kept: &[],
+            home_directories: user,
+            openoxide_paths: &[],
+            restricted_paths: &[],
+            write_restricted_paths: &[],
             writable: &[],
             all_hosts: network == Some(NetworkSetting::Internet),
             host_network: network == Some(NetworkSetting::Host),
@@ -78,51 +91,57 @@ impl Engine {
 
 /// Returns what the policy's settings restrict. What is not in `open` is read-only anyway: it need not be protected.
 fn settings_profile(settings: &SandboxSettings, open: &BTreeSet<AbsPath>) -> SandboxProfile {
-    let is_open = |path: &&AbsPath| open.iter().any(|base| path.below(base).is_some());
+    let is_open = |path: &&AbsPath| open.iter().any(|base| path.strip_prefix(base).is_some());
     let network = match settings.network {
-        Some(NetworkSetting::Off) => Network::Off,
+        Some(NetworkSetting::Off) => NetworkAccess::Off,
         Some(NetworkSetting::Hosts | NetworkSetting::Internet | NetworkSetting::Host) | None => {
-            Network::On
+            NetworkAccess::On
         }
     };
-    SandboxProfile::Confined(Confined {
+    SandboxProfile::Confined(SandboxRestrictions {
         writable: [AbsPath::root()].into(),
         protected: settings.protected.iter().filter(is_open).cloned().collect(),
         unreadable: settings.unreadable.clone(),
         network,
-        temp: Temp::Private,
+        temp: TempDirectories::Private,
     })
 }
 
 /// Returns a profile with links resolved. Writable and unreadable paths that do not exist are left out.
-fn resolved(profile: &Confined) -> Result<Confined, ProfileError> {
-    let there = |paths: &BTreeSet<AbsPath>| paths.iter().filter_map(existing_path).collect();
+fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestrictions, ProfileError> {
+    let there =
+        |paths: &BTreeSet<AbsPath>| paths.iter().filter_map(canonicalize_existing).collect();
     let writable: BTreeSet<AbsPath> = there(&profile.writable);
     if writable.contains(&AbsPath::root()) {
         return Err(ProfileError::WritableRoot);
     }
     let mut protected = profile.protected.clone();
-    protected.extend(profile.protected.iter().filter_map(in_real_directory));
-    Ok(Confined { writable, protected, unreadable: there(&profile.unreadable), ..profile.clone() })
+    protected.extend(profile.protected.iter().filter_map(canonicalize_parent));
+    Ok(SandboxRestrictions {
+        writable,
+        protected,
+        unreadable: there(&profile.unreadable),
+        ..profile.clone()
+    })
 }
 
 /// Returns a path with links resolved, if something is there.
 #[must_use]
-pub fn existing_path(path: &AbsPath) -> Option<AbsPath> {
-    absolute(&fs::canonicalize(path.as_str()).ok()?)
+pub fn canonicalize_existing(path: &AbsPath) -> Option<AbsPath> {
+    to_absolute_path(&fs::canonicalize(path.as_str()).ok()?)
 }
 
 /// Returns a path with links resolved; the path itself, if nothing is there.
 #[must_use]
-pub fn real_path(path: &AbsPath) -> AbsPath {
-    existing_path(path).unwrap_or_else(|| path.clone())
+pub fn canonicalize_or_keep(path: &AbsPath) -> AbsPath {
+    canonicalize_existing(path).unwrap_or_else(|| path.clone())
 }
 
 /// Returns the same name in the directory that its directory really is.
-fn in_real_directory(path: &AbsPath) -> Option<AbsPath> {
-    Some(existing_path(&path.parent()?)?.join(path.name()?))
+fn canonicalize_parent(path: &AbsPath) -> Option<AbsPath> {
+    Some(canonicalize_existing(&path.parent()?)?.join(path.file_name()?))
 }
 
-fn absolute(path: &Path) -> Option<AbsPath> {
+fn to_absolute_path(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()
 }

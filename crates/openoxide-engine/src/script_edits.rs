@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Exec, PathAccess, Span, Words,
-    steering_files::{SteeringFile, steering_files},
+    AbsPath, Access, CommandClass, CommandWords, ExecAccess, PathAccess, Span,
+    steering_files::{SteeringFile, all_steering_files},
 };
 use openoxide_shell::Sequence;
 
@@ -17,12 +17,12 @@ pub(crate) struct ScriptEdits {
     sequence: Sequence,
     paths: Vec<(usize, Span, AbsPath)>,
     /// The parts that start a program of which nothing is known, with its words: it may edit any file.
-    unknown: Vec<(usize, Span, Words)>,
+    unknown_programs: Vec<(usize, Span, CommandWords)>,
 }
 
 /// What may have been edited before one command starts.
 #[derive(Debug)]
-pub(crate) enum EditsBefore<'a> {
+pub(crate) enum PriorEdits<'a> {
     /// These paths, and what is below them.
     Paths(Vec<&'a AbsPath>),
     /// Any file.
@@ -38,11 +38,11 @@ impl ScriptEdits {
             return Self::default();
         }
         let mut edits = Self { sequence: Sequence::from_script(script), ..Self::default() };
-        accesses.iter().for_each(|access| edits.add(access));
+        accesses.iter().for_each(|access| edits.add_edits(access));
         edits
     }
 
-    fn add(&mut self, access: &Access) {
+    fn add_edits(&mut self, access: &Access) {
         match access {
             Access::Edit(path) => {
                 let part = self.sequence.part(path.span);
@@ -50,7 +50,7 @@ impl ScriptEdits {
             }
             Access::Exec(exec) if exec.class == CommandClass::Unknown => {
                 let part = self.sequence.part(exec.span);
-                self.unknown.push((part, exec.span, exec.argv.clone()));
+                self.unknown_programs.push((part, exec.span, exec.argv.clone()));
             }
             Access::Exec(_)
             | Access::Read(_)
@@ -64,42 +64,42 @@ impl ScriptEdits {
     }
 
     /// Returns what may have been edited when this command starts.
-    pub(crate) fn before(&self, exec: &Exec) -> EditsBefore<'_> {
+    pub(crate) fn edits_before(&self, exec: &ExecAccess) -> PriorEdits<'_> {
         self.before_without(exec, None)
     }
 
-    /// As [`Self::before`], without what the command does itself.
-    pub(crate) fn before_by_others(&self, exec: &Exec) -> EditsBefore<'_> {
+    /// As [`Self::edits_before`], without what the command does itself.
+    pub(crate) fn before_by_others(&self, exec: &ExecAccess) -> PriorEdits<'_> {
         self.before_without(exec, Some(exec.span))
     }
 
-    fn before_without(&self, exec: &Exec, own: Option<Span>) -> EditsBefore<'_> {
+    fn before_without(&self, exec: &ExecAccess, own: Option<Span>) -> PriorEdits<'_> {
         let part = match exec.span {
             span if span == Span::default() => usize::MAX,
             span => self.sequence.part(span),
         };
         let counts = |started_in: usize, span: Span| started_in <= part && own != Some(span);
-        let is_before = |(started_in, span, argv): &(usize, Span, Words)| {
-            counts(*started_in, *span) && !carries(&exec.argv, argv)
+        let is_before = |(started_in, span, argv): &(usize, Span, CommandWords)| {
+            counts(*started_in, *span) && !carries_command(&exec.argv, argv)
         };
-        if self.unknown.iter().any(is_before) {
-            return EditsBefore::Anything;
+        if self.unknown_programs.iter().any(is_before) {
+            return PriorEdits::Anything;
         }
         let earlier = self.paths.iter().filter(|(edited_in, span, _)| counts(*edited_in, *span));
-        EditsBefore::Paths(earlier.map(|(_, _, path)| path).collect())
+        PriorEdits::Paths(earlier.map(|(_, _, path)| path).collect())
     }
 }
 
 /// Says whether a command is a wrapper that starts the other one. That one is judged by itself.
-fn carries(wrapper: &Words, carried: &Words) -> bool {
+fn carries_command(wrapper: &CommandWords, carried: &CommandWords) -> bool {
     let longer = wrapper.len().checked_sub(carried.len()).filter(|longer| *longer > 0);
     longer.is_some_and(|longer| wrapper.iter().skip(longer).eq(carried.iter()))
 }
 
 /// A pattern of the shell stands for all that its directory holds.
 fn edited_paths(path: &PathAccess) -> impl Iterator<Item = AbsPath> {
-    let is_pattern = path.pattern;
-    path.spellings().map(move |spelling| match spelling.as_str().find(['*', '?', '[']) {
+    let is_pattern = path.is_pattern;
+    path.paths().map(move |spelling| match spelling.as_str().find(['*', '?', '[']) {
         Some(wild) if is_pattern => {
             let fixed = spelling.as_str().get(..wild).unwrap_or("/");
             let directory = fixed.rsplit_once('/').map_or("/", |(directory, _)| directory);
@@ -109,9 +109,9 @@ fn edited_paths(path: &PathAccess) -> impl Iterator<Item = AbsPath> {
     })
 }
 
-impl EditsBefore<'_> {
+impl PriorEdits<'_> {
     /// Says whether nothing can have been edited.
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Paths(paths) if paths.is_empty())
     }
 
@@ -128,25 +128,24 @@ impl EditsBefore<'_> {
 
     /// Says whether a file of this name was edited: it may be found in the place of a program.
     pub(crate) fn may_replace(&self, program: &str) -> bool {
-        let is_named = |edited: &&AbsPath| edited.name() == Some(program);
+        let is_named = |edited: &&AbsPath| edited.file_name() == Some(program);
         matches!(self, Self::Paths(edited) if edited.iter().any(is_named))
     }
 
     /// Says whether a file that steers this program can have been edited, if it works in one of these places.
     pub(crate) fn may_steer(&self, program: &str, places: &[PathBuf]) -> bool {
-        let mut files = steering_files().filter(|file| file.steers(program));
+        let mut files = all_steering_files().filter(|file| file.applies_to(program));
         match self {
             Self::Anything => files.next().is_some(),
             Self::Paths(edited) if edited.is_empty() => false,
-            Self::Paths(edited) => {
-                files.any(|file| edited.iter().any(|edited| may_be(file, edited, places)))
-            }
+            Self::Paths(edited) => files
+                .any(|file| edited.iter().any(|edited| may_be_steering_file(file, edited, places))),
         }
     }
 }
 
 /// Says whether an edited path is such a file, or a directory that can hold it for a program in one of these places.
-fn may_be(file: &SteeringFile, edited: &AbsPath, places: &[PathBuf]) -> bool {
+fn may_be_steering_file(file: &SteeringFile, edited: &AbsPath, places: &[PathBuf]) -> bool {
     let edited_path = Path::new(edited.as_str());
     file.matches(edited)
         || places.iter().flat_map(|place| place.ancestors()).any(|above| {

@@ -10,39 +10,39 @@ use openoxide_protocol::SessionId;
 /// Returns the task that this process belongs to: the shell job that it is part of, in this session. Returns nothing where the end
 /// of the job cannot be detected.
 #[must_use]
-pub fn task_of_shell_job(session: Option<SessionId>) -> Option<String> {
-    let own = stat("self")?;
-    let leader = stat(&own.group.to_string())?;
-    if leader.pid == own.pid || leader.ended {
+pub fn shell_job_task(session: Option<SessionId>) -> Option<String> {
+    let own = read_stat("self")?;
+    let leader = read_stat(&own.process_group.to_string())?;
+    if leader.pid == own.pid || leader.has_ended {
         return None;
     }
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let boot = boot.split('-').next()?;
     let session = session.map(|session| format!("{session}/")).unwrap_or_default();
-    Some(format!("{session}job-{}-{}-{boot}", leader.pid, leader.started))
+    Some(format!("{session}job-{}-{}-{boot}", leader.pid, leader.start_time))
 }
 
 /// What the system says of a process.
-struct Stat {
+struct ProcessStat {
     pid: u32,
-    ended: bool,
-    group: u32,
-    started: u64,
+    has_ended: bool,
+    process_group: u32,
+    start_time: u64,
 }
 
-fn stat(process: &str) -> Option<Stat> {
-    read(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+fn read_stat(process: &str) -> Option<ProcessStat> {
+    parse_stat(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
 /// Reads a line of `/proc/PID/stat` (proc(5)). The name stands in parentheses and may hold any byte: what follows the last one counts.
-fn read(line: &str) -> Option<Stat> {
+fn parse_stat(line: &str) -> Option<ProcessStat> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let (_, rest) = line.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let ended = matches!(fields.next()?, "Z" | "X" | "x");
     let group = fields.nth(1)?.parse().ok()?;
     let started = fields.nth(16)?.trim_end().parse().ok()?;
-    Some(Stat { pid, ended, group, started })
+    Some(ProcessStat { pid, has_ended: ended, process_group: group, start_time: started })
 }
 
 #[cfg(test)]
@@ -54,27 +54,30 @@ mod tests {
     fn a_process_is_read_whatever_its_name_is() {
         let rest = (6..=30).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
         for name in ["bash", "a b", "x) R 9 9 (", ""] {
-            let found = read(&format!("77 ({name}) S 4 5 {rest}\n")).unwrap();
-            assert_eq!((found.pid, found.group, found.started), (77, 5, 22), "{name}");
-            assert!(!found.ended, "{name}");
+            let found = parse_stat(&format!("77 ({name}) S 4 5 {rest}\n")).unwrap();
+            assert_eq!((found.pid, found.process_group, found.start_time), (77, 5, 22), "{name}");
+            assert!(!found.has_ended, "{name}");
         }
         for state in ["Z", "X"] {
-            assert!(read(&format!("77 (Z) {state} 4 5 {rest}\n")).unwrap().ended, "{state}");
+            assert!(
+                parse_stat(&format!("77 (Z) {state} 4 5 {rest}\n")).unwrap().has_ended,
+                "{state}"
+            );
         }
-        assert!(read("77 (x").is_none() && read("").is_none());
+        assert!(parse_stat("77 (x").is_none() && parse_stat("").is_none());
     }
 
     #[test]
     fn a_process_that_nobody_has_waited_for_has_ended() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().to_string();
-        assert!(!stat(&pid).unwrap().ended);
+        assert!(!read_stat(&pid).unwrap().has_ended);
         child.kill().unwrap();
         let ends = (0..500).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-            stat(&pid).unwrap().ended
+            read_stat(&pid).unwrap().has_ended
         });
         child.wait().unwrap();
-        assert!(ends && stat(&pid).is_none());
+        assert!(ends && read_stat(&pid).is_none());
     }
 }

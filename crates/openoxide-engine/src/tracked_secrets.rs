@@ -5,11 +5,11 @@
 use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 use openoxide_permission::safety_floor::is_secret;
-use openoxide_protocol::{AbsPath, Access, Exec, PathAccess, Touch, Words};
+use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandWords, ExecAccess, PathAccess};
 
 use crate::{
-    repository::{Index, IndexEntry, index_above},
-    steps::StepBudget,
+    git_repository::{Index, IndexEntry, index_above},
+    step_budget::StepBudget,
 };
 
 /// So many secrets are named.
@@ -36,14 +36,14 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
     let mut added: Vec<Access> = Vec::new();
     for access in accesses.iter() {
         let Access::Exec(exec) = access else { continue };
-        let words = exec.plain.as_ref().unwrap_or(&exec.argv);
+        let words = exec.normalized_argv.as_ref().unwrap_or(&exec.argv);
         let Some(prints) = printed(words) else { continue };
-        let place = exec.place.as_ref().unwrap_or(cwd);
+        let place = exec.cwd.as_ref().unwrap_or(cwd);
         if last.as_ref().is_none_or(|(known, _)| known != place) {
             last = Some((place.clone(), index_above(place)));
         }
         let Some((_, Some(index))) = &last else { continue };
-        if !steps.take(index.len() / 64) {
+        if !steps.take_steps(index.len() / 64) {
             let text = format!("{}: which secrets it prints was not examined", exec.text);
             added.push(Access::Opaque { text, span: exec.span });
             continue;
@@ -58,8 +58,8 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
     accesses.append(&mut added);
 }
 
-fn read(path: AbsPath, exec: &Exec) -> PathAccess {
-    PathAccess { touch: Touch::Program, span: exec.span, ..PathAccess::new(path) }
+fn read(path: AbsPath, exec: &ExecAccess) -> PathAccess {
+    PathAccess { route: AccessRoute::Program, span: exec.span, ..PathAccess::new(path) }
 }
 
 /// What a command prints the text of.
@@ -72,10 +72,11 @@ enum Printed {
 }
 
 /// Returns what a command of git prints; nothing for one that prints no text of files that its words do not name.
-fn printed(words: &Words) -> Option<Printed> {
-    let name = words.known(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+fn printed(words: &CommandWords) -> Option<Printed> {
+    let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
     (name == Some("git")).then_some(())?;
-    let options = || (2..words.len()).map_while(|index| words.known(index).filter(|w| *w != "--"));
+    let options =
+        || (2..words.len()).map_while(|index| words.known_word(index).filter(|w| *w != "--"));
     let shows_patch = options().any(|word| {
         matches!(word, "-p" | "-u" | "--patch" | "-c" | "--cc" | "-m" | "--remerge-diff")
             || ["-U", "--unified", "--patch-with", "--word-diff", "-W", "--function-context"]
@@ -86,13 +87,13 @@ fn printed(words: &Words) -> Option<Printed> {
         let plain = |word: &str| word.split('=').next().is_some_and(|w| SUMMARIES.contains(&w));
         !shows_patch && options().any(plain)
     };
-    match (words.known(1)?, words.known(2)) {
+    match (words.known_word(1)?, words.known_word(2)) {
         ("diff", _) if summarizes() => None,
         ("diff", _) => {
             let plain = options().all(|word| {
                 word.starts_with('-') && !matches!(word, "--cached" | "--staged" | "--merge-base")
             });
-            let known = (1..words.len()).all(|index| words.known(index).is_some());
+            let known = (1..words.len()).all(|index| words.known_word(index).is_some());
             Some(if plain && known { Printed::Changed } else { Printed::Any })
         }
         ("show", _) if summarizes() => None,
@@ -110,7 +111,7 @@ fn printed(words: &Words) -> Option<Printed> {
 }
 
 /// Returns the secrets in the index that a command with these words may print.
-fn secrets(index: &Index, prints: Printed, words: &Words, place: &AbsPath) -> Vec<AbsPath> {
+fn secrets(index: &Index, prints: Printed, words: &CommandWords, place: &AbsPath) -> Vec<AbsPath> {
     let within = pathspecs(words, place);
     let tree = index.tree();
     let paths = index.entries().into_iter().filter_map(|entry| {
@@ -123,18 +124,18 @@ fn secrets(index: &Index, prints: Printed, words: &Words, place: &AbsPath) -> Ve
 }
 
 /// Returns the paths behind `--` that limit a command; none if one of them is a pattern or not known.
-fn pathspecs(words: &Words, place: &AbsPath) -> Vec<AbsPath> {
-    let start = (1..words.len()).find(|index| words.known(*index) == Some("--"));
+fn pathspecs(words: &CommandWords, place: &AbsPath) -> Vec<AbsPath> {
+    let start = (1..words.len()).find(|index| words.known_word(*index) == Some("--"));
     let Some(start) = start else { return Vec::new() };
     let paths = (start + 1..words.len()).map(|index| {
         let plain = |text: &&str| !text.contains(['*', '?', '[', ':', '\\']);
-        words.known(index).filter(plain).map(|text| place.join(text))
+        words.known_word(index).filter(plain).map(|text| place.join(text))
     });
     paths.collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
 fn is_within(path: &AbsPath, places: &[AbsPath]) -> bool {
-    places.iter().any(|place| path.below(place).is_some())
+    places.iter().any(|place| path.strip_prefix(place).is_some())
 }
 
 /// Returns whether a file may differ from its entry in the index: git compares these numbers first, too.
@@ -150,20 +151,21 @@ fn differs(path: &AbsPath, entry: &IndexEntry) -> bool {
 mod tests {
     use std::process::Command;
 
-    use openoxide_protocol::{Action, Facts};
+    use openoxide_protocol::{Action, OperationFacts};
 
     use super::*;
-    use crate::{Place, facts_of};
+    use crate::{CallLocation, collect_action_facts};
 
     fn read_by(project: &AbsPath, script: &str) -> Vec<String> {
         let action = Action::Command { script: script.to_owned() };
-        let facts: Facts = facts_of(&action, "Bash", Place { cwd: project, home: None });
+        let facts: OperationFacts =
+            collect_action_facts(&action, "Bash", CallLocation { cwd: project, home: None });
         let mut read: Vec<String> = facts
             .accesses
             .iter()
             .filter_map(|access| {
                 let Access::Read(path) = access else { return None };
-                is_secret(&path.path).then(|| path.path.below(project).unwrap().to_owned())
+                is_secret(&path.path).then(|| path.path.strip_prefix(project).unwrap().to_owned())
             })
             .collect();
         read.sort();

@@ -13,10 +13,10 @@ use std::{
 use openoxide_protocol::AbsPath;
 
 /// No configuration is longer.
-const LONGEST: u64 = 1 << 20;
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Files that include each other are followed this far.
-const DEEPEST: usize = 10;
+const MAX_INCLUDE_DEPTH: usize = 10;
 
 /// Programs whose operands can be scripts.
 const INTERPRETERS: [&str; 14] = [
@@ -64,7 +64,7 @@ fn runs_files_in(
         return true;
     }
     let mut files = chosen.into_iter().chain(own).chain(SYSTEM_FILES.map(PathBuf::from));
-    files.any(|file| runs_files_of(&file, place, home, DEEPEST))
+    files.any(|file| config_runs_files(&file, place, home, MAX_INCLUDE_DEPTH))
 }
 
 /// Says whether settings in the environment run a file of the repository. `GIT_CONFIG_PARAMETERS` is not read.
@@ -91,7 +91,7 @@ fn runs_by_settings(place: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -
 }
 
 /// As [`runs_project_files`], for one file and those that it includes.
-fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) -> bool {
+fn config_runs_files(file: &Path, place: &Path, home: Option<&Path>, deep: usize) -> bool {
     if file == Path::new("/dev/null") {
         return false;
     }
@@ -103,11 +103,12 @@ fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) ->
             return !matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         }
     };
-    let text = (meta.is_file() && meta.len() <= LONGEST).then(|| fs::read_to_string(file).ok());
+    let text =
+        (meta.is_file() && meta.len() <= MAX_CONFIG_BYTES).then(|| fs::read_to_string(file).ok());
     let Some(text) = text.flatten() else { return true };
     let mut section = String::new();
     logical_lines(&text).iter().any(|line| {
-        let line = match header(line) {
+        let line = match parse_section_header(line) {
             Some((name, rest)) => {
                 section = name.to_ascii_lowercase();
                 rest
@@ -115,14 +116,14 @@ fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) ->
             None => line.as_str(),
         };
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        let (name, value) = (name.trim().to_ascii_lowercase(), unquoted(value));
+        let (name, value) = (name.trim().to_ascii_lowercase(), unquote(value));
         match (section.split([' ', '.', '\t']).next().unwrap_or_default(), name.as_str()) {
             ("include" | "includeif", "path") => {
                 let above = file.parent().unwrap_or(Path::new("/"));
-                let included = included(&value, above, home);
+                let included = resolve_include(&value, above, home);
                 included.starts_with(place)
                     || deep == 0
-                    || runs_files_of(&included, place, home, deep - 1)
+                    || config_runs_files(&included, place, home, deep - 1)
             }
             (section, name) => runs_setting(section, name, &value, place),
         }
@@ -132,11 +133,11 @@ fn runs_files_of(file: &Path, place: &Path, home: Option<&Path>, deep: usize) ->
 /// Says whether one setting runs a file of the repository in `place`.
 fn runs_setting(section: &str, name: &str, value: &str, place: &Path) -> bool {
     if (section, name) == ("core", "hookspath") {
-        return !is_whole(value)
+        return !is_absolute_path(value)
             && !value.is_empty()
             && place.ancestors().any(|above| above.join(value).exists());
     }
-    names_program(section, name) && runs_relative_file(value)
+    is_program_setting(section, name) && runs_relative_file(value)
 }
 
 /// Returns the lines, where one that ends with `\` goes on in the next.
@@ -158,13 +159,13 @@ fn logical_lines(text: &str) -> Vec<String> {
 }
 
 /// Returns the name of the section that a line begins, and the rest of the line.
-fn header(line: &str) -> Option<(&str, &str)> {
+fn parse_section_header(line: &str) -> Option<(&str, &str)> {
     let rest = line.trim_start().strip_prefix('[')?;
     rest.rsplit_once(']')
 }
 
 /// Returns a value without quotes and without the comment behind it.
-fn unquoted(value: &str) -> String {
+fn unquote(value: &str) -> String {
     let mut quoted = false;
     let mut plain = String::new();
     let mut letters = value.trim().chars();
@@ -180,7 +181,7 @@ fn unquoted(value: &str) -> String {
 }
 
 /// Returns the file that an `include` names: a relative one counts from the file that includes it.
-fn included(value: &str, above: &Path, home: Option<&Path>) -> PathBuf {
+fn resolve_include(value: &str, above: &Path, home: Option<&Path>) -> PathBuf {
     match (value.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => above.join(value),
@@ -188,7 +189,7 @@ fn included(value: &str, above: &Path, home: Option<&Path>) -> PathBuf {
 }
 
 /// Says whether a setting is a program or a script that git starts.
-fn names_program(section: &str, name: &str) -> bool {
+fn is_program_setting(section: &str, name: &str) -> bool {
     match section {
         "pager" => true,
         "core" => matches!(
@@ -224,7 +225,7 @@ fn runs_relative_file(command: &str) -> bool {
     let words: Vec<String> = command.split_whitespace().map(plain).collect();
     let relative = |word: &String| {
         word.contains('/')
-            && !is_whole(word)
+            && !is_absolute_path(word)
             && !word.starts_with(['$', '-', '%'])
             && !word.contains("://")
     };
@@ -237,7 +238,7 @@ fn runs_relative_file(command: &str) -> bool {
         [program, script] => {
             interprets(program)
                 && !script.is_empty()
-                && !is_whole(script)
+                && !is_absolute_path(script)
                 && !script.starts_with(['-', '$', '%'])
         }
         _ => false,
@@ -246,7 +247,7 @@ fn runs_relative_file(command: &str) -> bool {
 }
 
 /// Says whether a path does not depend on the working directory.
-fn is_whole(path: &str) -> bool {
+fn is_absolute_path(path: &str) -> bool {
     path.starts_with(['/', '~']) || path.starts_with("%(prefix)/")
 }
 

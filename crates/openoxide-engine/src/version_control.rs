@@ -6,20 +6,20 @@
 use std::{fs, path::Path};
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Exec, PathAccess, Touch, VersionControl, Word,
+    AbsPath, Access, AccessRoute, CommandClass, CommandWord, ExecAccess, PathAccess, VersionControl,
 };
 
 use crate::{
-    repository,
-    script_edits::{EditsBefore, ScriptEdits},
-    settings::spellings,
+    git_repository,
+    project_settings::path_spellings,
+    script_edits::{PriorEdits, ScriptEdits},
     user_git_config,
 };
 
 /// Files and directories that mark a working copy of a system other than git, and parts of the system's name.
 ///
 /// Mercurial loads extensions from `.hg/hgrc`. The others are listed because their settings are not examined.
-const MARKERS: [&str; 16] = [
+const WORKING_COPY_MARKERS: [&str; 16] = [
     ".hg",
     ".svn",
     ".bzr",
@@ -40,7 +40,7 @@ const MARKERS: [&str; 16] = [
 
 /// Lowers programs that start version control, unless every repository that they can find is plain and stays so, and the user's own
 /// configuration runs nothing of it.
-pub(crate) fn distrust(
+pub(crate) fn distrust_version_control(
     accesses: &mut [Access],
     edits: &ScriptEdits,
     cwd: &AbsPath,
@@ -53,30 +53,31 @@ pub(crate) fn distrust(
         else {
             continue;
         };
-        let systems = starts(exec);
+        let systems = started_version_control(exec);
         if exec.class == CommandClass::Unknown || systems == VersionControl::None {
             continue;
         }
-        let before = edits.before(exec);
+        let before = edits.edits_before(exec);
         let mut is_plain = |place: &AbsPath| match &last {
             Some((same, kinds, plain))
-                if same == place && *kinds == systems && before.is_nothing() =>
+                if same == place && *kinds == systems && before.is_empty() =>
             {
                 *plain
             }
             _ => {
-                let plain = is_plain_for(place, systems, &before)
+                let plain = is_harmless_for(place, systems, &before)
                     && !user_git_config::runs_project_files(place, home);
-                last = before.is_nothing().then(|| (place.clone(), systems, plain));
+                last = before.is_empty().then(|| (place.clone(), systems, plain));
                 plain
             }
         };
-        let place = exec.place.as_ref().unwrap_or(cwd);
+        let place = exec.cwd.as_ref().unwrap_or(cwd);
         // Of a place that the command names itself it is certain only if it is there.
-        let is_there = exec.place.is_none() || Path::new(place.as_str()).is_dir();
+        let is_there = exec.cwd.is_none() || Path::new(place.as_str()).is_dir();
         let plain = is_there
             && is_plain(place)
-            && (is_git(exec) || directories(rest).all(|place| is_plain(&place)));
+            && (uses_own_repository(exec)
+                || collect_repository_directories(rest).all(|place| is_plain(&place)));
         if !plain && let Some(Access::Exec(exec)) = accesses.get_mut(index) {
             exec.class = CommandClass::Unknown;
         }
@@ -84,46 +85,52 @@ pub(crate) fn distrust(
 }
 
 /// Returns the systems that a command starts, also inside of a wrapper that is judged by what it carries.
-pub(crate) fn starts(exec: &Exec) -> VersionControl {
-    let is_git = |word| matches!(word, Word::Known(text) if matches!(text.rsplit('/').next(), Some("git" | "git-lfs")));
-    if exec.argv.iter().any(is_git) { exec.starts.max(VersionControl::Git) } else { exec.starts }
+pub(crate) fn started_version_control(exec: &ExecAccess) -> VersionControl {
+    let is_git = |word| matches!(word, CommandWord::Known(text) if matches!(text.rsplit('/').next(), Some("git" | "git-lfs")));
+    if exec.argv.iter().any(is_git) {
+        exec.version_control.max(VersionControl::Git)
+    } else {
+        exec.version_control
+    }
 }
 
 /// Returns whether the paths that a program reads cannot choose another repository: git itself looks from its own directory.
-fn is_git(exec: &Exec) -> bool {
-    exec.argv.known(0).and_then(|name| name.rsplit('/').next()) == Some("git")
+fn uses_own_repository(exec: &ExecAccess) -> bool {
+    exec.argv.known_word(0).and_then(|name| name.rsplit('/').next()) == Some("git")
 }
 
 /// Returns the directories in which a program can start version control because of what it reads.
-fn directories(rest: &[Access]) -> impl Iterator<Item = AbsPath> {
+fn collect_repository_directories(rest: &[Access]) -> impl Iterator<Item = AbsPath> {
     let own = rest.iter().take_while(|access| !matches!(access, Access::Exec(_)));
     own.filter_map(|access| {
         let Access::Read(path) = access else { return None };
-        (path.touch != Touch::Itself).then_some(path)
+        (path.route != AccessRoute::Direct).then_some(path)
     })
-    .flat_map(PathAccess::spellings)
+    .flat_map(PathAccess::paths)
     .filter_map(|path| {
         let is_directory = Path::new(path.as_str()).is_dir();
         if is_directory { Some(path.clone()) } else { path.parent() }
     })
 }
 
-fn is_plain_for(place: &AbsPath, systems: VersionControl, edits: &EditsBefore<'_>) -> bool {
-    repository::is_plain(place, edits)
+fn is_harmless_for(place: &AbsPath, systems: VersionControl, edits: &PriorEdits<'_>) -> bool {
+    git_repository::is_harmless(place, edits)
         && (systems != VersionControl::Any || !has_other_metadata(place, edits))
 }
 
 /// Returns whether a system other than git has its metadata in this directory or above it, or can have it after the edits.
-fn has_other_metadata(place: &AbsPath, edits: &EditsBefore<'_>) -> bool {
+fn has_other_metadata(place: &AbsPath, edits: &PriorEdits<'_>) -> bool {
     let found = |marker: &Path| marker.symlink_metadata().is_ok() || edits.may_change(marker);
-    spellings(place).iter().any(|place| {
+    path_spellings(place).iter().any(|place| {
         let mut above = place.ancestors();
-        above.any(|directory| MARKERS.iter().any(|marker| found(&directory.join(marker))))
+        above.any(|directory| {
+            WORKING_COPY_MARKERS.iter().any(|marker| found(&directory.join(marker)))
+        })
     })
 }
 
 /// Subcommands of git that make the repository at the other end run its hooks or its configured commands.
-const RUN_AT_REMOTE: [&str; 3] = ["push", "send-pack", "archive"];
+const REMOTE_COMMANDS: [&str; 3] = ["push", "send-pack", "archive"];
 
 /// Checks the words that git takes for remotes. A word is a remote only if the configuration has one of this name and no
 /// file has it. Any other word can be a directory: git reads the repository there, and a push runs its hooks.
@@ -131,19 +138,19 @@ pub(crate) fn check_remotes(accesses: &mut Vec<Access>, cwd: &AbsPath) {
     let mut added = Vec::new();
     for access in accesses.iter_mut() {
         let Access::Exec(exec) = access else { continue };
-        let place = exec.place.as_ref().unwrap_or(cwd).clone();
+        let place = exec.cwd.as_ref().unwrap_or(cwd).clone();
         for word in std::mem::take(&mut exec.remotes) {
             let path = place.join(&word);
             let is_path = is_repository_path(&path);
-            if is_path || !repository::has_remote(&place, &word) {
+            if is_path || !git_repository::has_remote(&place, &word) {
                 exec.class = CommandClass::Unknown;
             }
             if is_path {
                 added.push(Access::Read(PathAccess {
-                    touch: Touch::Program,
+                    route: AccessRoute::Program,
                     ..PathAccess::new(path)
                 }));
-                if runs_at_remote(exec) {
+                if runs_remote_command(exec) {
                     added.push(Access::Opaque { text: exec.text.clone(), span: exec.span });
                 }
             }
@@ -158,8 +165,10 @@ fn is_repository_path(path: &AbsPath) -> bool {
     found(path.as_str()) || found(&format!("{path}.git"))
 }
 
-fn runs_at_remote(exec: &Exec) -> bool {
-    exec.argv.iter().any(|word| matches!(word, Word::Known(text) if RUN_AT_REMOTE.contains(&text)))
+fn runs_remote_command(exec: &ExecAccess) -> bool {
+    exec.argv
+        .iter()
+        .any(|word| matches!(word, CommandWord::Known(text) if REMOTE_COMMANDS.contains(&text)))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use openoxide_protocol::{AbsPath, Effect};
 
 use crate::{
-    combine::Combining,
+    combining_algorithm::CombiningAlgorithm,
     layer::{Layer, LayerKind},
-    rule::{Anchors, Rule},
-    syntax,
+    rule::{PathAnchors, Rule},
+    rule_syntax,
 };
 
 /// The built-in rules; the last that matches decides, as in OpenCode, where those about `.env` come from.
@@ -38,15 +38,15 @@ pub fn default_rule_texts() -> impl Iterator<Item = [&'static str; 3]> {
 #[must_use]
 pub fn default_layer() -> Layer {
     let root = AbsPath::root();
-    let anchors = Anchors { home: None, base: &root };
+    let anchors = PathAnchors { home: None, base: &root };
     let rule = |(effect, text, reason): &(Effect, &str, &str)| {
-        let rule = syntax::parse(text, *effect, anchors).ok()?;
+        let rule = rule_syntax::parse_rule(text, *effect, anchors).ok()?;
         Some(Rule { reason: Some((*reason).to_owned()), ..rule })
     };
     Layer {
         kind: LayerKind::Default,
         file: None,
-        combining: Combining::LastMatch,
+        combining_algorithm: CombiningAlgorithm::LastMatch,
         rules: RULES.iter().filter_map(rule).collect(),
         mode: None,
     }

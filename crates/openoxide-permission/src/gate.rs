@@ -4,74 +4,78 @@
 //! requests ended with it. So does whatever else can end one: another mode, another policy, the end of its session. Who
 //! drives the machine brings ids, digests and presentations along.
 
-mod pending;
-mod question;
-mod sessions;
-mod settle;
+mod check_request;
+mod pending_queue;
+mod request_resolution;
+mod session_registry;
 
 use std::sync::Arc;
 
 use openoxide_protocol::{
-    AbsPath, Access, ApprovalId, ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope,
-    Obligation, Part, PermissionMode, ResolutionKind, SessionId,
+    AbsPath, Access, AccessDecision, ApprovalId, ApprovalRequest, ApprovalResponse, Decision,
+    Effect, GrantScope, Obligation, PermissionMode, ResolutionKind, SessionId,
 };
 
-pub use question::{Covers, GroupAnswer, NotPending, Permit, Question, Refusal, Settled, Step};
-
-use crate::{evaluate::Context, hook::after_hooks, stack::PolicyStack};
-use pending::{Pending, Waiting};
-use sessions::Sessions;
-use settle::{
-    breaks_the_circuit, decided, explicitly, is_for_once, repeated, request, settle, shown,
+pub use check_request::{
+    CheckRequest, GateOutcome, GrantCoverage, GroupAnswer, NotPendingError, OperationRefusal,
+    Permit, ResolvedRequest,
 };
 
-const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
-const YES: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
+use crate::{evaluation::EvaluationContext, hook::evaluate_with_hooks, policy_stack::PolicyStack};
+use pending_queue::{PendingQueue, QueuedRequest};
+use request_resolution::{
+    build_request, is_circuit_breaker, repetition_rules, requires_explicit_approval,
+    resolve_request, resolve_without_answer, session_keys, with_explicit_approval,
+};
+use session_registry::SessionRegistry;
+
+const REJECTED: ApprovalResponse = ApprovalResponse::Rejected { message: None };
+const APPROVED_ONCE: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Once);
 
 /// The gate of one or more sessions under one policy.
 #[derive(Debug)]
 pub struct PermissionGate {
     policy: Arc<PolicyStack>,
     roots: Vec<AbsPath>,
-    doubt: Option<String>,
-    sessions: Sessions,
-    pending: Pending,
+    policy_error: Option<String>,
+    sessions: SessionRegistry,
+    pending: PendingQueue,
 }
 
 impl PermissionGate {
     /// Returns a gate without grants and without pending requests. A session has this mode until another is set.
     #[must_use]
     pub fn new(policy: Arc<PolicyStack>, mode: PermissionMode, roots: Vec<AbsPath>) -> Self {
-        let (sessions, pending) = (Sessions::new(mode), Pending::default());
-        Self { policy, roots, doubt: None, sessions, pending }
+        let (sessions, pending) = (SessionRegistry::new(mode), PendingQueue::default());
+        Self { policy, roots, policy_error: None, sessions, pending }
     }
 
     /// Says why the policy is in doubt: then nothing is allowed without a question.
     #[must_use]
-    pub fn in_doubt(self, doubt: Option<String>) -> Self {
-        Self { doubt, ..self }
+    pub fn with_policy_error(self, doubt: Option<String>) -> Self {
+        Self { policy_error: doubt, ..self }
     }
 
     /// Decides about an operation.
-    pub fn check(&mut self, question: Question) -> Step {
+    pub fn check(&mut self, question: CheckRequest) -> GateOutcome {
         let decision = self.evaluate(&question);
         match decision.effect {
-            Effect::Allow => Step::Proceed(Permit::new(&question, decision)),
-            Effect::Deny => Step::Refuse(Refusal::Denied(Box::new(decision))),
-            Effect::Ask => self.ask(question, decision),
+            Effect::Allow => GateOutcome::Proceed(Permit::new(&question, decision)),
+            Effect::Deny => GateOutcome::Refuse(OperationRefusal::Denied(Box::new(decision))),
+            Effect::Ask => self.request_approval(question, decision),
         }
     }
 
-    fn ask(&mut self, question: Question, decision: Decision) -> Step {
-        if let Some(why) = self.pending.refuses(question.id, question.operation.session) {
+    fn request_approval(&mut self, question: CheckRequest, decision: Decision) -> GateOutcome {
+        if let Some(why) = self.pending.rejection_reason(question.id, question.operation.session) {
             let (effect, reason, rule) = (Effect::Deny, why.to_owned(), None);
             let decision = Decision { effect, reason, rule, ..decision };
-            return Step::Refuse(Refusal::Denied(Box::new(decision)));
+            return GateOutcome::Refuse(OperationRefusal::Denied(Box::new(decision)));
         }
         let task = self.sessions.task(question.operation.session);
-        let request = request(&question, decision, task);
-        self.pending.add(question, request.clone());
-        Step::Ask(Box::new(request))
+        let request = build_request(&question, decision, task);
+        self.pending.push(question, request.clone());
+        GateOutcome::Ask(Box::new(request))
     }
 
     /// Takes a reviewer's answer. The request itself comes first in what it returns; behind it stand those that ended with
@@ -83,15 +87,17 @@ impl PermissionGate {
         &mut self,
         id: ApprovalId,
         response: &ApprovalResponse,
-    ) -> Result<Vec<Settled>, NotPending> {
-        let waiting = self.pending.take(id).ok_or(NotPending(id))?;
+    ) -> Result<Vec<ResolvedRequest>, NotPendingError> {
+        let waiting = self.pending.remove(id).ok_or(NotPendingError(id))?;
         let session = waiting.request.session;
-        let covered = self.remember(&waiting, response);
-        let mut settled = vec![settle(waiting, ResolutionKind::Answered, response)];
-        settled.extend(self.reconsider(covered));
+        let covered = self.save_grant(&waiting, response);
+        let mut settled = vec![resolve_request(waiting, ResolutionKind::Answered, response)];
+        settled.extend(self.reevaluate_requests(covered));
         match response {
-            ApprovalResponse::Cancelled => settled.extend(self.reject_all(session, response)),
-            ApprovalResponse::Rejected { .. } => settled.extend(self.reject_all(session, &NO)),
+            ApprovalResponse::Cancelled => settled.extend(self.resolve_session(session, response)),
+            ApprovalResponse::Rejected { .. } => {
+                settled.extend(self.resolve_session(session, &REJECTED))
+            }
             ApprovalResponse::Approved { .. } | ApprovalResponse::Denied => {}
         }
         Ok(settled)
@@ -104,52 +110,60 @@ impl PermissionGate {
         session: SessionId,
         group: &str,
         answer: GroupAnswer,
-    ) -> Vec<Settled> {
+    ) -> Vec<ResolvedRequest> {
         let (response, explicit) = match answer {
-            GroupAnswer::All => (YES, false),
+            GroupAnswer::All => (APPROVED_ONCE, false),
             GroupAnswer::Skip => (ApprovalResponse::Denied, true),
         };
-        let meant = |of: &&Waiting| {
+        let meant = |of: &&QueuedRequest| {
             let request = &of.request;
             request.group.as_deref() == Some(group) && (explicit || !request.explicit_yes_required)
         };
-        let ids: Vec<_> = self.pending.of(session).filter(meant).map(id).collect();
-        self.end_each(ids, ResolutionKind::Answered, &response)
+        let ids: Vec<_> =
+            self.pending.find_by_session(session).filter(meant).map(request_id).collect();
+        self.resolve_each(ids, ResolutionKind::Answered, &response)
     }
 
     /// Takes a request back that nobody waits for any more: it is refused, and no other falls with it.
     ///
     /// # Errors
     /// When the request is not pending.
-    pub fn withdraw(&mut self, id: ApprovalId) -> Result<Settled, NotPending> {
-        let waiting = self.pending.take(id).ok_or(NotPending(id))?;
-        Ok(settle(waiting, ResolutionKind::Withdrawn, &ApprovalResponse::Cancelled))
+    pub fn withdraw(&mut self, id: ApprovalId) -> Result<ResolvedRequest, NotPendingError> {
+        let waiting = self.pending.remove(id).ok_or(NotPendingError(id))?;
+        Ok(resolve_request(waiting, ResolutionKind::Withdrawn, &ApprovalResponse::Cancelled))
     }
 
-    /// Sets the mode of a session, and through it of its subagents ([`crate::inherited`]). One that an administrator has
+    /// Sets the mode of a session, and through it of its subagents ([`crate::inherit_mode`]). One that an administrator has
     /// taken away counts as `default`. Returns the pending requests that end with it: those that are allowed now, and
     /// those that are denied now.
-    pub fn set_mode(&mut self, session: SessionId, mode: PermissionMode) -> Vec<Settled> {
+    pub fn set_mode(&mut self, session: SessionId, mode: PermissionMode) -> Vec<ResolvedRequest> {
         self.sessions.set_mode(session, mode);
-        let family = self.sessions.family(session);
-        let ids = family.into_iter().flat_map(|session| self.pending.of(session)).map(id);
+        let family = self.sessions.session_tree(session);
+        let ids = family
+            .into_iter()
+            .flat_map(|session| self.pending.find_by_session(session))
+            .map(request_id);
         let ids = ids.collect();
-        self.reconsider(ids)
+        self.reevaluate_requests(ids)
     }
 
     /// Returns the mode in which a session is.
     #[must_use]
     pub fn mode(&self, session: SessionId) -> PermissionMode {
-        self.policy.permitted(self.sessions.mode(session))
+        self.policy.effective_mode(self.sessions.mode(session))
     }
 
     /// Puts another policy in force, such as that of a file that has changed (`PolicyWatch` in the store). Grants stay: they lift no deny. Returns the pending requests that end with it, as
     /// [`Self::set_mode`] does.
-    pub fn set_policy(&mut self, policy: Arc<PolicyStack>, doubt: Option<String>) -> Vec<Settled> {
+    pub fn set_policy(
+        &mut self,
+        policy: Arc<PolicyStack>,
+        doubt: Option<String>,
+    ) -> Vec<ResolvedRequest> {
         self.policy = policy;
-        self.doubt = doubt;
-        let ids = self.pending.iter().map(id).collect();
-        self.reconsider(ids)
+        self.policy_error = doubt;
+        let ids = self.pending.iter().map(request_id).collect();
+        self.reevaluate_requests(ids)
     }
 
     /// Puts a new session below the one that started it: it inherits the mode, and ends with it. Grants do not pass.
@@ -160,7 +174,8 @@ impl PermissionGate {
         session: SessionId,
         mode: Option<PermissionMode>,
     ) -> bool {
-        self.pending.of(session).next().is_none() && self.sessions.start(parent, session, mode)
+        self.pending.find_by_session(session).next().is_none()
+            && self.sessions.add_subagent(parent, session, mode)
     }
 
     /// Says which task a session is about; none where its end cannot be told. A yes can hold until the task has ended, which it has
@@ -170,30 +185,34 @@ impl PermissionGate {
     }
 
     /// Ends a session and its subagents': their pending requests are cancelled, their grants and modes forgotten.
-    pub fn end_session(&mut self, session: SessionId) -> Vec<Settled> {
-        let family = self.sessions.end(session);
-        let ids = family.into_iter().flat_map(|session| self.pending.of(session)).map(id);
+    pub fn end_session(&mut self, session: SessionId) -> Vec<ResolvedRequest> {
+        let family = self.sessions.remove(session);
+        let ids = family
+            .into_iter()
+            .flat_map(|session| self.pending.find_by_session(session))
+            .map(request_id);
         let ids = ids.collect();
-        self.end_each(ids, ResolutionKind::Withdrawn, &ApprovalResponse::Cancelled)
+        self.resolve_each(ids, ResolutionKind::Withdrawn, &ApprovalResponse::Cancelled)
     }
 
     /// Returns the requests that wait for an answer, oldest first.
-    pub fn pending(&self) -> impl Iterator<Item = &ApprovalRequest> {
+    pub fn pending_requests(&self) -> impl Iterator<Item = &ApprovalRequest> {
         self.pending.iter().map(|waiting| &waiting.request)
     }
 
-    fn context<'a>(&'a self, question: &'a Question) -> Context<'a> {
-        Context {
+    fn context<'a>(&'a self, question: &'a CheckRequest) -> EvaluationContext<'a> {
+        EvaluationContext {
             mode: self.mode(question.operation.session),
             cwd: &question.operation.cwd,
             roots: &self.roots,
-            doubt: self.doubt.as_deref(),
+            policy_error: self.policy_error.as_deref(),
         }
     }
 
-    fn evaluate(&self, question: &Question) -> Decision {
+    fn evaluate(&self, question: &CheckRequest) -> Decision {
         let context = self.context(question);
-        let decision = after_hooks(&self.policy, &context, &question.facts, &question.hooks);
+        let decision =
+            evaluate_with_hooks(&self.policy, &context, &question.facts, &question.hooks);
         let decision =
             if decision.effect == Effect::Ask && self.is_granted(question, &decision, &context) {
                 let reason = "it was granted in this session".to_owned();
@@ -201,23 +220,32 @@ impl PermissionGate {
             } else {
                 decision
             };
-        if question.explicit_yes_required { explicitly(decision, context.mode) } else { decision }
+        if question.requires_explicit_approval {
+            with_explicit_approval(decision, context.mode)
+        } else {
+            decision
+        }
     }
 
     /// A grant for exactly this operation covers all of it, but no circuit breaker. A granted rule covers the parts that it
     /// allows, and keys cover all of it, unless something asks that no rule can answer: then nothing was offered to be
     /// remembered. A repetition is covered by its own rule alone, or else what was granted once could be repeated for ever.
-    fn is_granted(&self, question: &Question, decision: &Decision, context: &Context<'_>) -> bool {
+    fn is_granted(
+        &self,
+        question: &CheckRequest,
+        decision: &Decision,
+        context: &EvaluationContext<'_>,
+    ) -> bool {
         if decision.obligations.contains(&Obligation::Human) {
             return false;
         }
         let grants = || self.sessions.grants(question.operation.session);
-        let exactly = grants().any(|grants| grants.covers_exactly(question.digest))
-            && !decision.findings.iter().any(breaks_the_circuit);
+        let exactly = grants().any(|grants| grants.allows_operation(question.digest))
+            && !decision.findings.iter().any(is_circuit_breaker);
         let lasting = !decision.always.is_empty();
-        let keyed = grants().any(|grants| grants.cover_keys(&question.covers.keys));
-        let cover = |access: &Access| grants().any(|grants| grants.cover(context, access));
-        let covered = |part: &Part| {
+        let keyed = grants().any(|grants| grants.allows_keys(&question.coverage.keys));
+        let cover = |access: &Access| grants().any(|grants| grants.allows_access(context, access));
+        let covered = |part: &AccessDecision| {
             let repeats = matches!(part.access, Access::DoomLoop { .. });
             part.decision == Effect::Allow
                 || ((exactly || keyed) && !repeats)
@@ -227,70 +255,78 @@ impl PermissionGate {
     }
 
     /// Keeps a lasting yes; returns the pending requests that it may cover.
-    fn remember(&mut self, waiting: &Waiting, response: &ApprovalResponse) -> Vec<ApprovalId> {
-        let Waiting { question, request } = waiting;
+    fn save_grant(
+        &mut self,
+        waiting: &QueuedRequest,
+        response: &ApprovalResponse,
+    ) -> Vec<ApprovalId> {
+        let QueuedRequest { check_request: question, request } = waiting;
         let ApprovalResponse::Approved { scope, .. } = response else { return Vec::new() };
         if request.explicit_yes_required || *scope == GrantScope::Once {
             return Vec::new();
         }
         let session = request.session;
         let (mode, cwd) = (self.mode(session), &question.operation.cwd);
-        let context = Context { mode, cwd, roots: &self.roots, doubt: None };
+        let context = EvaluationContext { mode, cwd, roots: &self.roots, policy_error: None };
         // Whatever is kept, the session is known from now on, and cannot be put below another one.
         let _known = self.sessions.grants_mut(session);
         if *scope == GrantScope::Project {
-            let Some(terms) = request.kept(response) else { return Vec::new() };
-            let grants = self.sessions.grants_under(session, &terms, request.task.as_deref());
+            let Some(terms) = request.granted_terms(response) else { return Vec::new() };
+            let grants = self.sessions.grants_for_terms(session, &terms, request.task.as_deref());
             let Some(grants) = grants else { return Vec::new() };
             grants.add_rules(&terms.rules, &context);
-            return self.pending.of(session).map(id).collect();
+            return self.pending.find_by_session(session).map(request_id).collect();
         }
         let grants = self.sessions.grants_mut(session);
-        let (keys, repeated) = (shown(question, request), repeated(request));
+        let (keys, repeated) = (session_keys(question, request), repetition_rules(request));
         grants.add_keys(&keys);
         if repeated.is_empty() {
-            return self.pending.under(session, &keys).map(id).collect();
+            return self.pending.find_by_keys(session, &keys).map(request_id).collect();
         }
         grants.add_rules(&repeated, &context);
-        self.pending.of(session).map(id).collect()
+        self.pending.find_by_session(session).map(request_id).collect()
     }
 
     /// Ends those requests that evaluating allows or denies now (OpenCode's retroactive resolution). What a policy wants a
     /// person's own yes for since it was shown is answered for this once.
-    fn reconsider(&mut self, ids: Vec<ApprovalId>) -> Vec<Settled> {
+    fn reevaluate_requests(&mut self, ids: Vec<ApprovalId>) -> Vec<ResolvedRequest> {
         let mut settled = Vec::new();
         for id in ids {
             let Some(waiting) = self.pending.get(id) else { continue };
-            let decision = self.evaluate(&waiting.question);
+            let decision = self.evaluate(&waiting.check_request);
             if decision.effect == Effect::Ask {
                 if let Some(waiting) = self.pending.get_mut(id) {
-                    waiting.request.explicit_yes_required |= is_for_once(&decision);
+                    waiting.request.explicit_yes_required |= requires_explicit_approval(&decision);
                 }
-            } else if let Some(waiting) = self.pending.take(id) {
-                settled.push(decided(&waiting, decision));
+            } else if let Some(waiting) = self.pending.remove(id) {
+                settled.push(resolve_without_answer(&waiting, decision));
             }
         }
         settled
     }
 
     /// Ends every request of a session along with one that was rejected (OpenCode's cascading rejection).
-    fn reject_all(&mut self, session: SessionId, response: &ApprovalResponse) -> Vec<Settled> {
-        let ids = self.pending.of(session).map(id).collect();
-        self.end_each(ids, ResolutionKind::Cascade, response)
+    fn resolve_session(
+        &mut self,
+        session: SessionId,
+        response: &ApprovalResponse,
+    ) -> Vec<ResolvedRequest> {
+        let ids = self.pending.find_by_session(session).map(request_id).collect();
+        self.resolve_each(ids, ResolutionKind::Cascade, response)
     }
 
-    fn end_each(
+    fn resolve_each(
         &mut self,
         ids: Vec<ApprovalId>,
         kind: ResolutionKind,
         response: &ApprovalResponse,
-    ) -> Vec<Settled> {
-        let taken = ids.into_iter().filter_map(|id| self.pending.take(id));
-        taken.map(|waiting| settle(waiting, kind, response)).collect()
+    ) -> Vec<ResolvedRequest> {
+        let taken = ids.into_iter().filter_map(|id| self.pending.remove(id));
+        taken.map(|waiting| resolve_request(waiting, kind, response)).collect()
     }
 }
 
-fn id(waiting: &Waiting) -> ApprovalId {
+fn request_id(waiting: &QueuedRequest) -> ApprovalId {
     waiting.request.id
 }
 

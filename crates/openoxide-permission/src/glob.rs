@@ -30,7 +30,7 @@ pub struct Glob {
 
 /// One instruction, read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum GlobStep<'a> {
     /// These bytes.
     Literal(&'a [u8]),
     /// Any bytes.
@@ -38,7 +38,7 @@ pub enum Step<'a> {
     /// Any bytes of one part.
     AnyInPart,
     /// One character of a part.
-    One,
+    AnyChar,
     /// Any number of whole parts.
     AnyParts,
     /// One character of a part that lies in one of the ranges, or in none of them.
@@ -49,7 +49,7 @@ pub enum Step<'a> {
         ranges: &'a [u8],
     },
     /// At least one byte.
-    Some,
+    NonEmpty,
 }
 
 impl Glob {
@@ -60,19 +60,19 @@ impl Glob {
     }
 
     /// Adds bytes that must be there.
-    pub fn literal(&mut self, bytes: &[u8]) {
+    pub fn push_literal(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(usize::from(u16::MAX)) {
-            self.literal_chunk(chunk);
+            self.push_literal_chunk(chunk);
         }
     }
 
-    fn literal_chunk(&mut self, bytes: &[u8]) {
+    fn push_literal_chunk(&mut self, bytes: &[u8]) {
         let at = self.literal.unwrap_or(self.code.len());
         let before = self.literal.and_then(|at| read_u16(&self.code, at + 1)).unwrap_or(0);
         let Some(length) = u16::try_from(bytes.len()).ok().and_then(|new| before.checked_add(new))
         else {
             self.literal = None;
-            return self.literal_chunk(bytes);
+            return self.push_literal_chunk(bytes);
         };
         if self.literal.is_none() {
             self.code.extend_from_slice(&[LITERAL, 0, 0]);
@@ -84,7 +84,7 @@ impl Glob {
         self.literal = Some(at);
     }
 
-    fn step(&mut self, code: u8) {
+    fn push_step(&mut self, code: u8) {
         self.literal = None;
         if !(code == ANY && self.code.last_step() == Some(ANY)) {
             self.code.push(code);
@@ -92,35 +92,35 @@ impl Glob {
     }
 
     /// Adds any bytes, separators included.
-    pub fn any(&mut self) {
-        self.step(ANY);
+    pub fn push_any(&mut self) {
+        self.push_step(ANY);
     }
 
     /// Adds any bytes of one part.
-    pub fn any_in_part(&mut self) {
-        self.step(ANY_IN_PART);
+    pub fn push_any_in_part(&mut self) {
+        self.push_step(ANY_IN_PART);
     }
 
     /// Adds one character of a part.
-    pub fn one(&mut self) {
-        self.step(ONE);
+    pub fn push_any_char(&mut self) {
+        self.push_step(ONE);
     }
 
     /// Adds any number of whole parts. It must stand where a part begins, and a program that has it may have
-    /// [`Self::any`] only at its end: [`matches()`] goes back to the last of them alone.
-    pub fn any_parts(&mut self) {
-        self.step(ANY_PARTS);
+    /// [`Self::push_any`] only at its end: [`matches()`] goes back to the last of them alone.
+    pub fn push_any_parts(&mut self) {
+        self.push_step(ANY_PARTS);
     }
 
     /// Adds at least one byte, and then any.
-    pub fn some(&mut self) {
-        self.step(SOME);
+    pub fn push_non_empty(&mut self) {
+        self.push_step(SOME);
     }
 
     /// Adds one character out of `ranges`, or one that lies in none of them. At most 255 ranges count.
-    pub fn class(&mut self, negated: bool, ranges: &[(char, char)]) {
+    pub fn push_class(&mut self, negated: bool, ranges: &[(char, char)]) {
         let count = u8::try_from(ranges.len()).unwrap_or(u8::MAX);
-        self.step(CLASS);
+        self.push_step(CLASS);
         self.code.extend_from_slice(&[u8::from(negated), count]);
         for (first, last) in ranges.iter().take(usize::from(count)) {
             self.code.extend_from_slice(&u32::from(*first).to_le_bytes());
@@ -136,8 +136,8 @@ impl Glob {
     }
 
     /// Returns the steps so far.
-    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
-        steps(&self.code)
+    pub fn steps(&self) -> impl Iterator<Item = GlobStep<'_>> {
+        decode_steps(&self.code)
     }
 }
 
@@ -150,8 +150,8 @@ impl LastStep for Vec<u8> {
     fn last_step(&self) -> Option<u8> {
         let mut last = None;
         let mut at = 0;
-        while let Some((step, next)) = read(self, at) {
-            last = matches!(step, Step::Any).then_some(ANY);
+        while let Some((step, next)) = decode_step(self, at) {
+            last = matches!(step, GlobStep::Any).then_some(ANY);
             at = next;
         }
         last
@@ -159,10 +159,10 @@ impl LastStep for Vec<u8> {
 }
 
 /// Returns the steps of a program.
-pub fn steps(code: &[u8]) -> impl Iterator<Item = Step<'_>> {
+pub fn decode_steps(code: &[u8]) -> impl Iterator<Item = GlobStep<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let (step, next) = read(code, at)?;
+        let (step, next) = decode_step(code, at)?;
         at = next;
         Some(step)
     })
@@ -172,7 +172,7 @@ pub fn steps(code: &[u8]) -> impl Iterator<Item = Step<'_>> {
 #[must_use]
 pub fn program_len(code: &[u8]) -> usize {
     let mut at = 0;
-    while let Some((_, next)) = read(code, at) {
+    while let Some((_, next)) = decode_step(code, at) {
         at = next;
     }
     at + 1
@@ -183,22 +183,22 @@ fn read_u16(code: &[u8], at: usize) -> Option<u16> {
 }
 
 #[inline]
-fn read(code: &[u8], at: usize) -> Option<(Step<'_>, usize)> {
+fn decode_step(code: &[u8], at: usize) -> Option<(GlobStep<'_>, usize)> {
     let step = match *code.get(at)? {
         LITERAL => {
             let end = at + 3 + usize::from(read_u16(code, at + 1)?);
-            return Some((Step::Literal(code.get(at + 3..end)?), end));
+            return Some((GlobStep::Literal(code.get(at + 3..end)?), end));
         }
         CLASS => {
             let end = at + 3 + 8 * usize::from(*code.get(at + 2)?);
             let negated = *code.get(at + 1)? == 1;
-            return Some((Step::Class { negated, ranges: code.get(at + 3..end)? }, end));
+            return Some((GlobStep::Class { negated, ranges: code.get(at + 3..end)? }, end));
         }
-        ANY => Step::Any,
-        ANY_IN_PART => Step::AnyInPart,
-        ONE => Step::One,
-        ANY_PARTS => Step::AnyParts,
-        SOME => Step::Some,
+        ANY => GlobStep::Any,
+        ANY_IN_PART => GlobStep::AnyInPart,
+        ONE => GlobStep::AnyChar,
+        ANY_PARTS => GlobStep::AnyParts,
+        SOME => GlobStep::NonEmpty,
         _ => return None,
     };
     Some((step, at + 1))
@@ -206,44 +206,48 @@ fn read(code: &[u8], at: usize) -> Option<(Step<'_>, usize)> {
 
 /// How a subject is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
+pub struct MatchOptions {
     /// The byte that follows each part.
     pub separator: u8,
     /// Whether ASCII letters match in either case.
-    pub fold: bool,
+    pub ignores_case: bool,
 }
 
 /// A place to go back to: the step after the wildcard, and how far the wildcard has eaten.
 #[derive(Clone, Copy)]
-struct Retry {
+struct BacktrackPoint {
     code: usize,
-    eaten: usize,
-    parts: bool,
+    consumed: usize,
+    whole_parts: bool,
 }
 
 /// Says whether the program matches the whole subject. It takes at most (length of the program) × (length of the
 /// subject) steps and allocates nothing.
 #[must_use]
-pub fn matches(code: &[u8], subject: &[u8], manner: Manner) -> bool {
+pub fn matches(code: &[u8], subject: &[u8], manner: MatchOptions) -> bool {
     let (mut pc, mut at) = (0, 0);
-    let (mut inner, mut outer): (Option<Retry>, Option<Retry>) = (None, None);
+    let (mut inner, mut outer): (Option<BacktrackPoint>, Option<BacktrackPoint>) = (None, None);
     loop {
-        match advance(code, subject, manner, pc, at) {
-            Next::Matched => return true,
-            Next::Go(code, subject) => (pc, at) = (code, subject),
-            Next::Wild { step, code } => {
-                let retry = Retry { code, eaten: at, parts: step == Step::AnyParts };
+        match match_step(code, subject, manner, pc, at) {
+            StepResult::Matched => return true,
+            StepResult::Advance(code, subject) => (pc, at) = (code, subject),
+            StepResult::Wildcard { step, code } => {
+                let retry =
+                    BacktrackPoint { code, consumed: at, whole_parts: step == GlobStep::AnyParts };
                 match step {
-                    Step::AnyInPart => inner = Some(retry),
+                    GlobStep::AnyInPart => inner = Some(retry),
                     _ => (inner, outer) = (None, Some(retry)),
                 }
                 pc = code;
             }
-            Next::Failed => {
-                if let Some(retry) = inner.and_then(|old| eat_in_part(subject, manner, old)) {
-                    (inner, pc, at) = (Some(retry), retry.code, retry.eaten);
-                } else if let Some(retry) = outer.and_then(|old| eat(subject, manner, old)) {
-                    (inner, outer, pc, at) = (None, Some(retry), retry.code, retry.eaten);
+            StepResult::Failed => {
+                if let Some(retry) = inner.and_then(|old| extend_within_part(subject, manner, old))
+                {
+                    (inner, pc, at) = (Some(retry), retry.code, retry.consumed);
+                } else if let Some(retry) =
+                    outer.and_then(|old| extend_wildcard(subject, manner, old))
+                {
+                    (inner, outer, pc, at) = (None, Some(retry), retry.code, retry.consumed);
                 } else {
                     return false;
                 }
@@ -252,42 +256,50 @@ pub fn matches(code: &[u8], subject: &[u8], manner: Manner) -> bool {
     }
 }
 
-enum Next<'a> {
+enum StepResult<'a> {
     Matched,
     Failed,
-    Go(usize, usize),
-    Wild { step: Step<'a>, code: usize },
+    Advance(usize, usize),
+    Wildcard { step: GlobStep<'a>, code: usize },
 }
 
 #[inline]
-fn advance<'a>(code: &'a [u8], subject: &[u8], manner: Manner, pc: usize, at: usize) -> Next<'a> {
+fn match_step<'a>(
+    code: &'a [u8],
+    subject: &[u8],
+    manner: MatchOptions,
+    pc: usize,
+    at: usize,
+) -> StepResult<'a> {
     let rest = subject.get(at..).unwrap_or_default();
-    let Some((step, next)) = read(code, pc) else {
-        return if rest.is_empty() { Next::Matched } else { Next::Failed };
+    let Some((step, next)) = decode_step(code, pc) else {
+        return if rest.is_empty() { StepResult::Matched } else { StepResult::Failed };
     };
     match step {
-        Step::Literal(bytes) if begins(rest, bytes, manner.fold) => {
-            Next::Go(next, at + bytes.len())
+        GlobStep::Literal(bytes) if starts_with(rest, bytes, manner.ignores_case) => {
+            StepResult::Advance(next, at + bytes.len())
         }
-        Step::Any if code.get(next) == Some(&END) => Next::Matched,
-        Step::Some if !rest.is_empty() => Next::Matched,
-        Step::Any | Step::AnyInPart | Step::AnyParts => Next::Wild { step, code: next },
-        Step::One | Step::Class { .. } => match character(rest, manner.separator) {
-            Some(found) if admits(step, found, manner.fold) => {
-                Next::Go(next, at + found.len_utf8())
+        GlobStep::Any if code.get(next) == Some(&END) => StepResult::Matched,
+        GlobStep::NonEmpty if !rest.is_empty() => StepResult::Matched,
+        GlobStep::Any | GlobStep::AnyInPart | GlobStep::AnyParts => {
+            StepResult::Wildcard { step, code: next }
+        }
+        GlobStep::AnyChar | GlobStep::Class { .. } => match next_char(rest, manner.separator) {
+            Some(found) if class_matches(step, found, manner.ignores_case) => {
+                StepResult::Advance(next, at + found.len_utf8())
             }
-            _ => Next::Failed,
+            _ => StepResult::Failed,
         },
-        Step::Literal(_) | Step::Some => Next::Failed,
+        GlobStep::Literal(_) | GlobStep::NonEmpty => StepResult::Failed,
     }
 }
 
-fn begins(rest: &[u8], bytes: &[u8], fold: bool) -> bool {
+fn starts_with(rest: &[u8], bytes: &[u8], fold: bool) -> bool {
     rest.get(..bytes.len())
         .is_some_and(|head| if fold { head.eq_ignore_ascii_case(bytes) } else { head == bytes })
 }
 
-fn character(rest: &[u8], separator: u8) -> Option<char> {
+fn next_char(rest: &[u8], separator: u8) -> Option<char> {
     let head = rest.get(..rest.len().min(4))?;
     let valid = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -296,8 +308,8 @@ fn character(rest: &[u8], separator: u8) -> Option<char> {
     valid.chars().next().filter(|found| *found != char::from(separator))
 }
 
-fn admits(step: Step<'_>, found: char, fold: bool) -> bool {
-    let Step::Class { negated, ranges } = step else { return true };
+fn class_matches(step: GlobStep<'_>, found: char, fold: bool) -> bool {
+    let GlobStep::Class { negated, ranges } = step else { return true };
     let inside = |found: char| {
         ranges.chunks_exact(8).any(|pair| {
             let edge = |at: usize| pair.get(at..at + 4).and_then(|b| b.try_into().ok());
@@ -311,19 +323,27 @@ fn admits(step: Step<'_>, found: char, fold: bool) -> bool {
     hit != negated
 }
 
-fn eat_in_part(subject: &[u8], manner: Manner, retry: Retry) -> Option<Retry> {
-    let next = *subject.get(retry.eaten)?;
-    (next != manner.separator).then_some(Retry { eaten: retry.eaten + 1, ..retry })
+fn extend_within_part(
+    subject: &[u8],
+    manner: MatchOptions,
+    retry: BacktrackPoint,
+) -> Option<BacktrackPoint> {
+    let next = *subject.get(retry.consumed)?;
+    (next != manner.separator).then_some(BacktrackPoint { consumed: retry.consumed + 1, ..retry })
 }
 
-fn eat(subject: &[u8], manner: Manner, retry: Retry) -> Option<Retry> {
-    let rest = subject.get(retry.eaten..)?;
-    let step = if retry.parts {
+fn extend_wildcard(
+    subject: &[u8],
+    manner: MatchOptions,
+    retry: BacktrackPoint,
+) -> Option<BacktrackPoint> {
+    let rest = subject.get(retry.consumed..)?;
+    let step = if retry.whole_parts {
         rest.iter().position(|byte| *byte == manner.separator)? + 1
     } else {
         usize::from(!rest.is_empty())
     };
-    (step > 0).then_some(Retry { eaten: retry.eaten + step, ..retry })
+    (step > 0).then_some(BacktrackPoint { consumed: retry.consumed + step, ..retry })
 }
 
 #[cfg(test)]

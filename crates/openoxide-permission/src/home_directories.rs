@@ -28,7 +28,7 @@ impl HomeDirectories {
     /// assert_eq!(user.places_of(".config/gh"), places);
     /// ```
     #[must_use]
-    pub fn places_of(&self, relative: &str) -> Vec<AbsPath> {
+    pub fn resolve_relative(&self, relative: &str) -> Vec<AbsPath> {
         let below_homes = self.homes.iter().map(|home| home.join(relative));
         let elsewhere = self.relocated.iter().filter_map(|(name, directory)| {
             let rest = relative.strip_prefix(name)?;
@@ -45,7 +45,7 @@ impl HomeDirectories {
     pub fn protected_paths(&self) -> Vec<AbsPath> {
         let relative = protected_home_paths(&AbsPath::root());
         let relative = relative.iter().map(|path| path.as_str().trim_start_matches('/'));
-        relative.flat_map(|path| self.places_of(path)).collect()
+        relative.flat_map(|path| self.resolve_relative(path)).collect()
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_name_that_only_begins_alike_is_not_relocated() {
         let user = HomeDirectories { homes: vec![], relocated: vec![(".config", path("/c"))] };
-        assert_eq!(user.places_of(".configuration/x"), []);
-        assert_eq!(user.places_of(".config"), [path("/c")]);
+        assert_eq!(user.resolve_relative(".configuration/x"), []);
+        assert_eq!(user.resolve_relative(".config"), [path("/c")]);
     }
 }

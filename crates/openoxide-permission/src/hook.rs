@@ -10,16 +10,17 @@ mod matcher;
 use std::time::Duration;
 
 use openoxide_protocol::{
-    AbsPath, Access, Decision, Effect, Facts, HookAnswer, HookSaid, Obligation, RuleRef,
+    AbsPath, Access, Decision, Effect, HookAnswer, HookDecision, Obligation, OperationFacts,
+    RuleRef,
 };
 
 use crate::{
-    evaluate::{Context, after_mode, evaluate, evaluate_lifted},
+    access_outcome::{AccessOutcome, ReasonCode},
+    evaluation::{EvaluationContext, apply_dont_ask, evaluate, evaluate_with_hook_allow},
     layer::LayerKind,
-    outcome::{Outcome, Why},
-    stack::PolicyStack,
+    policy_stack::PolicyStack,
 };
-pub use matcher::Matcher;
+pub use matcher::HookMatcher;
 
 /// When a hook is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ pub struct Hook {
     /// When it is asked.
     pub event: HookEvent,
     /// Which tools it is asked about.
-    pub matcher: Matcher,
+    pub matcher: HookMatcher,
     /// What it runs.
     pub command: HookCommand,
     /// How long it may take.
@@ -95,17 +96,17 @@ pub struct Hook {
     /// Whether its allow counts; its ask and its deny always do.
     pub may_allow: bool,
     /// Whether its allow leaves alone what a rule asks about, as that of Claude Code's hooks does.
-    pub below_rules: bool,
+    pub respects_ask_rules: bool,
     /// The project that it belongs to: it runs there, because what a person vouched for lies there. None where it is a person's own.
     pub project: Option<AbsPath>,
     /// Whether somebody vouched for it, where somebody must. Otherwise it is not run, and a call that it concerns is a question.
-    pub vouched: bool,
+    pub is_trusted: bool,
 }
 
 impl Hook {
     /// Says whether it is asked about a tool at this moment.
     #[must_use]
-    pub fn concerns(&self, event: HookEvent, tool: &str) -> bool {
+    pub fn applies_to(&self, event: HookEvent, tool: &str) -> bool {
         self.event == event && self.matcher.matches(tool)
     }
 
@@ -136,97 +137,101 @@ impl Hook {
 
     /// Returns what it said as an answer that counts.
     #[must_use]
-    pub fn answered(&self, said: HookSaid, reason: String) -> HookAnswer {
-        let (hook, below_rules) = (self.rule_ref(), self.below_rules);
-        if said == HookSaid::Allow && !self.may_allow {
+    pub fn to_answer(&self, said: HookDecision, reason: String) -> HookAnswer {
+        let (hook, below_rules) = (self.rule_ref(), self.respects_ask_rules);
+        if said == HookDecision::Allow && !self.may_allow {
             let reason = "this hook is not permitted to allow".to_owned();
-            return HookAnswer { hook, said: HookSaid::Pass, reason, below_rules };
+            return HookAnswer { hook, said: HookDecision::Pass, reason, below_rules };
         }
         HookAnswer { hook, said, reason, below_rules }
     }
 }
 
 /// Returns the decision on an operation that these hooks were asked about first.
-pub fn after_hooks(
+pub fn evaluate_with_hooks(
     policy: &PolicyStack,
-    context: &Context<'_>,
-    facts: &Facts,
+    context: &EvaluationContext<'_>,
+    facts: &OperationFacts,
     answers: &[HookAnswer],
 ) -> Decision {
     let decision = evaluate(policy, context, facts);
-    let Some((effect, answer)) = strictest(answers) else { return decision };
+    let Some((effect, answer)) = find_strictest_answer(answers) else { return decision };
     match effect {
-        Effect::Deny => spoken(decision, answer, Effect::Deny),
-        Effect::Ask => asked(decision, answer, context),
+        Effect::Deny => apply_answer(decision, answer, Effect::Deny),
+        Effect::Ask => apply_ask(decision, answer, context),
         Effect::Allow => {
-            let lifted = evaluate_lifted(policy, context, facts, Some(lift_of(answers)));
+            let lifted =
+                evaluate_with_hook_allow(policy, context, facts, Some(hook_allow_scope(answers)));
             let saves = lifted.effect == Effect::Allow && decision.effect > Effect::Allow;
-            if saves { spoken(lifted, answer, Effect::Allow) } else { decision }
+            if saves { apply_answer(lifted, answer, Effect::Allow) } else { decision }
         }
     }
 }
 
 /// Returns the strictest answer, the first of several that say the same.
-fn strictest(answers: &[HookAnswer]) -> Option<(Effect, &HookAnswer)> {
-    let said = |answer: &HookAnswer| effect(answer.said);
+fn find_strictest_answer(answers: &[HookAnswer]) -> Option<(Effect, &HookAnswer)> {
+    let said = |answer: &HookAnswer| decision_effect(answer.said);
     let worst = answers.iter().filter_map(said).max()?;
     answers.iter().find(|answer| said(answer) == Some(worst)).map(|answer| (worst, answer))
 }
 
 /// What cannot be relied on is a question.
-const fn effect(said: HookSaid) -> Option<Effect> {
+const fn decision_effect(said: HookDecision) -> Option<Effect> {
     match said {
-        HookSaid::Pass => None,
-        HookSaid::Allow => Some(Effect::Allow),
-        HookSaid::Ask | HookSaid::Failed => Some(Effect::Ask),
-        HookSaid::Deny => Some(Effect::Deny),
+        HookDecision::Pass => None,
+        HookDecision::Allow => Some(Effect::Allow),
+        HookDecision::Ask | HookDecision::Failed => Some(Effect::Ask),
+        HookDecision::Deny => Some(Effect::Deny),
     }
 }
 
 /// Which questions the hooks that allow may answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lift {
+pub(crate) struct HookAllowScope {
     /// The layer of the hooks.
     layer: LayerKind,
     /// Whether they answer what a rule asks about, too.
-    rules: bool,
+    answers_ask_rules: bool,
 }
 
 /// Returns what the hooks that allow may answer: the most that one of them may.
-fn lift_of(answers: &[HookAnswer]) -> Lift {
-    let above = |answer: &&HookAnswer| answer.said == HookSaid::Allow && !answer.below_rules;
+fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
+    let above = |answer: &&HookAnswer| answer.said == HookDecision::Allow && !answer.below_rules;
     let mut above = answers.iter().filter(above).peekable();
     let rules = above.peek().is_some();
     let managed = above.any(|answer| answer.hook.layer == LayerKind::Managed.as_str());
-    Lift { layer: if managed { LayerKind::Managed } else { LayerKind::User }, rules }
+    HookAllowScope {
+        layer: if managed { LayerKind::Managed } else { LayerKind::User },
+        answers_ask_rules: rules,
+    }
 }
 
 /// Returns the decision that this answer makes.
-fn spoken(decision: Decision, answer: &HookAnswer, effect: Effect) -> Decision {
+fn apply_answer(decision: Decision, answer: &HookAnswer, effect: Effect) -> Decision {
     let rule = Some(answer.hook.clone());
-    Decision { effect, reason: words(answer), rule, always: Vec::new(), ..decision }
+    Decision { effect, reason: answer_reason(answer), rule, always: Vec::new(), ..decision }
 }
 
 /// A hook's question is put to a person, each time anew: a grant would answer in the hook's place.
-fn asked(decision: Decision, answer: &HookAnswer, context: &Context<'_>) -> Decision {
+fn apply_ask(decision: Decision, answer: &HookAnswer, context: &EvaluationContext<'_>) -> Decision {
     if decision.effect == Effect::Deny {
         return decision;
     }
-    let mut asked = spoken(decision, answer, after_mode(Effect::Ask, context.mode));
+    let mut asked = apply_answer(decision, answer, apply_dont_ask(Effect::Ask, context.mode));
     if !asked.obligations.contains(&Obligation::Human) {
         asked.obligations.push(Obligation::Human);
     }
     asked
 }
 
-fn words(answer: &HookAnswer) -> String {
+fn answer_reason(answer: &HookAnswer) -> String {
     let HookAnswer { hook, said, reason, .. } = answer;
     let verb = match said {
-        HookSaid::Pass => "says nothing",
-        HookSaid::Allow => "allows it",
-        HookSaid::Ask => "asks",
-        HookSaid::Deny => "denies it",
-        HookSaid::Failed => "cannot be relied on",
+        HookDecision::Pass => "says nothing",
+        HookDecision::Allow => "allows it",
+        HookDecision::Ask => "asks",
+        HookDecision::Deny => "denies it",
+        HookDecision::Failed => "cannot be relied on",
     };
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!("{} {verb}{why}", hook.text)
@@ -234,22 +239,28 @@ fn words(answer: &HookAnswer) -> String {
 
 /// Takes a question away that hooks may answer. What an administrator wants asked, only a hook of the
 /// administrator answers; what the built-in layer asks about is part of the safety floor; and a hook sees one call, no loop.
-pub(crate) fn lift(hook: Lift, access: &Access, outcome: Outcome) -> Outcome {
-    let ruling = outcome.ruling;
+pub(crate) fn apply_hook_allow(
+    hook: HookAllowScope,
+    access: &Access,
+    outcome: AccessOutcome,
+) -> AccessOutcome {
+    let ruling = outcome.rule_match;
     let binds = |layer, human| {
         human || layer == LayerKind::Default || layer == LayerKind::Managed && hook.layer != layer
     };
-    let bound = ruling.is_some_and(|ruling| binds(ruling.layer, ruling.human));
-    let open = match outcome.why {
-        Why::Rule => hook.rules,
-        why => matches!(why, Why::NoRule | Why::Unproved | Why::Outside),
+    let bound = ruling.is_some_and(|ruling| binds(ruling.layer, ruling.requires_human));
+    let open = match outcome.reason {
+        ReasonCode::Rule => hook.answers_ask_rules,
+        why => {
+            matches!(why, ReasonCode::NoRule | ReasonCode::Unproved | ReasonCode::OutsideProject)
+        }
     };
     let a_loop = matches!(access, Access::DoomLoop { .. });
     if outcome.effect != Effect::Ask || bound || !open || a_loop {
         return outcome;
     }
     // No rule has allowed it: what the safety floor leaves to an exact rule is not left to a hook.
-    Outcome { effect: Effect::Allow, ruling: None, why: Why::Hook }
+    AccessOutcome { effect: Effect::Allow, rule_match: None, reason: ReasonCode::Hook }
 }
 
 #[cfg(test)]
@@ -262,13 +273,13 @@ mod tests {
             file: "/p/.openoxide/policy.toml".to_owned(),
             line: 3,
             event: HookEvent::PreToolUse,
-            matcher: Matcher::parse("Bash|Edit").unwrap(),
+            matcher: HookMatcher::parse("Bash|Edit").unwrap(),
             command,
             timeout: Duration::from_secs(1),
             may_allow: false,
-            below_rules: true,
+            respects_ask_rules: true,
             project: None,
-            vouched: true,
+            is_trusted: true,
         }
     }
 
@@ -292,9 +303,9 @@ mod tests {
     #[test]
     fn a_hook_is_asked_about_its_tools_at_its_moment() {
         let hook = shell("guard");
-        assert!(hook.concerns(HookEvent::PreToolUse, "Bash"));
-        assert!(!hook.concerns(HookEvent::PreToolUse, "Read"));
-        assert!(!hook.concerns(HookEvent::PermissionRequest, "Bash"));
+        assert!(hook.applies_to(HookEvent::PreToolUse, "Bash"));
+        assert!(!hook.applies_to(HookEvent::PreToolUse, "Read"));
+        assert!(!hook.applies_to(HookEvent::PermissionRequest, "Bash"));
     }
 
     #[test]
@@ -331,16 +342,16 @@ mod tests {
 
     #[test]
     fn an_allow_counts_only_where_the_hook_may_allow() {
-        use HookSaid::{Allow, Ask, Deny, Failed, Pass};
+        use HookDecision::{Allow, Ask, Deny, Failed, Pass};
         let weak = shell("guard");
-        let strong = Hook { may_allow: true, below_rules: false, ..weak.clone() };
+        let strong = Hook { may_allow: true, respects_ask_rules: false, ..weak.clone() };
         for said in [Pass, Allow, Ask, Deny, Failed] {
-            let answer = strong.answered(said, "so".to_owned());
+            let answer = strong.to_answer(said, "so".to_owned());
             assert_eq!(
                 (answer.said, answer.reason.as_str(), answer.below_rules),
                 (said, "so", false)
             );
-            let answer = weak.answered(said, "so".to_owned());
+            let answer = weak.to_answer(said, "so".to_owned());
             let expected = match said {
                 Allow => (Pass, "this hook is not permitted to allow", true),
                 other => (other, "so", true),

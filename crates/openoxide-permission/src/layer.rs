@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Effect, PermissionMode};
 
-use crate::{combine::Combining, rule::Rule};
+use crate::{combining_algorithm::CombiningAlgorithm, rule::Rule};
 
 /// Which layer of settings rules come from, the most precedent first (DECISIONS 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +49,7 @@ pub struct Layer {
     /// The file that it was read from.
     pub file: Option<String>,
     /// How its matches become one answer.
-    pub combining: Combining,
+    pub combining_algorithm: CombiningAlgorithm,
     /// Its rules, in the order in which they stand.
     pub rules: Vec<Rule>,
     /// The mode that it sets.
@@ -58,7 +58,7 @@ pub struct Layer {
 
 /// The answer of the rules to one subject: which rule spoke, and what it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct RuleMatch {
     /// What the rule asks for.
     pub effect: Effect,
     /// Its number, for [`crate::PolicyStack::rule_ref`].
@@ -66,9 +66,9 @@ pub struct Ruling {
     /// The layer that it stands in.
     pub layer: LayerKind,
     /// Whether it names one thing and no wildcard.
-    pub exact: bool,
+    pub is_literal: bool,
     /// Whether it is about every path there is.
-    pub bare: bool,
+    pub matches_everything: bool,
     /// Whether only a person answers it.
-    pub human: bool,
+    pub requires_human: bool,
 }

@@ -33,64 +33,69 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod alternatives;
-mod always;
-mod combine;
-mod confine;
-mod cover;
+mod access_outcome;
+mod additional_directory;
+mod combining_algorithm;
 mod default_layer;
-mod details;
-mod directory;
-mod evaluate;
-mod example;
-mod explain;
+mod evaluation;
+mod explanation;
 mod gate;
 pub mod glob;
-mod grant;
-mod hidden;
+mod hidden_tools;
 mod home_directories;
 mod hook;
-mod index;
 mod layer;
 pub mod lint;
-mod mode;
-mod outcome;
+mod match_subject;
+mod partial_match;
 pub mod pattern;
-mod possible;
-mod reason;
-mod repeats;
+mod policy_details;
+mod policy_stack;
+mod profile_derivation;
+mod reason_text;
+mod recent_calls;
 mod rule;
+mod rule_alternatives;
+mod rule_example;
+mod rule_index;
+mod rule_syntax;
+mod rule_text;
 pub mod safety_floor;
 mod secret_files;
-mod spell;
-mod stack;
-mod subject;
-mod syntax;
+mod session_grants;
+mod subagent_mode;
+mod subsumption;
+mod suggested_rules;
 
-pub use always::exactly;
-pub use combine::Combining;
-pub use confine::{GIT_STEERING, Ground, IN_ROOTS, confine};
-pub use cover::covers;
-pub use default_layer::{default_layer, default_rule_texts};
-pub use details::ReadDetails;
-pub use directory::{Directory, directory, place, refused};
-pub use evaluate::{Context, decide, effect, evaluate};
-pub use example::try_example;
-pub use explain::explain;
-pub use gate::{
-    Covers, GroupAnswer, NotPending, PermissionGate, Permit, Question, Refusal, Settled, Step,
+pub use access_outcome::{AccessOutcome, ReasonCode};
+pub use additional_directory::{
+    AdditionalDirectory, forbidden_root_reason, parse_directory, parse_protected_path,
 };
-pub use grant::{Grants, remembered};
-pub use hidden::{Hidden, hidden};
+pub use combining_algorithm::CombiningAlgorithm;
+pub use default_layer::{default_layer, default_rule_texts};
+pub use evaluation::{EvaluationContext, decide_access, evaluate, evaluate_effect};
+pub use explanation::explain;
+pub use gate::{
+    CheckRequest, GateOutcome, GrantCoverage, GroupAnswer, NotPendingError, OperationRefusal,
+    PermissionGate, Permit, ResolvedRequest,
+};
+pub use hidden_tools::{HiddenReason, find_hidden_reason};
 pub use home_directories::HomeDirectories;
-pub use hook::{Hook, HookCommand, HookEvent, Matcher, after_hooks};
-pub use index::MAX_LAYERS;
-pub use layer::{Layer, LayerKind, Ruling};
-pub use mode::inherited;
-pub use outcome::{Outcome, Why};
-pub use repeats::{DOOM_LOOP_THRESHOLD, Repeats};
-pub use rule::{Anchors, Pattern, Rule, RuleError, Space};
-pub use secret_files::{SecretPlace, hidden_secret_paths, own_secret_paths, secret_places};
-pub use spell::{Spelled, spell};
-pub use stack::{PolicyStack, TooMuch, Unusable};
-pub use syntax::{parse, parse_long};
+pub use hook::{Hook, HookCommand, HookEvent, HookMatcher, evaluate_with_hooks};
+pub use layer::{Layer, LayerKind, RuleMatch};
+pub use policy_details::DetailsReader;
+pub use policy_stack::{CompiledPolicyError, PolicyLimitError, PolicyStack};
+pub use profile_derivation::{
+    ConfineInput, GIT_STEERING_NAMES, PROTECTED_ROOT_NAMES, derive_profile,
+};
+pub use recent_calls::{DOOM_LOOP_THRESHOLD, RecentCalls};
+pub use rule::{PathAnchors, Pattern, Rule, RuleError, SubjectKind};
+pub use rule_example::matches_example;
+pub use rule_index::MAX_LAYERS;
+pub use rule_syntax::{parse_long_rule, parse_rule};
+pub use rule_text::{RuleText, to_rule_text};
+pub use secret_files::{SecretFile, all_secret_files, hidden_secret_paths, program_secret_paths};
+pub use session_grants::{SessionGrants, granted_rules};
+pub use subagent_mode::inherit_mode;
+pub use subsumption::subsumes;
+pub use suggested_rules::exact_rule;

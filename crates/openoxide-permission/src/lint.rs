@@ -3,16 +3,16 @@
 use openoxide_protocol::Effect;
 
 use crate::{
-    combine::Combining,
-    cover::covers,
-    glob::{self, Step},
+    combining_algorithm::CombiningAlgorithm,
+    glob::{self, GlobStep},
     layer::Layer,
-    rule::{Rule, Space},
+    rule::{Rule, SubjectKind},
+    subsumption::subsumes,
 };
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LintLevel {
     /// It is harder to read than it need be.
     Note,
     /// A rule does nothing, or more than its author probably wants.
@@ -23,11 +23,11 @@ pub enum Level {
 
 /// One thing that is probably wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lint {
+pub struct PolicyLint {
     /// Its code, which stays the same.
     pub code: &'static str,
     /// How bad it is.
-    pub level: Level,
+    pub level: LintLevel,
     /// The rule, by its place in the layer.
     pub rule: usize,
     /// The other rule that it is about.
@@ -39,73 +39,83 @@ pub struct Lint {
 }
 
 /// So many rules of one effect can be read by a person.
-const MOST: usize = 200;
+const MAX_RULES_PER_EFFECT: usize = 200;
 
 /// Returns what is probably wrong, in the order of the rules.
 #[must_use]
-pub fn lint(layer: &Layer) -> Vec<Lint> {
+pub fn lint_layer(layer: &Layer) -> Vec<PolicyLint> {
     let rules = layer.rules.as_slice();
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
-        found.extend(useless(layer, at, rule));
-        found.extend(never(at, rule));
-        found.extend(everything(at, rule));
+        found.extend(find_shadowed_rule(layer, at, rule));
+        found.extend(find_unmatchable_rule(at, rule));
+        found.extend(find_catch_all_allow(at, rule));
     }
     for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
-        found.extend(too_many(rules, effect));
+        found.extend(find_excess_rules(rules, effect));
     }
     found.sort_by_key(|lint| (lint.rule, lint.code));
     found
 }
 
 /// A rule that never decides, because another one always does.
-fn useless(layer: &Layer, at: usize, rule: &Rule) -> Option<Lint> {
+fn find_shadowed_rule(layer: &Layer, at: usize, rule: &Rule) -> Option<PolicyLint> {
     let others = layer.rules.iter().enumerate().filter(|(other, _)| *other != at);
     let mut winners = others.filter(|(place, other)| {
-        let beats = beats(layer.combining, (*place, other), (at, rule));
-        beats && covers(other, rule)
+        let beats = takes_precedence(layer.combining_algorithm, (*place, other), (at, rule));
+        beats && subsumes(other, rule)
     });
     let (place, other) = winners.next()?;
     let text = |rule: &Rule| format!("`{} {}`", rule.effect.as_str(), rule.text);
-    let (code, level, message, help) = if other.effect == rule.effect && covers(rule, other) {
-        ("OX401", Level::Warning, format!("{} is a duplicate", text(rule)), "remove one of them")
+    let (code, level, message, help) = if other.effect == rule.effect && subsumes(rule, other) {
+        (
+            "OX401",
+            LintLevel::Warning,
+            format!("{} is a duplicate", text(rule)),
+            "remove one of them",
+        )
     } else if other.effect < rule.effect {
         let message = format!("{} never takes effect: {} always decides", text(rule), text(other));
         (
             "OX403",
-            Level::Error,
+            LintLevel::Error,
             message,
             "move the narrower rule where it takes effect, or narrow the other rule",
         )
     } else {
         let message = format!("{} never decides: {} always does", text(rule), text(other));
-        ("OX402", Level::Warning, message, "remove it, or make the other rule narrower")
+        ("OX402", LintLevel::Warning, message, "remove it, or make the other rule narrower")
     };
-    Some(Lint { code, level, rule: at, other: Some(place), message, help })
+    Some(PolicyLint { code, level, rule: at, other: Some(place), message, help })
 }
 
 /// Says whether the first rule decides wherever both match. A reason of its own is a reason to speak.
-fn beats(combining: Combining, (place, other): (usize, &Rule), (at, rule): (usize, &Rule)) -> bool {
+fn takes_precedence(
+    combining: CombiningAlgorithm,
+    (place, other): (usize, &Rule),
+    (at, rule): (usize, &Rule),
+) -> bool {
     let class = |rule: &Rule| match (combining, rule.effect) {
         (_, Effect::Deny) => 4,
-        (_, Effect::Ask) if rule.human => 3,
-        (Combining::DenyAllowAsk, Effect::Allow) | (Combining::Strictest, Effect::Ask) => 2,
+        (_, Effect::Ask) if rule.requires_human => 3,
+        (CombiningAlgorithm::DenyAllowAsk, Effect::Allow)
+        | (CombiningAlgorithm::Strictest, Effect::Ask) => 2,
         _ => 1,
     };
-    let alike = other.effect == rule.effect && other.human == rule.human;
-    let same = alike && covers(rule, other);
+    let alike = other.effect == rule.effect && other.requires_human == rule.requires_human;
+    let same = alike && subsumes(rule, other);
     match combining {
-        Combining::LastMatch => place > at && (!alike || rule.reason.is_none()),
+        CombiningAlgorithm::LastMatch => place > at && (!alike || rule.reason.is_none()),
         _ if alike => rule.reason.is_none() && (!same || place < at),
         _ => class(other) > class(rule),
     }
 }
 
 /// A rule that no command matches, because commands are judged one by one.
-fn never(at: usize, rule: &Rule) -> Option<Lint> {
-    let exec = |step: &crate::Pattern| step.space == Space::Exec;
+fn find_unmatchable_rule(at: usize, rule: &Rule) -> Option<PolicyLint> {
+    let exec = |step: &crate::Pattern| step.kind == SubjectKind::Exec;
     let pattern = rule.patterns.iter().find(|pattern| exec(pattern))?;
-    let words: Vec<Vec<u8>> = words(&pattern.code);
+    let words: Vec<Vec<u8>> = pattern_words(&pattern.program);
     let operator = words.iter().find(|word| is_operator(word));
     let assignment = words.first().filter(|word| is_assignment(word));
     let (word, help) = match (operator, assignment) {
@@ -123,15 +133,22 @@ fn never(at: usize, rule: &Rule) -> Option<Lint> {
         "`{}` matches nothing: no word of a command is `{word}`, unless it is quoted",
         rule.text
     );
-    Some(Lint { code: "OX404", level: Level::Warning, rule: at, other: None, message, help })
+    Some(PolicyLint {
+        code: "OX404",
+        level: LintLevel::Warning,
+        rule: at,
+        other: None,
+        message,
+        help,
+    })
 }
 
 /// Returns the words of a command pattern; a wildcard stands for nothing.
-fn words(code: &[u8]) -> Vec<Vec<u8>> {
+fn pattern_words(code: &[u8]) -> Vec<Vec<u8>> {
     let mut text = Vec::new();
-    for step in glob::steps(code) {
+    for step in glob::decode_steps(code) {
         match step {
-            Step::Literal(bytes) => text.extend_from_slice(bytes),
+            GlobStep::Literal(bytes) => text.extend_from_slice(bytes),
             _ => text.push(b'*'),
         }
     }
@@ -152,16 +169,16 @@ fn is_assignment(word: &[u8]) -> bool {
 }
 
 /// An allow that means every command.
-fn everything(at: usize, rule: &Rule) -> Option<Lint> {
+fn find_catch_all_allow(at: usize, rule: &Rule) -> Option<PolicyLint> {
     let open = |pattern: &crate::Pattern| {
-        let first = glob::steps(&pattern.code).next();
-        pattern.space == Space::Exec && !matches!(first, Some(Step::Literal(_)))
+        let first = glob::decode_steps(&pattern.program).next();
+        pattern.kind == SubjectKind::Exec && !matches!(first, Some(GlobStep::Literal(_)))
     };
     let allows = rule.effect == Effect::Allow && rule.patterns.iter().any(open);
     let message = format!("`allow {}` allows any program", rule.text);
-    allows.then_some(Lint {
+    allows.then_some(PolicyLint {
         code: "OX405",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         rule: at,
         other: None,
         message,
@@ -169,13 +186,13 @@ fn everything(at: usize, rule: &Rule) -> Option<Lint> {
     })
 }
 
-fn too_many(rules: &[Rule], effect: Effect) -> Option<Lint> {
+fn find_excess_rules(rules: &[Rule], effect: Effect) -> Option<PolicyLint> {
     let mut of_effect = rules.iter().enumerate().filter(|(_, rule)| rule.effect == effect);
-    let (at, _) = of_effect.clone().nth(MOST)?;
+    let (at, _) = of_effect.clone().nth(MAX_RULES_PER_EFFECT)?;
     let count = of_effect.by_ref().count();
-    Some(Lint {
+    Some(PolicyLint {
         code: "OX407",
-        level: Level::Note,
+        level: LintLevel::Note,
         rule: at,
         other: None,
         message: format!("{count} `{}` rules are hard to review", effect.as_str()),
@@ -188,24 +205,34 @@ mod tests {
     use openoxide_protocol::AbsPath;
 
     use super::*;
-    use crate::{Anchors, LayerKind, parse};
+    use crate::{LayerKind, PathAnchors, parse_rule};
 
     /// How rules are combined, the rules, and the findings.
-    type Row = (Combining, &'static [(Effect, &'static str)], &'static [(usize, &'static str)]);
+    type Row =
+        (CombiningAlgorithm, &'static [(Effect, &'static str)], &'static [(usize, &'static str)]);
 
-    fn found(combining: Combining, rules: &[(Effect, &str)]) -> Vec<(usize, &'static str)> {
+    fn found(
+        combining: CombiningAlgorithm,
+        rules: &[(Effect, &str)],
+    ) -> Vec<(usize, &'static str)> {
         let base = AbsPath::root();
         let rule = |(effect, text): &(Effect, &str)| {
-            parse(text, *effect, Anchors { home: None, base: &base }).unwrap()
+            parse_rule(text, *effect, PathAnchors { home: None, base: &base }).unwrap()
         };
         let rules = rules.iter().map(rule).collect();
-        let layer = Layer { kind: LayerKind::User, file: None, combining, rules, mode: None };
-        lint(&layer).into_iter().map(|lint| (lint.rule, lint.code)).collect()
+        let layer = Layer {
+            kind: LayerKind::User,
+            file: None,
+            combining_algorithm: combining,
+            rules,
+            mode: None,
+        };
+        lint_layer(&layer).into_iter().map(|lint| (lint.rule, lint.code)).collect()
     }
 
     #[test]
     fn rules_that_never_decide_are_found() {
-        use Combining::{DenyAllowAsk, LastMatch, Strictest};
+        use CombiningAlgorithm::{DenyAllowAsk, LastMatch, Strictest};
         use Effect::{Allow, Ask, Deny};
         let rows: &[Row] = &[
             (
@@ -233,24 +260,27 @@ mod tests {
 
     #[test]
     fn a_list_that_nobody_reads_is_found() {
-        let texts: Vec<String> = (0..=MOST).map(|number| format!("Bash(x{number})")).collect();
+        let texts: Vec<String> =
+            (0..=MAX_RULES_PER_EFFECT).map(|number| format!("Bash(x{number})")).collect();
         let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();
-        assert_eq!(found(Combining::Strictest, &rules), [(MOST, "OX407")]);
+        assert_eq!(found(CombiningAlgorithm::Strictest, &rules), [(MAX_RULES_PER_EFFECT, "OX407")]);
     }
 
     #[test]
     fn which_of_two_rules_decides_hangs_on_person_place_and_reason() {
-        use Combining::{DenyAllowAsk, LastMatch, Strictest};
+        use CombiningAlgorithm::{DenyAllowAsk, LastMatch, Strictest};
         use Effect::{Allow, Ask, Deny};
         let base = AbsPath::root();
-        let rule =
-            |effect, text: &str| parse(text, effect, Anchors { home: None, base: &base }).unwrap();
+        let rule = |effect, text: &str| {
+            parse_rule(text, effect, PathAnchors { home: None, base: &base }).unwrap()
+        };
         let said = |rule: Rule| Rule { reason: Some("so it is".to_owned()), ..rule };
-        let person = |rule: Rule| Rule { human: true, ..rule };
+        let person = |rule: Rule| Rule { requires_human: true, ..rule };
         let of = |combining, rules: &[Rule]| {
             let (kind, rules) = (LayerKind::User, rules.to_vec());
-            let layer = Layer { kind, file: None, combining, rules, mode: None };
-            lint(&layer)
+            let layer =
+                Layer { kind, file: None, combining_algorithm: combining, rules, mode: None };
+            lint_layer(&layer)
                 .into_iter()
                 .map(|lint| (lint.rule, lint.other, lint.code))
                 .collect::<Vec<_>>()
@@ -285,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_variable_before_a_command_has_a_name() {
-        let never = |text: &str| found(Combining::Strictest, &[(Effect::Deny, text)]);
+        let never = |text: &str| found(CombiningAlgorithm::Strictest, &[(Effect::Deny, text)]);
         for text in ["Bash(A=1 x)", "Bash(_a=1 x)", "Bash(a_b2= x)", "Bash(a && b)", "Bash(a | b)"]
         {
             assert_eq!(never(text), [(0, "OX404")], "{text}");
@@ -297,8 +327,9 @@ mod tests {
 
     #[test]
     fn as_many_rules_as_a_person_reads_are_no_finding() {
-        let texts: Vec<String> = (0..MOST).map(|number| format!("Bash(x{number})")).collect();
+        let texts: Vec<String> =
+            (0..MAX_RULES_PER_EFFECT).map(|number| format!("Bash(x{number})")).collect();
         let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();
-        assert_eq!(found(Combining::Strictest, &rules), []);
+        assert_eq!(found(CombiningAlgorithm::Strictest, &rules), []);
     }
 }

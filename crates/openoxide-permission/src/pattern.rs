@@ -9,9 +9,9 @@ use crate::glob::Glob;
 
 /// A pattern that was read, and whether it names one thing and no wildcard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct ParsedPattern {
     /// The program.
     pub glob: Glob,
     /// Whether there is no wildcard in it.
-    pub exact: bool,
+    pub is_literal: bool,
 }

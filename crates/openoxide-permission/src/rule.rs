@@ -4,22 +4,22 @@ use std::ops::Range;
 
 use openoxide_protocol::{AbsPath, Effect};
 
-use crate::glob::Manner;
+use crate::glob::MatchOptions;
 
 /// The kind of subject that a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Space {
+pub enum SubjectKind {
     /// Commands: words, each followed by NUL.
     Exec,
     /// Paths that are read, from the root: components, each followed by `/`.
     Read,
     /// Paths that are read, from the working directory.
-    ReadHere,
+    ReadFromCwd,
     /// Paths that are changed, from the root.
     Edit,
     /// Paths that are changed, from the working directory.
-    EditHere,
+    EditFromCwd,
     /// Hosts: labels from the right, each followed by `.`.
     Fetch,
     /// Names of tools, followed by NUL.
@@ -31,22 +31,22 @@ pub enum Space {
     /// Paths outside the project, from the root.
     External,
     /// Paths outside the project, from the working directory (never matched: what lies there is inside).
-    ExternalHere,
+    ExternalFromCwd,
 }
 
-impl Space {
+impl SubjectKind {
     /// Returns what a rule about all of it is called.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn rule_name(self) -> &'static str {
         match self {
             Self::Exec => "Bash",
-            Self::Read | Self::ReadHere => "Read",
-            Self::Edit | Self::EditHere => "Edit",
+            Self::Read | Self::ReadFromCwd => "Read",
+            Self::Edit | Self::EditFromCwd => "Edit",
             Self::Fetch => "WebFetch",
             Self::Tool => "*",
             Self::Delegate => "Task",
             Self::DoomLoop => "DoomLoop",
-            Self::External | Self::ExternalHere => "ExternalDirectory",
+            Self::External | Self::ExternalFromCwd => "ExternalDirectory",
         }
     }
 
@@ -54,15 +54,15 @@ impl Space {
     pub const ALL: [Self; 11] = [
         Self::Exec,
         Self::Read,
-        Self::ReadHere,
+        Self::ReadFromCwd,
         Self::Edit,
-        Self::EditHere,
+        Self::EditFromCwd,
         Self::Fetch,
         Self::Tool,
         Self::Delegate,
         Self::DoomLoop,
         Self::External,
-        Self::ExternalHere,
+        Self::ExternalFromCwd,
     ];
 
     /// Returns how subjects of this space are cut, and whether the letters' case is looked through.
@@ -70,10 +70,10 @@ impl Space {
     /// Rules that ask or deny match paths in either case, because some file systems do (CVE-2025-59944); rules that
     /// allow match the very letters.
     #[must_use]
-    pub const fn manner(self, effect: Effect) -> Manner {
-        Manner {
+    pub const fn match_options(self, effect: Effect) -> MatchOptions {
+        MatchOptions {
             separator: self.separator(),
-            fold: self.is_path() && !matches!(effect, Effect::Allow),
+            ignores_case: self.is_path() && !matches!(effect, Effect::Allow),
         }
     }
 
@@ -84,11 +84,11 @@ impl Space {
             Self::Exec | Self::Tool | Self::Delegate | Self::DoomLoop => 0,
             Self::Fetch => b'.',
             Self::Read
-            | Self::ReadHere
+            | Self::ReadFromCwd
             | Self::Edit
-            | Self::EditHere
+            | Self::EditFromCwd
             | Self::External
-            | Self::ExternalHere => b'/',
+            | Self::ExternalFromCwd => b'/',
         }
     }
 
@@ -103,9 +103,9 @@ impl Space {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// What it is matched against.
-    pub space: Space,
+    pub kind: SubjectKind,
     /// The program (see [`crate::glob`]).
-    pub code: Vec<u8>,
+    pub program: Vec<u8>,
 }
 
 /// One rule.
@@ -118,11 +118,11 @@ pub struct Rule {
     /// It matches when one of these does.
     pub patterns: Vec<Pattern>,
     /// Whether it names one thing and no wildcard.
-    pub exact: bool,
+    pub is_literal: bool,
     /// Whether it is about every path, because it names none: `Edit`, `Read`, `*`.
-    pub bare: bool,
+    pub matches_everything: bool,
     /// Whether it asks, and nothing but a person's yes answers it: no mode, no hook and no grant.
-    pub human: bool,
+    pub requires_human: bool,
     /// The line that it stands on, from 1; 0 when it stands in no file.
     pub line: u32,
     /// Why its author wants it.
@@ -131,7 +131,7 @@ pub struct Rule {
 
 /// What the anchors of path patterns stand for.
 #[derive(Clone, Copy, Debug)]
-pub struct Anchors<'a> {
+pub struct PathAnchors<'a> {
     /// `~`.
     pub home: Option<&'a AbsPath>,
     /// `/`: the project for its own files, otherwise the directory of the file that the rule stands in.
@@ -146,20 +146,20 @@ pub struct RuleError {
     /// What was probably meant.
     pub help: Option<String>,
     /// Where in the rule's text.
-    pub at: Range<usize>,
+    pub range: Range<usize>,
 }
 
 impl RuleError {
-    pub(crate) fn new(message: impl Into<String>, at: Range<usize>) -> Self {
-        Self { message: message.into(), help: None, at }
+    pub(crate) fn new(message: impl Into<String>, range: Range<usize>) -> Self {
+        Self { message: message.into(), help: None, range }
     }
 
-    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
-    pub(crate) fn shifted(mut self, by: usize) -> Self {
-        self.at = self.at.start + by..self.at.end + by;
+    pub(crate) fn with_offset(mut self, by: usize) -> Self {
+        self.range = self.range.start + by..self.range.end + by;
         self
     }
 }
@@ -178,34 +178,37 @@ mod tests {
 
     #[test]
     fn an_error_says_its_message() {
-        let error = RuleError::new("it is wrong", 2..5).help("mend it").shifted(3);
+        let error = RuleError::new("it is wrong", 2..5).with_help("mend it").with_offset(3);
         assert_eq!(error.to_string(), "it is wrong");
-        assert_eq!((error.help.as_deref(), error.at), (Some("mend it"), 5..8));
+        assert_eq!((error.help.as_deref(), error.range), (Some("mend it"), 5..8));
     }
 
     #[test]
     fn each_kind_of_subject_has_its_separator_and_its_name() {
         for (space, name, separator) in [
-            (Space::Exec, "Bash", 0),
-            (Space::Read, "Read", b'/'),
-            (Space::ReadHere, "Read", b'/'),
-            (Space::Edit, "Edit", b'/'),
-            (Space::EditHere, "Edit", b'/'),
-            (Space::Fetch, "WebFetch", b'.'),
-            (Space::Tool, "*", 0),
-            (Space::Delegate, "Task", 0),
-            (Space::DoomLoop, "DoomLoop", 0),
-            (Space::External, "ExternalDirectory", b'/'),
-            (Space::ExternalHere, "ExternalDirectory", b'/'),
+            (SubjectKind::Exec, "Bash", 0),
+            (SubjectKind::Read, "Read", b'/'),
+            (SubjectKind::ReadFromCwd, "Read", b'/'),
+            (SubjectKind::Edit, "Edit", b'/'),
+            (SubjectKind::EditFromCwd, "Edit", b'/'),
+            (SubjectKind::Fetch, "WebFetch", b'.'),
+            (SubjectKind::Tool, "*", 0),
+            (SubjectKind::Delegate, "Task", 0),
+            (SubjectKind::DoomLoop, "DoomLoop", 0),
+            (SubjectKind::External, "ExternalDirectory", b'/'),
+            (SubjectKind::ExternalFromCwd, "ExternalDirectory", b'/'),
         ] {
-            assert_eq!((space.name(), space.separator()), (name, separator));
+            assert_eq!((space.rule_name(), space.separator()), (name, separator));
             let paths = separator == b'/';
             assert_eq!(space.is_path(), paths);
             for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
                 let fold = paths && effect != Effect::Allow;
-                assert_eq!(space.manner(effect), Manner { separator, fold });
+                assert_eq!(
+                    space.match_options(effect),
+                    MatchOptions { separator, ignores_case: fold }
+                );
             }
         }
-        assert!(Space::ALL.into_iter().enumerate().all(|(at, space)| space as usize == at));
+        assert!(SubjectKind::ALL.into_iter().enumerate().all(|(at, space)| space as usize == at));
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! It looks at paths here; what it looks at in commands comes as findings from the shell analysis.
 
-use openoxide_protocol::{AbsPath, Word, Words, steering_files::is_protected_path};
+use openoxide_protocol::{AbsPath, CommandWord, CommandWords, steering_files::is_protected_path};
 
-pub use crate::secret_files::{holds_secrets, is_secret};
+pub use crate::secret_files::{contains_secrets, is_secret};
 
 /// Says whether a path steers shells, tools, agents or this program: changing it asks, in every mode.
 #[must_use]
@@ -13,7 +13,7 @@ pub fn is_protected(path: &AbsPath) -> bool {
 }
 
 /// What this program does for everybody: it looks, or judges anew.
-const LOOKS: &[&str] = &[
+const READ_ONLY_VERBS: &[&str] = &[
     "audit",
     "check",
     "completions",
@@ -28,39 +28,40 @@ const LOOKS: &[&str] = &[
     "schema",
 ];
 /// The same of `rules`.
-const RULES_LOOKS: &[&str] = &["convert", "diff", "export", "lint", "list", "test"];
+const READ_ONLY_RULES_VERBS: &[&str] = &["convert", "diff", "export", "lint", "list", "test"];
 /// The same of `sandbox`: its other verbs start a program that nobody has judged.
-const SANDBOX_LOOKS: &[&str] = &["status"];
+const READ_ONLY_SANDBOX_VERBS: &[&str] = &["status"];
 /// With these `run` judges by a policy of the caller's own, or holds less than the policy wants.
-const LOOSENS: &[&str] =
+const LOOSENING_OPTIONS: &[&str] =
     &["--policy", "--mode", "--allow", "--add-dir", "--sandbox", "--env", "--session"];
 
 /// Says whether a command could answer in a person's place: it starts this very program for more than to look.
 #[must_use]
-pub fn answers_for_a_person(argv: &Words) -> bool {
-    let name = argv.known(0).and_then(|name| name.rsplit('/').next());
+pub fn is_self_approval(argv: &CommandWords) -> bool {
+    let name = argv.known_word(0).and_then(|name| name.rsplit('/').next());
     if name != Some("openoxide") {
         return false;
     }
     let words = || argv.iter().skip(1);
-    let is_option = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with('-'));
+    let is_option =
+        |word: &CommandWord<'_>| matches!(word, CommandWord::Known(text) if text.starts_with('-'));
     let verb = words().find(|word| !is_option(word));
     let second = |known: &[&str]| {
         let mut named = words().filter(|word| !is_option(word)).skip(1);
-        matches!(named.next(), Some(Word::Known(verb)) if known.contains(&verb))
+        matches!(named.next(), Some(CommandWord::Known(verb)) if known.contains(&verb))
     };
     let looks = match verb {
-        Some(Word::Known("rules")) => second(RULES_LOOKS),
-        Some(Word::Known("sandbox")) => second(SANDBOX_LOOKS),
-        Some(Word::Known(verb)) => LOOKS.contains(&verb),
+        Some(CommandWord::Known("rules")) => second(READ_ONLY_RULES_VERBS),
+        Some(CommandWord::Known("sandbox")) => second(READ_ONLY_SANDBOX_VERBS),
+        Some(CommandWord::Known(verb)) => READ_ONLY_VERBS.contains(&verb),
         Some(_) => false,
         None => true,
     };
     let loosens = |word| match word {
-        Word::Known(text) => LOOSENS.iter().any(|option| text.starts_with(option)),
-        Word::Begins(_) | Word::Many => true,
+        CommandWord::Known(text) => LOOSENING_OPTIONS.iter().any(|option| text.starts_with(option)),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
     };
-    !looks || verb == Some(Word::Known("run")) && words().any(loosens)
+    !looks || verb == Some(CommandWord::Known("run")) && words().any(loosens)
 }
 
 #[cfg(test)]
@@ -70,7 +71,7 @@ mod tests {
     /// Guards I10.
     #[test]
     fn an_agent_cannot_answer_for_a_person() {
-        let words = |text: &str| -> Words { text.split(' ').collect() };
+        let words = |text: &str| -> CommandWords { text.split(' ').collect() };
         for own in [
             "openoxide trust",
             "/usr/bin/openoxide approve 7",
@@ -91,7 +92,7 @@ mod tests {
             "openoxide sandbox run --root / --net on -- status",
             "openoxide --no-input sandbox supervise 3 4",
         ] {
-            assert!(answers_for_a_person(&words(own)), "{own}");
+            assert!(is_self_approval(&words(own)), "{own}");
         }
         for other in [
             "openoxide",
@@ -103,11 +104,11 @@ mod tests {
             "openoxide sandbox status --json",
             "git trust",
         ] {
-            assert!(!answers_for_a_person(&words(other)), "{other}");
+            assert!(!is_self_approval(&words(other)), "{other}");
         }
         let mut unknown = words("openoxide");
-        unknown.push_many();
-        assert!(answers_for_a_person(&unknown));
+        unknown.push_any_words();
+        assert!(is_self_approval(&unknown));
     }
 
     fn check(is: fn(&AbsPath) -> bool, yes: &[&str], no: &[&str]) {

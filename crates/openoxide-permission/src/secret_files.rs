@@ -1,7 +1,7 @@
 //! Files that usually hold secrets: the one table, from which the safety floor takes what asks before it is read, and the
 //! sandbox what it hides.
 
-mod places;
+mod known_secret_files;
 
 use std::sync::OnceLock;
 
@@ -9,11 +9,11 @@ use openoxide_protocol::AbsPath;
 
 use crate::HomeDirectories;
 
-use places::PLACES;
+use known_secret_files::KNOWN_SECRET_FILES;
 
 /// A file or directory that usually holds secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecretPlace {
+pub struct SecretFile {
     /// The path below a home directory, or from the root if it begins with `/`.
     pub path: &'static str,
     /// The programs whose own file it is, and which do not work without it: for these it is not hidden.
@@ -24,8 +24,8 @@ pub struct SecretPlace {
 
 /// Returns all places of the table.
 #[must_use]
-pub const fn secret_places() -> &'static [SecretPlace] {
-    PLACES
+pub const fn all_secret_files() -> &'static [SecretFile] {
+    KNOWN_SECRET_FILES
 }
 
 /// Returns the paths to hide from a program that this user starts: the places of the table, and files of the home
@@ -33,22 +33,22 @@ pub const fn secret_places() -> &'static [SecretPlace] {
 /// started, are left out.
 #[must_use]
 pub fn hidden_secret_paths(user: &HomeDirectories, program: Option<&str>) -> Vec<AbsPath> {
-    let owns = |place: &SecretPlace| program.is_some_and(|name| place.programs.contains(&name));
-    let hidden = PLACES.iter().filter(|place| !owns(place));
+    let owns = |place: &SecretFile| program.is_some_and(|name| place.programs.contains(&name));
+    let hidden = KNOWN_SECRET_FILES.iter().filter(|place| !owns(place));
     let places = hidden.flat_map(|place| match place.path.strip_prefix('/') {
         Some(path) => vec![AbsPath::root().join(path)],
-        None => user.places_of(place.path),
+        None => user.resolve_relative(place.path),
     });
     let dotted = SECRET_NAMES.iter().filter(|name| name.starts_with(['.', '_']));
-    let named = dotted.flat_map(|name| user.places_of(name));
+    let named = dotted.flat_map(|name| user.resolve_relative(name));
     places.chain(named).collect()
 }
 
 /// Returns the files that belong to this program.
 #[must_use]
-pub fn own_secret_paths(user: &HomeDirectories, program: &str) -> Vec<AbsPath> {
-    let own = PLACES.iter().filter(|place| place.programs.contains(&program));
-    own.flat_map(|place| user.places_of(place.path)).collect()
+pub fn program_secret_paths(user: &HomeDirectories, program: &str) -> Vec<AbsPath> {
+    let own = KNOWN_SECRET_FILES.iter().filter(|place| place.programs.contains(&program));
+    own.flat_map(|place| user.resolve_relative(place.path)).collect()
 }
 
 /// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.
@@ -59,23 +59,24 @@ pub fn is_secret(path: &AbsPath) -> bool {
     if is_example(name) {
         return false;
     }
-    secret_name(name) || is_in_secret_place(path)
+    is_secret_name(name) || is_below_secret_file(path)
 }
 
 /// Says whether a directory is one that usually has secrets among other things in it, such as `~/.config`.
 #[must_use]
-pub fn holds_secrets(path: &AbsPath) -> bool {
-    path.name().is_some_and(|name| SHARED.iter().any(|known| name.eq_ignore_ascii_case(known)))
+pub fn contains_secrets(path: &AbsPath) -> bool {
+    path.file_name()
+        .is_some_and(|name| MIXED_DIRECTORIES.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
 /// Says whether the path is a place of the table or below one. A place below a home directory is looked for below any
 /// directory, because whose home directory it is cannot be told from a path; and in the root of a container or of another
 /// system, the same path holds the same secrets.
-fn is_in_secret_place(path: &AbsPath) -> bool {
-    let index = PlaceIndex::get();
+fn is_below_secret_file(path: &AbsPath) -> bool {
+    let index = SecretFileIndex::get_or_init();
     let mut rest = path.as_str().trim_start_matches('/');
     loop {
-        if index.candidates(rest).iter().any(|place| begins_with(rest, place)) {
+        if index.candidates(rest).iter().any(|place| starts_with_path(rest, place)) {
             return true;
         }
         match rest.split_once('/') {
@@ -86,15 +87,15 @@ fn is_in_secret_place(path: &AbsPath) -> bool {
 }
 
 /// The places by their first letter: a walk asks about every file of a project, and few names begin as a place does.
-struct PlaceIndex(Vec<Vec<&'static str>>);
+struct SecretFileIndex(Vec<Vec<&'static str>>);
 
-impl PlaceIndex {
-    fn get() -> &'static Self {
-        static INDEX: OnceLock<PlaceIndex> = OnceLock::new();
+impl SecretFileIndex {
+    fn get_or_init() -> &'static Self {
+        static INDEX: OnceLock<SecretFileIndex> = OnceLock::new();
         INDEX.get_or_init(|| {
             let mut by_first_letter = vec![Vec::new(); 256];
-            let places = PLACES.iter().map(|place| place.path.trim_start_matches('/'));
-            for place in places.chain(ELSEWHERE.iter().copied()) {
+            let places = KNOWN_SECRET_FILES.iter().map(|place| place.path.trim_start_matches('/'));
+            for place in places.chain(SECRET_PATH_ENDINGS.iter().copied()) {
                 if let Some(bucket) = by_first_letter.get_mut(first_letter(place)) {
                     bucket.push(place);
                 }
@@ -114,7 +115,7 @@ fn first_letter(path: &str) -> usize {
 }
 
 /// Says whether the path begins with the components of this place. Some file systems ignore case.
-fn begins_with(path: &str, place: &str) -> bool {
+fn starts_with_path(path: &str, place: &str) -> bool {
     let head = path.get(..place.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(place))
         && path.as_bytes().get(place.len()).is_none_or(|next| *next == b'/')
@@ -123,26 +124,27 @@ fn begins_with(path: &str, place: &str) -> bool {
 /// Files that only look like secrets.
 fn is_example(name: &str) -> bool {
     const ENDINGS: &[&str] = &[".example", ".sample", ".template", ".dist", ".pub"];
-    ENDINGS.iter().any(|ending| ends(name, ending))
+    ENDINGS.iter().any(|ending| ends_with_ignore_case(name, ending))
 }
 
-fn ends(name: &str, ending: &str) -> bool {
+fn ends_with_ignore_case(name: &str, ending: &str) -> bool {
     name.len()
         .checked_sub(ending.len())
         .and_then(|at| name.get(at..))
         .is_some_and(|tail| tail.eq_ignore_ascii_case(ending))
 }
 
-fn begins(name: &str, beginning: &str) -> bool {
+fn starts_with_ignore_case(name: &str, beginning: &str) -> bool {
     name.get(..beginning.len()).is_some_and(|head| head.eq_ignore_ascii_case(beginning))
 }
 
-fn secret_name(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
-        || SECRET_ENDINGS.iter().any(|ending| ends(name, ending))
-        || begins(name, ".env.")
-        || begins(name, "firebase-adminsdk")
-        || (begins(name, "id_") && SECRET_KEYS.iter().any(|key| ends(name, key)))
+        || SECRET_ENDINGS.iter().any(|ending| ends_with_ignore_case(name, ending))
+        || starts_with_ignore_case(name, ".env.")
+        || starts_with_ignore_case(name, "firebase-adminsdk")
+        || (starts_with_ignore_case(name, "id_")
+            && SECRET_KEYS.iter().any(|key| ends_with_ignore_case(name, key)))
 }
 
 /// OpenSSH's default key files (ssh(1)).
@@ -221,7 +223,7 @@ const SECRET_ENDINGS: &[&str] = &[
 
 /// Directories of a home directory that hold secrets among other files. Caches are not among them: their secrets are
 /// hidden one by one.
-const SHARED: &[&str] = &[
+const MIXED_DIRECTORIES: &[&str] = &[
     ".cargo",
     ".claude",
     ".codex",
@@ -234,7 +236,7 @@ const SHARED: &[&str] = &[
 ];
 
 /// Directories and files that hold secrets wherever they are.
-const ELSEWHERE: &[&str] =
+const SECRET_PATH_ENDINGS: &[&str] =
     &["1Password", "Keychains", "keyrings", "opencode/auth.json", "state/openoxide"];
 
 #[cfg(test)]

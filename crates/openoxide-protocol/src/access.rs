@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AbsPath, Span, Words};
+use crate::{AbsPath, CommandWords, Span};
 
 /// One thing that an operation does. An operation is a list of them, and the strictest answer among them is its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "access", rename_all = "snake_case")]
 pub enum Access {
     /// Runs a program (or a builtin or function of the shell).
-    Exec(Exec),
+    Exec(ExecAccess),
     /// Reads a file or lists a directory.
     Read(PathAccess),
     /// Creates, changes or removes a file.
@@ -23,7 +23,7 @@ pub enum Access {
         url: String,
         /// Who reaches it.
         #[serde(default, skip)]
-        touch: Touch,
+        route: AccessRoute,
     },
     /// Calls a tool that is none of the above.
     CallTool {
@@ -54,9 +54,9 @@ pub enum Access {
 
 /// A program that would run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Exec {
+pub struct ExecAccess {
     /// The program and its arguments; `null` where they are not statically known.
-    pub argv: Words,
+    pub argv: CommandWords,
     /// The command as it was written.
     pub text: String,
     /// What is known of it without asking any rule.
@@ -70,24 +70,24 @@ pub struct Exec {
     pub arity: u8,
     /// Where it runs, if that is not the working directory of the operation; the root, where it is not known.
     #[serde(default, skip)]
-    pub place: Option<AbsPath>,
+    pub cwd: Option<AbsPath>,
     /// The same command without the options before its subcommand, and with the subcommand's own name, if it was written
     /// otherwise: `git push` for `git -C . push`. A rule that holds this back holds the command back.
     #[serde(default, skip)]
-    pub plain: Option<Words>,
+    pub normalized_argv: Option<CommandWords>,
     /// The commands that it runs and that a rule for it covers, at any depth: `uv run rm x` and `rm x` for `npx uv run rm x`. A rule
     /// that holds one of them back holds the command back.
     #[serde(default, skip)]
-    pub carried: Vec<Words>,
+    pub carried_commands: Vec<CommandWords>,
     /// The version control systems that it starts. Their repository at `place` decides what else they run.
     #[serde(default, skip)]
-    pub starts: VersionControl,
+    pub version_control: VersionControl,
     /// Words that git takes for a configured remote, or for a directory of that name.
     #[serde(default, skip)]
     pub remotes: Vec<String>,
     /// The data bases of SQLite that it opens.
     #[serde(default, skip)]
-    pub databases: Vec<Database>,
+    pub databases: Vec<SqliteDatabase>,
     /// Whether the program was never run to check that it is harmless: what is known of it was read in manuals only.
     #[serde(default, skip)]
     pub unproved: bool,
@@ -96,11 +96,11 @@ pub struct Exec {
 /// A data base of SQLite that a program opens to read. That can make files: the data base if it is missing, and those beside
 /// it that a write-ahead log or an interrupted change needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Database {
+pub struct SqliteDatabase {
     /// The name of its file.
     pub file: String,
     /// Whether an empty file is made where there is none.
-    pub makes_missing: bool,
+    pub creates_if_missing: bool,
 }
 
 /// The version control systems that a program starts.
@@ -143,37 +143,37 @@ pub enum CommandClass {
 
 /// Who touches a file or a host, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Touch {
+pub enum AccessRoute {
     /// The tool or the shell itself.
     #[default]
-    Itself,
+    Direct,
     /// A program that is listed beside it. Whether it may run is asked of the program.
     Program,
     /// A program that is listed beside it, and that looks at names, sizes and the like only.
-    Names,
+    Metadata,
 }
 
 /// Which files below a directory a program searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Search {
+pub struct FileSearch {
     /// Patterns of which a file's name has to match one; without any, all files are searched.
-    pub included: Vec<String>,
+    pub include_patterns: Vec<String>,
     /// Patterns of names of files that are left out.
-    pub excluded: Vec<String>,
+    pub exclude_patterns: Vec<String>,
     /// Patterns of names of directories that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_directories: Vec<String>,
     /// Whether files and directories are searched whose names begin with a dot.
-    pub hidden: bool,
+    pub includes_hidden: bool,
     /// Whether files are searched that `.gitignore` names.
-    pub ignored: bool,
+    pub includes_ignored: bool,
 }
 
-impl Search {
+impl FileSearch {
     /// Returns the search of all files.
     #[must_use]
-    pub fn of_all() -> Self {
-        Self { hidden: true, ignored: true, ..Self::default() }
+    pub fn all_files() -> Self {
+        Self { includes_hidden: true, includes_ignored: true, ..Self::default() }
     }
 }
 
@@ -187,23 +187,23 @@ pub struct PathAccess {
     pub resolved: Option<AbsPath>,
     /// The path as it was written, which may be relative; what the file system is asked about.
     #[serde(default, skip)]
-    pub written: String,
+    pub raw_path: String,
     /// Who touches it, and how.
     #[serde(default, skip)]
-    pub touch: Touch,
+    pub route: AccessRoute,
     /// It is a pattern of the shell: the files that match it are meant.
     #[serde(default, skip)]
-    pub pattern: bool,
+    pub is_pattern: bool,
     /// It is a directory: files below it are meant, whose names another program has printed.
     #[serde(default, skip)]
-    pub printed: bool,
+    pub has_piped_names: bool,
     /// It is a pattern whose matches are only looked at for names that the program would take for options: those that begin with one
     /// of these texts. Blanks separate them, and a text with a `*` before it can be anywhere in the name.
     #[serde(default, skip)]
-    pub option_names: Option<String>,
+    pub option_prefixes: Option<String>,
     /// It is a directory in which a program searches files and prints lines of them.
     #[serde(default, skip)]
-    pub search: Option<Box<Search>>,
+    pub search: Option<Box<FileSearch>>,
     /// Where it stands in the script.
     #[serde(default, skip)]
     pub span: Span,
@@ -213,22 +213,22 @@ impl PathAccess {
     /// Returns the access to `path`, not yet resolved.
     #[must_use]
     pub fn new(path: AbsPath) -> Self {
-        let written = path.to_string();
+        let raw_path = path.to_string();
         Self {
             path,
             resolved: None,
-            written,
-            touch: Touch::default(),
-            pattern: false,
-            printed: false,
-            option_names: None,
+            raw_path,
+            route: AccessRoute::default(),
+            is_pattern: false,
+            has_piped_names: false,
+            option_prefixes: None,
             search: None,
             span: Span::default(),
         }
     }
 
     /// Returns both spellings, the resolved one last.
-    pub fn spellings(&self) -> impl Iterator<Item = &AbsPath> {
+    pub fn paths(&self) -> impl Iterator<Item = &AbsPath> {
         std::iter::once(&self.path).chain(&self.resolved)
     }
 }
@@ -236,7 +236,7 @@ impl PathAccess {
 impl Access {
     /// Returns the name under which rules and people know this kind of access.
     #[must_use]
-    pub const fn permission(&self) -> &'static str {
+    pub const fn permission_name(&self) -> &'static str {
         match self {
             Self::Exec(_) => "bash",
             Self::Read(_) => "read",

@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// (IANA, RFC 6890). An address that holds one of version 4 is what it holds.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
-    match plain(address) {
-        IpAddr::V4(address) => !within_v4(address, SPECIAL_V4),
+    match canonical_address(address) {
+        IpAddr::V4(address) => !is_in_v4_ranges(address, SPECIAL_V4),
         // Only 2000::/3 was ever given out.
         IpAddr::V6(address) => {
-            within_v6(address, &[(0x2000, 0, 3)]) && !within_v6(address, SPECIAL_V6)
+            is_in_v6_ranges(address, &[(0x2000, 0, 3)]) && !is_in_v6_ranges(address, SPECIAL_V6)
         }
     }
 }
@@ -19,15 +19,17 @@ pub fn is_public(address: IpAddr) -> bool {
 /// people mean. Loopback, link-local (and with it the metadata of clouds), multicast and reserved ones are never asked about.
 #[must_use]
 pub fn is_private(address: IpAddr) -> bool {
-    match plain(address) {
-        IpAddr::V4(address) => within_v4(address, PRIVATE_V4) && address != METADATA_V4,
-        IpAddr::V6(address) => within_v6(address, &[(0xfc00, 0, 7)]) && address != METADATA_V6,
+    match canonical_address(address) {
+        IpAddr::V4(address) => is_in_v4_ranges(address, PRIVATE_V4) && address != METADATA_V4,
+        IpAddr::V6(address) => {
+            is_in_v6_ranges(address, &[(0xfc00, 0, 7)]) && address != METADATA_V6
+        }
     }
 }
 
 /// Returns the address of version 4 that this one is another form of: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056).
 #[must_use]
-pub fn plain(address: IpAddr) -> IpAddr {
+pub fn canonical_address(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let [a, b, c, d, e, f, g, h] = v6.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
@@ -72,11 +74,11 @@ const SPECIAL_V4: &[(Ipv4Addr, u32)] = &[
 const SPECIAL_V6: &[(u16, u16, u32)] =
     &[(0x2001, 0, 23), (0x2001, 0xdb8, 32), (0x3ffe, 0, 16), (0x3fff, 0, 20)];
 
-fn within_v4(address: Ipv4Addr, ranges: &[(Ipv4Addr, u32)]) -> bool {
+fn is_in_v4_ranges(address: Ipv4Addr, ranges: &[(Ipv4Addr, u32)]) -> bool {
     ranges.iter().any(|(of, bits)| (address.to_bits() ^ of.to_bits()) >> (32 - bits) == 0)
 }
 
-fn within_v6(address: Ipv6Addr, ranges: &[(u16, u16, u32)]) -> bool {
+fn is_in_v6_ranges(address: Ipv6Addr, ranges: &[(u16, u16, u32)]) -> bool {
     let [high, low, ..] = address.segments();
     let join = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
     ranges.iter().any(|(a, b, bits)| (join(high, low) ^ join(*a, *b)) >> (32 - bits) == 0)

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AbsPath, ApprovalId, Choice, Decision, Digest, GrantTerms, SessionId};
+use crate::{AbsPath, ApprovalId, Decision, GrantTerms, OperationDigest, RuleChoice, SessionId};
 
 /// How a request is best shown (seed 001).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub enum PresentationKind {
 
 /// What a reviewer is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Presentation {
+pub struct RequestPresentation {
     /// How to show it.
     #[serde(rename = "type")]
     pub kind: PresentationKind,
@@ -56,20 +56,20 @@ pub struct ApprovalRequest {
     /// The directory that it would run in.
     pub cwd: AbsPath,
     /// What to show.
-    pub presentation: Presentation,
+    pub presentation: RequestPresentation,
     /// Why a person is asked, part by part, with the findings and with what "always" would add.
     pub decision: Decision,
     /// What the answer is bound to.
-    pub digest: Digest,
+    pub digest: OperationDigest,
     /// Requests of one group can be answered together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Only a yes to this very request counts: no batch, no flag that says yes to all (Aider's `explicit_yes_required`).
     #[serde(default)]
     pub explicit_yes_required: bool,
-    /// Narrower and wider rules than those of [`Decision::always`], where there are such. [`Self::choices`] has all.
+    /// Narrower and wider rules than those of [`CodexDecision::always`], where there are such. [`Self::choices`] has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub alternatives: Vec<Choice>,
+    pub alternatives: Vec<RuleChoice>,
     /// The name of the task that it belongs to, where its end can be told: a yes can then hold until that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -132,7 +132,7 @@ pub enum ReviewDecision {
 impl ApprovalResponse {
     /// Returns a yes that keeps what was offered, if it keeps anything.
     #[must_use]
-    pub const fn approved(scope: GrantScope) -> Self {
+    pub const fn new_approval(scope: GrantScope) -> Self {
         Self::Approved { scope, terms: None }
     }
 

@@ -52,7 +52,7 @@ pub struct RuleRef {
 
 /// A rule that matched and did not decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Lost {
+pub struct OverriddenRule {
     /// The rule.
     pub rule: RuleRef,
     /// Why it did not decide.
@@ -61,7 +61,7 @@ pub struct Lost {
 
 /// The decision on one access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
+pub struct AccessDecision {
     /// What is judged.
     #[serde(flatten)]
     pub access: Access,
@@ -74,7 +74,7 @@ pub struct Part {
     pub reason: String,
     /// The rules that matched and did not decide; only an explanation looks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<Lost>,
+    pub lost: Vec<OverriddenRule>,
 }
 
 /// What must hold for an allow to hold.
@@ -101,7 +101,7 @@ pub struct Decision {
     /// The rule that decided; none where a default, the mode or the safety floor did.
     pub rule: Option<RuleRef>,
     /// Each access with its own answer.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AccessDecision>,
     /// What the analysis noticed.
     pub findings: Vec<Finding>,
     /// The rules that "always" would add; empty when nothing may be remembered.

@@ -6,61 +6,61 @@
 use unicode_width::UnicodeWidthChar as _;
 
 /// How far apart a tab moves the text where lines are kept.
-const TAB: &str = "    ";
+const TAB_SPACES: &str = "    ";
 /// More marks than this on one letter are a way to paint over other lines.
-const MARKS_ON_A_LETTER: usize = 2;
+const MAX_MARKS_PER_LETTER: usize = 2;
 
 /// Whether the text may take several lines where it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lines {
+pub enum LineMode {
     /// One line: a line feed is shown as `\n`, a tab as `\t`.
-    One,
+    SingleLine,
     /// Several: a line feed begins a line, a tab is four blanks.
-    Many,
+    MultiLine,
 }
 
 /// One character, as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glyph {
+pub struct DisplayGlyph {
     /// What is shown for it.
-    pub shown: Shown,
+    pub content: GlyphContent,
     /// The byte at which the character stands in the text.
-    pub at: usize,
+    pub start: usize,
     /// The byte at which it has ended.
     pub end: usize,
 }
 
 /// What is shown for one character.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum GlyphContent {
     /// Itself.
     Char(char),
     /// Blanks.
     Tab,
     /// The end of a line.
-    Break,
+    LineBreak,
     /// Its number, because it must not reach the terminal itself.
     Escaped(String), // INVARIANT: printable ASCII.
 }
 
-impl Shown {
+impl GlyphContent {
     /// Returns how many columns it takes.
     #[must_use]
     pub fn width(&self) -> usize {
         match self {
             Self::Char(c) => c.width().unwrap_or(0),
-            Self::Tab => TAB.len(),
-            Self::Break => 0,
+            Self::Tab => TAB_SPACES.len(),
+            Self::LineBreak => 0,
             Self::Escaped(text) => text.len(),
         }
     }
 
     /// Adds it to `out`.
-    pub fn write(&self, out: &mut String) {
+    pub fn write_to(&self, out: &mut String) {
         match self {
             Self::Char(c) => out.push(*c),
-            Self::Tab => out.push_str(TAB),
-            Self::Break => out.push('\n'),
+            Self::Tab => out.push_str(TAB_SPACES),
+            Self::LineBreak => out.push('\n'),
             Self::Escaped(text) => out.push_str(text),
         }
     }
@@ -80,13 +80,13 @@ impl Shown {
 /// assert_eq!(visible("grüße, 世界", Lines::One), "grüße, 世界");
 /// ```
 #[must_use]
-pub fn visible(text: &str, lines: Lines) -> String {
+pub fn escape_text(text: &str, lines: LineMode) -> String {
     let mut out = String::with_capacity(text.len());
-    glyphs(text, lines).for_each(|glyph| glyph.shown.write(&mut out));
+    escaped_glyphs(text, lines).for_each(|glyph| glyph.content.write_to(&mut out));
     out
 }
 
-/// Returns `text` in one line as [`visible`] has it, and no more than `most` characters of it: what is left out is counted.
+/// Returns `text` in one line as [`escape_text`] has it, and no more than `most` characters of it: what is left out is counted.
 ///
 /// ```
 /// use openoxide_protocol::escape::visible_beginning;
@@ -95,8 +95,8 @@ pub fn visible(text: &str, lines: Lines) -> String {
 /// assert_eq!(visible_beginning("abcdef", 4), "abcd… (2 more characters)");
 /// ```
 #[must_use]
-pub fn visible_beginning(text: &str, most: usize) -> String {
-    let shown = visible(text, Lines::One);
+pub fn escape_and_truncate(text: &str, most: usize) -> String {
+    let shown = escape_text(text, LineMode::SingleLine);
     let Some((at, _)) = shown.char_indices().nth(most) else { return shown };
     let (beginning, rest) = shown.split_at_checked(at).unwrap_or((&shown, ""));
     format!("{beginning}… ({} more characters)", rest.chars().count())
@@ -104,40 +104,43 @@ pub fn visible_beginning(text: &str, most: usize) -> String {
 
 /// Says whether `c` may be shown as it is when it stands behind `text`.
 #[must_use]
-pub fn is_visible_behind(text: &str, c: char) -> bool {
+pub fn is_visible_after(text: &str, c: char) -> bool {
     // No character farther away has a say in it.
-    let near: Vec<char> = text.chars().rev().take(MARKS_ON_A_LETTER + 1).collect();
+    let near: Vec<char> = text.chars().rev().take(MAX_MARKS_PER_LETTER + 1).collect();
     let near: String = near.into_iter().rev().chain([c]).collect();
-    glyphs(&near, Lines::One).last().is_some_and(|glyph| glyph.shown == Shown::Char(c))
+    escaped_glyphs(&near, LineMode::SingleLine)
+        .last()
+        .is_some_and(|glyph| glyph.content == GlyphContent::Char(c))
 }
 
 /// Says whether `c` may be shown as it is, whatever stands before it.
 fn is_visible(c: char) -> bool {
-    matches!(c, ' '..='~') || (!c.is_ascii() && is_printable(c) && !is_mark(c) && has_body(c))
+    matches!(c, ' '..='~')
+        || (!c.is_ascii() && is_printable(c) && !is_mark(c) && has_visible_width(c))
 }
 
 /// Returns the characters of `text` as they are shown.
-pub fn glyphs(text: &str, lines: Lines) -> impl Iterator<Item = Glyph> {
+pub fn escaped_glyphs(text: &str, lines: LineMode) -> impl Iterator<Item = DisplayGlyph> {
     let mut room_for_marks = 0;
     text.char_indices().map(move |(at, c)| {
-        let keep = is_visible(c) || (room_for_marks > 0 && is_plain_mark(c));
+        let keep = is_visible(c) || (room_for_marks > 0 && is_script_mark(c));
         room_for_marks = match is_mark(c) {
             true if keep => room_for_marks - 1,
-            _ if keep && c.is_alphabetic() => MARKS_ON_A_LETTER,
+            _ if keep && c.is_alphabetic() => MAX_MARKS_PER_LETTER,
             _ => 0,
         };
-        let shown = if keep { Shown::Char(c) } else { show(c, lines) };
-        Glyph { shown, at, end: at + c.len_utf8() }
+        let shown = if keep { GlyphContent::Char(c) } else { escape_char(c, lines) };
+        DisplayGlyph { content: shown, start: at, end: at + c.len_utf8() }
     })
 }
 
-fn show(c: char, lines: Lines) -> Shown {
+fn escape_char(c: char, lines: LineMode) -> GlyphContent {
     match (c, lines) {
-        ('\n', Lines::Many) => Shown::Break,
-        ('\t', Lines::Many) => Shown::Tab,
-        ('\n' | '\r' | '\t', _) => Shown::Escaped(c.escape_default().to_string()),
-        _ if c.is_ascii() => Shown::Escaped(format!("\\x{:02x}", u32::from(c))),
-        _ => Shown::Escaped(format!("\\u{{{:x}}}", u32::from(c))),
+        ('\n', LineMode::MultiLine) => GlyphContent::LineBreak,
+        ('\t', LineMode::MultiLine) => GlyphContent::Tab,
+        ('\n' | '\r' | '\t', _) => GlyphContent::Escaped(c.escape_default().to_string()),
+        _ if c.is_ascii() => GlyphContent::Escaped(format!("\\x{:02x}", u32::from(c))),
+        _ => GlyphContent::Escaped(format!("\\u{{{:x}}}", u32::from(c))),
     }
 }
 
@@ -154,14 +157,14 @@ fn is_mark(c: char) -> bool {
 }
 
 /// Says whether `c` is a mark that a script needs, not one that strikes out, encloses or does nothing visible.
-fn is_plain_mark(c: char) -> bool {
+fn is_script_mark(c: char) -> bool {
     let paints_over =
         matches!(c, '\u{334}'..='\u{338}' | '\u{488}' | '\u{489}' | '\u{20D0}'..='\u{20FF}');
     is_mark(c) && !paints_over && !is_ignorable(c)
 }
 
 /// Says whether `c`, being printable, shows something in a place of its own.
-fn has_body(c: char) -> bool {
+fn has_visible_width(c: char) -> bool {
     !is_ignorable(c) && c.width().is_some_and(|width| width > 0)
 }
 

@@ -16,36 +16,41 @@
 mod access;
 pub mod address;
 mod approval;
-mod choice;
+mod command_words;
 mod decision;
 pub mod escape;
-mod event;
 mod finding;
-mod hook;
+mod hook_decision;
 mod id;
-mod mode;
 mod operation;
 mod path;
+mod permission_mode;
 mod profile;
+mod rule_choice;
+mod session_event;
 pub mod steering_files;
-mod words;
 
-pub use access::{Access, CommandClass, Database, Exec, PathAccess, Search, Touch, VersionControl};
-pub use approval::{
-    ApprovalRequest, ApprovalResponse, GrantScope, Presentation, PresentationKind, Resolution,
-    ResolutionKind, ReviewDecision,
+pub use access::{
+    Access, AccessRoute, CommandClass, ExecAccess, FileSearch, PathAccess, SqliteDatabase,
+    VersionControl,
 };
-pub use choice::{Choice, GrantTerms, Recalled, Width};
-pub use decision::{Decision, Effect, Lost, Obligation, Part, RuleRef};
-pub use event::Event;
+pub use approval::{
+    ApprovalRequest, ApprovalResponse, GrantScope, PresentationKind, RequestPresentation,
+    Resolution, ResolutionKind, ReviewDecision,
+};
+pub use command_words::{CommandWord, CommandWords};
+pub use decision::{AccessDecision, Decision, Effect, Obligation, OverriddenRule, RuleRef};
 pub use finding::{Finding, FindingKind, Span};
-pub use hook::{HookAnswer, HookSaid};
+pub use hook_decision::{HookAnswer, HookDecision};
 pub use id::{ApprovalId, CallId, SessionId};
-pub use mode::PermissionMode;
-pub use operation::{Action, Digest, Facts, Operation, Principal};
+pub use operation::{Action, Operation, OperationDigest, OperationFacts, Principal};
 pub use path::{AbsPath, PathError};
-pub use profile::{Confined, HostPort, HostPortError, Network, SandboxProfile, Temp};
-pub use words::{Word, Words};
+pub use permission_mode::PermissionMode;
+pub use profile::{
+    HostPort, HostPortError, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
+};
+pub use rule_choice::{ChoiceHistory, GrantTerms, RuleBreadth, RuleChoice};
+pub use session_event::SessionEvent;
 
 /// The version of every JSON shape that leaves the program.
 pub const SCHEMA: u32 = 1;

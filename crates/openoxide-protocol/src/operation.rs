@@ -24,7 +24,7 @@ pub enum Principal {
     Person,
 }
 
-/// What a tool call wants, read from the agent's bytes; what it *means* is worked out later ([`Facts`]).
+/// What a tool call wants, read from the agent's bytes; what it *means* is worked out later ([`OperationFacts`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
@@ -64,7 +64,7 @@ pub enum Action {
 
 /// A SHA-256 that binds an approval to the exact operation that was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest(pub [u8; 32]);
+pub struct OperationDigest(pub [u8; 32]);
 
 /// A tool call as the gate sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,32 +87,32 @@ pub struct Operation {
 
 /// What an operation means: every access it has, and what was noticed on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Facts {
+pub struct OperationFacts {
     /// Everything that it does.
     pub accesses: Vec<Access>,
     /// What was noticed.
     pub findings: Vec<Finding>,
 }
 
-impl fmt::Display for Digest {
+impl fmt::Display for OperationDigest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for OperationDigest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Digest({self})")
     }
 }
 
-impl Serialize for Digest {
+impl Serialize for OperationDigest {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Digest {
+impl<'de> Deserialize<'de> for OperationDigest {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         read_hex(&text)
@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-impl JsonSchema for Digest {
+impl JsonSchema for OperationDigest {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Digest".into()
     }
@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn digests_are_hexadecimal() {
-        let digest = Digest([0xAB; 32]);
+        let digest = OperationDigest([0xAB; 32]);
         let json = serde_json::to_string(&digest).unwrap();
         assert_eq!(json, format!("\"{}\"", "ab".repeat(32)));
-        assert_eq!(serde_json::from_str::<Digest>(&json).unwrap(), digest);
-        assert!(serde_json::from_str::<Digest>("\"+b\"").is_err());
+        assert_eq!(serde_json::from_str::<OperationDigest>(&json).unwrap(), digest);
+        assert!(serde_json::from_str::<OperationDigest>("\"+b\"").is_err());
     }
 }

@@ -31,7 +31,7 @@ impl AbsPath {
     pub fn new(text: &str) -> Result<Self, PathError> {
         match text {
             _ if text.contains('\0') => Err(PathError::Nul),
-            _ if text.starts_with('/') => Ok(Self(normal("", text))),
+            _ if text.starts_with('/') => Ok(Self(normalize("", text))),
             _ => Err(PathError::NotAbsolute),
         }
     }
@@ -48,9 +48,9 @@ impl AbsPath {
     pub fn join(&self, relative: &str) -> Self {
         let relative = relative.split('\0').next().unwrap_or_default();
         if relative.starts_with('/') {
-            return Self(normal("", relative));
+            return Self(normalize("", relative));
         }
-        Self(normal(self.0.trim_end_matches('/'), relative))
+        Self(normalize(self.0.trim_end_matches('/'), relative))
     }
 
     /// Returns the text.
@@ -72,14 +72,14 @@ impl AbsPath {
 
     /// Returns the last component; the root has none.
     #[must_use]
-    pub fn name(&self) -> Option<&str> {
+    pub fn file_name(&self) -> Option<&str> {
         self.0.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty())
     }
 
     /// Returns what comes after `base`, without a leading `/`; empty when both are the same; nothing when this path
     /// does not lie at or below `base`. Whole components are compared: `/ab` does not lie below `/a`.
     #[must_use]
-    pub fn below<'a>(&'a self, base: &Self) -> Option<&'a str> {
+    pub fn strip_prefix<'a>(&'a self, base: &Self) -> Option<&'a str> {
         let rest = self.0.strip_prefix(base.0.trim_end_matches('/'))?;
         match rest.strip_prefix('/') {
             Some(rest) => Some(rest),
@@ -89,7 +89,7 @@ impl AbsPath {
 }
 
 /// Joins `base` (normal, without a trailing `/`) and `rest`, resolving `.` and `..` by their letters.
-fn normal(base: &str, rest: &str) -> String {
+fn normalize(base: &str, rest: &str) -> String {
     let mut path = String::with_capacity(base.len() + rest.len() + 1);
     path.push_str(base);
     for component in rest.split('/') {
@@ -163,11 +163,11 @@ mod tests {
     #[test]
     fn below_compares_whole_components() {
         let path = |text| AbsPath::new(text).unwrap();
-        assert_eq!(path("/a/b/c").below(&path("/a")), Some("b/c"));
-        assert_eq!(path("/a").below(&path("/a")), Some(""));
-        assert_eq!(path("/ab").below(&path("/a")), None);
-        assert_eq!(path("/ab").below(&AbsPath::root()), Some("ab"));
-        assert_eq!(path("/").below(&path("/a")), None);
+        assert_eq!(path("/a/b/c").strip_prefix(&path("/a")), Some("b/c"));
+        assert_eq!(path("/a").strip_prefix(&path("/a")), Some(""));
+        assert_eq!(path("/ab").strip_prefix(&path("/a")), None);
+        assert_eq!(path("/ab").strip_prefix(&AbsPath::root()), Some("ab"));
+        assert_eq!(path("/").strip_prefix(&path("/a")), None);
     }
 
     #[test]
@@ -175,6 +175,6 @@ mod tests {
         assert_eq!(AbsPath::new("/a/b").unwrap().parent().unwrap().as_str(), "/a");
         assert_eq!(AbsPath::new("/a").unwrap().parent(), Some(AbsPath::root()));
         assert_eq!(AbsPath::root().parent(), None);
-        assert_eq!(AbsPath::root().name(), None);
+        assert_eq!(AbsPath::root().file_name(), None);
     }
 }

@@ -1,15 +1,15 @@
 //! What the operating system is told to hold.
 
-mod confined;
-mod hosts;
+mod network_access;
+mod restrictions;
 #[cfg(test)]
 mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use confined::{Confined, Temp};
-pub use hosts::{HostPort, HostPortError, Network};
+pub use network_access::{HostPort, HostPortError, NetworkAccess};
+pub use restrictions::{SandboxRestrictions, TempDirectories};
 
 /// What the operating system is told to hold while a process runs (seed 001 §sandbox, seed 002 §3).
 ///
@@ -23,10 +23,10 @@ pub enum SandboxProfile {
     /// Something around us holds the process already (a container, a virtual machine). Files are its business.
     ExternalSandbox {
         /// What is reached all the same through our own proxy.
-        network: Network,
+        network: NetworkAccess,
     },
     /// The operating system enforces all of it, as said.
-    Confined(Confined),
+    Confined(SandboxRestrictions),
 }
 
 impl SandboxProfile {
@@ -44,14 +44,14 @@ impl SandboxProfile {
             (Self::ExternalSandbox { network }, Self::Confined(confined))
             | (Self::Confined(confined), Self::ExternalSandbox { network }) => {
                 let network = confined.network.intersect(network);
-                Self::Confined(Confined { network, ..confined.clone() })
+                Self::Confined(SandboxRestrictions { network, ..confined.clone() })
             }
         }
     }
 
     /// Returns what is held, if anything is.
     #[must_use]
-    pub const fn confined(&self) -> Option<&Confined> {
+    pub const fn restrictions(&self) -> Option<&SandboxRestrictions> {
         match self {
             Self::Confined(confined) => Some(confined),
             Self::DangerFullAccess | Self::ExternalSandbox { .. } => None,

@@ -32,7 +32,7 @@ pub struct SteeringFile {
     /// are not protected: they only steer later commands.
     pub is_protected: bool,
     /// When a file that is already there makes the programs that obey it more than read-only.
-    pub distrust: Distrust,
+    pub distrust: DistrustCondition,
     /// Where the behaviour is documented.
     pub source: &'static str,
 }
@@ -85,15 +85,15 @@ pub enum SteeringEffect {
 
 /// When a file that is already there makes the programs that obey it more than read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distrust {
+pub enum DistrustCondition {
     /// Never: what these programs do by it is known from their words.
     Never,
     /// Whenever the file exists.
-    Present,
+    IfPresent,
     /// When its text contains one of these.
-    Contains(&'static [&'static str]),
+    IfContains(&'static [&'static str]),
     /// When its text contains one of those of the program.
-    ContainsFor(&'static [(&'static str, &'static [&'static str])]),
+    IfContainsForProgram(&'static [(&'static str, &'static [&'static str])]),
     /// When its text can make the programs read other files, of which an error shows lines.
     NamesFiles(FileKeys),
 }
@@ -139,7 +139,7 @@ impl SteeringFile {
 
     /// Says whether this program obeys the file.
     #[must_use]
-    pub fn steers(&self, program: &str) -> bool {
+    pub fn applies_to(&self, program: &str) -> bool {
         self.programs.contains(&program)
     }
 
@@ -149,7 +149,7 @@ impl SteeringFile {
     pub fn matches(&self, path: &AbsPath) -> bool {
         let is_home_alone = |text: &str| !text.starts_with('.');
         !matches!(self.location, SteeringLocation::Home(text) if is_home_alone(text))
-            && pattern::matches(self, path)
+            && pattern::matches_path(self, path)
     }
 
     /// Says whether a relative path, such as one below a project, is such a file or is below such a directory.
@@ -160,13 +160,13 @@ impl SteeringFile {
 
     /// Returns the place of the file below this directory, if the pattern names one place.
     #[must_use]
-    pub fn at(&self, directory: &AbsPath) -> Option<AbsPath> {
+    pub fn resolve_in(&self, directory: &AbsPath) -> Option<AbsPath> {
         (!self.has_wildcard()).then(|| directory.join(self.pattern()))
     }
 }
 
 /// Returns all steering files.
-pub fn steering_files() -> impl Iterator<Item = &'static SteeringFile> {
+pub fn all_steering_files() -> impl Iterator<Item = &'static SteeringFile> {
     const GROUPS: &[&[SteeringFile]] = &[
         agents::SETTINGS,
         agents::INSTRUCTIONS,
@@ -182,24 +182,24 @@ pub fn steering_files() -> impl Iterator<Item = &'static SteeringFile> {
 }
 
 /// Returns the steering files that match this path.
-pub fn steering_files_at(path: &AbsPath) -> impl Iterator<Item = &'static SteeringFile> {
-    static INDEX: OnceLock<pattern::Index> = OnceLock::new();
-    let index = INDEX.get_or_init(pattern::Index::new);
+pub fn find_steering_files(path: &AbsPath) -> impl Iterator<Item = &'static SteeringFile> {
+    static INDEX: OnceLock<pattern::SteeringIndex> = OnceLock::new();
+    let index = INDEX.get_or_init(pattern::SteeringIndex::new);
     index.candidates(path).filter(move |file| file.matches(path))
 }
 
 /// Says whether a file of this name can be a steering file, or a directory on the way to one. Where it says no, a path that ends
 /// with the name is protected only if its directory is.
 #[must_use]
-pub fn may_steer(name: &str) -> bool {
-    static COMPONENTS: OnceLock<pattern::Components> = OnceLock::new();
-    COMPONENTS.get_or_init(pattern::Components::new).has(name)
+pub fn may_be_steering_component(name: &str) -> bool {
+    static COMPONENTS: OnceLock<pattern::PatternComponents> = OnceLock::new();
+    COMPONENTS.get_or_init(pattern::PatternComponents::new).contains(name)
 }
 
 /// Says whether changing this path requires approval in every mode.
 #[must_use]
 pub fn is_protected_path(path: &AbsPath) -> bool {
-    path.parent().is_none() || steering_files_at(path).any(|file| file.is_protected)
+    path.parent().is_none() || find_steering_files(path).any(|file| file.is_protected)
 }
 
 /// Returns the protected places below a home directory, as far as the list names single places.
@@ -212,12 +212,12 @@ pub fn protected_home_paths(home: &AbsPath) -> Vec<AbsPath> {
         }
         SteeringLocation::System(_) => false,
     };
-    let files = steering_files().filter(|file| file.is_protected).filter(in_home);
-    files.filter_map(|file| file.at(home)).collect()
+    let files = all_steering_files().filter(|file| file.is_protected).filter(in_home);
+    files.filter_map(|file| file.resolve_in(home)).collect()
 }
 
 /// Returns a row about any directory.
-const fn file(
+const fn steering_file(
     pattern: &'static str,
     category: SteeringCategory,
     effect: SteeringEffect,
@@ -229,34 +229,34 @@ const fn file(
         category,
         effect,
         is_protected: true,
-        distrust: Distrust::Never,
+        distrust: DistrustCondition::Never,
         source,
     }
 }
 
 impl SteeringFile {
-    const fn by(self, programs: &'static [&'static str]) -> Self {
+    const fn with_programs(self, programs: &'static [&'static str]) -> Self {
         Self { programs, ..self }
     }
 
-    const fn in_home(self) -> Self {
+    const fn with_home_location(self) -> Self {
         Self { location: SteeringLocation::Home(self.pattern()), ..self }
     }
 
-    const fn in_system(self) -> Self {
+    const fn with_system_location(self) -> Self {
         Self { location: SteeringLocation::System(self.pattern()), ..self }
     }
 
-    const fn unprotected(self) -> Self {
+    const fn without_protection(self) -> Self {
         Self { is_protected: false, ..self }
     }
 
-    const fn distrusted(self) -> Self {
-        Self { distrust: Distrust::Present, ..self }
+    const fn with_distrust(self) -> Self {
+        Self { distrust: DistrustCondition::IfPresent, ..self }
     }
 
-    const fn distrusted_with(self, texts: &'static [&'static str]) -> Self {
-        Self { distrust: Distrust::Contains(texts), ..self }
+    const fn with_distrusted_texts(self, texts: &'static [&'static str]) -> Self {
+        Self { distrust: DistrustCondition::IfContains(texts), ..self }
     }
 
     const fn distrusted_naming_files(
@@ -265,24 +265,24 @@ impl SteeringFile {
         names: &'static [&'static str],
     ) -> Self {
         let keys = FileKeys { includes, names, ignores_case: false };
-        Self { distrust: Distrust::NamesFiles(keys), ..self }
+        Self { distrust: DistrustCondition::NamesFiles(keys), ..self }
     }
 
     const fn ignoring_case(self) -> Self {
         let distrust = match self.distrust {
-            Distrust::NamesFiles(keys) => {
-                Distrust::NamesFiles(FileKeys { ignores_case: true, ..keys })
+            DistrustCondition::NamesFiles(keys) => {
+                DistrustCondition::NamesFiles(FileKeys { ignores_case: true, ..keys })
             }
             other => other,
         };
         Self { distrust, ..self }
     }
 
-    const fn distrusted_for(
+    const fn with_distrusted_texts_for(
         self,
         texts: &'static [(&'static str, &'static [&'static str])],
     ) -> Self {
-        Self { distrust: Distrust::ContainsFor(texts), ..self }
+        Self { distrust: DistrustCondition::IfContainsForProgram(texts), ..self }
     }
 }
 

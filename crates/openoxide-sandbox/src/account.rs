@@ -10,18 +10,18 @@ use std::{
 
 /// Returns both, or the one that they are. An account that is not in `/etc/passwd` has only that of `HOME`.
 pub(crate) fn home_directories() -> Vec<PathBuf> {
-    let mut homes: Vec<_> = env::home_dir().into_iter().chain(of_the_account()).collect();
+    let mut homes: Vec<_> = env::home_dir().into_iter().chain(account_home()).collect();
     homes.dedup();
     homes
 }
 
-fn of_the_account() -> Option<PathBuf> {
+fn account_home() -> Option<PathBuf> {
     let user = fs::metadata("/proc/self").ok()?.uid();
-    home_in(&fs::read("/etc/passwd").ok()?, user)
+    find_home(&fs::read("/etc/passwd").ok()?, user)
 }
 
 /// Returns the home directory in the first entry of a user.
-fn home_in(passwd: &[u8], user: u32) -> Option<PathBuf> {
+fn find_home(passwd: &[u8], user: u32) -> Option<PathBuf> {
     let home = passwd.split(|byte| *byte == b'\n').find_map(|line| {
         let mut fields = line.split(|byte| *byte == b':').skip(2);
         let number: u32 = str::from_utf8(fields.next()?).ok()?.parse().ok()?;
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn the_first_entry_of_a_user_names_the_home() {
         let text = b"# x\nroot:x:0:0:root:/root:/bin/sh\nann:x:7:7:A,,:/home/ann\nbob:x:7:7::/b:/c\nodd:x:8:8::rel:";
-        let home = |user| home_in(text, user);
+        let home = |user| find_home(text, user);
         assert_eq!((home(0), home(7)), (Some("/root".into()), Some("/home/ann".into())));
         assert_eq!((home(8), home(9)), (None, None));
     }

@@ -5,45 +5,45 @@ mod landlock;
 mod namespaces;
 pub mod seatbelt;
 
-use openoxide_protocol::Confined;
+use openoxide_protocol::SandboxRestrictions;
 
-use crate::{Backend, Clause, Held, Lack, Support};
+use crate::{Backend, Clause, Enforcement, HostFeatures, MissingFeature};
 
 /// How one clause is held, with a reason where there is something to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Holding(pub(crate) Held, pub(crate) Option<String>);
+pub(crate) struct ClauseEnforcement(pub(crate) Enforcement, pub(crate) Option<String>);
 
-impl Holding {
-    const ENFORCED: Self = Self(Held::Enforced, None);
+impl ClauseEnforcement {
+    const ENFORCED: Self = Self(Enforcement::Enforced, None);
 
-    fn stricter(why: &str) -> Self {
-        Self(Held::Stricter, Some(why.to_owned()))
+    fn new_stricter(why: &str) -> Self {
+        Self(Enforcement::Stricter, Some(why.to_owned()))
     }
 
-    fn not(why: impl Into<String>) -> Self {
-        Self(Held::Unenforced, Some(why.into()))
+    fn new_unenforced(why: impl Into<String>) -> Self {
+        Self(Enforcement::Unenforced, Some(why.into()))
     }
 }
 
-impl From<&Lack> for Holding {
+impl From<&MissingFeature> for ClauseEnforcement {
     /// What is lacking is not held.
-    fn from(lack: &Lack) -> Self {
-        Self::not(lack.why.as_str())
+    fn from(lack: &MissingFeature) -> Self {
+        Self::new_unenforced(lack.reason.as_str())
     }
 }
 
 /// Says how a backend holds a clause of a profile on this machine.
-pub(crate) fn holding(
+pub(crate) fn clause_enforcement(
     backend: Backend,
     clause: Clause,
-    profile: &Confined,
-    support: &Support,
-) -> Holding {
+    profile: &SandboxRestrictions,
+    support: &HostFeatures,
+) -> ClauseEnforcement {
     let by = match backend {
-        Backend::Namespaces => namespaces::holding,
-        Backend::Bubblewrap => bubblewrap::holding,
-        Backend::Landlock => landlock::holding,
-        Backend::Seatbelt => seatbelt::holding,
+        Backend::Namespaces => namespaces::clause_enforcement,
+        Backend::Bubblewrap => bubblewrap::clause_enforcement,
+        Backend::Landlock => landlock::clause_enforcement,
+        Backend::Seatbelt => seatbelt::clause_enforcement,
     };
     by(clause, profile, support)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Refusal;
+use crate::NoBackendError;
 
 /// Why a program was not run confined. It was not run at all then.
 #[derive(Debug, thiserror::Error)]
@@ -16,27 +16,27 @@ pub enum SandboxError {
         error: io::Error,
     },
     /// This machine cannot hold the profile with any backend.
-    #[error("{refusal}{}", tried(first.as_deref()))]
+    #[error("{refusal}{}", describe_first_error(first.as_deref()))]
     Unavailable {
         /// What was tried first and failed, if anything was.
         first: Option<Box<Self>>,
         /// What each backend could have held.
-        refusal: Refusal,
+        refusal: NoBackendError,
     },
 }
 
-fn tried(first: Option<&SandboxError>) -> String {
+fn describe_first_error(first: Option<&SandboxError>) -> String {
     first.map_or_else(String::new, |first| format!("\n  tried: {first}"))
 }
 
 /// Says what was tried when something failed.
-pub(crate) trait Step<T> {
+pub(crate) trait SetupContext<T> {
     /// Says what was tried.
-    fn step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError>;
+    fn with_step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError>;
 }
 
-impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
-    fn step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError> {
+impl<T, E: Into<io::Error>> SetupContext<T> for Result<T, E> {
+    fn with_step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError> {
         self.map_err(|error| SandboxError::Setup { step: what(), error: error.into() })
     }
 }

@@ -1,16 +1,16 @@
 //! The configuration of a git repository, read as `git` reads it (git-config(1), "Syntax"): what in it makes `git` run
 //! something, and where it sends `git` to look for more.
 
-pub(crate) mod levels;
+pub(crate) mod config_levels;
 
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
 /// Nobody's configuration is longer. What is, was not understood.
-const LONGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// One line that sets something. Section and key are in lower case, as `git` compares them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Setting {
+pub(crate) struct GitSetting {
     pub(crate) section: String,
     pub(crate) subsection: Option<String>,
     pub(crate) key: String,
@@ -19,7 +19,7 @@ pub(crate) struct Setting {
 }
 
 /// Reads the file. Nothing comes back when it cannot be read or is not understood; no file is no settings.
-pub(crate) fn read(path: &Path) -> Option<Vec<Setting>> {
+pub(crate) fn read_file(path: &Path) -> Option<Vec<GitSetting>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
         file => file.ok()?,
@@ -28,58 +28,58 @@ pub(crate) fn read(path: &Path) -> Option<Vec<Setting>> {
         return None;
     }
     let mut bytes = Vec::new();
-    let length = file.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
-    let whole = u64::try_from(length).is_ok_and(|length| length <= LONGEST);
-    whole.then(|| settings(&String::from_utf8_lossy(&bytes)))?
+    let length = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    let whole = u64::try_from(length).is_ok_and(|length| length <= MAX_FILE_BYTES);
+    whole.then(|| parse_settings(&String::from_utf8_lossy(&bytes)))?
 }
 
 /// Reads a text; nothing comes back when `git` would refuse it, or reads it in a way that is not known here.
-pub(crate) fn settings(text: &str) -> Option<Vec<Setting>> {
+pub(crate) fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let mut text = Text { rest: text.chars().peekable() };
+    let mut text = GitConfigParser { chars: text.chars().peekable() };
     let mut found = Vec::new();
     let mut section = None;
     loop {
-        text.skip(char::is_whitespace);
-        match text.rest.peek() {
+        text.skip_while(char::is_whitespace);
+        match text.chars.peek() {
             None => return Some(found),
-            Some('#' | ';') => text.skip(|character| character != '\n'),
-            Some('[') => section = Some(text.header()?),
+            Some('#' | ';') => text.skip_while(|character| character != '\n'),
+            Some('[') => section = Some(text.parse_section_header()?),
             Some(_) => {
                 let (section, subsection) = section.clone()?;
-                let (key, value) = text.setting()?;
-                found.push(Setting { section, subsection, key, value });
+                let (key, value) = text.parse_setting()?;
+                found.push(GitSetting { section, subsection, key, value });
             }
         }
     }
 }
 
-struct Text<I: Iterator<Item = char>> {
-    rest: std::iter::Peekable<I>,
+struct GitConfigParser<I: Iterator<Item = char>> {
+    chars: std::iter::Peekable<I>,
 }
 
-impl<I: Iterator<Item = char>> Text<I> {
-    fn skip(&mut self, of: impl Fn(char) -> bool) {
-        while self.rest.next_if(|character| of(*character)).is_some() {}
+impl<I: Iterator<Item = char>> GitConfigParser<I> {
+    fn skip_while(&mut self, of: impl Fn(char) -> bool) {
+        while self.chars.next_if(|character| of(*character)).is_some() {}
     }
 
-    fn word(&mut self, also: &str) -> String {
+    fn parse_name(&mut self, also: &str) -> String {
         let of = |character: &char| character.is_ascii_alphanumeric() || also.contains(*character);
         let mut word = String::new();
-        while let Some(character) = self.rest.next_if(of) {
+        while let Some(character) = self.chars.next_if(of) {
             word.push(character.to_ascii_lowercase());
         }
         word
     }
 
     /// `[section]`, `[section "subsection"]`, and the old `[section.subsection]`.
-    fn header(&mut self) -> Option<(String, Option<String>)> {
-        self.rest.next();
-        let name = self.word("-.");
-        self.skip(|character| character == ' ' || character == '\t');
-        let quoted = match self.rest.next()? {
+    fn parse_section_header(&mut self) -> Option<(String, Option<String>)> {
+        self.chars.next();
+        let name = self.parse_name("-.");
+        self.skip_while(|character| character == ' ' || character == '\t');
+        let quoted = match self.chars.next()? {
             ']' => None,
-            '"' => Some(self.subsection()?),
+            '"' => Some(self.parse_subsection()?),
             _ => return None,
         };
         Some(match (quoted, name.split_once('.')) {
@@ -91,44 +91,44 @@ impl<I: Iterator<Item = char>> Text<I> {
         })
     }
 
-    fn subsection(&mut self) -> Option<String> {
+    fn parse_subsection(&mut self) -> Option<String> {
         let mut name = String::new();
         loop {
-            match self.rest.next()? {
+            match self.chars.next()? {
                 '"' => break,
                 '\n' => return None,
-                '\\' => name.push(self.rest.next()?),
+                '\\' => name.push(self.chars.next()?),
                 character => name.push(character),
             }
         }
-        (self.rest.next()? == ']').then_some(name)
+        (self.chars.next()? == ']').then_some(name)
     }
 
-    fn setting(&mut self) -> Option<(String, String)> {
-        let key = self.word("-");
+    fn parse_setting(&mut self) -> Option<(String, String)> {
+        let key = self.parse_name("-");
         if key.is_empty() {
             return None;
         }
-        self.skip(|character| character == ' ' || character == '\t');
-        match self.rest.next() {
+        self.skip_while(|character| character == ' ' || character == '\t');
+        match self.chars.next() {
             None | Some('\n') => Some((key, "true".to_owned())),
-            Some('=') => Some((key, self.value()?)),
+            Some('=') => Some((key, self.parse_value()?)),
             Some(_) => None,
         }
     }
 
-    fn value(&mut self) -> Option<String> {
+    fn parse_value(&mut self) -> Option<String> {
         let (mut value, mut quoted, mut kept) = (String::new(), false, 0);
-        while let Some(character) = self.rest.next() {
+        while let Some(character) = self.chars.next() {
             match character {
                 '\n' if quoted => return None,
                 '\n' => break,
                 '#' | ';' if !quoted => {
-                    self.skip(|character| character != '\n');
+                    self.skip_while(|character| character != '\n');
                     break;
                 }
                 '"' => quoted = !quoted,
-                '\\' => value.push_str(escaped(self.rest.next()?)?),
+                '\\' => value.push_str(unescape(self.chars.next()?)?),
                 ' ' | '\t' if !quoted && value.is_empty() => {}
                 character => value.push(character),
             }
@@ -143,7 +143,7 @@ impl<I: Iterator<Item = char>> Text<I> {
 }
 
 /// What a backslash and this character are: a continued line is nothing at all.
-fn escaped(character: char) -> Option<&'static str> {
+fn unescape(character: char) -> Option<&'static str> {
     match character {
         '\n' => Some(""),
         't' => Some("\t"),
@@ -156,7 +156,7 @@ fn escaped(character: char) -> Option<&'static str> {
 }
 
 /// What names nothing that is run, in sections of which others do: `section.key`, `section.*.key` with a subsection.
-const HARMLESS: &[&str] = &[
+const HARMLESS_SETTINGS: &[&str] = &[
     "branch.*.description",
     "branch.*.merge",
     "branch.*.pushremote",
@@ -231,7 +231,7 @@ const HARMLESS: &[&str] = &[
     "user.name",
 ];
 
-impl Setting {
+impl GitSetting {
     /// The name that `HARMLESS` and git-config(1) have for it.
     pub(crate) fn name(&self) -> String {
         let Self { section, subsection, key, .. } = self;
@@ -240,21 +240,21 @@ impl Setting {
 
     /// Says whether it is known to make `git` run nothing and to send it nowhere. What is not known is not harmless:
     /// git learns new settings that run something with every year. `directory` is the git directory that it is read in.
-    pub(crate) fn harmless(&self, directory: &Path) -> bool {
+    pub(crate) fn is_harmless(&self, directory: &Path) -> bool {
         match self.name().as_str() {
             "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
             "submodule.*.update" => !self.value.starts_with('!'),
             "core.fsmonitor" => matches!(self.value.as_str(), "" | "false" | "no" | "off" | "0"),
-            "core.worktree" => stays_inside(directory, &self.value),
-            name => HARMLESS.contains(&name),
+            "core.worktree" => is_worktree_inside(directory, &self.value),
+            name => HARMLESS_SETTINGS.contains(&name),
         }
     }
 }
 
-impl Setting {
+impl GitSetting {
     /// Returns the command that this setting may make `git` run, if it is not known to run nothing. Names of data files and
     /// aliases for commands of `git` itself run nothing of the project's.
-    pub(crate) fn command(&self, directory: &Path) -> Option<&str> {
+    pub(crate) fn executed_command(&self, directory: &Path) -> Option<&str> {
         let data = ["file", "template", "signingkey", "path"];
         let runs = match self.section.as_str() {
             "alias" => self.value.starts_with('!'),
@@ -263,13 +263,13 @@ impl Setting {
             }
             _ => !data.iter().any(|ending| self.key.ends_with(ending)),
         };
-        (runs && !self.harmless(directory)).then_some(self.value.as_str())
+        (runs && !self.is_harmless(directory)).then_some(self.value.as_str())
     }
 }
 
 /// Says whether a worktree lies where the repository does: `git checkout` writes there. The configuration of a submodule
 /// (`.git/modules/…`) leads to another directory of the same checkout. What is not there yet may lead anywhere tomorrow.
-fn stays_inside(directory: &Path, worktree: &str) -> bool {
+fn is_worktree_inside(directory: &Path, worktree: &str) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
     let own = directory.ancestors().find(|above| above.file_name() == Some(OsStr::new(".git")));
     let checkout = own.and_then(Path::parent).unwrap_or(&directory);

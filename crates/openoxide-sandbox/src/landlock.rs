@@ -10,34 +10,37 @@ use landlock::{
     ABI, Access as _, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
-use openoxide_protocol::{AbsPath, Confined, Temp};
+use openoxide_protocol::{AbsPath, SandboxRestrictions, TempDirectories};
 
 /// The newest version whose rights are asked for; of older kernels, what they have.
-const NEWEST: ABI = ABI::V6;
+const NEWEST_ABI: ABI = ABI::V6;
 
 /// Restricts this thread and all that it starts, for good. Says whether the kernel has any Landlock at all.
-pub(crate) fn restrict(profile: &Confined, scratch: &[AbsPath]) -> io::Result<bool> {
-    let all = AccessFs::from_all(NEWEST);
+pub(crate) fn restrict_self(
+    profile: &SandboxRestrictions,
+    scratch: &[AbsPath],
+) -> io::Result<bool> {
+    let all = AccessFs::from_all(NEWEST_ABI);
     let mut rules = Ruleset::default()
         .handle_access(all)
-        .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
+        .and_then(|rules| rules.scope(Scope::from_all(NEWEST_ABI)))
         .and_then(Ruleset::create)
         .map_err(io::Error::other)?;
-    rules = allow(rules, "/", AccessFs::from_read(NEWEST))?;
+    rules = add_rule(rules, "/", AccessFs::from_read(NEWEST_ABI))?;
     for path in profile.writable.iter().chain(scratch) {
-        rules = allow(rules, path.as_str(), all)?;
+        rules = add_rule(rules, path.as_str(), all)?;
     }
-    rules = allow(rules, "/dev", all)?;
-    if profile.temp == Temp::Private {
+    rules = add_rule(rules, "/dev", all)?;
+    if profile.temp == TempDirectories::Private {
         for path in ["/tmp", "/var/tmp"] {
-            rules = allow(rules, path, all)?;
+            rules = add_rule(rules, path, all)?;
         }
     }
     let status = rules.restrict_self().map_err(io::Error::other)?;
     Ok(status.ruleset != RulesetStatus::NotEnforced)
 }
 
-fn allow(
+fn add_rule(
     rules: landlock::RulesetCreated,
     path: &str,
     access: BitFlags<AccessFs>,

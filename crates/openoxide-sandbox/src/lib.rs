@@ -1,103 +1,107 @@
 //! What the kernel holds: processes that were allowed, confined to what was allowed.
 //!
-//! The gate decides, this crate holds. Its input is a [`Launch`]: a program, and the profile
-//! ([`openoxide_protocol::Confined`]) that the operating system is to enforce. Its output is a [`Report`]: how it went,
+//! The gate decides, this crate holds. Its input is a [`LaunchConfig`]: a program, and the profile
+//! ([`openoxide_protocol::SandboxRestrictions`]) that the operating system is to enforce. Its output is a [`SandboxReport`]: how it went,
 //! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
 
 mod account;
 mod backend;
+mod backend_selection;
 #[cfg(target_os = "linux")]
-mod beside;
+mod bwrap_init;
 #[cfg(target_os = "linux")]
-mod called;
-mod choose;
+mod cgroup;
 #[cfg(target_os = "linux")]
-mod control_group;
+mod cleanup_process;
 #[cfg(target_os = "linux")]
 mod denial;
+mod enforcement_plan;
 mod error;
 #[cfg(target_os = "linux")]
-mod found;
+mod file_requests;
 mod git_config;
+mod host_features;
 #[cfg(target_os = "linux")]
-mod inside;
-#[cfg(target_os = "linux")]
-mod janitor;
+mod init;
 #[cfg(target_os = "linux")]
 mod landlock;
-mod launch;
+mod launch_config;
 #[cfg(target_os = "linux")]
-mod live;
+mod message_socket;
 #[cfg(target_os = "linux")]
 pub mod network;
 #[cfg(target_os = "linux")]
-mod notify;
-mod plan;
+mod output_tail;
+#[cfg(target_os = "linux")]
+mod placeholder_registry;
+#[cfg(target_os = "linux")]
+mod post_run;
 #[cfg(target_os = "linux")]
 mod progress;
-mod protect;
+mod protected_paths;
 #[cfg(target_os = "linux")]
 mod quarantine;
 #[cfg(target_os = "linux")]
-mod questions;
+mod resource_shares;
+mod run_report;
 #[cfg(target_os = "linux")]
-mod registry;
-mod report;
-#[cfg(target_os = "linux")]
-mod scan;
+mod runtime_reviews;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
-mod shares;
+mod seccomp_notify;
 #[cfg(target_os = "linux")]
-mod stage;
+mod staging;
 #[cfg(target_os = "linux")]
-mod supervise;
-mod support;
+mod steering_scan;
+#[cfg(target_os = "linux")]
+mod supervisor;
+#[cfg(target_os = "linux")]
+mod supervisor_ipc;
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
 mod sys;
 #[cfg(target_os = "linux")]
-mod tail;
-#[cfg(target_os = "linux")]
 mod terminal;
-#[cfg(target_os = "linux")]
-mod wire;
 
 /// How a name ends that was put aside.
-pub(crate) const SUFFIX: &str = ".held-by-openoxide";
+pub(crate) const QUARANTINE_SUFFIX: &str = ".held-by-openoxide";
 
 pub use backend::seatbelt;
-#[cfg(target_os = "linux")]
-pub use called::{Ask, run_confined, supervise_as_called};
-pub use choose::{Refusal, choose};
+pub use backend_selection::{NoBackendError, choose_backend};
+pub use enforcement_plan::{Backend, Clause, Enforcement, EnforcementPlan};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
-pub use found::found_and_put_aside;
+pub use file_requests::{FileOperation, RequestedChange};
+pub use host_features::{
+    BubblewrapVersion, FeatureSupport, HostFeatures, LandlockVersion, MissingFeature,
+};
 #[cfg(target_os = "linux")]
-pub use inside::is_temporary;
-pub use launch::{Launch, Limits};
-#[cfg(target_os = "linux")]
-pub use live::{Deed, LiveChange};
+pub use init::is_temporary;
+pub use launch_config::{LaunchConfig, ResourceLimits};
 #[cfg(target_os = "linux")]
 pub use network::NetworkReviewer;
-pub use plan::{Backend, Clause, Held, Plan};
-pub use protect::{Guard, Guarded, Placeholder};
+#[cfg(target_os = "linux")]
+pub use placeholder_registry::{PlaceholderLease, PlaceholderRegistry};
+#[cfg(target_os = "linux")]
+pub use post_run::quarantine_new_files;
+pub use protected_paths::{GuardKind, PlaceholderKind, ProtectedPaths};
 #[cfg(target_os = "linux")]
 pub use quarantine::restore;
+pub use run_report::{CommandOutcome, FailureCause, PostRunFinding, SandboxDenial, SandboxReport};
 #[cfg(target_os = "linux")]
-pub use questions::{LiveAnswer, LiveQuestion};
+pub use runtime_reviews::{RuntimeDecision, RuntimeRequest};
 #[cfg(target_os = "linux")]
-pub use registry::{Placeholders, Registry};
-pub use report::{Denial, End, Found, Graded, Report};
+pub use staging::{
+    CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,
+};
 #[cfg(target_os = "linux")]
-pub use scan::hard_links;
+pub use steering_scan::find_hard_links;
 #[cfg(target_os = "linux")]
-pub use stage::{Change, Changes, Committed, Kind, LeftOut, Stage, Thing};
+pub use supervisor::{supervise, supervise_with_backend};
 #[cfg(target_os = "linux")]
-pub use supervise::{supervise, supervise_by};
-pub use support::{Able, Lack, Landlock, Support, Version};
+pub use supervisor_ipc::{RuntimeReviewer, run_confined, supervisor_main};
 #[cfg(target_os = "linux")]
 pub use sys::raise_stack_limit;
 #[cfg(target_os = "linux")]
-pub use terminal::at_terminal;
+pub use terminal::has_terminal;

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use openoxide_protocol::Confined;
+use openoxide_protocol::SandboxRestrictions;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::{FdFlags, fcntl_setfd, read, retry_on_intr, write},
@@ -18,21 +18,21 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Backend, End, Plan, Report, Support,
-    error::{SandboxError, Step as _},
+    Backend, CommandOutcome, EnforcementPlan, HostFeatures, SandboxReport,
+    error::{SandboxError, SetupContext as _},
     sys,
 };
 
 /// The status of a program that was killed together with the sandbox.
-const KILLED: u8 = 9;
+const SIGKILL_NUMBER: u8 = 9;
 
 /// One entry. It is written in one piece, and is far shorter than what a pipe takes in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Event {
+pub(crate) enum ProgressEvent {
     /// The program is executed next.
     Starting,
     /// The program ended, or could not be executed.
-    Ended(End),
+    Ended(CommandOutcome),
     /// The program was not executed, for another reason.
     NotExecuted,
 }
@@ -47,21 +47,21 @@ pub(crate) struct ProgressReader(OwnedFd);
 
 /// What was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct RunProgress {
     starting: bool,
-    end: Option<End>,
+    end: Option<CommandOutcome>,
     not_executed: bool,
 }
 
 /// Makes both ends.
-pub(crate) fn pair() -> io::Result<(ProgressReader, ProgressWriter)> {
+pub(crate) fn create_pipe() -> io::Result<(ProgressReader, ProgressWriter)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     Ok((ProgressReader(read), ProgressWriter(write)))
 }
 
 impl ProgressWriter {
     /// Adds an entry.
-    pub(crate) fn record(&self, event: Event) -> io::Result<()> {
+    pub(crate) fn record(&self, event: ProgressEvent) -> io::Result<()> {
         let mut line = serde_json::to_vec(&event)?;
         line.push(b'\n');
         retry_on_intr(|| write(&self.0, &line))?;
@@ -69,23 +69,23 @@ impl ProgressWriter {
     }
 
     /// Lets the next program inherit it, and returns its number there.
-    pub(crate) fn inherited(&self) -> io::Result<RawFd> {
+    pub(crate) fn make_inheritable(&self) -> io::Result<RawFd> {
         fcntl_setfd(&self.0, FdFlags::empty())?;
         Ok(self.0.as_raw_fd())
     }
 
     /// Takes over one that was inherited.
-    pub(crate) fn adopt(number: RawFd) -> io::Result<Self> {
-        sys::adopt(number).map(Self)
+    pub(crate) fn from_inherited(number: RawFd) -> io::Result<Self> {
+        sys::adopt_descriptor(number).map(Self)
     }
 }
 
 impl ProgressReader {
     /// Reads what was recorded, until every writer has ended or `patience` is over.
-    pub(crate) fn read(&self, patience: Duration) -> Progress {
+    pub(crate) fn read(&self, patience: Duration) -> RunProgress {
         let until = Instant::now() + patience;
         let mut text = Vec::new();
-        while self.read_some(&mut text) {
+        while self.read_available(&mut text) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -93,11 +93,11 @@ impl ProgressReader {
             let left = Timespec::try_from(left).ok();
             _ = poll(&mut [PollFd::new(&self.0, PollFlags::IN)], left.as_ref());
         }
-        Progress::parse(&text)
+        RunProgress::parse(&text)
     }
 
     /// Reads what is there. False: no writer is left.
-    fn read_some(&self, text: &mut Vec<u8>) -> bool {
+    fn read_available(&self, text: &mut Vec<u8>) -> bool {
         let mut bytes = [0; 512];
         loop {
             match retry_on_intr(|| read(&self.0, &mut bytes)) {
@@ -109,15 +109,15 @@ impl ProgressReader {
     }
 }
 
-impl Progress {
+impl RunProgress {
     fn parse(text: &[u8]) -> Self {
         let mut progress = Self::default();
         for line in text.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Event::Starting) => progress.starting = true,
-                Ok(Event::NotExecuted) => progress.not_executed = true,
+                Ok(ProgressEvent::Starting) => progress.starting = true,
+                Ok(ProgressEvent::NotExecuted) => progress.not_executed = true,
                 // The worker's own word that it could not execute comes before its end as a process.
-                Ok(Event::Ended(end)) => progress.end = progress.end.or(Some(end)),
+                Ok(ProgressEvent::Ended(end)) => progress.end = progress.end.or(Some(end)),
                 Err(_) => {}
             }
         }
@@ -125,43 +125,61 @@ impl Progress {
     }
 
     /// Whether the program was executed.
-    pub(crate) const fn is_started(self) -> bool {
-        let failed = matches!(self.end, Some(End::NotFound | End::NotStarted(_)));
+    pub(crate) const fn has_started(self) -> bool {
+        let failed =
+            matches!(self.end, Some(CommandOutcome::NotFound | CommandOutcome::NotStarted(_)));
         self.starting && !failed && !self.not_executed
     }
 
     /// Corrects a result by what was recorded: an error says that nothing was run, and a report that something was.
-    pub(crate) fn settle(
+    pub(crate) fn correct_result(
         self,
-        result: Result<Report, SandboxError>,
-        profile: &Confined,
-    ) -> Result<Report, SandboxError> {
+        result: Result<SandboxReport, SandboxError>,
+        profile: &SandboxRestrictions,
+    ) -> Result<SandboxReport, SandboxError> {
         match result {
-            Err(error) if self.is_started() => Ok(self.interrupted(&error, profile)),
-            Ok(report) if !matches!(report.end, End::Signalled(_) | End::Exited(_)) => Ok(report),
-            Ok(report) if self.is_started() => {
-                Ok(Report { end: self.end.unwrap_or(report.end), ..report })
+            Err(error) if self.has_started() => Ok(self.interrupted_report(&error, profile)),
+            Ok(report)
+                if !matches!(
+                    report.outcome,
+                    CommandOutcome::Signalled(_) | CommandOutcome::Exited(_)
+                ) =>
+            {
+                Ok(report)
+            }
+            Ok(report) if self.has_started() => {
+                Ok(SandboxReport { outcome: self.end.unwrap_or(report.outcome), ..report })
             }
             Ok(report) => match self.end {
-                Some(end @ (End::NotFound | End::NotStarted(_))) => Ok(Report { end, ..report }),
+                Some(end @ (CommandOutcome::NotFound | CommandOutcome::NotStarted(_))) => {
+                    Ok(SandboxReport { outcome: end, ..report })
+                }
                 _ => Err(io::Error::other("it was killed before the program was started"))
-                    .step(|| "the sandbox".to_owned()),
+                    .with_step(|| "the sandbox".to_owned()),
             },
             error => error,
         }
     }
 
     /// The report on a program that ran although no report was given.
-    fn interrupted(self, error: &SandboxError, profile: &Confined) -> Report {
-        Report {
-            plan: Plan::of(Backend::Namespaces, profile, &Support::all()),
-            end: self.end.unwrap_or(End::Signalled(KILLED)),
+    fn interrupted_report(
+        self,
+        error: &SandboxError,
+        profile: &SandboxRestrictions,
+    ) -> SandboxReport {
+        SandboxReport {
+            plan: EnforcementPlan::for_profile(
+                Backend::Namespaces,
+                profile,
+                &HostFeatures::new_supported(),
+            ),
+            outcome: self.end.unwrap_or(CommandOutcome::Signalled(SIGKILL_NUMBER)),
             denials: Vec::new(),
-            suspected: false,
-            found: Vec::new(),
-            listened: Vec::new(),
-            interrupted: Some(error.to_string()),
-            unlimited: None,
+            has_suspected_denial: false,
+            findings: Vec::new(),
+            listening_ports: Vec::new(),
+            run_error: Some(error.to_string()),
+            unenforced_limits: None,
         }
     }
 }
@@ -177,38 +195,44 @@ mod tests {
         }
     }
 
-    fn recorded(events: &[Event]) -> Progress {
-        let (reader, writer) = pair().unwrap();
+    fn recorded(events: &[ProgressEvent]) -> RunProgress {
+        let (reader, writer) = create_pipe().unwrap();
         events.iter().for_each(|event| writer.record(*event).unwrap());
         drop(writer);
         reader.read(Duration::from_secs(30))
     }
 
-    fn settled(events: &[Event], result: Result<Report, SandboxError>) -> Result<End, String> {
-        let settled = recorded(events).settle(result, &Confined::default());
-        settled.map(|report| report.end).map_err(|error| error.to_string())
+    fn settled(
+        events: &[ProgressEvent],
+        result: Result<SandboxReport, SandboxError>,
+    ) -> Result<CommandOutcome, String> {
+        let settled = recorded(events).correct_result(result, &SandboxRestrictions::default());
+        settled.map(|report| report.outcome).map_err(|error| error.to_string())
     }
 
-    fn report(end: End) -> Report {
-        Report {
-            interrupted: None,
-            end,
-            ..Progress::default().interrupted(&failure(), &Confined::default())
+    fn report(end: CommandOutcome) -> SandboxReport {
+        SandboxReport {
+            run_error: None,
+            outcome: end,
+            ..RunProgress::default().interrupted_report(&failure(), &SandboxRestrictions::default())
         }
     }
 
     #[test]
     fn an_error_after_the_start_is_a_report() {
-        use Event::{Ended, NotExecuted, Starting};
+        use ProgressEvent::{Ended, NotExecuted, Starting};
         for (events, expected) in [
-            (&[Starting][..], Some(End::Signalled(9))),
-            (&[Starting, Ended(End::Exited(0))], Some(End::Exited(0))),
-            (&[Starting, Ended(End::Signalled(15))], Some(End::Signalled(15))),
-            (&[Starting, Ended(End::NotFound), Ended(End::Exited(1))], None),
-            (&[Starting, Ended(End::NotStarted(13))], None),
+            (&[Starting][..], Some(CommandOutcome::Signalled(9))),
+            (&[Starting, Ended(CommandOutcome::Exited(0))], Some(CommandOutcome::Exited(0))),
+            (
+                &[Starting, Ended(CommandOutcome::Signalled(15))],
+                Some(CommandOutcome::Signalled(15)),
+            ),
+            (&[Starting, Ended(CommandOutcome::NotFound), Ended(CommandOutcome::Exited(1))], None),
+            (&[Starting, Ended(CommandOutcome::NotStarted(13))], None),
             (&[Starting, NotExecuted], None),
             (&[], None),
-            (&[Ended(End::Signalled(9))], None),
+            (&[Ended(CommandOutcome::Signalled(9))], None),
         ] {
             assert_eq!(settled(events, Err(failure())).ok(), expected, "{events:?}");
         }
@@ -216,28 +240,37 @@ mod tests {
 
     #[test]
     fn a_report_on_what_never_started_is_an_error() {
-        use Event::{Ended, Starting};
-        let killed = || Ok(report(End::Signalled(9)));
+        use ProgressEvent::{Ended, Starting};
+        let killed = || Ok(report(CommandOutcome::Signalled(9)));
         assert!(settled(&[], killed()).is_err());
-        assert!(settled(&[Ended(End::Signalled(9))], killed()).is_err());
-        assert_eq!(settled(&[Starting], killed()), Ok(End::Signalled(9)));
-        assert_eq!(settled(&[Starting, Ended(End::Exited(3))], killed()), Ok(End::Exited(3)));
-        assert_eq!(settled(&[Starting, Ended(End::NotFound)], killed()), Ok(End::NotFound));
-        for end in [End::NotFound, End::NotStarted(13), End::TimedOut] {
+        assert!(settled(&[Ended(CommandOutcome::Signalled(9))], killed()).is_err());
+        assert_eq!(settled(&[Starting], killed()), Ok(CommandOutcome::Signalled(9)));
+        assert_eq!(
+            settled(&[Starting, Ended(CommandOutcome::Exited(3))], killed()),
+            Ok(CommandOutcome::Exited(3))
+        );
+        assert_eq!(
+            settled(&[Starting, Ended(CommandOutcome::NotFound)], killed()),
+            Ok(CommandOutcome::NotFound)
+        );
+        for end in
+            [CommandOutcome::NotFound, CommandOutcome::NotStarted(13), CommandOutcome::TimedOut]
+        {
             assert_eq!(settled(&[Starting], Ok(report(end))), Ok(end));
         }
     }
 
     #[test]
     fn an_error_that_is_told_names_its_step() {
-        let settled = recorded(&[Event::Starting]).settle(Err(failure()), &Confined::default());
-        assert!(settled.unwrap().interrupted.unwrap().starts_with("the supervisor"));
+        let settled = recorded(&[ProgressEvent::Starting])
+            .correct_result(Err(failure()), &SandboxRestrictions::default());
+        assert!(settled.unwrap().run_error.unwrap().starts_with("the supervisor"));
     }
 
     #[test]
     fn reading_ends_without_an_end_of_the_writers() {
-        let (reader, writer) = pair().unwrap();
-        writer.record(Event::Starting).unwrap();
-        assert!(reader.read(Duration::from_millis(20)).is_started());
+        let (reader, writer) = create_pipe().unwrap();
+        writer.record(ProgressEvent::Starting).unwrap();
+        assert!(reader.read(Duration::from_millis(20)).has_started());
     }
 }

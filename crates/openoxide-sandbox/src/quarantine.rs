@@ -20,28 +20,28 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{SUFFIX, protect::with_access};
+use crate::{QUARANTINE_SUFFIX, protected_paths::with_access};
 
 /// How long a name can be (limits.h).
 const NAME_MAX: usize = 255;
 
 /// How many names are tried. All but the first are random, so that a program cannot use them up beforehand.
-const ATTEMPTS: usize = 16;
+const MAX_ATTEMPTS: usize = 16;
 
 /// Puts a hook or configuration aside: it gets a name beside its own that `git` does not know, which is returned. No file is
 /// ever replaced. Directories of ours that refuse it are opened meanwhile.
 ///
 /// # Errors
 /// When it cannot be renamed; then it still has its name.
-pub(crate) fn put_aside(path: &Path) -> io::Result<PathBuf> {
-    Ok(with_access(path, || rename_aside(path))?)
+pub(crate) fn quarantine_path(path: &Path) -> io::Result<PathBuf> {
+    Ok(with_access(path, || rename_to_quarantine(path))?)
 }
 
-fn rename_aside(path: &Path) -> Result<PathBuf, Errno> {
-    let (directory, name) = place(path)?;
-    let random = std::iter::repeat_with(|| format!("{SUFFIX}.{}", random_number()));
-    for suffix in std::iter::once(SUFFIX.to_owned()).chain(random).take(ATTEMPTS) {
-        let aside = aside(name, &suffix);
+fn rename_to_quarantine(path: &Path) -> Result<PathBuf, Errno> {
+    let (directory, name) = open_parent(path)?;
+    let random = std::iter::repeat_with(|| format!("{QUARANTINE_SUFFIX}.{}", random_number()));
+    for suffix in std::iter::once(QUARANTINE_SUFFIX.to_owned()).chain(random).take(MAX_ATTEMPTS) {
+        let aside = quarantine_name(name, &suffix);
         match renameat_with(&directory, name, &directory, &aside, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
@@ -53,12 +53,12 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Errno> {
 
 /// Returns a number that no program can guess: the keys of the hash are random.
 fn random_number() -> u64 {
-    RandomState::new().hash_one(SUFFIX)
+    RandomState::new().hash_one(QUARANTINE_SUFFIX)
 }
 
 /// Takes all permissions from what could not be put aside, as on a file system that has no room for another name: then only
 /// root can still run or read it. A file that has other names keeps them.
-pub(crate) fn close(path: &Path) {
+pub(crate) fn remove_permissions(path: &Path) {
     let _not_closed = with_access(path, || {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
@@ -74,7 +74,7 @@ pub(crate) fn close(path: &Path) {
 }
 
 /// Returns the name that something gets when it is put aside. What would be longer than a name can be loses its end.
-fn aside(name: &OsStr, suffix: &str) -> OsString {
+fn quarantine_name(name: &OsStr, suffix: &str) -> OsString {
     let kept = name.as_bytes().get(..NAME_MAX - suffix.len()).unwrap_or_else(|| name.as_bytes());
     let mut aside = OsStr::from_bytes(kept).to_owned();
     aside.push(suffix);
@@ -88,13 +88,13 @@ fn aside(name: &OsStr, suffix: &str) -> OsString {
 pub fn restore(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
     let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
     Ok(with_access(path, || {
-        let ((directory, name), (same, aside)) = (place(path)?, place(held)?);
+        let ((directory, name), (same, aside)) = (open_parent(path)?, open_parent(held)?);
         renameat_with(same, aside, directory, name, RenameFlags::NOREPLACE)
     })?)
 }
 
 /// The directory, reached by no symbolic link, and the name in it.
-fn place(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
+fn open_parent(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::NOENT);
     };

@@ -4,126 +4,149 @@
 //! would make new namespaces, and what would get around the other layers. Numbers that are newer than this list are
 //! refused as if the kernel did not have them.
 
-mod assemble;
-mod calls;
+mod assembler;
+mod syscalls;
 
-use assemble::{Argument, Assembler, Verdict};
-pub(crate) use assemble::{Filter, Instruction};
+pub(crate) use assembler::{BpfInstruction, SeccompFilter};
+use assembler::{CallArgument, FilterAction, FilterAssembler};
 
 /// What a filter depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct FilterOptions {
     /// connect(2) is handed to the supervisor. Without it, no socket of the unix family can be made at all but a pair.
-    pub(crate) listen: bool,
+    pub(crate) notify_connect: bool,
     /// So are calls that change what names there are, and those that open files to write.
-    pub(crate) live: bool,
+    pub(crate) notify_file_changes: bool,
 }
 
 /// Returns the filter.
-pub(crate) fn filter(wanted: Wanted) -> Filter {
-    let mut to = Assembler::new();
-    to.newer_than(calls::NEWEST);
-    for call in calls::MISSING {
-        to.call(*call, Verdict::Missing);
+pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
+    let mut to = FilterAssembler::new();
+    to.reject_newer(syscalls::NEWEST_SYSCALL);
+    for call in syscalls::UNIMPLEMENTED_CALLS {
+        to.match_call(*call, FilterAction::NotImplemented);
     }
-    for call in calls::REFUSED {
-        to.call(*call, Verdict::Refused);
+    for call in syscalls::REFUSED_CALLS {
+        to.match_call(*call, FilterAction::NotPermitted);
     }
-    namespaces(&mut to);
-    identities(&mut to);
-    devices(&mut to);
-    terminals(&mut to);
-    files(&mut to);
-    sockets(&mut to, wanted);
-    if wanted.listen {
-        to.call(libc::SYS_connect, Verdict::Ask);
+    deny_namespaces(&mut to);
+    deny_set_id_modes(&mut to);
+    deny_device_nodes(&mut to);
+    deny_terminal_input(&mut to);
+    deny_file_leases(&mut to);
+    restrict_sockets(&mut to, wanted);
+    if wanted.notify_connect {
+        to.match_call(libc::SYS_connect, FilterAction::Notify);
         // It goes on; the port is noted.
-        to.call(libc::SYS_listen, Verdict::Ask);
+        to.match_call(libc::SYS_listen, FilterAction::Notify);
     }
-    if wanted.live {
-        changes(&mut to);
+    if wanted.notify_file_changes {
+        notify_file_changes(&mut to);
     }
     to.finish()
 }
 
 /// A namespace of its own would give the process every capability in it, and with that most of the kernel.
-fn namespaces(to: &mut Assembler) {
+fn deny_namespaces(to: &mut FilterAssembler) {
     for call in [libc::SYS_clone, libc::SYS_unshare] {
-        to.if_any_bit(call, Argument(0), calls::NEW_NAMESPACES, Verdict::Refused);
+        to.match_any_bit(
+            call,
+            CallArgument(0),
+            syscalls::NEW_NAMESPACES,
+            FilterAction::NotPermitted,
+        );
     }
 }
 
 /// A file that runs as its owner runs so on the host, where no mount forbids it: left by root, it makes anybody root.
-fn identities(to: &mut Assembler) {
+fn deny_set_id_modes(to: &mut FilterAssembler) {
     let others = libc::S_ISUID | libc::S_ISGID;
-    for (call, at) in calls::MODES {
-        to.if_any_bit(*call, Argument(*at), others, Verdict::Refused);
+    for (call, at) in syscalls::MODE_ARGUMENTS {
+        to.match_any_bit(*call, CallArgument(*at), others, FilterAction::NotPermitted);
     }
 }
 
 /// Device nodes. Pipes, sockets and plain files can be made.
-fn devices(to: &mut Assembler) {
+fn deny_device_nodes(to: &mut FilterAssembler) {
     for kind in [libc::S_IFCHR, libc::S_IFBLK] {
         #[cfg(target_arch = "x86_64")]
-        to.if_masked(libc::SYS_mknod, Argument(1), libc::S_IFMT, kind, Verdict::Refused);
-        to.if_masked(libc::SYS_mknodat, Argument(2), libc::S_IFMT, kind, Verdict::Refused);
+        to.match_masked(
+            libc::SYS_mknod,
+            CallArgument(1),
+            libc::S_IFMT,
+            kind,
+            FilterAction::NotPermitted,
+        );
+        to.match_masked(
+            libc::SYS_mknodat,
+            CallArgument(2),
+            libc::S_IFMT,
+            kind,
+            FilterAction::NotPermitted,
+        );
     }
 }
 
 /// What is written into a terminal's input is read by whoever reads there next: the person's shell (CVE-2017-5226). The
 /// kernel looks at the lower half of the request alone, and so does the filter (CVE-2019-10063).
-fn terminals(to: &mut Assembler) {
-    for request in calls::TERMINAL_INPUT {
-        to.if_equal(libc::SYS_ioctl, Argument(1), *request, Verdict::Refused);
+fn deny_terminal_input(to: &mut FilterAssembler) {
+    for request in syscalls::TERMINAL_INPUT_REQUESTS {
+        to.match_equal(libc::SYS_ioctl, CallArgument(1), *request, FilterAction::NotPermitted);
     }
 }
 
 /// Leases and notices on files: a lease on a file that the program only reads holds up each process of the host that writes it.
-fn files(to: &mut Assembler) {
-    for command in calls::FILE_COMMANDS {
-        to.if_equal(libc::SYS_fcntl, Argument(1), *command, Verdict::Refused);
+fn deny_file_leases(to: &mut FilterAssembler) {
+    for command in syscalls::REFUSED_FCNTL_COMMANDS {
+        to.match_equal(libc::SYS_fcntl, CallArgument(1), *command, FilterAction::NotPermitted);
     }
 }
 
 /// Families and kinds of sockets. What datagrams of the unix family are sent to cannot be seen by a filter.
-fn sockets(to: &mut Assembler, wanted: Wanted) {
+fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     const KIND: u32 = 0xf; // SOCK_TYPE_MASK: the rest are flags.
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-    to.unless_one_of(
+    to.match_none_of(
         libc::SYS_socket,
-        Argument(0),
+        CallArgument(0),
         &families.map(i32::cast_unsigned),
-        Verdict::Refused,
+        FilterAction::NotPermitted,
     );
-    to.unless_one_of(
+    to.match_none_of(
         libc::SYS_socketpair,
-        Argument(0),
+        CallArgument(0),
         &[libc::AF_UNIX.cast_unsigned()],
-        Verdict::Refused,
+        FilterAction::NotPermitted,
     );
-    let [unix, inet, inet6, netlink] = families.map(|family| (Argument(0), family.cast_unsigned()));
-    let is = |kind: i32| (Argument(1), KIND, kind.cast_unsigned());
-    if !wanted.listen {
-        to.if_equal(libc::SYS_socket, unix.0, unix.1, Verdict::Refused);
+    let [unix, inet, inet6, netlink] =
+        families.map(|family| (CallArgument(0), family.cast_unsigned()));
+    let is = |kind: i32| (CallArgument(1), KIND, kind.cast_unsigned());
+    if !wanted.notify_connect {
+        to.match_equal(libc::SYS_socket, unix.0, unix.1, FilterAction::NotPermitted);
     }
     for call in [libc::SYS_socket, libc::SYS_socketpair] {
-        to.if_both(call, unix, is(libc::SOCK_DGRAM), Verdict::Refused);
-        to.if_both(call, unix, is(libc::SOCK_RAW), Verdict::Refused);
+        to.match_both(call, unix, is(libc::SOCK_DGRAM), FilterAction::NotPermitted);
+        to.match_both(call, unix, is(libc::SOCK_RAW), FilterAction::NotPermitted);
     }
     for family in [inet, inet6] {
-        to.if_both(libc::SYS_socket, family, is(libc::SOCK_RAW), Verdict::Refused);
+        to.match_both(libc::SYS_socket, family, is(libc::SOCK_RAW), FilterAction::NotPermitted);
     }
     // Of netlink, the routing family tells programs their addresses. The others are wide doors into the kernel.
-    to.if_both_unless(libc::SYS_socket, netlink, (Argument(2), 0), Verdict::Refused);
+    to.match_equal_and_not(
+        libc::SYS_socket,
+        netlink,
+        (CallArgument(2), 0),
+        FilterAction::NotPermitted,
+    );
 }
 
 /// Reading goes its own way: the flags of a call that opens a file stand in a register.
-fn changes(to: &mut Assembler) {
-    for (call, at) in calls::OPENING {
-        to.if_any_bit(*call, Argument(*at), calls::WRITING, Verdict::Ask);
+fn notify_file_changes(to: &mut FilterAssembler) {
+    for (call, at) in syscalls::OPEN_CALLS {
+        to.match_any_bit(*call, CallArgument(*at), syscalls::WRITE_FLAGS, FilterAction::Notify);
     }
-    for call in calls::CHANGING {
-        to.call(*call, Verdict::Ask);
+    for call in syscalls::NAME_CHANGING_CALLS {
+        to.match_call(*call, FilterAction::Notify);
     }
 }
 

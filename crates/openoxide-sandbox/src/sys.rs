@@ -7,13 +7,14 @@ pub(crate) mod probe;
 mod process;
 mod stack;
 
-pub(crate) use filter::install;
-pub(crate) use mount::{Attributes, set_attributes};
+pub(crate) use filter::install_filter;
+pub(crate) use mount::{MountAttributes, set_attributes};
 pub(crate) use notify::{
-    Held, answer_held, copy_memory, give_held, is_held, let_go_on, network_of, next_held,
+    SeccompNotification, continue_notification, is_notification_valid, network_cookie,
+    read_process_memory, receive_notification, respond_to_notification, return_descriptor,
 };
 pub(crate) use process::{
-    Namespaces, adopt, close_on_exec_from, end, fork_into, own_umask, signal_descriptor,
-    take_signal, unblock_signals,
+    NamespaceFlags, adopt_descriptor, create_signalfd, exit_process, fork_into_namespaces,
+    read_signal, set_close_on_exec, set_thread_umask, unblock_signals,
 };
 pub use stack::raise_stack_limit;

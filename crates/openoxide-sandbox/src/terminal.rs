@@ -16,16 +16,16 @@ use rustix::{
     termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize},
 };
 
-use crate::tail::Tail;
+use crate::output_tail::OutputTail;
 
 /// Says whether a person sits at a terminal, for input and output both.
 #[must_use]
-pub fn at_terminal() -> bool {
+pub fn has_terminal() -> bool {
     isatty(stdin()) && isatty(stdout())
 }
 
 /// Makes a pair of ends in this process' `/dev/pts`. Returns the outer one, and the name of the inner one.
-pub(crate) fn pair() -> io::Result<(OwnedFd, std::ffi::CString)> {
+pub(crate) fn open_pty() -> io::Result<(OwnedFd, std::ffi::CString)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let outer = openpt(flags)?;
     grantpt(&outer)?;
@@ -36,23 +36,30 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, std::ffi::CString)> {
 
 /// The person's terminal, joined to the outer end. It hands keys on as they are, and is put back at the end.
 #[derive(Debug)]
-pub(crate) struct Relay {
+pub(crate) struct TerminalRelay {
     outer: OwnedFd,
-    before: Termios,
+    original_mode: Termios,
     paused: bool,
-    typed: bool,   // Whether there may be more input.
-    printed: bool, // Whether there may be more output.
-    tail: Tail,
+    has_input: bool,  // Whether there may be more input.
+    has_output: bool, // Whether there may be more output.
+    tail: OutputTail,
 }
 
-impl Relay {
+impl TerminalRelay {
     /// Joins them.
-    pub(crate) fn begin(outer: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn start(outer: OwnedFd) -> io::Result<Self> {
         let before = tcgetattr(stdin())?;
-        let tail = Tail::default();
-        let relay = Self { outer, before, paused: false, typed: true, printed: true, tail };
+        let tail = OutputTail::default();
+        let relay = Self {
+            outer,
+            original_mode: before,
+            paused: false,
+            has_input: true,
+            has_output: true,
+            tail,
+        };
         relay.resize();
-        relay.raw()?;
+        relay.enter_raw_mode()?;
         Ok(relay)
     }
 
@@ -64,28 +71,28 @@ impl Relay {
     }
 
     /// Lets keys through as they are.
-    fn raw(&self) -> io::Result<()> {
-        let mut raw = self.before.clone();
+    fn enter_raw_mode(&self) -> io::Result<()> {
+        let mut raw = self.original_mode.clone();
         raw.make_raw();
         // Output is what the inner terminal has made of it; a message of ours still needs its line ends.
-        raw.output_modes = self.before.output_modes;
+        raw.output_modes = self.original_mode.output_modes;
         Ok(tcsetattr(stdin(), OptionalActions::Drain, &raw)?)
     }
 
     /// Puts the person's terminal back, for a question or at the end.
     fn restore(&self) {
-        _ = tcsetattr(stdin(), OptionalActions::Drain, &self.before);
+        _ = tcsetattr(stdin(), OptionalActions::Drain, &self.original_mode);
     }
 
     /// Gives the person's terminal back for a question. What is printed meanwhile waits.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
-        self.take_back();
+        self.reset_terminal();
     }
 
     /// Puts the person's terminal back, and ends what the program may have begun there: a sequence that swallows what follows,
     /// hidden or coloured letters, other character sets, a part of the screen alone. What we say next must be read.
-    fn take_back(&self) {
+    fn reset_terminal(&self) {
         _ = write(stdout(), PLAIN);
         self.restore();
     }
@@ -93,51 +100,51 @@ impl Relay {
     /// Takes it again.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
-        drop(self.raw());
+        drop(self.enter_raw_mode());
     }
 
     /// What to wait for.
-    pub(crate) fn waits(&self) -> Vec<PollFd<'_>> {
+    pub(crate) fn poll_descriptors(&self) -> Vec<PollFd<'_>> {
         let mut waits = Vec::new();
         if self.paused {
             return waits;
         }
-        if self.typed {
+        if self.has_input {
             waits.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
         }
-        if self.printed {
+        if self.has_output {
             waits.push(PollFd::new(&self.outer, PollFlags::IN));
         }
         waits
     }
 
     /// Hands on what is there, once in each direction; whoever waits calls again.
-    pub(crate) fn pass(&mut self) {
+    pub(crate) fn forward(&mut self) {
         if self.paused {
             return;
         }
-        if self.typed && ready(stdin()) {
-            self.typed = copy(stdin(), self.outer.as_fd(), None);
+        if self.has_input && is_readable(stdin()) {
+            self.has_input = copy_available(stdin(), self.outer.as_fd(), None);
         }
-        if self.printed && ready(self.outer.as_fd()) {
-            self.hand_out();
+        if self.has_output && is_readable(self.outer.as_fd()) {
+            self.forward_output();
         }
     }
 
-    fn hand_out(&mut self) {
-        self.printed = copy(self.outer.as_fd(), stdout(), Some(&mut self.tail));
+    fn forward_output(&mut self) {
+        self.has_output = copy_available(self.outer.as_fd(), stdout(), Some(&mut self.tail));
     }
 
     /// Hands out what was printed last.
     pub(crate) fn finish(&mut self) {
-        while self.printed && ready(self.outer.as_fd()) {
-            self.hand_out();
+        while self.has_output && is_readable(self.outer.as_fd()) {
+            self.forward_output();
         }
-        self.take_back();
+        self.reset_terminal();
     }
 
     /// Returns the end of what was printed.
-    pub(crate) const fn tail(&self) -> &Tail {
+    pub(crate) const fn tail(&self) -> &OutputTail {
         &self.tail
     }
 }
@@ -150,26 +157,26 @@ const PLAIN: &[u8] =
     b"\x18\x1b\\\x1b[4l\x1b[?7h\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\
 \x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";
 
-impl Drop for Relay {
+impl Drop for TerminalRelay {
     fn drop(&mut self) {
         self.restore();
     }
 }
 
 /// Says whether something is there to be read, or nothing will come any more.
-pub(crate) fn ready(from: BorrowedFd<'_>) -> bool {
+pub(crate) fn is_readable(from: BorrowedFd<'_>) -> bool {
     let mut one = [PollFd::from_borrowed_fd(from, PollFlags::IN)];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
     rustix::event::poll(&mut one, Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 /// Copies what is there. False: nothing will come any more.
-fn copy(from: impl AsFd, to: impl AsFd, tail: Option<&mut Tail>) -> bool {
+fn copy_available(from: impl AsFd, to: impl AsFd, tail: Option<&mut OutputTail>) -> bool {
     let mut bytes = [0; 8192];
     let Ok(length) = rustix::io::retry_on_intr(|| read(&from, &mut bytes)) else { return false };
     let mut left = bytes.get(..length).unwrap_or_default();
     if let Some(tail) = tail {
-        tail.add(left);
+        tail.push(left);
     }
     while !left.is_empty() {
         match rustix::io::retry_on_intr(|| write(&to, left)) {

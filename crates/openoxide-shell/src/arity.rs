@@ -1,6 +1,6 @@
 //! How many leading words of a command say what it is about: `git push`, `npm run build`, `ls`.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandWord, CommandWords};
 
 use crate::programs::hash::Hash;
 
@@ -14,11 +14,11 @@ const LONGEST: usize = 32;
 /// A prefix is offered if it names one thing to do: every word of it is known and plain, no program in it runs
 /// whatever it is told, and it has all the words that its program needs to be narrow (`git push`, never `git`).
 #[must_use]
-pub fn prefix_len(argv: &Words) -> u8 {
+pub fn prefix_len(argv: &CommandWords) -> u8 {
     let mut key = Key::default();
     let (mut wanted, mut plain, mut banned) = (None, 0, usize::MAX);
     for (index, word) in argv.iter().take(MOST).enumerate() {
-        let Word::Known(text) = word else { break };
+        let CommandWord::Known(text) = word else { break };
         plain += usize::from(plain == index && is_plain(text));
         match key.push(text).and_then(|()| key.find()) {
             Some(Prefix::Words(words)) if index + 1 < MOST => wanted = Some(words),

@@ -2,7 +2,7 @@
 
 mod emptying;
 
-use openoxide_protocol::{AbsPath, Finding, FindingKind, Span, Word, Words};
+use openoxide_protocol::{AbsPath, CommandWord, CommandWords, Finding, FindingKind, Span};
 
 /// Where a command runs.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ const NAMES: [&str; 26] = [
 
 /// Returns what is dangerous about a command. A program is known by its name in whichever directory it lies.
 #[must_use]
-pub fn findings(argv: &Words, place: &Place<'_>) -> Vec<Finding> {
+pub fn findings(argv: &CommandWords, place: &Place<'_>) -> Vec<Finding> {
     message(argv, place).map(|message| vec![breaker(message)]).unwrap_or_default()
 }
 
@@ -65,8 +65,8 @@ fn breaker(message: &'static str) -> Finding {
     }
 }
 
-fn message(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
-    let program = argv.known(0)?;
+fn message(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+    let program = argv.known_word(0)?;
     let name = program.rsplit('/').next().unwrap_or(program);
     if let Some(message) = emptying::message(name, argv, place) {
         return Some(message);
@@ -95,7 +95,7 @@ fn message(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
     }
 }
 
-fn removal(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
+fn removal(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
     let recursive = is_recursive(argv);
     if let Some(message) = lost(operands(argv), place, recursive) {
         return Some(message);
@@ -103,8 +103,8 @@ fn removal(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
     // Where no directory is known, a relative path is not known either.
     let unplaced = place.bases.is_empty();
     let unknown = |word| match word {
-        Word::Known(text) => unplaced && !text.starts_with(['/', '-', '~']),
-        Word::Begins(_) | Word::Many => true,
+        CommandWord::Known(text) => unplaced && !text.starts_with(['/', '-', '~']),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
     };
     let any = recursive && argv.iter().skip(1).any(unknown);
     any.then_some("what it would remove is not known")
@@ -124,8 +124,8 @@ fn lost<'a>(
 }
 
 /// `mv`: what it moves is gone from where it was. Where it goes to is the last operand, or behind `-t`.
-fn moved(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
-    let target = |word: &Word<'_>| matches!(word, Word::Known(text) if text.starts_with("-t") || text.starts_with("--t"));
+fn moved(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+    let target = |word: &CommandWord<'_>| matches!(word, CommandWord::Known(text) if text.starts_with("-t") || text.starts_with("--t"));
     let paths: Vec<&str> = operands(argv).collect();
     match argv.iter().skip(1).any(|word| target(&word)) {
         true => None,
@@ -134,26 +134,28 @@ fn moved(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
 }
 
 /// Returns the operands that are wholly known. What looks like an option is one up to `--`.
-fn operands(argv: &Words) -> impl Iterator<Item = &str> {
+fn operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
     let mut ended = false;
     argv.iter().skip(1).filter_map(move |word| match word {
-        Word::Known("--") if !ended => {
+        CommandWord::Known("--") if !ended => {
             ended = true;
             None
         }
-        Word::Known(text) if ended || !text.starts_with('-') => Some(text),
+        CommandWord::Known(text) if ended || !text.starts_with('-') => Some(text),
         _ => None,
     })
 }
 
 /// Says whether there is an `-r` or `-R`, in a cluster or as the beginning of `--recursive`.
-fn is_recursive(argv: &Words) -> bool {
+fn is_recursive(argv: &CommandWords) -> bool {
     argv.iter().skip(1).any(|word| match word {
-        Word::Known(text) | Word::Begins(text) => match text.strip_prefix("--") {
-            Some(long) => !long.is_empty() && "recursive".starts_with(long),
-            None => text.starts_with('-') && text.contains(['r', 'R']),
-        },
-        Word::Many => false,
+        CommandWord::Known(text) | CommandWord::KnownPrefix(text) => {
+            match text.strip_prefix("--") {
+                Some(long) => !long.is_empty() && "recursive".starts_with(long),
+                None => text.starts_with('-') && text.contains(['r', 'R']),
+            }
+        }
+        CommandWord::AnyWords => false,
     })
 }
 
@@ -192,24 +194,25 @@ impl Place<'_> {
     fn is_held(&self, path: &AbsPath) -> bool {
         let top = path.parent().is_none_or(|parent| parent.parent().is_none());
         // `/x/*` is all that `/x` holds.
-        let whole = path.parent().filter(|_| path.name() == Some("*"));
+        let whole = path.parent().filter(|_| path.file_name() == Some("*"));
         let holds = |held: &AbsPath| {
-            held.below(path).is_some()
-                || whole.as_ref().is_some_and(|all| held.below(all).is_some())
+            held.strip_prefix(path).is_some()
+                || whole.as_ref().is_some_and(|all| held.strip_prefix(all).is_some())
         };
         top || self.bases.iter().any(holds) || self.home.is_some_and(holds)
     }
 }
 
 /// `find … -delete`: of a place that must not get lost, or of all of the project.
-fn find(argv: &Words, place: &Place<'_>) -> Option<&'static str> {
-    let named = |name: &str| argv.iter().any(|word| word == Word::Known(name));
+fn find(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+    let named = |name: &str| argv.iter().any(|word| word == CommandWord::Known(name));
     if !named("-delete") {
         return None;
     }
     let starts = || operands(argv).take_while(|word| !matches!(*word, "(" | "!"));
-    let narrowed =
-        argv.iter().any(|word| matches!(word, Word::Known(text) if NARROWING.contains(&text)));
+    let narrowed = argv
+        .iter()
+        .any(|word| matches!(word, CommandWord::Known(text) if NARROWING.contains(&text)));
     let nowhere = starts().next().is_none();
     let of_base = |start: &str| place.bases.iter().any(|base| base.join(start) == *base);
     let dangerous = |start: &str| place.holds(start) && !(narrowed && of_base(start));
@@ -250,21 +253,23 @@ fn device<'a>(mut paths: impl Iterator<Item = &'a str>) -> Option<&'static str> 
     paths.any(is_disk).then_some("it would overwrite a device")
 }
 
-fn lists(argv: &Words) -> bool {
-    argv.iter().any(|word| matches!(word, Word::Known("-l" | "--list")))
+fn lists(argv: &CommandWords) -> bool {
+    argv.iter().any(|word| matches!(word, CommandWord::Known("-l" | "--list")))
 }
 
 /// `git push` that overwrites what others have.
-fn forced_push(argv: &Words) -> Option<&'static str> {
-    if argv.iter().all(|word| word != Word::Known("push")) {
+fn forced_push(argv: &CommandWords) -> Option<&'static str> {
+    if argv.iter().all(|word| word != CommandWord::Known("push")) {
         return None;
     }
     let forces = |word| match word {
-        Word::Known("--force") => true,
-        Word::Known(text) if text.starts_with("--m") => "--mirror".starts_with(text),
-        Word::Known(text) if text.starts_with("--") => false,
-        Word::Known(text) => text.starts_with('+') || (text.starts_with('-') && text.contains('f')),
-        Word::Begins(_) | Word::Many => false,
+        CommandWord::Known("--force") => true,
+        CommandWord::Known(text) if text.starts_with("--m") => "--mirror".starts_with(text),
+        CommandWord::Known(text) if text.starts_with("--") => false,
+        CommandWord::Known(text) => {
+            text.starts_with('+') || (text.starts_with('-') && text.contains('f'))
+        }
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
     };
     argv.iter()
         .skip(1)

@@ -2,7 +2,7 @@
 //! whatever else could be told from the text alone.
 //!
 //! It never says what is allowed, and it never guesses: what it does not understand is an
-//! [`Access::Opaque`](openoxide_protocol::Access::Opaque).
+//! [`LlmDoPathMode::Opaque`](openoxide_protocol::Access::Opaque).
 //!
 //! ```
 //! use openoxide_protocol::{AbsPath, Access};
@@ -30,7 +30,7 @@ mod text;
 mod traits;
 mod walk;
 
-use openoxide_protocol::{AbsPath, Facts};
+use openoxide_protocol::{AbsPath, OperationFacts};
 
 pub use patch::{applies_patch, patched_files};
 pub use sequence::Sequence;
@@ -57,7 +57,7 @@ pub struct Setting<'a> {
 /// Every program that bash would start, and every file that a redirection would open, is among the accesses, or one of
 /// them is opaque. A script without commands has no accesses.
 #[must_use]
-pub fn analyse(script: &str, setting: &Setting<'_>) -> Facts {
+pub fn analyse(script: &str, setting: &Setting<'_>) -> OperationFacts {
     if script.len() < PLAIN
         && let Some(facts) = walk::plain_facts(script, setting)
     {
@@ -73,7 +73,7 @@ pub fn is_read(script: &str) -> bool {
 }
 
 /// As [`analyse`], without the short way for plain scripts.
-fn analyse_fully(script: &str, setting: &Setting<'_>) -> Facts {
+fn analyse_fully(script: &str, setting: &Setting<'_>) -> OperationFacts {
     if let Some(facts) = text::refused(script) {
         return facts;
     }

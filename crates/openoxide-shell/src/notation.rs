@@ -1,11 +1,11 @@
 //! Words as tests write them.
 
-use openoxide_protocol::Words;
+use openoxide_protocol::CommandWords;
 
 /// Reads words as tests write them: blanks and single quotes as in a shell, `$?` for unknown text, `$*` for any
 /// number of words.
-pub(crate) fn words(line: &str) -> Words {
-    let mut words = Words::new();
+pub(crate) fn words(line: &str) -> CommandWords {
+    let mut words = CommandWords::new();
     let (mut open, mut quoted) = (false, false);
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -17,12 +17,12 @@ pub(crate) fn words(line: &str) -> Words {
                 }
             }
             '$' if !quoted && letters.next_if_eq(&'?').is_some() => {
-                words.push_unknown_piece();
+                words.push_unknown_text();
                 open = true;
             }
-            '$' if !quoted && letters.next_if_eq(&'*').is_some() => words.push_many(),
+            '$' if !quoted && letters.next_if_eq(&'*').is_some() => words.push_any_words(),
             letter => {
-                words.push_piece(letter.encode_utf8(&mut [0; 4]));
+                words.push_known_text(letter.encode_utf8(&mut [0; 4]));
                 open = true;
             }
         }

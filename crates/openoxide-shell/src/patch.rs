@@ -1,6 +1,6 @@
 //! Patches: which commands apply them, and which files they change.
 
-use openoxide_protocol::{CommandClass, Words};
+use openoxide_protocol::{CommandClass, CommandWords};
 
 /// More files than these are not listed.
 const MOST_FILES: usize = 4096;
@@ -11,11 +11,11 @@ const CONTINUES: [&str; 8] =
 
 /// Returns whether a command changes the files that a patch names. `class` is what its words say of it.
 #[must_use]
-pub fn applies_patch(words: &Words, class: CommandClass) -> bool {
-    let name = words.known(0).map(|name| name.rsplit('/').next().unwrap_or(name));
-    let has = |option: &str| (1..words.len()).any(|index| words.known(index) == Some(option));
+pub fn applies_patch(words: &CommandWords, class: CommandClass) -> bool {
+    let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let has = |option: &str| (1..words.len()).any(|index| words.known_word(index) == Some(option));
     let applies = match name {
-        Some("git") => match words.known(1) {
+        Some("git") => match words.known_word(1) {
             Some("apply") => !has("--cached"),
             Some("am") => !CONTINUES.into_iter().any(has),
             Some("quiltimport") => true,
@@ -28,8 +28,8 @@ pub fn applies_patch(words: &Words, class: CommandClass) -> bool {
 }
 
 /// Returns whether `-` names standard input among the patches.
-pub(crate) fn is_from_stdin(words: &Words) -> bool {
-    (1..words.len()).any(|index| words.known(index) == Some("-"))
+pub(crate) fn is_from_stdin(words: &CommandWords) -> bool {
+    (1..words.len()).any(|index| words.known_word(index) == Some("-"))
 }
 
 /// Returns the files that a patch changes, makes, renames or removes, by all names that an option such as `-p1` makes of them.

@@ -1,6 +1,6 @@
 //! The letters of a script: those that show a person something else than what runs.
 
-use openoxide_protocol::{Access, Facts, Finding, Span};
+use openoxide_protocol::{Access, Finding, OperationFacts, Span};
 
 use crate::{
     MAX_SCRIPT,
@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Returns the facts of a script that is not read at all.
-pub(crate) fn refused(script: &str) -> Option<Facts> {
+pub(crate) fn refused(script: &str) -> Option<OperationFacts> {
     let code = match script {
         _ if script.len() > MAX_SCRIPT => Code::TooLong,
         _ if script.as_bytes().contains(&0) => Code::Control,
@@ -16,7 +16,7 @@ pub(crate) fn refused(script: &str) -> Option<Facts> {
     };
     let span = Span::new(0, script.len());
     let access = Access::Opaque { text: script.to_owned(), span };
-    Some(Facts { accesses: vec![access], findings: vec![findings::at(code, span)] })
+    Some(OperationFacts { accesses: vec![access], findings: vec![findings::at(code, span)] })
 }
 
 /// Adds a finding for the first letter of each deceptive kind.

@@ -29,7 +29,7 @@ mod told;
 mod visit;
 mod whole;
 
-use openoxide_protocol::{Access, Facts, Span};
+use openoxide_protocol::{Access, OperationFacts, Span};
 
 use self::{simple::Call, state::State, stdin::Stdin, whole::Whole};
 use crate::{
@@ -59,7 +59,7 @@ struct Source<'a, 't> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Walk<'s> {
     setting: &'s Setting<'s>,
-    facts: Facts,
+    facts: OperationFacts,
     /// What an earlier walk has learned of the whole script.
     known: Whole,
     /// What this walk has learned so far.
@@ -98,7 +98,7 @@ struct Walk<'s> {
 }
 
 /// Returns what `script` means, if it is nothing but a few words that stand for themselves.
-pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<Facts> {
+pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<OperationFacts> {
     let argv = syntax::plain_words(script)?;
     let mut walk = Walk::new(setting, Whole::default());
     walk.run(&Call::plain(script, argv), true);
@@ -107,7 +107,7 @@ pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<Facts> 
 }
 
 /// Returns what `script` means.
-pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> Facts {
+pub(crate) fn facts(script: &str, setting: &Setting<'_>) -> OperationFacts {
     let (tree, fault) = syntax::parse(script, 0);
     let mut walk = through(script, &tree, setting);
     if let Some(at) = tree.unusual {
@@ -156,7 +156,7 @@ impl<'s> Walk<'s> {
     fn new(setting: &'s Setting<'s>, known: Whole) -> Self {
         Self {
             setting,
-            facts: Facts::default(),
+            facts: OperationFacts::default(),
             known,
             seen: Whole::default(),
             state: State::default(),
@@ -208,7 +208,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Returns the facts. What changes programs, changes those before it as well: it may stand in a loop.
-    fn finish(mut self) -> Facts {
+    fn finish(mut self) -> OperationFacts {
         if self.seen.reprogrammed || self.reveals {
             for access in &mut self.facts.accesses {
                 if let Access::Exec(exec) = access {

@@ -5,13 +5,13 @@
 //! itself, which is started for every call of an agent, does not carry the language.
 #![forbid(unsafe_code)]
 
-mod depth;
-mod evaluate;
-mod functions;
-mod serve;
+mod evaluation;
+mod evaluation_service;
+mod nesting_depth;
+mod rule_functions;
 
-pub use evaluate::evaluate;
-pub use serve::serve;
+pub use evaluation::evaluate_rule_file;
+pub use evaluation_service::serve_evaluation;
 
 #[cfg(test)]
 mod tests;

@@ -2,19 +2,19 @@
 
 use openoxide_adapters::{
     codex::{
-        exact::{Place, Policy},
-        translate,
+        exact_semantics::{ExecPolicy, LaunchContext},
+        translate_rule_file,
     },
-    foreign::{Fault, Translation},
+    policy_translation::{PolicyTextError, PolicyTranslation},
 };
-use openoxide_permission::{Anchors, Context, LayerKind, PolicyStack, decide};
-use openoxide_protocol::{AbsPath, Access, CommandClass, Effect, Exec, Span};
+use openoxide_permission::{EvaluationContext, LayerKind, PathAnchors, PolicyStack, decide_access};
+use openoxide_protocol::{AbsPath, Access, CommandClass, Effect, ExecAccess, Span};
 use serde_json::Value;
 
-use super::evaluate;
+use super::evaluate_rule_file;
 
 const RECORDED: &str = include_str!("../../../corpus/codex/execpolicy.ndjson");
-const PLACE: Place<'_> = Place { cwd: "/work", home: Some("/home") };
+const PLACE: LaunchContext<'_> = LaunchContext { cwd: "/work", home: Some("/home") };
 
 fn texts(row: &Value, name: &str) -> Vec<String> {
     row[name].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
@@ -22,9 +22,9 @@ fn texts(row: &Value, name: &str) -> Vec<String> {
 
 /// Returns what is written to standard output, or the last lines of what is said.
 fn answer(row: &Value) -> Result<String, String> {
-    let mut policy = Policy::default();
+    let mut policy = ExecPolicy::default();
     for (number, text) in texts(row, "files").iter().enumerate() {
-        let read = policy.read(&format!("{number}.rules"), text, &PLACE, evaluate);
+        let read = policy.add_source(&format!("{number}.rules"), text, &PLACE, evaluate_rule_file);
         read.map_err(|error| error.message.replace('\n', "\n    "))?;
     }
     let found = policy.check(&texts(row, "command"), (row["resolve"] == true).then_some(&PLACE));
@@ -72,7 +72,10 @@ fn recorded_checks_are_answered_to_the_letter() {
 }
 
 fn refusal(text: &str) -> String {
-    Policy::default().read("x.rules", text, &PLACE, evaluate).unwrap_err().message
+    ExecPolicy::default()
+        .add_source("x.rules", text, &PLACE, evaluate_rule_file)
+        .unwrap_err()
+        .message
 }
 
 // The first argument of each is what a hostile project may write; the real program takes them on, or dies of them.
@@ -103,30 +106,37 @@ fn a_list_may_be_as_long_as_it_likes() {
     let rules: String =
         (0..2_000).map(|n| format!("    [\"tool{n}\", [\"a\", \"b-{n}\"]],\n")).collect();
     let text = format!("RULES = [\n{rules}]\nfor rule in RULES: prefix_rule(rule)\n");
-    let mut policy = Policy::default();
-    policy.read("x.rules", &text, &PLACE, evaluate).unwrap();
+    let mut policy = ExecPolicy::default();
+    policy.add_source("x.rules", &text, &PLACE, evaluate_rule_file).unwrap();
     let found = policy.check(&["tool1999".to_owned(), "b-1999".to_owned()], None);
     assert_eq!(found.matched_rules.len(), 1);
 }
 
-fn read(text: &str) -> Result<Translation, Vec<Fault>> {
+fn read(text: &str) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
     let base = AbsPath::root();
-    translate(text, LayerKind::Cli, "x.rules", Anchors { home: None, base: &base }, evaluate)
+    translate_rule_file(
+        text,
+        LayerKind::Cli,
+        "x.rules",
+        PathAnchors { home: None, base: &base },
+        evaluate_rule_file,
+    )
 }
 
 fn run(text: &str, words: &[&str]) -> Effect {
     let policy = PolicyStack::compile(&[read(text).unwrap().layer]).unwrap();
     let cwd = AbsPath::root();
-    let context = Context { mode: Default::default(), cwd: &cwd, roots: &[], doubt: None };
-    let access = Access::Exec(Exec {
+    let context =
+        EvaluationContext { mode: Default::default(), cwd: &cwd, roots: &[], policy_error: None };
+    let access = Access::Exec(ExecAccess {
         argv: words.iter().copied().collect(),
         text: words.join(" "),
         class: CommandClass::Unknown,
         span: Span::default(),
         arity: 0,
-        ..Exec::default()
+        ..ExecAccess::default()
     });
-    decide(&policy, &context, &access).effect
+    decide_access(&policy, &context, &access).effect
 }
 
 #[test]
@@ -167,7 +177,7 @@ fn a_program_that_codex_would_not_take_is_an_error_with_its_place() {
         let faults = read(text).unwrap_err();
         let [fault] = faults.as_slice() else { panic!("{text}: {faults:?}") };
         assert!(fault.message.contains(said), "{text}: {fault:?}");
-        assert!(fault.loses_restraint);
+        assert!(fault.loses_restriction);
         let found = format!("{text}\n");
         assert!(found.get(fault.span.start..).unwrap().starts_with(at), "{text}: {fault:?}");
     }

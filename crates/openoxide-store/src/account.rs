@@ -7,19 +7,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::file::read_regular;
+use crate::file_access::read_regular;
 
 const PASSWD: &str = "/etc/passwd";
-const LONGEST: u64 = 16 << 20;
+const MAX_PASSWD_BYTES: u64 = 16 << 20;
 
 /// Returns the home directory of this account. An account that is not in `/etc/passwd` (LDAP, a container's number) has none here.
 pub(crate) fn home_directory() -> Option<PathBuf> {
     let user = fs::metadata("/proc/self").ok()?.uid();
-    home_in(&read_regular(Path::new(PASSWD), LONGEST).ok()?, user)
+    find_home_in_passwd(&read_regular(Path::new(PASSWD), MAX_PASSWD_BYTES).ok()?, user)
 }
 
 /// Returns whether a path can be a home directory. One that exists and cannot be examined can: reading from it reports the error.
-pub(crate) fn is_home(path: &Path) -> bool {
+pub(crate) fn may_be_home(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(meta) => meta.is_dir(),
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
@@ -27,7 +27,7 @@ pub(crate) fn is_home(path: &Path) -> bool {
 }
 
 /// Returns the home directory of a user in the text of a passwd file. The first entry of a number decides, as in getpwuid(3).
-fn home_in(passwd: &[u8], user: u32) -> Option<PathBuf> {
+fn find_home_in_passwd(passwd: &[u8], user: u32) -> Option<PathBuf> {
     let entry = passwd.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b':'));
     let home = entry.filter_map(|mut fields| {
         let number = std::str::from_utf8(fields.nth(2)?).ok()?.parse::<u32>().ok()?;
@@ -46,7 +46,7 @@ mod tests {
         let text = b"# a comment\nroot:x:0:0:root:/root:/bin/bash\ntoor:x:0:0::/toor:/bin/sh\n\
             +@netgroup\nbob:x:1000:1000:Bob,,,:/home/bob\nshort:x:7\nodd:x:8:8::relative:/bin/sh\n\
             empty:x:9:9:::/bin/sh\nbad:x:-1:0::/bad:/bin/sh";
-        let home = |user| home_in(text, user);
+        let home = |user| find_home_in_passwd(text, user);
         assert_eq!(home(0), Some("/root".into()));
         assert_eq!(home(1000), Some("/home/bob".into()), "without a shell");
         for nobody in [1, 7, 8, 9, u32::MAX] {
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn a_home_is_a_directory_that_is_there() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(is_home(dir.path()));
+        assert!(may_be_home(dir.path()));
         std::fs::write(dir.path().join("file"), "").unwrap();
         for no in ["none", "file", "file/x"] {
-            assert!(!is_home(&dir.path().join(no)), "{no}");
+            assert!(!may_be_home(&dir.path().join(no)), "{no}");
         }
     }
 }

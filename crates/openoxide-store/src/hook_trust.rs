@@ -7,51 +7,53 @@ use openoxide_permission::{Hook, HookCommand, LayerKind};
 use openoxide_protocol::AbsPath;
 use sha2::{Digest as _, Sha256};
 
-use crate::{file::read_regular, trust::name_in};
+use crate::{file_access::read_regular, trust_store::relative_name};
 
 /// No script is longer.
-const LONGEST: u64 = 16 << 20;
+const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
 /// How hooks name the project's directory.
-const PROJECT: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
+const PROJECT_VARIABLES: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
 
 /// Returns the hook as a setting that loosens, in one line: it runs a program, so it always does. `checkouts` are the project, and
 /// its main checkout if it is a worktree. Files are named from the project, so that each of its worktrees says the same.
-pub(crate) fn setting(hook: &Hook, project: &AbsPath, checkouts: &[&AbsPath]) -> String {
-    let file = name_in(&hook.file, checkouts);
+pub(crate) fn describe_setting(hook: &Hook, project: &AbsPath, checkouts: &[&AbsPath]) -> String {
+    let file = relative_name(&hook.file, checkouts);
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
     // One that could not be read as narrowly as it is written allows nothing; without that, it would allow all that it is asked about.
     let narrow = hook.layer == LayerKind::Cli && !hook.may_allow;
     let only = if narrow { ", to ask and deny alone" } else { "" };
     let run = format!("{file}: hook {event} {}, {seconds} s{only}: {}", hook.matcher, hook.command);
-    let named = files(&hook.command, project);
-    let name = |path: &AbsPath| path.below(project).unwrap_or_default().to_owned();
-    named.iter().fold(run, |run, path| format!("{run} [{} {}]", name(path), content(path)))
+    let named = find_command_files(&hook.command, project);
+    let name = |path: &AbsPath| path.strip_prefix(project).unwrap_or_default().to_owned();
+    named.iter().fold(run, |run, path| format!("{run} [{} {}]", name(path), describe_content(path)))
 }
 
 /// Returns the files inside the project that stand in a command, in whatever place.
-fn files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
+fn find_command_files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let words: Vec<String> = match command {
-        HookCommand::Program(words) => words.iter().map(|word| in_place(word, project)).collect(),
+        HookCommand::Program(words) => {
+            words.iter().map(|word| expand_project_variable(word, project)).collect()
+        }
         HookCommand::Shell(script) => {
-            let named = in_place(&script.replace(['"', '\''], ""), project);
+            let named = expand_project_variable(&script.replace(['"', '\''], ""), project);
             let ends = |char: char| char.is_whitespace() || ";|&<>()`=".contains(char);
             named.split(ends).map(str::to_owned).collect()
         }
     };
     let paths = words.iter().filter(|word| !word.is_empty()).map(|word| project.join(word));
-    let inside = |path: &AbsPath| path.below(project).is_some();
+    let inside = |path: &AbsPath| path.strip_prefix(project).is_some();
     paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
 }
 
 /// Says whether a command names the files that it runs as they are: nothing in it is expanded, and it goes nowhere else.
-pub(crate) fn is_plain(command: &HookCommand) -> bool {
+pub(crate) fn has_literal_paths(command: &HookCommand) -> bool {
     let ends = |char: char| char.is_whitespace() || ";|&<>()'\"".contains(char);
     let (text, shell) = match command {
         HookCommand::Program(words) => (words.join(" "), false),
         HookCommand::Shell(script) => (script.clone(), true),
     };
-    let text = without_project(&text);
+    let text = strip_project_variable(&text);
     // `sh -c '…'` reads once more what is quoted. Else what stands in single quotes stands for itself.
     let again = text.split(ends).any(|word| word.starts_with('-') && word.ends_with('c'));
     let open: String = match (shell, again) {
@@ -63,16 +65,18 @@ pub(crate) fn is_plain(command: &HookCommand) -> bool {
     !open.contains(['$', '`', '*', '?', '[', '~', '\\', '{']) && !open.split(ends).any(goes)
 }
 
-fn without_project(text: &str) -> String {
-    PROJECT.iter().fold(text.to_owned(), |text, name| text.replace(name, ""))
+fn strip_project_variable(text: &str) -> String {
+    PROJECT_VARIABLES.iter().fold(text.to_owned(), |text, name| text.replace(name, ""))
 }
 
-fn in_place(text: &str, project: &AbsPath) -> String {
-    PROJECT.iter().fold(text.to_owned(), |text, name| text.replace(name, project.as_str()))
+fn expand_project_variable(text: &str, project: &AbsPath) -> String {
+    PROJECT_VARIABLES
+        .iter()
+        .fold(text.to_owned(), |text, name| text.replace(name, project.as_str()))
 }
 
-fn content(path: &AbsPath) -> String {
-    match read_regular(std::path::Path::new(path.as_str()), LONGEST) {
+fn describe_content(path: &AbsPath) -> String {
+    match read_regular(std::path::Path::new(path.as_str()), MAX_SCRIPT_BYTES) {
         Ok(bytes) => {
             let sum: String =
                 Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -86,7 +90,7 @@ fn content(path: &AbsPath) -> String {
 mod tests {
     use std::{fs, path::Path, time::Duration};
 
-    use openoxide_permission::{HookEvent, Matcher};
+    use openoxide_permission::{HookEvent, HookMatcher};
 
     use super::*;
 
@@ -96,13 +100,13 @@ mod tests {
             file: format!("{project}/.openoxide/policy.toml"),
             line: 1,
             event: HookEvent::PreToolUse,
-            matcher: Matcher::default(),
+            matcher: HookMatcher::default(),
             command,
             timeout: Duration::from_secs(5),
             may_allow: true,
-            below_rules: false,
+            respects_ask_rules: false,
             project: None,
-            vouched: true,
+            is_trusted: true,
         }
     }
 
@@ -118,7 +122,7 @@ mod tests {
         let expected = format!(
             ".openoxide/policy.toml: hook pre_tool_use *, 5 s: \"./guard.sh\" [guard.sh sha256 {sum}]",
         );
-        let setting = |hook: &Hook, project: &AbsPath| setting(hook, project, &[project]);
+        let setting = |hook: &Hook, project: &AbsPath| describe_setting(hook, project, &[project]);
         assert_eq!(setting(&hook(shell("./guard.sh"), &project), &project), expected);
         let program =
             |script: &str| HookCommand::Program(vec!["bash".to_owned(), script.to_owned()]);

@@ -6,44 +6,50 @@
 #![forbid(unsafe_code)]
 
 mod account;
-mod append;
 pub mod audit;
-mod cache;
-pub mod edit;
-mod file;
-mod format;
-mod grants;
+mod file_access;
+mod file_lock;
+mod grant_file;
+mod grant_key;
 mod hook_trust;
-mod key;
 mod line_numbers;
-mod load;
-mod locations;
-mod lock;
+mod policy_cache;
+pub mod policy_edit;
 mod policy_file;
-mod repeats;
-mod requests;
-mod signature;
-mod trust;
-mod watch;
+mod policy_format;
+mod policy_load;
+mod policy_signature;
+mod policy_sources;
+mod policy_watch;
+mod recent_calls;
+mod request_store;
+mod rule_append;
+mod trust_store;
 mod worktree;
 
-pub use append::append_once;
-pub use file::{ReadError, read_regular};
-pub use format::{Format, Reader};
-pub use grants::{Bound, Entry, GrantError, GrantFile};
-pub use key::KeyError;
-pub use load::{Additional, Bounded, Broken, DirectoryState, Loaded, Untrusted, load, load_fresh};
-pub use locations::{Environment, Source, SourceUse, project_root, sources};
-pub use lock::{Lock, LockError};
+pub use file_access::{ReadError, read_regular};
+pub use file_lock::{FileLock, LockError};
+pub use grant_file::{GrantEntry, GrantError, GrantFile, GrantLimits};
+pub use grant_key::KeyError;
 pub use policy_file::{
-    Case, Managed, NetworkSetting, PolicyFile, Problem, Require, Required, SandboxLimits,
-    SandboxSettings, read as read_policy, read_cases,
+    ManagedSettings, MissingSandboxAction, NetworkSetting, PolicyFile, PolicyProblem,
+    PolicyTestCase, SandboxLimits, SandboxRequirement, SandboxSettings,
+    parse_policy as read_policy, read_cases,
 };
-pub use repeats::RepeatFile;
-pub use requests::{
-    Answering, Asking, Ended, Ending, Named, Process, RequestError, Requests, SqliteRequests,
-    Waiting,
+pub use policy_format::{PolicyFormat, PolicyReader};
+pub use policy_load::{
+    BrokenFile, DirectoryState, LimitedGrants, LoadedPolicy, ResolvedDirectory, UntrustedProject,
+    load_policy, load_policy_uncached,
 };
-pub use trust::{Trust, Vouched};
-pub use watch::PolicyWatch;
-pub use worktree::main_checkout;
+pub use policy_sources::{
+    PolicySource, SourceUse, UserEnvironment, find_policy_sources, find_project_root,
+};
+pub use policy_watch::PolicyWatch;
+pub use recent_calls::RecentCallsFile;
+pub use request_store::{
+    AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestError,
+    RequestResolution, RequestResolutionKind, RequestStore, SqliteRequestStore,
+};
+pub use rule_append::append_line_once;
+pub use trust_store::{TrustRecord, TrustStore};
+pub use worktree::find_main_checkout;

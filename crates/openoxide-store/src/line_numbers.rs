@@ -13,7 +13,7 @@ impl LineNumbers {
     }
 
     /// Returns the number of the line that has this byte, from 1.
-    pub(crate) fn number(&self, at: usize) -> u32 {
+    pub(crate) fn line_at(&self, at: usize) -> u32 {
         let before = self.0.partition_point(|end| *end < at);
         u32::try_from(before + 1).unwrap_or(u32::MAX)
     }
@@ -29,7 +29,7 @@ mod tests {
             let lines = LineNumbers::new(text);
             for at in 0..=text.len() {
                 let counted = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
-                assert_eq!(lines.number(at) as usize, counted, "{text:?} {at}");
+                assert_eq!(lines.line_at(at) as usize, counted, "{text:?} {at}");
             }
         }
     }

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use crate::line_numbers::LineNumbers;
 use openoxide_permission::{
-    Anchors, Combining, Directory, Hook, Layer, LayerKind, Rule, RuleError, parse, parse_long,
-    try_example,
+    AdditionalDirectory, CombiningAlgorithm, Hook, Layer, LayerKind, PathAnchors, Rule, RuleError,
+    matches_example, parse_long_rule, parse_rule,
 };
 use openoxide_protocol::{Effect, PermissionMode};
 use toml::{
@@ -18,19 +18,21 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-mod cases;
+mod test_cases;
 
-pub use cases::{Case, read_cases};
-pub use sandbox::{NetworkSetting, Require, Required, SandboxLimits, SandboxSettings};
+pub use sandbox::{
+    MissingSandboxAction, NetworkSetting, SandboxLimits, SandboxRequirement, SandboxSettings,
+};
+pub use test_cases::{PolicyTestCase, read_cases};
 
 const KEYS: &[&str] = &["mode", "permissions", "directories", "audit", "sandbox", "hooks", "test"];
 
-const MANAGED: &[&str] =
+const MANAGED_KEYS: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
 
 /// One thing that is wrong with a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PolicyProblem {
     /// What is wrong: lower case, the user's words in backticks, no full stop.
     pub message: String,
     /// What was probably meant.
@@ -38,7 +40,7 @@ pub struct Problem {
     /// Where: byte offsets in the file.
     pub span: Range<usize>,
     /// Whether a rule that asks or denies may be lost by it.
-    pub loses_restraint: bool,
+    pub loses_restriction: bool,
 }
 
 /// What a policy file says.
@@ -49,19 +51,19 @@ pub struct PolicyFile {
     /// Its hooks. If there is any problem, they can only ask and deny.
     pub hooks: Vec<Hook>,
     /// The directories that shall count as the project's. If there is any problem, there are none.
-    pub directories: Vec<Directory>,
+    pub directories: Vec<AdditionalDirectory>,
     /// What it says of the sandbox. If there is any problem, only what tightens.
     pub sandbox: SandboxSettings,
     /// The directories that confined commands may change besides the project's. If there is any problem, there are none.
-    pub writable: Vec<Directory>,
+    pub writable: Vec<AdditionalDirectory>,
     /// What only the managed file can say.
-    pub managed: Managed,
+    pub managed: ManagedSettings,
     /// Where it says that an allow counts only if it is written down (`[audit] required = true`): the line, from 1.
     pub audit: Option<u32>,
     /// Whether harmless commands of programs that were not run to check that are asked about (`unproved = "ask"`).
     pub asks_unproved: bool,
     /// Everything that is wrong with it, in the order of the text.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PolicyProblem>,
     /// What else a person should know: rules that were left out because they would only allow.
     pub notes: Vec<String>,
 }
@@ -73,13 +75,13 @@ impl PolicyFile {
         self.layer.mode = None;
         self.hooks.iter_mut().for_each(|hook| hook.may_allow = false);
         (self.directories, self.writable) = (Vec::new(), Vec::new());
-        self.sandbox = std::mem::take(&mut self.sandbox).tightened();
+        self.sandbox = std::mem::take(&mut self.sandbox).into_restrictions();
     }
 }
 
 /// What an administrator takes from everybody (the table `managed`, in the managed file alone).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Managed {
+pub struct ManagedSettings {
     /// Nobody can choose the mode `bypass_permissions`.
     pub disable_bypass_permissions: bool,
     /// Rules of other files, and of the command line, do not count.
@@ -90,14 +92,19 @@ pub struct Managed {
 
 /// Reads a policy file. What is good is kept; a file with any problem allows nothing (its asks and denies stay).
 #[must_use]
-pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> PolicyFile {
+pub fn parse_policy(
+    text: &str,
+    kind: LayerKind,
+    name: &str,
+    anchors: PathAnchors<'_>,
+) -> PolicyFile {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader::new(text, kind, name, anchors);
+    let mut reader = PolicyFileParser::new(text, kind, name, anchors);
     for error in errors {
         let span = error.span().unwrap_or(0..text.len());
-        reader.problem(error.message().to_owned(), span, None, true);
+        reader.push_problem(error.message().to_owned(), span, None, true);
     }
-    let settings = reader.file(table.get_ref());
+    let settings = reader.parse_file(table.get_ref());
     reader.rules.sort_by_key(|(at, _)| *at);
     reader.problems.sort_by_key(|problem| problem.span.start);
     let broken = !reader.problems.is_empty();
@@ -106,14 +113,14 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
     let layer = Layer {
         kind,
         file: Some(name.to_owned()),
-        combining: settings.combining,
+        combining_algorithm: settings.combining,
         rules,
         mode: settings.mode.filter(|_| !broken),
     };
     let mut hooks = reader.hooks;
     hooks.iter_mut().for_each(|hook| hook.may_allow &= !broken);
     let (directories, writable, sandbox) = match broken {
-        true => (Vec::new(), Vec::new(), reader.sandbox.tightened()),
+        true => (Vec::new(), Vec::new(), reader.sandbox.into_restrictions()),
         false => (reader.directories, reader.writable, reader.sandbox),
     };
     PolicyFile {
@@ -131,33 +138,33 @@ pub fn read(text: &str, kind: LayerKind, name: &str, anchors: Anchors<'_>) -> Po
 }
 
 #[derive(Default)]
-struct Settings {
-    combining: Combining,
+struct PolicyFileSettings {
+    combining: CombiningAlgorithm,
     mode: Option<PermissionMode>,
-    managed: Managed,
+    managed: ManagedSettings,
     audit: Option<u32>,
     asks_unproved: bool,
 }
 
-struct Reader<'a> {
+struct PolicyFileParser<'a> {
     text: &'a str,
     lines: LineNumbers,
-    anchors: Anchors<'a>,
+    anchors: PathAnchors<'a>,
     kind: LayerKind,
     name: &'a str,
-    problems: Vec<Problem>,
+    problems: Vec<PolicyProblem>,
     /// Each with where it stands.
     rules: Vec<(usize, Rule)>,
     hooks: Vec<Hook>,
-    directories: Vec<Directory>,
+    directories: Vec<AdditionalDirectory>,
     sandbox: SandboxSettings,
-    writable: Vec<Directory>,
+    writable: Vec<AdditionalDirectory>,
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
+type TomlValue<'a> = Spanned<DeValue<'a>>;
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, kind: LayerKind, name: &'a str, anchors: Anchors<'a>) -> Self {
+impl<'a> PolicyFileParser<'a> {
+    fn new(text: &'a str, kind: LayerKind, name: &'a str, anchors: PathAnchors<'a>) -> Self {
         let (problems, rules) = (Vec::new(), Vec::new());
         let (hooks, directories, writable) = (Vec::new(), Vec::new(), Vec::new());
         let sandbox = SandboxSettings::default();
@@ -178,111 +185,123 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Reader<'_> {
-    fn problem(
+impl PolicyFileParser<'_> {
+    fn push_problem(
         &mut self,
         message: impl Into<String>,
         span: Range<usize>,
         help: Option<String>,
         loses_restraint: bool,
     ) {
-        self.problems.push(Problem { message: message.into(), help, span, loses_restraint });
+        self.problems.push(PolicyProblem {
+            message: message.into(),
+            help,
+            span,
+            loses_restriction: loses_restraint,
+        });
     }
 
-    fn file(&mut self, table: &DeTable<'_>) -> Settings {
-        let mut settings = Settings::default();
+    fn parse_file(&mut self, table: &DeTable<'_>) -> PolicyFileSettings {
+        let mut settings = PolicyFileSettings::default();
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "mode" => settings.mode = self.word(value, "mode", PermissionMode::parse, &modes()),
+                "mode" => {
+                    settings.mode =
+                        self.parse_word(value, "mode", PermissionMode::parse, &mode_names())
+                }
                 "permissions" => match value.get_ref() {
-                    DeValue::Table(table) => self.permissions(table, &mut settings),
-                    _ => self.problem("`permissions` must be a table", value.span(), None, true),
+                    DeValue::Table(table) => self.parse_permissions(table, &mut settings),
+                    _ => {
+                        self.push_problem("`permissions` must be a table", value.span(), None, true)
+                    }
                 },
                 "managed" if self.kind == LayerKind::Managed => match value.get_ref() {
-                    DeValue::Table(table) => settings.managed = self.managed(table),
-                    _ => self.problem("`managed` must be a table", value.span(), None, true),
+                    DeValue::Table(table) => settings.managed = self.parse_managed(table),
+                    _ => self.push_problem("`managed` must be a table", value.span(), None, true),
                 },
                 "managed" => {
                     let message = "`managed` is only allowed in the managed policy file";
-                    self.problem(message, key.span(), None, true);
+                    self.push_problem(message, key.span(), None, true);
                 }
-                "audit" => settings.audit = self.audit(value),
-                "hooks" => self.hooks(value),
-                "sandbox" => self.sandbox(value),
-                "directories" => self.directories(value),
+                "audit" => settings.audit = self.parse_audit(value),
+                "hooks" => self.parse_hooks(value),
+                "sandbox" => self.parse_sandbox(value),
+                "directories" => self.parse_directories(value),
                 "test" => {
-                    let (_, problems) = cases::of(self.text, value);
+                    let (_, problems) = test_cases::parse_cases(self.text, value);
                     self.problems.extend(problems);
                 }
                 other => {
-                    self.unknown_key(other, key.span(), KEYS);
+                    self.push_unknown_key(other, key.span(), KEYS);
                 }
             }
         }
         settings
     }
 
-    fn managed(&mut self, table: &DeTable<'_>) -> Managed {
-        let mut managed = Managed::default();
+    fn parse_managed(&mut self, table: &DeTable<'_>) -> ManagedSettings {
+        let mut managed = ManagedSettings::default();
         for (key, value) in table {
             let place = match key.get_ref().as_ref() {
                 "disable_bypass_permissions" => &mut managed.disable_bypass_permissions,
                 "allow_managed_rules_only" => &mut managed.allow_managed_rules_only,
                 "allow_managed_hooks_only" => &mut managed.allow_managed_hooks_only,
                 other => {
-                    self.unknown_key(other, key.span(), MANAGED);
+                    self.push_unknown_key(other, key.span(), MANAGED_KEYS);
                     continue;
                 }
             };
             match value.get_ref().as_bool() {
                 Some(set) => *place = set,
-                None => self.problem("write `true` or `false`", value.span(), None, true),
+                None => self.push_problem("write `true` or `false`", value.span(), None, true),
             }
         }
         managed
     }
 
-    fn permissions(&mut self, table: &DeTable<'_>, settings: &mut Settings) {
+    fn parse_permissions(&mut self, table: &DeTable<'_>, settings: &mut PolicyFileSettings) {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "combining" => {
-                    let known = Combining::ALL.map(Combining::as_str).join("`, `");
-                    let found = self.word(value, "combining", Combining::parse, &known);
+                    let known =
+                        CombiningAlgorithm::ALL.map(CombiningAlgorithm::as_str).join("`, `");
+                    let found =
+                        self.parse_word(value, "combining", CombiningAlgorithm::parse, &known);
                     settings.combining = found.unwrap_or_default();
                 }
-                "unproved" => settings.asks_unproved |= self.unproved(value),
-                "deny" => self.list(value, Effect::Deny),
-                "ask" => self.list(value, Effect::Ask),
-                "allow" => self.list(value, Effect::Allow),
-                "rule" => self.long_rules(value),
+                "unproved" => settings.asks_unproved |= self.parse_unproved(value),
+                "deny" => self.parse_rule_list(value, Effect::Deny),
+                "ask" => self.parse_rule_list(value, Effect::Ask),
+                "allow" => self.parse_rule_list(value, Effect::Allow),
+                "rule" => self.parse_long_rules(value),
                 other => {
                     let known = ["combining", "unproved", "deny", "ask", "allow", "rule"];
-                    self.unknown_key(other, key.span(), &known);
+                    self.push_unknown_key(other, key.span(), &known);
                 }
             }
         }
     }
 
     /// Returns whether unproved programs are asked about. What is written wrongly may have wanted that.
-    fn unproved(&mut self, value: &Value<'_>) -> bool {
+    fn parse_unproved(&mut self, value: &TomlValue<'_>) -> bool {
         match value.get_ref().as_str() {
             Some("ask") => true,
             Some("allow") => false,
             _ => {
-                self.problem("write `\"ask\"` or `\"allow\"`", value.span(), None, true);
+                self.push_problem("write `\"ask\"` or `\"allow\"`", value.span(), None, true);
                 true
             }
         }
     }
 
-    fn unknown_key(&mut self, key: &str, span: Range<usize>, known: &[&str]) {
+    fn push_unknown_key(&mut self, key: &str, span: Range<usize>, known: &[&str]) {
         let help = format!("known keys are `{}`", known.join("`, `"));
-        self.problem(format!("unknown key `{key}`"), span, Some(help), true);
+        self.push_problem(format!("unknown key `{key}`"), span, Some(help), true);
     }
 
-    fn word<T>(
+    fn parse_word<T>(
         &mut self,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         key: &str,
         parse: impl Fn(&str) -> Option<T>,
         known: &str,
@@ -290,43 +309,48 @@ impl Reader<'_> {
         let found = value.get_ref().as_str().and_then(parse);
         if found.is_none() {
             let help = format!("write one of `{known}`");
-            self.problem(format!("invalid value for `{key}`"), value.span(), Some(help), true);
+            self.push_problem(format!("invalid value for `{key}`"), value.span(), Some(help), true);
         }
         found
     }
 
-    fn list(&mut self, value: &Value<'_>, effect: Effect) {
+    fn parse_rule_list(&mut self, value: &TomlValue<'_>, effect: Effect) {
         let restrains = effect != Effect::Allow;
         let DeValue::Array(items) = value.get_ref() else {
             let help = format!("write `{} = [\"Bash(…)\"]`", effect.as_str());
-            return self.problem("expected an array of rules", value.span(), Some(help), restrains);
+            return self.push_problem(
+                "expected an array of rules",
+                value.span(),
+                Some(help),
+                restrains,
+            );
         };
         for item in items {
             match item.get_ref().as_str() {
                 Some(text) => {
-                    let rule = parse(text, effect, self.anchors);
-                    self.keep(rule, effect, item.span());
+                    let rule = parse_rule(text, effect, self.anchors);
+                    self.push_rule(rule, effect, item.span());
                 }
-                None => self.problem("expected a string", item.span(), None, restrains),
+                None => self.push_problem("expected a string", item.span(), None, restrains),
             }
         }
     }
 
-    fn keep(&mut self, rule: Result<Rule, RuleError>, effect: Effect, span: Range<usize>) {
+    fn push_rule(&mut self, rule: Result<Rule, RuleError>, effect: Effect, span: Range<usize>) {
         match rule {
             Ok(rule) => {
-                let line = self.line(span.start);
+                let line = self.line_at(span.start);
                 self.rules.push((span.start, Rule { line, ..rule }));
             }
             Err(error) => {
-                let at = self.inside(&span, &error.at);
-                self.problem(error.message, at, error.help, effect != Effect::Allow);
+                let at = self.inner_span(&span, &error.range);
+                self.push_problem(error.message, at, error.help, effect != Effect::Allow);
             }
         }
     }
 
     /// Returns where a part of a string's content stands in the file. Where escapes shift things, the whole string is meant.
-    fn inside(&self, string: &Range<usize>, part: &Range<usize>) -> Range<usize> {
+    fn inner_span(&self, string: &Range<usize>, part: &Range<usize>) -> Range<usize> {
         let raw = self.text.get(string.clone()).unwrap_or_default();
         let one_line = raw.len() >= 2 && !raw.starts_with("\"\"\"") && !raw.starts_with("'''");
         let at = string.start + 1 + part.start..string.start + 1 + part.end;
@@ -334,60 +358,62 @@ impl Reader<'_> {
         if one_line && !raw.contains('\\') && fits { at } else { string.clone() }
     }
 
-    fn line(&self, at: usize) -> u32 {
-        self.lines.number(at)
+    fn line_at(&self, at: usize) -> u32 {
+        self.lines.line_at(at)
     }
 
-    fn long_rules(&mut self, value: &Value<'_>) {
+    fn parse_long_rules(&mut self, value: &TomlValue<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = "write `[[permissions.rule]]`".to_owned();
-            return self.problem("long rules are tables", value.span(), Some(help), true);
+            return self.push_problem("long rules are tables", value.span(), Some(help), true);
         };
         for item in items {
             match item.get_ref() {
-                DeValue::Table(table) => self.long_rule(table, item.span()),
-                _ => self.problem("a long rule is a table", item.span(), None, true),
+                DeValue::Table(table) => self.parse_long_rule(table, item.span()),
+                _ => self.push_problem("a long rule is a table", item.span(), None, true),
             }
         }
     }
 
-    fn long_rule(&mut self, table: &DeTable<'_>, span: Range<usize>) {
+    fn parse_long_rule(&mut self, table: &DeTable<'_>, span: Range<usize>) {
         const KEYS: &[&str] =
             &["permission", "pattern", "action", "reviewer", "reason", "match", "not_match"];
         for (key, _) in table {
             if !KEYS.contains(&key.get_ref().as_ref()) {
-                self.unknown_key(key.get_ref(), key.span(), KEYS);
+                self.push_unknown_key(key.get_ref(), key.span(), KEYS);
             }
         }
-        let Some(effect) = self.action(table, &span) else { return };
-        let Some((permission, _)) = self.text_of(table, "permission", &span, effect) else {
+        let Some(effect) = self.parse_action(table, &span) else { return };
+        let Some((permission, _)) = self.parse_text(table, "permission", &span, effect) else {
             return;
         };
-        let Some((pattern, at)) = self.text_of(table, "pattern", &span, effect) else { return };
-        let rule = match parse_long(&permission, &pattern, effect, self.anchors) {
-            Ok(rule) => {
-                Rule { reason: self.reason(table), human: self.human(table, effect), ..rule }
-            }
-            Err(error) => return self.keep(Err(error), effect, at),
+        let Some((pattern, at)) = self.parse_text(table, "pattern", &span, effect) else { return };
+        let rule = match parse_long_rule(&permission, &pattern, effect, self.anchors) {
+            Ok(rule) => Rule {
+                reason: self.parse_reason(table),
+                requires_human: self.parse_reviewer(table, effect),
+                ..rule
+            },
+            Err(error) => return self.push_rule(Err(error), effect, at),
         };
-        self.examples(table, &rule);
-        self.keep(Ok(rule), effect, at);
+        self.check_examples(table, &rule);
+        self.push_rule(Ok(rule), effect, at);
     }
 
-    fn action(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<Effect> {
+    fn parse_action(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<Effect> {
         let effect = |word: &str| {
             [Effect::Allow, Effect::Ask, Effect::Deny].into_iter().find(|e| e.as_str() == word)
         };
         match table.get("action") {
-            Some(value) => self.word(value, "action", effect, "allow`, `ask`, `deny"),
+            Some(value) => self.parse_word(value, "action", effect, "allow`, `ask`, `deny"),
             None => {
-                self.problem("the rule has no `action`", span.clone(), None, true);
+                self.push_problem("the rule has no `action`", span.clone(), None, true);
                 None
             }
         }
     }
 
-    fn text_of(
+    fn parse_text(
         &mut self,
         table: &DeTable<'_>,
         key: &str,
@@ -396,71 +422,77 @@ impl Reader<'_> {
     ) -> Option<(String, Range<usize>)> {
         let restrains = effect != Effect::Allow;
         let Some(value) = table.get(key) else {
-            self.problem(format!("the rule has no `{key}`"), span.clone(), None, restrains);
+            self.push_problem(format!("the rule has no `{key}`"), span.clone(), None, restrains);
             return None;
         };
         let Some(text) = value.get_ref().as_str() else {
-            self.problem(format!("`{key}` is a text"), value.span(), None, restrains);
+            self.push_problem(format!("`{key}` is a text"), value.span(), None, restrains);
             return None;
         };
         Some((text.to_owned(), value.span()))
     }
 
     /// Says whether only a person answers the rule.
-    fn human(&mut self, table: &DeTable<'_>, effect: Effect) -> bool {
+    fn parse_reviewer(&mut self, table: &DeTable<'_>, effect: Effect) -> bool {
         let Some(value) = table.get("reviewer") else { return false };
-        let human = self.word(value, "reviewer", |word| (word == "human").then_some(()), "human");
+        let human =
+            self.parse_word(value, "reviewer", |word| (word == "human").then_some(()), "human");
         if human.is_some() && effect != Effect::Ask {
             let help = Some("write `action = \"ask\"`".to_owned());
-            self.problem("only what asks has a reviewer", value.span(), help, true);
+            self.push_problem("only what asks has a reviewer", value.span(), help, true);
         }
         human.is_some()
     }
 
-    fn reason(&mut self, table: &DeTable<'_>) -> Option<String> {
+    fn parse_reason(&mut self, table: &DeTable<'_>) -> Option<String> {
         let value = table.get("reason")?;
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
-            self.problem("`reason` is a text", value.span(), None, false);
+            self.push_problem("`reason` is a text", value.span(), None, false);
         }
         text
     }
 
     /// Checks the examples that a rule brings along, as Codex does.
-    fn examples(&mut self, table: &DeTable<'_>, rule: &Rule) {
+    fn check_examples(&mut self, table: &DeTable<'_>, rule: &Rule) {
         for (key, wanted) in [("match", true), ("not_match", false)] {
             let Some(value) = table.get(key) else { continue };
             let DeValue::Array(items) = value.get_ref() else {
-                self.problem(format!("`{key}` is a list of examples"), value.span(), None, true);
+                self.push_problem(
+                    format!("`{key}` is a list of examples"),
+                    value.span(),
+                    None,
+                    true,
+                );
                 continue;
             };
             for item in items {
-                self.example(item, rule, wanted);
+                self.check_example(item, rule, wanted);
             }
         }
     }
 
-    fn example(&mut self, item: &Value<'_>, rule: &Rule, wanted: bool) {
+    fn check_example(&mut self, item: &TomlValue<'_>, rule: &Rule, wanted: bool) {
         let restrains = rule.effect != Effect::Allow;
         let Some(text) = item.get_ref().as_str() else {
-            return self.problem("an example is a text", item.span(), None, restrains);
+            return self.push_problem("an example is a text", item.span(), None, restrains);
         };
-        match try_example(rule, text, self.anchors) {
+        match matches_example(rule, text, self.anchors) {
             Ok(found) if found == wanted => {}
             Ok(_) => {
                 let does = if wanted { "does not match" } else { "matches" };
                 let message = format!("`{}` {does} its example `{text}`", rule.text);
-                self.problem(message, item.span(), None, restrains);
+                self.push_problem(message, item.span(), None, restrains);
             }
             Err(error) => {
-                let at = self.inside(&item.span(), &error.at);
-                self.problem(error.message, at, error.help, restrains);
+                let at = self.inner_span(&item.span(), &error.range);
+                self.push_problem(error.message, at, error.help, restrains);
             }
         }
     }
 }
 
-fn modes() -> String {
+fn mode_names() -> String {
     PermissionMode::ALL.map(PermissionMode::as_str).join("`, `")
 }
 

@@ -18,7 +18,7 @@ use std::{
 };
 
 use openoxide_protocol::ApprovalRequest;
-use openoxide_tui::{AskOptions, Input, Style, ask_group};
+use openoxide_tui::{AskOptions, InputMode, TextStyle, ask_group};
 
 fn main() -> ExitCode {
     match answers() {
@@ -37,9 +37,9 @@ fn answers() -> Result<String, Box<dyn Error>> {
     let requests: Vec<ApprovalRequest> = serde_json::from_slice(&fs::read(file)?)?;
     let withdrawn =
         env::args().nth(2).map(|seconds| seconds.parse().map(raised_after)).transpose()?;
-    let input = Input::for_term(env::var("TERM").ok().as_deref());
-    let style = if env::var_os("NO_COLOR").is_some() { Style::Plain } else { Style::Ansi };
-    let options = AskOptions { style, input, withdrawn, recall: None };
+    let input = InputMode::from_term(env::var("TERM").ok().as_deref());
+    let style = if env::var_os("NO_COLOR").is_some() { TextStyle::Plain } else { TextStyle::Ansi };
+    let options = AskOptions { style, input, withdrawn, history_lookup: None };
     Ok(serde_json::to_string(&ask_group(&requests, &options)?)?)
 }
 

@@ -1,19 +1,19 @@
 //! The prompt that asks a reviewer in the terminal, between the lines of whatever else is written there.
 
-mod always;
 mod batch;
-mod choose;
+mod choice_prompt;
 mod console;
 mod content;
-mod conversation;
-mod editor;
-mod grounds;
-mod keys;
-mod lines;
-mod options;
+mod decision_reasons;
+mod grant_menu;
+mod hidden_content;
+mod line_editor;
+mod line_prompt;
+mod prompt_options;
+mod prompt_session;
+mod prompt_state;
 mod render;
 mod terminal;
-mod unseen;
 
 use std::{
     fmt, io,
@@ -23,34 +23,34 @@ use std::{
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 
-pub use always::Recall;
-pub use choose::Offer;
-pub use lines::ask_lines;
-pub use render::{Batch, RenderOptions, describe, render};
+pub use choice_prompt::AnswerOption;
+pub use grant_menu::HistoryLookup;
+pub use line_prompt::ask_lines;
+pub use render::{BatchPosition, RenderOptions, render_prompt, render_request};
 
-use crate::Style;
+use crate::TextStyle;
 
 /// Two prompts at once would take each other's keys.
-static TURN: Mutex<()> = Mutex::new(());
+static ASK_LOCK: Mutex<()> = Mutex::new(());
 
 /// How to ask.
 #[derive(Clone, Debug, Default)]
 pub struct AskOptions {
     /// How text is set off. Where [`Self::input`] is lines, nothing is.
-    pub style: Style,
+    pub style: TextStyle,
     /// How the answer is read.
-    pub input: Input,
+    pub input: InputMode,
     /// Raised by the caller when the question is void: it ran out of time, it was answered elsewhere, the program is
     /// told to end. The prompt then ends within a quarter of a second, with the terminal as it was before;
     /// where lines are read, it ends with the next line, which is then no answer.
     pub withdrawn: Option<Arc<AtomicBool>>,
     /// What says of each choice of "always" what it would have answered before. Without it, only the rules are shown.
-    pub recall: Option<Recall>,
+    pub history_lookup: Option<HistoryLookup>,
 }
 
 /// How the answer is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Input {
+pub enum InputMode {
     /// One key answers.
     #[default]
     Keys,
@@ -71,10 +71,10 @@ pub enum AskError {
     Io(io::Error),
 }
 
-impl Input {
+impl InputMode {
     /// Returns what suits the terminal that the variable `TERM` names.
     #[must_use]
-    pub fn for_term(term: Option<&str>) -> Self {
+    pub fn from_term(term: Option<&str>) -> Self {
         match term {
             Some("dumb" | "") => Self::Lines,
             None if cfg!(unix) => Self::Lines,
@@ -112,13 +112,13 @@ pub fn ask_group(
     requests: &[ApprovalRequest],
     options: &AskOptions,
 ) -> Result<Vec<ApprovalResponse>, AskError> {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ASK_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     if !can_ask() {
         return Err(AskError::NoTerminal);
     }
     match options.input {
-        Input::Keys => conversation::ask_group(requests, options),
-        Input::Lines => lines::ask_terminal(requests, options),
+        InputMode::Keys => prompt_session::ask_group(requests, options),
+        InputMode::Lines => line_prompt::ask_terminal(requests, options),
     }
 }
 
@@ -130,16 +130,16 @@ pub fn ask_group(
 ///
 /// # Errors
 /// Nobody could be asked.
-pub fn choose(
+pub fn ask_choice(
     request: &ApprovalRequest,
-    offers: &[Offer],
+    offers: &[AnswerOption],
     options: &AskOptions,
 ) -> Result<Option<usize>, AskError> {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ASK_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     if !can_ask() {
         return Err(AskError::NoTerminal);
     }
-    choose::choose(request, offers, options)
+    choice_prompt::choose_by_key(request, offers, options)
 }
 
 impl From<io::Error> for AskError {

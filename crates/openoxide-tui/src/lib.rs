@@ -22,11 +22,11 @@ mod inline;
 #[cfg(test)]
 mod samples;
 mod style;
-mod wrap;
+mod text_wrap;
 
 pub use inline::{
-    AskError, AskOptions, Batch, Input, Offer, Recall, RenderOptions, ask, ask_group, ask_lines,
-    can_ask, choose, describe, render,
+    AnswerOption, AskError, AskOptions, BatchPosition, HistoryLookup, InputMode, RenderOptions,
+    ask, ask_choice, ask_group, ask_lines, can_ask, render_prompt, render_request,
 };
-pub use openoxide_protocol::escape::{Lines, visible};
-pub use style::Style;
+pub use openoxide_protocol::escape::{LineMode, escape_text};
+pub use style::TextStyle;

@@ -1,20 +1,26 @@
 //! Requests for tests.
 
 use openoxide_protocol::{
-    AbsPath, Access, ApprovalId, ApprovalRequest, CommandClass, Decision, Digest, Effect, Exec,
-    Finding, FindingKind, Part, Presentation, PresentationKind, RuleRef, SessionId, Span,
+    AbsPath, Access, AccessDecision, ApprovalId, ApprovalRequest, CommandClass, Decision, Effect,
+    ExecAccess, Finding, FindingKind, OperationDigest, PresentationKind, RequestPresentation,
+    RuleRef, SessionId, Span,
 };
 
 /// Returns a request to run `script`, which the one rule asks for.
-pub(crate) fn command(script: &str) -> ApprovalRequest {
-    request(PresentationKind::Command, "run a command", script, vec![run(script, Effect::Ask)])
+pub(crate) fn command_request(script: &str) -> ApprovalRequest {
+    build_request(
+        PresentationKind::Command,
+        "run a command",
+        script,
+        vec![build_exec_part(script, Effect::Ask)],
+    )
 }
 
 /// Returns a request to change a file.
-pub(crate) fn patch(diff: &str) -> ApprovalRequest {
-    let path = openoxide_protocol::PathAccess::new(path("/work/project/src/lib.rs"));
-    let part = part(Access::Edit(path), Effect::Ask);
-    let mut request = request(PresentationKind::Diff, "change src/lib.rs", diff, vec![part]);
+pub(crate) fn patch_request(diff: &str) -> ApprovalRequest {
+    let path = openoxide_protocol::PathAccess::new(absolute_path("/work/project/src/lib.rs"));
+    let part = build_part(Access::Edit(path), Effect::Ask);
+    let mut request = build_request(PresentationKind::Diff, "change src/lib.rs", diff, vec![part]);
     request.tool = "Edit".to_owned();
     request.decision.always.clear();
     request
@@ -25,7 +31,8 @@ pub(crate) fn with_parts(
     mut request: ApprovalRequest,
     parts: &[(&str, Effect)],
 ) -> ApprovalRequest {
-    request.decision.parts = parts.iter().map(|(text, effect)| run(text, *effect)).collect();
+    request.decision.parts =
+        parts.iter().map(|(text, effect)| build_exec_part(text, *effect)).collect();
     request
 }
 
@@ -46,13 +53,13 @@ pub(crate) fn with_finding(
 }
 
 /// Returns the request, which nothing but a yes to itself may pass.
-pub(crate) fn needing_explicit_yes(mut request: ApprovalRequest) -> ApprovalRequest {
+pub(crate) fn with_explicit_approval(mut request: ApprovalRequest) -> ApprovalRequest {
     request.explicit_yes_required = true;
     request
 }
 
 /// Returns the requests as one group.
-pub(crate) fn in_group(mut requests: Vec<ApprovalRequest>) -> Vec<ApprovalRequest> {
+pub(crate) fn with_group(mut requests: Vec<ApprovalRequest>) -> Vec<ApprovalRequest> {
     for request in &mut requests {
         request.group = Some("call-1".to_owned());
     }
@@ -60,16 +67,16 @@ pub(crate) fn in_group(mut requests: Vec<ApprovalRequest>) -> Vec<ApprovalReques
 }
 
 /// Returns the request in another session.
-pub(crate) fn in_session(mut request: ApprovalRequest, number: u64) -> ApprovalRequest {
+pub(crate) fn with_session(mut request: ApprovalRequest, number: u64) -> ApprovalRequest {
     request.session = SessionId::from_parts(number, [0; 10]);
     request
 }
 
-fn request(
+fn build_request(
     kind: PresentationKind,
     title: &str,
     content: &str,
-    parts: Vec<Part>,
+    parts: Vec<AccessDecision>,
 ) -> ApprovalRequest {
     ApprovalRequest {
         schema: 1,
@@ -77,8 +84,8 @@ fn request(
         session: SessionId::from_parts(1, [0; 10]),
         tool: "Bash".to_owned(),
         title: title.to_owned(),
-        cwd: path("/work/project"),
-        presentation: Presentation {
+        cwd: absolute_path("/work/project"),
+        presentation: RequestPresentation {
             kind,
             content: content.to_owned(),
             language: None,
@@ -87,13 +94,13 @@ fn request(
         decision: Decision {
             effect: Effect::Ask,
             reason: "`git push` is asked for by user policy".to_owned(),
-            rule: Some(rule()),
+            rule: Some(build_rule()),
             parts,
             findings: Vec::new(),
             always: vec!["Bash(git push *)".to_owned()],
             obligations: Vec::new(),
         },
-        digest: Digest([0; 32]),
+        digest: OperationDigest([0; 32]),
         group: None,
         explicit_yes_required: false,
         alternatives: Vec::new(),
@@ -101,24 +108,24 @@ fn request(
     }
 }
 
-fn run(text: &str, effect: Effect) -> Part {
-    let exec = Exec {
+fn build_exec_part(text: &str, effect: Effect) -> AccessDecision {
+    let exec = ExecAccess {
         argv: text.split(' ').collect(),
         text: text.to_owned(),
         class: CommandClass::Unknown,
         span: Span::default(),
         arity: 0,
-        ..Exec::default()
+        ..ExecAccess::default()
     };
-    part(Access::Exec(exec), effect)
+    build_part(Access::Exec(exec), effect)
 }
 
-fn part(access: Access, decision: Effect) -> Part {
-    let rule = (decision == Effect::Ask).then(rule);
-    Part { access, decision, rule, reason: String::new(), lost: Vec::new() }
+fn build_part(access: Access, decision: Effect) -> AccessDecision {
+    let rule = (decision == Effect::Ask).then(build_rule);
+    AccessDecision { access, decision, rule, reason: String::new(), lost: Vec::new() }
 }
 
-fn rule() -> RuleRef {
+fn build_rule() -> RuleRef {
     RuleRef {
         layer: "user".to_owned(),
         file: Some("policy.toml".to_owned()),
@@ -128,6 +135,6 @@ fn rule() -> RuleRef {
     }
 }
 
-fn path(text: &str) -> AbsPath {
+fn absolute_path(text: &str) -> AbsPath {
     AbsPath::new(text).expect("an absolute path")
 }

@@ -2,7 +2,7 @@
 
 /// How text is set off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Style {
+pub enum TextStyle {
     /// Not at all.
     #[default]
     Plain,
@@ -12,36 +12,36 @@ pub enum Style {
 
 /// What a piece of text is, as far as its colour goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub(crate) enum TextTone {
     Body,
     Strong,
-    Faint,
-    Good,
-    Careful,
-    Bad,
+    Dim,
+    Success,
+    Warning,
+    Error,
     Escaped,
 }
 
-impl Style {
+impl TextStyle {
     /// Returns `text` in `tone`.
-    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
-        match (self, tone.code()) {
+    pub(crate) fn paint(self, tone: TextTone, text: &str) -> String {
+        match (self, tone.sgr_code()) {
             (Self::Ansi, Some(code)) if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
             _ => text.to_owned(),
         }
     }
 }
 
-impl Tone {
+impl TextTone {
     /// Returns the parameter of SGR (ECMA-48).
-    const fn code(self) -> Option<&'static str> {
+    const fn sgr_code(self) -> Option<&'static str> {
         match self {
             Self::Body => None,
             Self::Strong => Some("1"),
-            Self::Faint => Some("2"),
-            Self::Good => Some("32"),
-            Self::Careful => Some("33"),
-            Self::Bad => Some("31"),
+            Self::Dim => Some("2"),
+            Self::Success => Some("32"),
+            Self::Warning => Some("33"),
+            Self::Error => Some("31"),
             Self::Escaped => Some("7"),
         }
     }
@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn plain_text_carries_no_escape() {
-        assert_eq!(Style::Plain.paint(Tone::Bad, "no"), "no");
-        assert_eq!(Style::Ansi.paint(Tone::Bad, "no"), "\x1b[31mno\x1b[0m");
-        assert_eq!(Style::Ansi.paint(Tone::Body, "no"), "no");
-        assert_eq!(Style::Ansi.paint(Tone::Bad, ""), "");
+        assert_eq!(TextStyle::Plain.paint(TextTone::Error, "no"), "no");
+        assert_eq!(TextStyle::Ansi.paint(TextTone::Error, "no"), "\x1b[31mno\x1b[0m");
+        assert_eq!(TextStyle::Ansi.paint(TextTone::Body, "no"), "no");
+        assert_eq!(TextStyle::Ansi.paint(TextTone::Error, ""), "");
     }
 }

@@ -1,6 +1,6 @@
 //! What the analysis says of a command.
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, Facts};
+use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts};
 use openoxide_shell::{Setting, analyse};
 
 /// The directory that the analysis is told.
@@ -33,7 +33,7 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn said(facts: &Facts) -> Said {
+fn said(facts: &OperationFacts) -> Said {
     let mut harmless = true;
     let mut programs = 0;
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
@@ -43,11 +43,11 @@ fn said(facts: &Facts) -> Said {
                 harmless &= exec.class == CommandClass::Harmless;
                 programs += 1;
             }
-            Access::Read(path) => reads.push(path.written.clone()),
+            Access::Read(path) => reads.push(path.raw_path.clone()),
             Access::ExternalDirectory(_) => {}
             Access::Edit(path) => {
                 harmless = false;
-                writes.push(path.written.clone());
+                writes.push(path.raw_path.clone());
             }
             _ => return Said::Opaque,
         }

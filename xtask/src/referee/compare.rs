@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, Exec, Facts, Word, Words};
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, CommandWord, CommandWords, ExecAccess, OperationFacts,
+};
 use openoxide_shell::{Setting, analyse};
 
 use super::{
@@ -40,14 +42,16 @@ impl fmt::Display for Miss {
 }
 
 /// Returns what the analysis says of a case.
-pub(crate) fn facts(case: &Case) -> Facts {
+pub(crate) fn facts(case: &Case) -> OperationFacts {
     let path = |text: &str| AbsPath::new(text).ok();
-    let (Some(cwd), Some(home)) = (path(WORK), path(HOME)) else { return Facts::default() };
+    let (Some(cwd), Some(home)) = (path(WORK), path(HOME)) else {
+        return OperationFacts::default();
+    };
     analyse(&case.for_bash(), &Setting { cwd: &cwd, home: Some(&home) })
 }
 
 /// Compares what was said with what was done.
-pub(crate) fn judge(facts: &Facts, deeds: &Deeds) -> Option<Miss> {
+pub(crate) fn judge(facts: &OperationFacts, deeds: &Deeds) -> Option<Miss> {
     if is_opaque(facts) {
         return None;
     }
@@ -65,12 +69,12 @@ pub(crate) fn judge(facts: &Facts, deeds: &Deeds) -> Option<Miss> {
 }
 
 /// Says whether something in the script was not understood.
-pub(crate) fn is_opaque(facts: &Facts) -> bool {
+pub(crate) fn is_opaque(facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
 }
 
 /// Says whether by the analysis nothing at all is changed.
-pub(crate) fn is_harmless(facts: &Facts) -> bool {
+pub(crate) fn is_harmless(facts: &OperationFacts) -> bool {
     facts.accesses.iter().all(|access| match access {
         Access::Exec(exec) => exec.class == CommandClass::Harmless,
         Access::Read(_) | Access::ExternalDirectory(_) => true,
@@ -79,14 +83,14 @@ pub(crate) fn is_harmless(facts: &Facts) -> bool {
 }
 
 /// Returns the programs on the list.
-pub(crate) fn programs(facts: &Facts) -> impl Iterator<Item = &Exec> {
+pub(crate) fn programs(facts: &OperationFacts) -> impl Iterator<Item = &ExecAccess> {
     facts.accesses.iter().filter_map(|access| match access {
         Access::Exec(exec) => Some(exec),
         _ => None,
     })
 }
 
-fn is_listed(facts: &Facts, started: &Started) -> bool {
+fn is_listed(facts: &OperationFacts, started: &Started) -> bool {
     if programs(facts).any(|exec| can_be(exec, started)) {
         return true;
     }
@@ -102,7 +106,7 @@ fn is_listed(facts: &Facts, started: &Started) -> bool {
 }
 
 /// Says whether a program on the list can be the one that was started.
-pub(crate) fn can_be(exec: &Exec, started: &Started) -> bool {
+pub(crate) fn can_be(exec: &ExecAccess, started: &Started) -> bool {
     started.names.iter().any(|name| {
         let words: Vec<&str> =
             std::iter::once(name).chain(&started.arguments).map(String::as_str).collect();
@@ -111,7 +115,7 @@ pub(crate) fn can_be(exec: &Exec, started: &Started) -> bool {
 }
 
 /// Says whether `expected` can become these words. Row by row, because a pattern of many gaps must not take for ever.
-fn fits(expected: &Words, words: &[&str]) -> bool {
+fn fits(expected: &CommandWords, words: &[&str]) -> bool {
     let mut reached = vec![false; words.len() + 1];
     if let Some(start) = reached.first_mut() {
         *start = true;
@@ -122,7 +126,7 @@ fn fits(expected: &Words, words: &[&str]) -> bool {
     reached.last() == Some(&true)
 }
 
-fn step(expected: Word<'_>, reached: &[bool], words: &[&str]) -> Vec<bool> {
+fn step(expected: CommandWord<'_>, reached: &[bool], words: &[&str]) -> Vec<bool> {
     let mut next = Vec::with_capacity(reached.len());
     let mut any = false;
     for (at, here) in reached.iter().enumerate() {
@@ -130,16 +134,16 @@ fn step(expected: Word<'_>, reached: &[bool], words: &[&str]) -> Vec<bool> {
         let before =
             at.checked_sub(1).and_then(|before| Some((reached.get(before)?, words.get(before)?)));
         next.push(match (expected, before) {
-            (Word::Many, _) => any,
-            (Word::Known(text), Some((true, word))) => *word == text,
-            (Word::Begins(text), Some((true, word))) => word.starts_with(text),
+            (CommandWord::AnyWords, _) => any,
+            (CommandWord::Known(text), Some((true, word))) => *word == text,
+            (CommandWord::KnownPrefix(text), Some((true, word))) => word.starts_with(text),
             _ => false,
         });
     }
     next
 }
 
-fn is_edit(facts: &Facts, written: &Written, linked: bool) -> bool {
+fn is_edit(facts: &OperationFacts, written: &Written, linked: bool) -> bool {
     let Some(path) = AbsPath::new(WORK).ok().map(|work| work.join(&written.path)) else {
         return false;
     };
@@ -152,7 +156,7 @@ fn is_edit(facts: &Facts, written: &Written, linked: bool) -> bool {
 }
 
 /// Returns one line for each access.
-pub(crate) fn lines(facts: &Facts) -> Vec<String> {
+pub(crate) fn lines(facts: &OperationFacts) -> Vec<String> {
     facts.accesses.iter().map(line).collect()
 }
 
@@ -161,7 +165,7 @@ fn line(access: &Access) -> String {
         Access::Exec(exec) => format!("exec {:?} {:?}", exec.class, exec.argv),
         Access::Read(path) => format!("read {}", path.path),
         Access::Edit(path) => format!("edit {}", path.path),
-        other => format!("{} {}", other.permission(), other.summary()),
+        other => format!("{} {}", other.permission_name(), other.summary()),
     }
 }
 
@@ -170,7 +174,7 @@ mod tests {
     use super::*;
     use crate::referee::options::Shell;
 
-    fn case(script: &str) -> Facts {
+    fn case(script: &str) -> OperationFacts {
         facts(&Case { script: script.to_owned(), shell: Shell::Bash, luck: 0 })
     }
 
@@ -182,10 +186,10 @@ mod tests {
 
     #[test]
     fn gaps_become_any_number_of_words() {
-        let mut expected: Words = ["a"].into_iter().collect();
-        expected.push_many();
+        let mut expected: CommandWords = ["a"].into_iter().collect();
+        expected.push_any_words();
         expected.push_unknown();
-        expected.push_many();
+        expected.push_any_words();
         assert!(fits(&expected, &["a", "b"]));
         assert!(fits(&expected, &["a", "b", "c", "d"]));
         assert!(!fits(&expected, &["a"]));

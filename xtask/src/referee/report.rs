@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use openoxide_protocol::Facts;
+use openoxide_protocol::OperationFacts;
 
 use super::{
     compare::{self, Miss},
@@ -72,7 +72,7 @@ impl Score {
     }
 
     /// Counts one script.
-    pub(crate) fn count(&mut self, facts: &Facts, deeds: &Deeds, tags: &[&'static str]) {
+    pub(crate) fn count(&mut self, facts: &OperationFacts, deeds: &Deeds, tags: &[&'static str]) {
         let valid = deeds.status != SYNTAX_ERROR;
         self.run += 1;
         self.valid += usize::from(valid);
@@ -94,9 +94,9 @@ impl Score {
         }
     }
 
-    fn count_idle(&mut self, facts: &Facts, deeds: &Deeds) {
+    fn count_idle(&mut self, facts: &OperationFacts, deeds: &Deeds) {
         for exec in compare::programs(facts) {
-            let name = exec.argv.known(0).unwrap_or_default();
+            let name = exec.argv.known_word(0).unwrap_or_default();
             if !BUILTINS.contains(&name) {
                 self.listed += 1;
                 let started = deeds.started.iter().any(|started| compare::can_be(exec, started));

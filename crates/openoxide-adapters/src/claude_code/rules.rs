@@ -2,24 +2,29 @@
 
 use openoxide_protocol::{AbsPath, Effect};
 
-use crate::foreign::Origin;
+use crate::policy_translation::RuleOrigin;
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub(crate) struct ClaudeRule {
     pub(crate) effect: Effect,
     pub(crate) text: String,
     pub(crate) tool: String,
     /// What stands between the parentheses; nothing for the whole tool.
     pub(crate) content: Option<String>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: RuleOrigin,
     /// What `/` stands for in its path.
-    pub(crate) base: AbsPath,
+    pub(crate) base_directory: AbsPath,
 }
 
-impl Rule {
+impl ClaudeRule {
     /// Reads a rule; nothing when the client would skip it. Names and contents are not trimmed.
-    pub(crate) fn read(text: &str, effect: Effect, origin: Origin, base: &AbsPath) -> Option<Self> {
+    pub(crate) fn parse(
+        text: &str,
+        effect: Effect,
+        origin: RuleOrigin,
+        base: &AbsPath,
+    ) -> Option<Self> {
         let (tool, content) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => (tool, Some(rest.strip_suffix(')')?)),
@@ -27,7 +32,10 @@ impl Rule {
         let name = |c: char| c.is_ascii_alphanumeric() || "_-*.:".contains(c);
         let glob = tool.contains('*');
         let odd = tool.is_empty() || !tool.chars().all(name) || (glob && content.is_some());
-        if odd || (glob && effect == Effect::Allow && !of_one_server(tool)) || content == Some("") {
+        if odd
+            || (glob && effect == Effect::Allow && !names_one_server(tool))
+            || content == Some("")
+        {
             return None;
         }
         let content = content.filter(|content| *content != "*" || tool.starts_with("mcp__"));
@@ -35,35 +43,35 @@ impl Rule {
         let tool = if tool == "Task" { "Agent" } else { tool }.to_owned();
         let content = content.map(str::to_owned);
         let (text, base) = (text.to_owned(), base.clone());
-        Some(Self { effect, text, tool, content, origin, base })
+        Some(Self { effect, text, tool, content, origin, base_directory: base })
     }
 
     /// Says whether it is about a whole tool.
-    pub(crate) fn is_bare_for(&self, tool: &str) -> bool {
+    pub(crate) fn covers_tool(&self, tool: &str) -> bool {
         let server = self.tool.starts_with("mcp__") && !self.tool.contains('*');
         let of_server =
             server && tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__"));
-        self.content.is_none() && (glob(&self.tool, tool) || of_server)
+        self.content.is_none() && (matches_glob(&self.tool, tool) || of_server)
     }
 
     /// Returns the content of a rule about this tool.
-    pub(crate) fn about(&self, tool: &str) -> Option<&str> {
+    pub(crate) fn content_for(&self, tool: &str) -> Option<&str> {
         self.content.as_deref().filter(|_| self.tool == tool)
     }
 
-    pub(crate) fn written(&self) -> String {
+    pub(crate) fn to_rule_ref(&self) -> String {
         format!("{} {}", self.effect.as_str(), self.text)
     }
 }
 
 /// An allow with a wildcard counts only behind the name of one server.
-fn of_one_server(tool: &str) -> bool {
+fn names_one_server(tool: &str) -> bool {
     let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     server.is_some_and(|(server, _)| !server.is_empty() && !server.contains('*'))
 }
 
 /// Says whether `*` for any text makes a pattern match.
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
     let pieces: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = pieces.as_slice() else { return pattern == text };
     let Some(mut rest) = text.strip_prefix(first) else { return false };
@@ -76,7 +84,7 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
 
 /// Says whether a rule about commands matches the text of one: literally, up to a star, or with stars anywhere. `\*` is no
 /// wildcard, but the two characters.
-pub(crate) fn command(content: &str, exact: &str, words: &str) -> bool {
+pub(crate) fn matches_command(content: &str, exact: &str, words: &str) -> bool {
     const STAR: &str = "\u{1}";
     let escaped = content.replace("\\*", STAR);
     let words = words.replace("\\*", STAR);
@@ -85,11 +93,11 @@ pub(crate) fn command(content: &str, exact: &str, words: &str) -> bool {
         let rest = words.strip_prefix(prefix);
         return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     }
-    if escaped.contains('*') { glob(&escaped, &words) } else { content == exact }
+    if escaped.contains('*') { matches_glob(&escaped, &words) } else { content == exact }
 }
 
 /// Returns the parameter and its pattern of a rule like `run_in_background:true`.
-pub(crate) fn parameter(content: &str) -> Option<(&str, &str)> {
+pub(crate) fn parse_parameter(content: &str) -> Option<(&str, &str)> {
     const PRIMARY: &[&str] = &["command", "file_path", "path", "notebook_path", "url", "domain"];
     let (name, value) = content.split_once(':')?;
     let (name, value) = (name.trim(), value.trim());
@@ -101,8 +109,8 @@ pub(crate) fn parameter(content: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn read(text: &str, effect: Effect) -> Option<Rule> {
-        Rule::read(text, effect, Origin::default(), &AbsPath::root())
+    fn read(text: &str, effect: Effect) -> Option<ClaudeRule> {
+        ClaudeRule::parse(text, effect, RuleOrigin::default(), &AbsPath::root())
     }
 
     // The table of rule forms that was measured on 2.1.330.
@@ -145,8 +153,8 @@ mod tests {
             ("* --help *", ["cargo --help x", "bash --help x"], ["cargo --help", "--help"]),
             (r"echo \*", [r"echo \*", r"echo \*"], ["echo *", "echo x"]),
         ] {
-            assert!(yes.iter().all(|text| command(rule, text, text)), "{rule}");
-            assert!(!no.iter().any(|text| command(rule, text, text)), "{rule}");
+            assert!(yes.iter().all(|text| matches_command(rule, text, text)), "{rule}");
+            assert!(!no.iter().any(|text| matches_command(rule, text, text)), "{rule}");
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use openoxide_protocol::Action;
 
-use crate::{hook::Call, tool::action};
+use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
 /// The space that macOS writes before `AM` and `PM`.
 const NARROW: char = '\u{202f}';
 
 /// Returns the files that the tool `Read` opens if the named one is missing: those with the other space before `AM.` or `PM.`.
 #[must_use]
-pub fn also_read(call: &Call) -> Option<Action> {
+pub fn also_read(call: &AgentHookCall) -> Option<Action> {
     if call.tool != "Read" {
         return None;
     }
-    let Action::Read { paths } = action(&call.tool, &call.input) else { return None };
+    let Action::Read { paths } = parse_action(&call.tool, &call.input) else { return None };
     let others: Vec<_> = paths.iter().flat_map(|path| other_spellings(path)).collect();
     (!others.is_empty()).then_some(Action::Read { paths: others })
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use jsonc_parser::ast::{Object, Value};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 
-use super::rules::Rule;
+use super::rules::ClaudeRule;
 use crate::{
-    foreign::{Fault, Origin, line},
-    json_text::{Dialect, member, members, object, span},
+    json_text::{JsonDialect, effective_members, find_member, parse_object, value_span},
+    policy_translation::{PolicyTextError, RuleOrigin, line_number},
 };
 
 /// A mode of Claude Code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum ClaudeMode {
     /// `default`, `manual`, and `auto` where nothing is known of what it would find.
     #[default]
     Default,
@@ -27,8 +27,8 @@ pub enum Mode {
     Bypass,
 }
 
-impl Mode {
-    fn read(word: &str) -> Option<Self> {
+impl ClaudeMode {
+    fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "default" | "manual" | "auto" => Self::Default,
             "acceptEdits" => Self::AcceptEdits,
@@ -40,7 +40,7 @@ impl Mode {
     }
 }
 
-impl From<PermissionMode> for Mode {
+impl From<PermissionMode> for ClaudeMode {
     fn from(mode: PermissionMode) -> Self {
         match mode {
             PermissionMode::Default => Self::Default,
@@ -54,60 +54,65 @@ impl From<PermissionMode> for Mode {
 
 /// What a settings file says about permissions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    pub(crate) rules: Vec<Rule>,
-    pub(crate) mode: Option<Mode>,
+pub struct ClaudeSettings {
+    pub(crate) rules: Vec<ClaudeRule>,
+    pub(crate) mode: Option<ClaudeMode>,
     pub(crate) directories: Vec<String>,
-    pub(crate) no_bypass: bool,
+    pub(crate) bypass_disabled: bool,
     /// Rules that the client skips.
     pub notes: Vec<String>,
 }
 
-impl Settings {
+impl ClaudeSettings {
     /// Reads a settings file. `base` is what `/` stands for in its paths.
     ///
     /// # Errors
     /// Everything for which the client would leave the whole file out, its denies too: here it is an error.
-    pub fn read(text: &str, file: &str, base: &AbsPath) -> Result<Self, Vec<Fault>> {
-        let whole = object(text, Dialect::Strict).map_err(|fault| vec![fault])?;
-        let mut reader =
-            Reader { text, file: Arc::from(file), base, faults: vec![], settings: Self::default() };
-        match member(&whole, "permissions") {
+    pub fn parse(text: &str, file: &str, base: &AbsPath) -> Result<Self, Vec<PolicyTextError>> {
+        let whole = parse_object(text, JsonDialect::Strict).map_err(|fault| vec![fault])?;
+        let mut reader = SettingsReader {
+            text,
+            file: Arc::from(file),
+            base,
+            errors: vec![],
+            settings: Self::default(),
+        };
+        match find_member(&whole, "permissions") {
             None => {}
-            Some(Value::Object(permissions)) => reader.permissions(permissions),
-            Some(other) => reader.fault("`permissions` must be an object", other),
+            Some(Value::Object(permissions)) => reader.read_permissions(permissions),
+            Some(other) => reader.add_error("`permissions` must be an object", other),
         }
-        if reader.faults.is_empty() { Ok(reader.settings) } else { Err(reader.faults) }
+        if reader.errors.is_empty() { Ok(reader.settings) } else { Err(reader.errors) }
     }
 
     /// Returns both: the rules of each, and the mode of the higher one if it sets one.
     #[must_use]
-    pub fn under(mut self, higher: Self) -> Self {
+    pub fn merge_with(mut self, higher: Self) -> Self {
         self.rules.extend(higher.rules);
         self.directories.extend(higher.directories);
         self.notes.extend(higher.notes);
         self.mode = higher.mode.or(self.mode);
-        self.no_bypass |= higher.no_bypass;
+        self.bypass_disabled |= higher.bypass_disabled;
         self
     }
 }
 
-struct Reader<'t> {
+struct SettingsReader<'t> {
     text: &'t str,
     file: Arc<str>,
     base: &'t AbsPath,
-    faults: Vec<Fault>,
-    settings: Settings,
+    errors: Vec<PolicyTextError>,
+    settings: ClaudeSettings,
 }
 
-impl Reader<'_> {
-    fn permissions(&mut self, permissions: &Object<'_>) {
-        for (name, value) in members(permissions) {
+impl SettingsReader<'_> {
+    fn read_permissions(&mut self, permissions: &Object<'_>) {
+        for (name, value) in effective_members(permissions) {
             match name {
-                "deny" => self.rules(value, Effect::Deny),
-                "ask" => self.rules(value, Effect::Ask),
-                "allow" => self.rules(value, Effect::Allow),
-                "defaultMode" => self.mode(value),
+                "deny" => self.read_rules(value, Effect::Deny),
+                "ask" => self.read_rules(value, Effect::Ask),
+                "allow" => self.read_rules(value, Effect::Allow),
+                "defaultMode" => self.read_mode(value),
                 "additionalDirectories" => {
                     let texts = value.as_array().map(|array| array.elements.iter());
                     let texts = texts.into_iter().flatten().filter_map(Value::as_string_lit);
@@ -115,30 +120,30 @@ impl Reader<'_> {
                 }
                 "disableBypassPermissionsMode" => {
                     let word = value.as_string_lit().map(|literal| literal.value.as_ref());
-                    self.settings.no_bypass = word == Some("disable");
+                    self.settings.bypass_disabled = word == Some("disable");
                 }
                 _ => {}
             }
         }
     }
 
-    fn mode(&mut self, value: &Value<'_>) {
+    fn read_mode(&mut self, value: &Value<'_>) {
         let word = value.as_string_lit().map(|literal| literal.value.as_ref());
-        self.settings.mode = word.and_then(Mode::read);
+        self.settings.mode = word.and_then(ClaudeMode::parse);
         if self.settings.mode.is_none() {
-            self.fault("this is no mode of Claude Code", value);
+            self.add_error("this is no mode of Claude Code", value);
         }
     }
 
-    fn rules(&mut self, value: &Value<'_>, effect: Effect) {
+    fn read_rules(&mut self, value: &Value<'_>, effect: Effect) {
         let Value::Array(array) = value else {
-            return self.fault("expected an array of rules", value);
+            return self.add_error("expected an array of rules", value);
         };
         for item in &array.elements {
-            let line = line(self.text, span(item).start);
-            let origin = Origin { file: Some(Arc::clone(&self.file)), line };
+            let line = line_number(self.text, value_span(item).start);
+            let origin = RuleOrigin { file: Some(Arc::clone(&self.file)), line };
             let text = item.as_string_lit().map(|literal| literal.value.as_ref());
-            match text.and_then(|text| Rule::read(text, effect, origin, self.base)) {
+            match text.and_then(|text| ClaudeRule::parse(text, effect, origin, self.base)) {
                 Some(rule) => self.settings.rules.push(rule),
                 None => {
                     let text = text.unwrap_or("what is no text");
@@ -149,7 +154,7 @@ impl Reader<'_> {
         }
     }
 
-    fn fault(&mut self, message: &str, value: &Value<'_>) {
-        self.faults.push(Fault::new(message, span(value)));
+    fn add_error(&mut self, message: &str, value: &Value<'_>) {
+        self.errors.push(PolicyTextError::new(message, value_span(value)));
     }
 }

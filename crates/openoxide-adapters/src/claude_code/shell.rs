@@ -3,7 +3,7 @@
 use openoxide_protocol::{AbsPath, Action};
 use openoxide_shell::{ScriptTraits, Setting};
 
-use crate::{hook::Call, tool::action};
+use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
 /// The beginnings of the names of variables that the client's shell functions and its own program obey. Its shell has functions
 /// `grep`, `find` and `rg`, which run `"$CLAUDE_CODE_EXECPATH"`; that is a program of Bun, which obeys `BUN_OPTIONS`.
@@ -12,8 +12,10 @@ const OBEYED: [&str; 3] = ["CLAUDE", "ANTHROPIC", "BUN_"];
 /// Returns doubts about a script that the client changes, or whose assignments reach programs that the script does not name.
 /// `is_exported` says whether the environment of the client has a variable.
 #[must_use]
-pub fn shell_doubts(call: &Call, is_exported: impl Fn(&str) -> bool) -> Vec<Action> {
-    let Action::Command { script } = action(&call.tool, &call.input) else { return Vec::new() };
+pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) -> Vec<Action> {
+    let Action::Command { script } = parse_action(&call.tool, &call.input) else {
+        return Vec::new();
+    };
     let mut doubts = Vec::new();
     if is_rewritten(&script) {
         let text = "Claude Code makes `>/dev/null` of `>nul`, also within quotes".to_owned();
@@ -38,8 +40,10 @@ pub fn shell_doubts(call: &Call, is_exported: impl Fn(&str) -> bool) -> Vec<Acti
 /// Returns the other directories that a script may leave the client's shell in: calls that the model makes at the same time run
 /// there, although their hooks are told the old one. Where a directory is not known, it is not among them.
 #[must_use]
-pub fn directories_left_in(call: &Call) -> Vec<AbsPath> {
-    let Action::Command { script } = action(&call.tool, &call.input) else { return Vec::new() };
+pub fn directories_left_in(call: &AgentHookCall) -> Vec<AbsPath> {
+    let Action::Command { script } = parse_action(&call.tool, &call.input) else {
+        return Vec::new();
+    };
     if !["cd", "pushd", "popd"].iter().any(|name| script.contains(name)) {
         return Vec::new();
     }
@@ -67,7 +71,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hook::read;
+    use crate::agent_hook::parse_payload;
 
     #[test]
     fn the_directories_in_which_a_script_ends_are_found() {
@@ -84,7 +88,8 @@ mod tests {
                 "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
                 "tool_input": { "command": script },
             });
-            let found = directories_left_in(&read(payload.to_string().as_bytes()).unwrap());
+            let found =
+                directories_left_in(&parse_payload(payload.to_string().as_bytes()).unwrap());
             let found: Vec<_> = found.iter().map(ToString::to_string).collect();
             for directory in expected {
                 let directory = AbsPath::new(directory).unwrap().to_string();
@@ -99,7 +104,7 @@ mod tests {
             "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
             "tool_input": { "command": script },
         });
-        let call = read(payload.to_string().as_bytes()).unwrap();
+        let call = parse_payload(payload.to_string().as_bytes()).unwrap();
         shell_doubts(&call, |name| matches!(name, "EXPORTED" | "TERM")).len()
     }
 

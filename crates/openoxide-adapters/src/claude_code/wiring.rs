@@ -2,30 +2,32 @@
 
 use jsonc_parser::cst::CstInputValue;
 
-use crate::wiring::{Settings, Wiring, array, blocking_command, object, starts_us};
+use crate::wiring::{
+    AgentSettings, HookWiring, array_entry, blocking_command, object_entry, starts_openoxide,
+};
 
 /// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
-const EVERYTHING: &str = "*";
+const MATCH_ALL: &str = "*";
 /// How long the client waits for the hook, in seconds; the hook answers earlier by itself.
-const PATIENCE: &str = "10";
+const HOOK_TIMEOUT_SECONDS: &str = "10";
 
 /// Returns the hook that starts `program`, an absolute path. The client goes on after a hook that cannot be started or that crashes, so
 /// a shell turns that into the status that blocks.
 ///
 /// # Errors
 /// When the path cannot be written for a shell.
-pub fn wiring(program: &str) -> Result<Wiring, String> {
+pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
     let command = blocking_command(program, "claude")?;
     let hook = [
         ("type".to_owned(), "command".into()),
         ("command".to_owned(), command.into()),
-        ("timeout".to_owned(), CstInputValue::Number(PATIENCE.to_owned())),
+        ("timeout".to_owned(), CstInputValue::Number(HOOK_TIMEOUT_SECONDS.to_owned())),
     ];
-    Ok(Wiring {
+    Ok(HookWiring {
         events: &["PreToolUse", "PermissionRequest"],
-        matcher: Some(EVERYTHING),
+        matcher: Some(MATCH_ALL),
         hook: CstInputValue::Object(hook.into()),
-        is_ours: |hook| starts_us(hook, "claude"),
+        is_ours: |hook| starts_openoxide(hook, "claude"),
     })
 }
 
@@ -33,28 +35,28 @@ pub fn wiring(program: &str) -> Result<Wiring, String> {
 ///
 /// # Errors
 /// When the text is no JSON object, or something else stands where such rules belong.
-pub fn asking(text: &str) -> Result<String, String> {
-    let settings = Settings::read(text)?;
-    let ask = array(&object(&settings.object, "permissions")?, "ask")?;
-    let asks = |rule: &serde_json::Value| rule.as_str() == Some(EVERYTHING);
+pub fn with_ask_rule(text: &str) -> Result<String, String> {
+    let settings = AgentSettings::parse(text)?;
+    let ask = array_entry(&object_entry(&settings.object, "permissions")?, "ask")?;
+    let asks = |rule: &serde_json::Value| rule.as_str() == Some(MATCH_ALL);
     if !ask.elements().iter().any(|rule| rule.to_serde_value().as_ref().is_some_and(asks)) {
-        ask.append(EVERYTHING.into());
+        ask.append(MATCH_ALL.into());
     }
-    Ok(settings.text())
+    Ok(settings.to_text())
 }
 
 /// Returns settings under which it does not.
 ///
 /// # Errors
 /// When the text is no JSON object.
-pub fn not_asking(text: &str) -> Result<String, String> {
-    let settings = Settings::read(text)?;
+pub fn without_ask_rule(text: &str) -> Result<String, String> {
+    let settings = AgentSettings::parse(text)?;
     let Some(permissions) = settings.object.object_value("permissions") else {
         return Ok(text.to_owned());
     };
     let Some(ask) = permissions.array_value("ask") else { return Ok(text.to_owned()) };
     for rule in ask.elements() {
-        if rule.to_serde_value().is_some_and(|rule| rule.as_str() == Some(EVERYTHING)) {
+        if rule.to_serde_value().is_some_and(|rule| rule.as_str() == Some(MATCH_ALL)) {
             rule.remove();
         }
     }
@@ -64,7 +66,7 @@ pub fn not_asking(text: &str) -> Result<String, String> {
     if permissions.properties().is_empty() {
         settings.object.get("permissions").into_iter().for_each(|property| property.remove());
     }
-    Ok(settings.text())
+    Ok(settings.to_text())
 }
 
 #[cfg(test)]
@@ -75,7 +77,8 @@ mod tests {
 
     #[test]
     fn settings_are_those_of_the_guide() {
-        let text = asking(&wiring("/abs/openoxide").unwrap().put("").unwrap().text).unwrap();
+        let text = with_ask_rule(&hook_wiring("/abs/openoxide").unwrap().install("").unwrap().text)
+            .unwrap();
         let found: Value = serde_json::from_str(&text).unwrap();
         let command = "/abs/openoxide hook claude || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
         let hook = json!({ "type": "command", "command": command, "timeout": 10 });
@@ -85,20 +88,24 @@ mod tests {
             "hooks": { "PreToolUse": everything, "PermissionRequest": everything },
         });
         assert_eq!(found, expected, "{text}");
-        assert_eq!(asking(&text).unwrap(), text);
-        let taken =
-            not_asking(&wiring("/elsewhere/openoxide").unwrap().take(&text).unwrap().text).unwrap();
+        assert_eq!(with_ask_rule(&text).unwrap(), text);
+        let taken = without_ask_rule(
+            &hook_wiring("/elsewhere/openoxide").unwrap().uninstall(&text).unwrap().text,
+        )
+        .unwrap();
         assert_eq!(taken.split_whitespace().collect::<String>(), "{}");
     }
 
     #[test]
     fn rules_of_the_person_stay() {
         let text = "{\n  \"permissions\": { \"ask\": [\"Bash(rm *)\"], \"deny\": [] }\n}\n";
-        let asks = asking(text).unwrap();
+        let asks = with_ask_rule(text).unwrap();
         assert!(asks.contains(r#"["Bash(rm *)", "*"]"#), "{asks}");
-        assert_eq!(not_asking(&asks).unwrap(), text);
+        assert_eq!(without_ask_rule(&asks).unwrap(), text);
         assert!(
-            asking(r#"{"permissions": 3}"#).unwrap_err().contains("`permissions` is no object")
+            with_ask_rule(r#"{"permissions": 3}"#)
+                .unwrap_err()
+                .contains("`permissions` is no object")
         );
     }
 }

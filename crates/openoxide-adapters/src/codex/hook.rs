@@ -11,15 +11,18 @@ use openoxide_protocol::{Action, Decision, Effect};
 use serde_json::{Value, json};
 
 use crate::{
-    hook::{Call, Event, asks_the_person, before_tool, denied, explained, request},
-    tool::action,
+    agent_hook::{
+        AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_denial,
+        render_permission_request, render_pre_tool_use, render_reason,
+    },
+    tool_action::parse_action,
 };
 
 /// Who asks a person where the policy wants that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asks {
+pub enum PromptOwner {
     /// Nobody can be relied on: what has to be asked is blocked.
-    Nobody,
+    Unavailable,
     /// Codex does, about all that its own rules do not allow: its approval policy is `untrusted`.
     Codex,
 }
@@ -27,43 +30,53 @@ pub enum Asks {
 /// Returns the answer to a call, as one line of JSON, or nothing where Codex shall go on: then its own approval and its
 /// sandbox come, which no hook skips.
 #[must_use]
-pub fn answer(call: &Call, decision: &Decision, asks: Asks) -> Option<String> {
-    let reason = format!("OpenOxide: {}", explained(decision));
+pub fn render_hook_answer(
+    call: &AgentHookCall,
+    decision: &Decision,
+    asks: PromptOwner,
+) -> Option<String> {
+    let reason = format!("OpenOxide: {}", render_reason(decision));
     match (call.event, decision.effect) {
-        (Event::PermissionRequest, Effect::Allow) if wants_host(call) => None,
-        (_, Effect::Allow | Effect::Ask) if asks_the_person(&call.tool) => None,
+        (AgentHookEvent::PermissionRequest, Effect::Allow) if is_host_request(call) => None,
+        (_, Effect::Allow | Effect::Ask) if is_user_prompt_tool(&call.tool) => None,
         // Before the tool it may have been left to Codex; otherwise the files have been judged there, each at its place.
-        (Event::PermissionRequest, Effect::Allow) if asks == Asks::Codex && is_anywhere(call) => {
+        (AgentHookEvent::PermissionRequest, Effect::Allow)
+            if asks == PromptOwner::Codex && has_unknown_base(call) =>
+        {
             None
         }
-        (Event::PreToolUse, Effect::Deny) => Some(before_tool(Effect::Deny, &reason)),
-        (Event::PreToolUse, Effect::Ask) if asks == Asks::Nobody => {
-            Some(before_tool(Effect::Deny, &format!("{reason}. {}", permitted_by(decision))))
+        (AgentHookEvent::PreToolUse, Effect::Deny) => {
+            Some(render_pre_tool_use(Effect::Deny, &reason))
         }
-        (Event::PermissionRequest, Effect::Allow) => Some(request(&json!({ "behavior": "allow" }))),
-        (Event::PermissionRequest, Effect::Deny) => Some(denied(&reason)),
-        (Event::PreToolUse, Effect::Allow | Effect::Ask)
-        | (Event::PermissionRequest, Effect::Ask) => None,
+        (AgentHookEvent::PreToolUse, Effect::Ask) if asks == PromptOwner::Unavailable => Some(
+            render_pre_tool_use(Effect::Deny, &format!("{reason}. {}", approval_hint(decision))),
+        ),
+        (AgentHookEvent::PermissionRequest, Effect::Allow) => {
+            Some(render_permission_request(&json!({ "behavior": "allow" })))
+        }
+        (AgentHookEvent::PermissionRequest, Effect::Deny) => Some(render_denial(&reason)),
+        (AgentHookEvent::PreToolUse, Effect::Allow | Effect::Ask)
+        | (AgentHookEvent::PermissionRequest, Effect::Ask) => None,
     }
 }
 
 /// Returns the answer for when nothing could be decided, and perhaps not even the event is known: before a tool it blocks, and
 /// a person who is asked is left to answer.
 #[must_use]
-pub fn undecided(why: &str) -> String {
-    before_tool(Effect::Deny, &format!("OpenOxide could not decide: {why}"))
+pub fn render_undecided(why: &str) -> String {
+    render_pre_tool_use(Effect::Deny, &format!("OpenOxide could not decide: {why}"))
 }
 
 /// Says whether Codex asks for a host rather than for the command that goes there; or whether the model says so.
-fn wants_host(call: &Call) -> bool {
+fn is_host_request(call: &AgentHookCall) -> bool {
     let about = call.input.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.trim_start().starts_with("network-access "))
 }
 
 /// Says whether a patch names files by paths that count from a directory which is not told.
-fn is_anywhere(call: &Call) -> bool {
+fn has_unknown_base(call: &AgentHookCall) -> bool {
     let patched = call.tool == "apply_patch";
-    let files = match action(&call.tool, &call.input) {
+    let files = match parse_action(&call.tool, &call.input) {
         Action::Edit { paths } if patched => paths,
         _ => Vec::new(),
     };
@@ -71,7 +84,7 @@ fn is_anywhere(call: &Call) -> bool {
 }
 
 /// Says how a person can let it through.
-fn permitted_by(decision: &Decision) -> String {
+fn approval_hint(decision: &Decision) -> String {
     let rule =
         decision.always.first().map_or_else(String::new, |rule| format!(" such as `{rule}`"));
     format!("A person has to say yes first, and cannot be asked here; a rule{rule} allows it")
@@ -80,19 +93,19 @@ fn permitted_by(decision: &Decision) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::read;
+    use crate::agent_hook::parse_payload;
 
-    fn call(event: Event, about: &str) -> Call {
+    fn call(event: AgentHookEvent, about: &str) -> AgentHookCall {
         let name = match event {
-            Event::PreToolUse => "PreToolUse",
-            Event::PermissionRequest => "PermissionRequest",
+            AgentHookEvent::PreToolUse => "PreToolUse",
+            AgentHookEvent::PermissionRequest => "PermissionRequest",
         };
         let input = json!({ "command": "x y", "description": about });
         let payload = json!({
             "hook_event_name": name, "session_id": "s", "cwd": "/p", "tool_name": "Bash",
             "tool_input": input,
         });
-        read(payload.to_string().as_bytes()).unwrap()
+        parse_payload(payload.to_string().as_bytes()).unwrap()
     }
 
     fn decision(effect: Effect) -> Decision {
@@ -107,8 +120,8 @@ mod tests {
         }
     }
 
-    fn said(event: Event, effect: Effect, asks: Asks) -> Option<Value> {
-        let line = answer(&call(event, "because"), &decision(effect), asks)?;
+    fn said(event: AgentHookEvent, effect: Effect, asks: PromptOwner) -> Option<Value> {
+        let line = render_hook_answer(&call(event, "because"), &decision(effect), asks)?;
         Some(serde_json::from_str::<Value>(&line).unwrap()["hookSpecificOutput"].take())
     }
 
@@ -121,24 +134,24 @@ mod tests {
                 "hook_event_name": "PermissionRequest", "session_id": "s", "cwd": "/p",
                 "tool_name": "apply_patch", "tool_input": { "command": patch },
             });
-            let call = read(payload.to_string().as_bytes()).unwrap();
-            answer(&call, &decision(Effect::Allow), asks).is_some()
+            let call = parse_payload(payload.to_string().as_bytes()).unwrap();
+            render_hook_answer(&call, &decision(Effect::Allow), asks).is_some()
         };
-        assert!(said("a", Asks::Nobody));
-        assert!(!said("a", Asks::Codex));
-        assert!(said("/p/a", Asks::Codex));
+        assert!(said("a", PromptOwner::Unavailable));
+        assert!(!said("a", PromptOwner::Codex));
+        assert!(said("/p/a", PromptOwner::Codex));
     }
 
     /// `ask`, and `allow` without another input, are no answers to Codex: it would go on.
     #[test]
     fn before_a_tool_there_is_a_deny_or_nothing() {
-        for asks in [Asks::Nobody, Asks::Codex] {
-            assert_eq!(said(Event::PreToolUse, Effect::Allow, asks), None);
-            let deny = said(Event::PreToolUse, Effect::Deny, asks).unwrap();
+        for asks in [PromptOwner::Unavailable, PromptOwner::Codex] {
+            assert_eq!(said(AgentHookEvent::PreToolUse, Effect::Allow, asks), None);
+            let deny = said(AgentHookEvent::PreToolUse, Effect::Deny, asks).unwrap();
             assert_eq!(deny["permissionDecision"], "deny");
         }
-        assert_eq!(said(Event::PreToolUse, Effect::Ask, Asks::Codex), None);
-        let ask = said(Event::PreToolUse, Effect::Ask, Asks::Nobody).unwrap();
+        assert_eq!(said(AgentHookEvent::PreToolUse, Effect::Ask, PromptOwner::Codex), None);
+        let ask = said(AgentHookEvent::PreToolUse, Effect::Ask, PromptOwner::Unavailable).unwrap();
         assert_eq!(ask["permissionDecision"], "deny");
         let reason = ask["permissionDecisionReason"].as_str().unwrap();
         assert!(reason.contains("no rule matches `x y`") && reason.contains("Bash(x y)"));
@@ -146,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_person_who_is_asked_is_spared_what_the_policy_decides() {
-        let of = |effect| said(Event::PermissionRequest, effect, Asks::Nobody);
+        let of = |effect| said(AgentHookEvent::PermissionRequest, effect, PromptOwner::Unavailable);
         assert_eq!(of(Effect::Allow).unwrap()["decision"], json!({ "behavior": "allow" }));
         let deny = of(Effect::Deny).unwrap();
         assert_eq!(deny["decision"]["behavior"], "deny");
@@ -157,14 +170,19 @@ mod tests {
     /// A command that may run is no host that may be reached.
     #[test]
     fn a_host_is_left_to_the_person() {
-        let asked = call(Event::PermissionRequest, "network-access https://x.example:443");
-        assert_eq!(answer(&asked, &decision(Effect::Allow), Asks::Nobody), None);
-        assert!(answer(&asked, &decision(Effect::Deny), Asks::Nobody).is_some());
+        let asked = call(AgentHookEvent::PermissionRequest, "network-access https://x.example:443");
+        assert_eq!(
+            render_hook_answer(&asked, &decision(Effect::Allow), PromptOwner::Unavailable),
+            None
+        );
+        assert!(
+            render_hook_answer(&asked, &decision(Effect::Deny), PromptOwner::Unavailable).is_some()
+        );
     }
 
     #[test]
     fn without_a_decision_it_is_blocked() {
-        let found: Value = serde_json::from_str(&undecided("x")).unwrap();
+        let found: Value = serde_json::from_str(&render_undecided("x")).unwrap();
         assert_eq!(found["hookSpecificOutput"]["permissionDecision"], "deny");
     }
 }

@@ -3,7 +3,7 @@
 use openoxide_protocol::Action;
 use openoxide_shell::{ScriptTraits, Setting};
 
-use crate::{hook::Call, tool::action};
+use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
 /// Variables that zsh ties to the search path, or takes the name of a program from.
 const ZSH_STEERING: [&str; 8] =
@@ -11,8 +11,8 @@ const ZSH_STEERING: [&str; 8] =
 
 /// Returns a doubt about a script that bash, a POSIX shell and zsh do not read alike: what the model's shell makes of it is not known.
 #[must_use]
-pub fn shell_doubt(call: &Call) -> Option<Action> {
-    let Action::Command { script } = action(&call.tool, &call.input) else { return None };
+pub fn shell_doubt(call: &AgentHookCall) -> Option<Action> {
+    let Action::Command { script } = parse_action(&call.tool, &call.input) else { return None };
     let traits = ScriptTraits::examine(&script, &Setting { cwd: &call.cwd, home: None });
     let steers = |name: &String| ZSH_STEERING.contains(&name.as_str());
     let steered = traits.assigned.is_none_or(|names| names.iter().any(steers));
@@ -27,14 +27,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hook::read;
+    use crate::agent_hook::parse_payload;
 
     fn is_doubtful(script: &str) -> bool {
         let payload = json!({
             "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
             "tool_input": { "command": script },
         });
-        shell_doubt(&read(payload.to_string().as_bytes()).unwrap()).is_some()
+        shell_doubt(&parse_payload(payload.to_string().as_bytes()).unwrap()).is_some()
     }
 
     /// What dash 0.5.12 or zsh 5.9 do otherwise stands beside each (their manual pages).

@@ -1,31 +1,37 @@
 //! Rules as Codex 0.169 reads them: the tables that were observed there, and recorded rows.
 
-use openoxide_permission::{Anchors, Context, LayerKind, PolicyStack, decide};
+use openoxide_permission::{EvaluationContext, LayerKind, PathAnchors, PolicyStack, decide_access};
 use openoxide_protocol::{AbsPath, Access, Effect};
 
-use super::{calls::calls, exact::Unreadable, rules::Rules, translate};
-use crate::foreign::{Fault, Translation};
+use super::{
+    exact_semantics::RuleFileError, plain_rules::RuleFile, rule_calls::parse_calls,
+    translate_rule_file,
+};
+use crate::policy_translation::{PolicyTextError, PolicyTranslation};
 
-fn read(text: &str) -> Result<Translation, Vec<Fault>> {
+fn read(text: &str) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
     let base = AbsPath::root();
-    let anchors = Anchors { home: None, base: &base };
-    translate(text, LayerKind::Cli, "x.rules", anchors, |_| Err(Unreadable::bound("no language")))
+    let anchors = PathAnchors { home: None, base: &base };
+    translate_rule_file(text, LayerKind::Cli, "x.rules", anchors, |_| {
+        Err(RuleFileError::limit_exceeded("no language"))
+    })
 }
 
 /// Reads it without the language.
-fn plainly(text: &str) -> Result<Rules, Vec<Fault>> {
-    calls(text).map_err(|fault| vec![fault]).and_then(|calls| Rules::of(&calls))
+fn plainly(text: &str) -> Result<RuleFile, Vec<PolicyTextError>> {
+    parse_calls(text).map_err(|fault| vec![fault]).and_then(|calls| RuleFile::from_calls(&calls))
 }
 
 fn decided(text: &str, access: &Access) -> Effect {
     let policy = PolicyStack::compile(&[read(text).unwrap().layer]).unwrap();
     let cwd = AbsPath::root();
-    let context = Context { mode: Default::default(), cwd: &cwd, roots: &[], doubt: None };
-    decide(&policy, &context, access).effect
+    let context =
+        EvaluationContext { mode: Default::default(), cwd: &cwd, roots: &[], policy_error: None };
+    decide_access(&policy, &context, access).effect
 }
 
 fn run(text: &str, words: &[&str]) -> Effect {
-    decided(text, &crate::foreign::command(&words.join(" ")))
+    decided(text, &crate::policy_translation::build_exec_access(&words.join(" ")))
 }
 
 const RULES: &str = r#"
@@ -80,7 +86,7 @@ network_rule(host="d.io", protocol="http", decision="forbidden", justification="
         [("example.com", Allow), ("b.io", Allow), ("c.io", Ask), ("d.io", Deny), ("e.io", Ask)]
     {
         let fetch =
-            Access::Fetch { host: host.to_owned(), url: String::new(), touch: Default::default() };
+            Access::Fetch { host: host.to_owned(), url: String::new(), route: Default::default() };
         assert_eq!(decided(text, &fetch), expected, "{host}");
     }
 }
@@ -124,7 +130,7 @@ fn what_is_no_plain_call_is_an_error_with_its_place() {
     let deep = format!("prefix_rule(pattern={})", "[".repeat(100_000));
     assert!(read(&deep).is_err());
     let many = format!("prefix_rule(pattern=[{}])", r#"["a","b","c","d"],"#.repeat(20));
-    assert_eq!(read(&many).unwrap().faults.len(), 1);
+    assert_eq!(read(&many).unwrap().errors.len(), 1);
 }
 
 #[test]

@@ -8,23 +8,23 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::wiring::{HookPlace, Wiring, blocking_command, starts_us};
+use crate::wiring::{HookLocation, HookWiring, blocking_command, starts_openoxide};
 
 /// How long Codex waits for a hook, in seconds. After that it goes on as if there were none, so this is long.
-const PATIENCE: u32 = 600;
+const HOOK_TIMEOUT_SECONDS: u32 = 600;
 
 /// Returns the hook that starts `program`, an absolute path.
 ///
 /// # Errors
 /// When the path cannot be written for a shell.
-pub fn wiring(program: &str) -> Result<Wiring, String> {
+pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
     let command = blocking_command(program, "codex")?;
     let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
-    Ok(Wiring {
+    Ok(HookWiring {
         events: &["PreToolUse", "PermissionRequest"],
         matcher: None,
         hook: CstInputValue::Object(hook.into()),
-        is_ours: |hook| starts_us(hook, "codex"),
+        is_ours: |hook| starts_openoxide(hook, "codex"),
     })
 }
 
@@ -32,18 +32,19 @@ pub fn wiring(program: &str) -> Result<Wiring, String> {
 ///
 /// # Errors
 /// When the text is no TOML, or something else stands where the hashes belong; and when hooks are switched off.
-pub fn trusted(
+pub fn trust_hook(
     text: &str,
     hooks: &str,
-    places: &[HookPlace],
+    places: &[HookLocation],
     program: &str,
 ) -> Result<String, String> {
-    let mut document = read(text)?;
-    switched_on(&document)?;
-    let state = table(table(document.as_table_mut(), "hooks")?, "state")?;
+    let mut document = parse_config(text)?;
+    check_hooks_enabled(&document)?;
+    let state = table_entry(table_entry(document.as_table_mut(), "hooks")?, "state")?;
     for place in places {
-        let hash = hash(label(place.event), &blocking_command(program, "codex")?);
-        let entry = state.entry(&key(hooks, place)).or_insert_with(|| Table::new().into());
+        let hash = hook_hash(event_key(place.event), &blocking_command(program, "codex")?);
+        let entry =
+            state.entry(&hook_state_key(hooks, place)).or_insert_with(|| Table::new().into());
         let entry = entry.as_table_mut().ok_or("`hooks.state` is not written as tables")?;
         // A comment behind an old hash stays.
         match entry.get_mut("trusted_hash").and_then(Item::as_value_mut) {
@@ -61,13 +62,13 @@ pub fn trusted(
 ///
 /// # Errors
 /// When the text is no TOML.
-pub fn forgotten(text: &str, hooks: &str, places: &[HookPlace]) -> Result<String, String> {
-    let mut document = read(text)?;
+pub fn untrust_hook(text: &str, hooks: &str, places: &[HookLocation]) -> Result<String, String> {
+    let mut document = parse_config(text)?;
     let Some(all) = document.get_mut("hooks").and_then(Item::as_table_mut) else {
         return Ok(text.to_owned());
     };
     if let Some(state) = all.get_mut("state").and_then(Item::as_table_mut) {
-        places.iter().for_each(|place| drop(state.remove(&key(hooks, place))));
+        places.iter().for_each(|place| drop(state.remove(&hook_state_key(hooks, place))));
         if state.is_empty() {
             all.remove("state");
         }
@@ -78,11 +79,11 @@ pub fn forgotten(text: &str, hooks: &str, places: &[HookPlace]) -> Result<String
     Ok(document.to_string())
 }
 
-fn read(text: &str) -> Result<DocumentMut, String> {
+fn parse_config(text: &str) -> Result<DocumentMut, String> {
     text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())
 }
 
-fn switched_on(document: &DocumentMut) -> Result<(), String> {
+fn check_hooks_enabled(document: &DocumentMut) -> Result<(), String> {
     let features = document.get("features").and_then(Item::as_table_like);
     let off = |name: &str| {
         let told = features.and_then(|features| features.get(name)).and_then(Item::as_bool);
@@ -94,7 +95,7 @@ fn switched_on(document: &DocumentMut) -> Result<(), String> {
     }
 }
 
-fn table<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, String> {
+fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, String> {
     let made = || {
         let mut table = Table::new();
         table.set_implicit(true);
@@ -105,21 +106,20 @@ fn table<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, String>
 }
 
 /// Returns the name that Codex knows a hook by.
-fn key(hooks: &str, place: &HookPlace) -> String {
-    format!("{hooks}:{}:{}:{}", label(place.event), place.group, place.hook)
+fn hook_state_key(hooks: &str, place: &HookLocation) -> String {
+    format!("{hooks}:{}:{}:{}", event_key(place.event), place.group, place.hook)
 }
 
-fn label(event: &str) -> &'static str {
+fn event_key(event: &str) -> &'static str {
     match event {
         "PreToolUse" => "pre_tool_use",
         _ => "permission_request",
     }
 }
 
-fn hash(label: &str, command: &str) -> String {
+fn hook_hash(label: &str, command: &str) -> String {
     // The keys of these maps are sorted.
-    let hook =
-        json!({ "async": false, "command": command, "timeout": PATIENCE, "type": "command" });
+    let hook = json!({ "async": false, "command": command, "timeout": HOOK_TIMEOUT_SECONDS, "type": "command" });
     let identity = json!({ "event_name": label, "hooks": [hook] }).to_string();
     let digest = Sha256::digest(identity.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -136,37 +136,37 @@ mod tests {
     #[test]
     fn hashes_are_those_of_codex() {
         let expected = "sha256:e0288a024faa6db4eca6dcb1c9fa4d63c1e0a721c59edc6c7c54502ba929caed";
-        assert_eq!(hash("pre_tool_use", "openoxide hook codex"), expected);
+        assert_eq!(hook_hash("pre_tool_use", "openoxide hook codex"), expected);
         let expected = "sha256:9d1c20e3a3078752040d4b52678e08520d2bd13c5ca251c2fd95f2f0149b37a2";
-        assert_eq!(hash("permission_request", "openoxide hook codex"), expected);
+        assert_eq!(hook_hash("permission_request", "openoxide hook codex"), expected);
     }
 
     #[test]
     fn what_is_trusted_can_be_forgotten_and_all_else_stays() {
         let before = "# mine\nmodel = \"x\" # this one\n\n[hooks.state.\"/other:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n";
-        let places = wiring("/bin/openoxide").unwrap().put("").unwrap().places;
-        let after = trusted(before, HOOKS, &places, "/bin/openoxide").unwrap();
+        let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
+        let after = trust_hook(before, HOOKS, &places, "/bin/openoxide").unwrap();
         assert!(after.starts_with(before), "{after}");
         assert!(after.contains(
             "[hooks.state.\"/home/me/.codex/hooks.json:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:"
         ));
-        assert_eq!(trusted(&after, HOOKS, &places, "/bin/openoxide").unwrap(), after);
-        assert_eq!(forgotten(&after, HOOKS, &places).unwrap(), before);
-        let fresh = trusted("", HOOKS, &places, "/bin/openoxide").unwrap();
-        assert_eq!(forgotten(&fresh, HOOKS, &places).unwrap(), "");
+        assert_eq!(trust_hook(&after, HOOKS, &places, "/bin/openoxide").unwrap(), after);
+        assert_eq!(untrust_hook(&after, HOOKS, &places).unwrap(), before);
+        let fresh = trust_hook("", HOOKS, &places, "/bin/openoxide").unwrap();
+        assert_eq!(untrust_hook(&fresh, HOOKS, &places).unwrap(), "");
     }
 
     #[test]
     fn what_cannot_be_written_to_is_an_error() {
-        let places = wiring("/bin/openoxide").unwrap().put("").unwrap().places;
+        let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
         for (text, why) in [
             ("hooks = 1\n", "`hooks` is not written as a table"),
             ("[features]\nhooks = false\n", "switched off"),
             ("[x\n", "TOML parse error at line 1"),
         ] {
-            let error = trusted(text, HOOKS, &places, "/bin/openoxide").unwrap_err();
+            let error = trust_hook(text, HOOKS, &places, "/bin/openoxide").unwrap_err();
             assert!(error.contains(why), "{error}");
         }
-        assert!(wiring("/bin/open\0oxide").is_err());
+        assert!(hook_wiring("/bin/open\0oxide").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The configuration of seed 001, and what its `check_approval` does with it.
 
-use openoxide_permission::{Context, PolicyStack, decide};
+use openoxide_permission::{EvaluationContext, PolicyStack, decide_access};
 use openoxide_protocol::{AbsPath, Access, PathAccess};
 
 use super::*;
@@ -34,9 +34,9 @@ shell:
       sandbox_paths: [output]
 ";
 
-fn read(text: &str) -> Result<Translation, Vec<Fault>> {
+fn read(text: &str) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
     let (home, base) = (AbsPath::new("/h").unwrap(), AbsPath::new("/p").unwrap());
-    translate(text, LayerKind::Cli, "x.yaml", Anchors { home: Some(&home), base: &base })
+    translate_config(text, LayerKind::Cli, "x.yaml", PathAnchors { home: Some(&home), base: &base })
 }
 
 fn decided(text: &str, access: &Access) -> Effect {
@@ -44,11 +44,16 @@ fn decided(text: &str, access: &Access) -> Effect {
     let policy = PolicyStack::compile(&[layer]).unwrap();
     let cwd = AbsPath::new("/p").unwrap();
     let (mode, roots) = (policy.mode().unwrap_or_default(), std::slice::from_ref(&cwd));
-    decide(&policy, &Context { mode, cwd: &cwd, roots, doubt: None }, access).effect
+    decide_access(
+        &policy,
+        &EvaluationContext { mode, cwd: &cwd, roots, policy_error: None },
+        access,
+    )
+    .effect
 }
 
 fn run(text: &str, command: &str) -> Effect {
-    decided(text, &crate::foreign::command(command))
+    decided(text, &crate::policy_translation::build_exec_access(command))
 }
 
 fn place(path: &str) -> PathAccess {
@@ -145,14 +150,14 @@ fn what_cannot_be_read_points_at_its_line() {
         ("shell: {}\nshell: {}\n", "uplicate", "shell: {}\n"),
     ] {
         let faults = match read(text) {
-            Ok(translation) => translation.faults,
+            Ok(translation) => translation.errors,
             Err(faults) => faults,
         };
         let [fault] = faults.as_slice() else { panic!("{text}: {faults:?}") };
         assert!(fault.message.contains(said), "{text}: {fault:?}");
         let found = text.get(fault.span.start..).unwrap_or_default();
         assert!(found.starts_with(at.get(..2).unwrap()), "{text}: {fault:?} at `{found}`");
-        assert!(fault.loses_restraint);
+        assert!(fault.loses_restriction);
     }
     let bomb = format!("a: {}", "[".repeat(100_000));
     assert!(read(&bomb).is_err());

@@ -5,101 +5,107 @@ use std::{ops::Range, sync::Arc};
 use jsonc_parser::ast::{Object, Value};
 use openoxide_protocol::{AbsPath, Effect};
 
-use super::ruleset::Rule;
+use super::ruleset::OpenCodeRule;
 use crate::{
-    foreign::{Fault, Origin, line},
-    json_text::{Dialect, member, members, object, span},
+    json_text::{JsonDialect, effective_members, find_member, parse_object, value_span},
+    policy_translation::{PolicyTextError, RuleOrigin, line_number},
 };
 
 /// What a configuration says about permissions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Config {
-    pub(crate) permission: Permissions,
-    pub(crate) agents: Vec<(String, Permissions)>,
+pub struct OpenCodeConfig {
+    pub(crate) permission: PermissionMap,
+    pub(crate) agents: Vec<(String, PermissionMap)>,
     pub(crate) default_agent: Option<String>,
 }
 
 /// What is said of each permission, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Permissions(Vec<(String, Said)>);
+pub(crate) struct PermissionMap(Vec<(String, PermissionEntry)>);
 
 /// What is said of one permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Said {
-    Of(Entry),
-    Each(Vec<(String, Entry)>),
+enum PermissionEntry {
+    Uniform(EffectEntry),
+    PerPattern(Vec<(String, EffectEntry)>),
 }
 
 /// An effect, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct EffectEntry {
     pub(crate) effect: Effect,
-    pub(crate) origin: Origin,
+    pub(crate) origin: RuleOrigin,
     pub(crate) span: Range<usize>,
 }
 
 /// Permissions that are given as a whole only.
-const WHOLE: &[&str] = &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
+const UNPATTERNED_PERMISSIONS: &[&str] =
+    &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
 
-impl Config {
+impl OpenCodeConfig {
     /// Reads a configuration.
     ///
     /// # Errors
     /// Everything that OpenCode would refuse to start with, as far as it is about permissions.
-    pub fn read(text: &str, file: &str) -> Result<Self, Vec<Fault>> {
+    pub fn parse(text: &str, file: &str) -> Result<Self, Vec<PolicyTextError>> {
         // As JSON.parse in most programs does, a mark of byte order is looked through.
-        let whole = object(text, Dialect::WithComments).map_err(|fault| vec![fault])?;
-        let mut reader = Reader { text, file: Arc::from(file), faults: Vec::new() };
-        let config = reader.config(&whole);
-        if reader.faults.is_empty() { Ok(config) } else { Err(reader.faults) }
+        let whole = parse_object(text, JsonDialect::WithComments).map_err(|fault| vec![fault])?;
+        let mut reader = OpenCodeConfigReader { text, file: Arc::from(file), errors: Vec::new() };
+        let config = reader.read_config(&whole);
+        if reader.errors.is_empty() { Ok(config) } else { Err(reader.errors) }
     }
 
     /// Returns both, where `higher` has the last word: a key keeps the place that it had in the lower one.
     #[must_use]
-    pub fn under(self, higher: Self) -> Self {
+    pub fn merge_with(self, higher: Self) -> Self {
         let mut agents = self.agents;
         for (name, permissions) in higher.agents {
             let known = agents.iter().position(|(known, _)| *known == name);
             match known.and_then(|at| agents.get_mut(at)) {
-                Some(agent) => agent.1 = std::mem::take(&mut agent.1).under(permissions),
+                Some(agent) => agent.1 = std::mem::take(&mut agent.1).merge_with(permissions),
                 None => agents.push((name, permissions)),
             }
         }
         Self {
-            permission: self.permission.under(higher.permission),
+            permission: self.permission.merge_with(higher.permission),
             agents,
             default_agent: higher.default_agent.or(self.default_agent),
         }
     }
 
     /// Says whether there is such an agent in the configuration.
-    pub(crate) fn agent(&self, name: &str) -> Option<&Permissions> {
+    pub(crate) fn has_agent(&self, name: &str) -> Option<&PermissionMap> {
         self.agents.iter().find(|(known, _)| known == name).map(|(_, permissions)| permissions)
     }
 }
 
-impl Permissions {
-    fn under(self, higher: Self) -> Self {
+impl PermissionMap {
+    fn merge_with(self, higher: Self) -> Self {
         let mut all = self.0;
         for (name, said) in higher.0 {
-            set(&mut all, name, said, merged);
+            set_key(&mut all, name, said, merge_entries);
         }
         Self(all)
     }
 
     /// Returns the rules, in the order in which JavaScript goes through the keys.
-    pub(crate) fn rules(&self, home: Option<&AbsPath>) -> Vec<(Rule, Range<usize>)> {
+    pub(crate) fn to_rules(&self, home: Option<&AbsPath>) -> Vec<(OpenCodeRule, Range<usize>)> {
         let mut rules = Vec::new();
-        for (permission, said) in in_order(&self.0) {
-            let mut push = |pattern: String, entry: &Entry| {
+        for (permission, said) in sort_js_keys(&self.0) {
+            let mut push = |pattern: String, entry: &EffectEntry| {
                 let (effect, origin) = (entry.effect, entry.origin.clone());
                 let permission = permission.clone();
-                rules.push((Rule { permission, pattern, effect, origin }, entry.span.clone()));
+                rules.push((
+                    OpenCodeRule { permission, pattern, effect, origin },
+                    entry.span.clone(),
+                ));
             };
             match said {
-                Said::Of(entry) => push("*".to_owned(), entry),
-                Said::Each(all) => {
-                    in_order(all).into_iter().for_each(|(p, entry)| push(expanded(p, home), entry));
+                PermissionEntry::Uniform(entry) => push("*".to_owned(), entry),
+                PermissionEntry::PerPattern(all) => {
+                    sort_js_keys(all)
+                        .into_iter()
+                        .for_each(|(p, entry)| push(expand_home(p, home), entry));
                 }
             }
         }
@@ -108,7 +114,7 @@ impl Permissions {
 }
 
 /// Adds a key as an object of JavaScript does: a known one keeps its place.
-fn set<T>(all: &mut Vec<(String, T)>, name: String, value: T, merge: impl Fn(&mut T, T)) {
+fn set_key<T>(all: &mut Vec<(String, T)>, name: String, value: T, merge: impl Fn(&mut T, T)) {
     let known = all.iter().position(|(known, _)| *known == name);
     match known.and_then(|at| all.get_mut(at)) {
         Some(entry) => merge(&mut entry.1, value),
@@ -117,11 +123,11 @@ fn set<T>(all: &mut Vec<(String, T)>, name: String, value: T, merge: impl Fn(&mu
 }
 
 /// Two objects become one; anything else is replaced.
-fn merged(lower: &mut Said, higher: Said) {
+fn merge_entries(lower: &mut PermissionEntry, higher: PermissionEntry) {
     match (lower, higher) {
-        (Said::Each(all), Said::Each(more)) => {
+        (PermissionEntry::PerPattern(all), PermissionEntry::PerPattern(more)) => {
             for (pattern, entry) in more {
-                set(all, pattern, entry, |old, new| *old = new);
+                set_key(all, pattern, entry, |old, new| *old = new);
             }
         }
         (lower, higher) => *lower = higher,
@@ -129,7 +135,7 @@ fn merged(lower: &mut Said, higher: Said) {
 }
 
 /// Keys that are whole numbers come first, by their value.
-fn in_order<T>(all: &[(String, T)]) -> Vec<(&String, &T)> {
+fn sort_js_keys<T>(all: &[(String, T)]) -> Vec<(&String, &T)> {
     let number = |name: &str| {
         let number: u32 = name.parse().ok().filter(|number| *number != u32::MAX)?;
         (number.to_string() == name).then_some(number)
@@ -140,7 +146,7 @@ fn in_order<T>(all: &[(String, T)]) -> Vec<(&String, &T)> {
 }
 
 /// `~` and `$HOME` stand for home at the beginning of a pattern, whatever follows `$HOME`.
-fn expanded(pattern: &str, home: Option<&AbsPath>) -> String {
+fn expand_home(pattern: &str, home: Option<&AbsPath>) -> String {
     let rest = match pattern {
         "~" => Some(""),
         _ if pattern.starts_with("~/") => pattern.strip_prefix('~'),
@@ -152,116 +158,131 @@ fn expanded(pattern: &str, home: Option<&AbsPath>) -> String {
     }
 }
 
-struct Reader<'t> {
+struct OpenCodeConfigReader<'t> {
     text: &'t str,
     file: Arc<str>,
-    faults: Vec<Fault>,
+    errors: Vec<PolicyTextError>,
 }
 
-impl Reader<'_> {
-    fn config(&mut self, whole: &Object<'_>) -> Config {
-        let permission = self.permissions_of(whole);
+impl OpenCodeConfigReader<'_> {
+    fn read_config(&mut self, whole: &Object<'_>) -> OpenCodeConfig {
+        let permission = self.read_tools_and_permission(whole);
         let mut agents = Vec::new();
         for key in ["mode", "agent"] {
-            let Some(value) = member(whole, key) else { continue };
+            let Some(value) = find_member(whole, key) else { continue };
             let Some(found) = value.as_object() else {
-                self.fault(format!("`{key}` must be an object"), value);
+                self.add_error(format!("`{key}` must be an object"), value);
                 continue;
             };
-            for (name, agent) in members(found) {
+            for (name, agent) in effective_members(found) {
                 let permissions = match agent.as_object() {
-                    Some(agent) => self.permissions_of(agent),
+                    Some(agent) => self.read_tools_and_permission(agent),
                     None => {
-                        self.fault("an agent must be an object", agent);
+                        self.add_error("an agent must be an object", agent);
                         continue;
                     }
                 };
-                set(&mut agents, name.to_owned(), permissions, |old, new| {
-                    *old = std::mem::take(old).under(new);
+                set_key(&mut agents, name.to_owned(), permissions, |old, new| {
+                    *old = std::mem::take(old).merge_with(new);
                 });
             }
         }
-        let default_agent = member(whole, "default_agent").and_then(Value::as_string_lit);
+        let default_agent = find_member(whole, "default_agent").and_then(Value::as_string_lit);
         let default_agent = default_agent.map(|name| name.value.clone().into_owned());
-        Config { permission, agents, default_agent }
+        OpenCodeConfig { permission, agents, default_agent }
     }
 
     /// Reads `tools`, an older way to say it, and `permission`, which has the last word.
-    fn permissions_of(&mut self, holder: &Object<'_>) -> Permissions {
-        let tools = member(holder, "tools").map(|value| self.tools(value)).unwrap_or_default();
-        match member(holder, "permission") {
-            Some(value) => tools.under(self.permissions(value)),
+    fn read_tools_and_permission(&mut self, holder: &Object<'_>) -> PermissionMap {
+        let tools =
+            find_member(holder, "tools").map(|value| self.read_tools(value)).unwrap_or_default();
+        match find_member(holder, "permission") {
+            Some(value) => tools.merge_with(self.read_permissions(value)),
             None => tools,
         }
     }
 
-    fn tools(&mut self, value: &Value<'_>) -> Permissions {
+    fn read_tools(&mut self, value: &Value<'_>) -> PermissionMap {
         let mut all = Vec::new();
         let Some(tools) = value.as_object() else {
-            self.fault("`tools` must be an object", value);
-            return Permissions::default();
+            self.add_error("`tools` must be an object", value);
+            return PermissionMap::default();
         };
-        for (name, on) in members(tools) {
+        for (name, on) in effective_members(tools) {
             let Some(on_or_off) = on.as_boolean_lit() else {
-                self.fault("a tool is on or off: `true` or `false`", on);
+                self.add_error("a tool is on or off: `true` or `false`", on);
                 continue;
             };
             let effect = if on_or_off.value { Effect::Allow } else { Effect::Deny };
             let name = if matches!(name, "write" | "edit" | "patch") { "edit" } else { name };
-            set(&mut all, name.to_owned(), Said::Of(self.entry(effect, on)), |old, new| *old = new);
+            set_key(
+                &mut all,
+                name.to_owned(),
+                PermissionEntry::Uniform(self.build_entry(effect, on)),
+                |old, new| *old = new,
+            );
         }
-        Permissions(all)
+        PermissionMap(all)
     }
 
-    fn permissions(&mut self, value: &Value<'_>) -> Permissions {
+    fn read_permissions(&mut self, value: &Value<'_>) -> PermissionMap {
         let Value::Object(object) = value else {
-            let all = self.effect(value).map(|entry| ("*".to_owned(), Said::Of(entry)));
-            return Permissions(all.into_iter().collect());
+            let all = self
+                .read_effect(value)
+                .map(|entry| ("*".to_owned(), PermissionEntry::Uniform(entry)));
+            return PermissionMap(all.into_iter().collect());
         };
         let mut all = Vec::new();
-        for (name, value) in members(object) {
-            all.extend(self.said(name, value).map(|said| (name.to_owned(), said)));
+        for (name, value) in effective_members(object) {
+            all.extend(self.read_permission_entry(name, value).map(|said| (name.to_owned(), said)));
         }
-        Permissions(all)
+        PermissionMap(all)
     }
 
-    fn said(&mut self, name: &str, value: &Value<'_>) -> Option<Said> {
+    fn read_permission_entry(&mut self, name: &str, value: &Value<'_>) -> Option<PermissionEntry> {
         let Value::Object(object) = value else {
-            return self.effect(value).map(Said::Of);
+            return self.read_effect(value).map(PermissionEntry::Uniform);
         };
-        if WHOLE.contains(&name) {
-            self.fault(format!("`{name}` is given as a whole: `allow`, `ask` or `deny`"), value);
+        if UNPATTERNED_PERMISSIONS.contains(&name) {
+            self.add_error(
+                format!("`{name}` is given as a whole: `allow`, `ask` or `deny`"),
+                value,
+            );
             return None;
         }
         let mut all = Vec::new();
-        for (pattern, value) in members(object) {
+        for (pattern, value) in effective_members(object) {
             if pattern.contains("{env:") || pattern.contains("{file:") {
-                self.fault("what a variable or another file holds is not known here", value);
+                self.add_error("what a variable or another file holds is not known here", value);
             }
-            all.extend(self.effect(value).map(|entry| (pattern.to_owned(), entry)));
+            all.extend(self.read_effect(value).map(|entry| (pattern.to_owned(), entry)));
         }
-        Some(Said::Each(all))
+        Some(PermissionEntry::PerPattern(all))
     }
 
-    fn effect(&mut self, value: &Value<'_>) -> Option<Entry> {
+    fn read_effect(&mut self, value: &Value<'_>) -> Option<EffectEntry> {
         let word = value.as_string_lit().map(|literal| literal.value.as_ref());
         let known = [Effect::Allow, Effect::Ask, Effect::Deny];
         let effect = known.into_iter().find(|effect| Some(effect.as_str()) == word);
         if effect.is_none() {
-            let fault = Fault::new("this is no effect", span(value));
-            self.faults.push(fault.help("write one of `allow`, `ask`, `deny`"));
+            let fault = PolicyTextError::new("this is no effect", value_span(value));
+            self.errors.push(fault.with_help("write one of `allow`, `ask`, `deny`"));
         }
-        effect.map(|effect| self.entry(effect, value))
+        effect.map(|effect| self.build_entry(effect, value))
     }
 
-    fn entry(&self, effect: Effect, value: &Value<'_>) -> Entry {
-        let span = span(value);
-        let line = line(self.text, span.start);
-        Entry { effect, origin: Origin { file: Some(Arc::clone(&self.file)), line }, span }
+    fn build_entry(&self, effect: Effect, value: &Value<'_>) -> EffectEntry {
+        let span = value_span(value);
+        let line = line_number(self.text, span.start);
+        EffectEntry {
+            effect,
+            origin: RuleOrigin { file: Some(Arc::clone(&self.file)), line },
+            span,
+        }
     }
 
-    fn fault(&mut self, message: impl Into<String>, value: &Value<'_>) {
-        self.faults.push(Fault::new(message, span(value)));
+    fn add_error(&mut self, message: impl Into<String>, value: &Value<'_>) {
+        self.errors.push(PolicyTextError::new(message, value_span(value)));
     }
 }
 
@@ -269,16 +290,16 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Config {
-        Config::read(text, "opencode.json").unwrap()
+    fn read(text: &str) -> OpenCodeConfig {
+        OpenCodeConfig::parse(text, "opencode.json").unwrap()
     }
 
-    fn rules(config: &Config) -> Vec<String> {
+    fn rules(config: &OpenCodeConfig) -> Vec<String> {
         let home = AbsPath::new("/home/me").unwrap();
-        let rule = |(rule, _): &(Rule, Range<usize>)| {
+        let rule = |(rule, _): &(OpenCodeRule, Range<usize>)| {
             format!("{}:{}={}", rule.permission, rule.pattern, rule.effect.as_str())
         };
-        config.permission.rules(Some(&home)).iter().map(rule).collect()
+        config.permission.to_rules(Some(&home)).iter().map(rule).collect()
     }
 
     #[test]
@@ -308,13 +329,13 @@ mod tests {
         let global = read(r#"{"permission":{"bash":{"rm *":"deny"},"edit":"allow"}}"#);
         let project = read(r#"{"permission":"ask"}"#);
         let local = read(r#"{"permission":{"bash":{"ls *":"allow"},"edit":{"*.md":"ask"}}}"#);
-        let all = global.under(project).under(local);
+        let all = global.merge_with(project).merge_with(local);
         let expected = ["bash:rm *=deny", "bash:ls *=allow", "edit:*.md=ask", "*:*=ask"];
         assert_eq!(rules(&all), expected);
         let object = || read(r#"{"permission":{"bash":{"rm *":"deny"}}}"#);
         let text = read(r#"{"permission":{"bash":"allow"}}"#);
         let last = read(r#"{"permission":{"bash":{"ls *":"ask"}}}"#);
-        assert_eq!(rules(&object().under(text).under(last)), ["bash:ls *=ask"]);
+        assert_eq!(rules(&object().merge_with(text).merge_with(last)), ["bash:ls *=ask"]);
     }
 
     #[test]
@@ -337,7 +358,7 @@ mod tests {
             (r"{'permission': 'ask'}", 1),
             (r#"["ask"]"#, 0),
         ] {
-            let faults = Config::read(text, "opencode.json").unwrap_err();
+            let faults = OpenCodeConfig::parse(text, "opencode.json").unwrap_err();
             assert_eq!(faults[0].span.start, at, "{text}: {faults:?}");
         }
     }

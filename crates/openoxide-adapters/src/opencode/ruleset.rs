@@ -3,37 +3,37 @@
 use openoxide_protocol::Effect;
 
 use super::wildcard::matches;
-use crate::foreign::Origin;
+use crate::policy_translation::RuleOrigin;
 
 /// One rule. Its permission and its pattern are both wildcards.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct OpenCodeRule {
     /// The names of permissions that it is about.
     pub permission: String,
     /// What it is about.
     pub pattern: String,
     /// What it asks for.
     pub effect: Effect,
-    pub(crate) origin: Origin,
+    pub(crate) origin: RuleOrigin,
 }
 
-impl Rule {
+impl OpenCodeRule {
     /// Returns a rule that stands in no file.
     #[must_use]
     pub fn new(permission: &str, pattern: &str, effect: Effect) -> Self {
         let (permission, pattern) = (permission.to_owned(), pattern.to_owned());
-        Self { permission, pattern, effect, origin: Origin::default() }
+        Self { permission, pattern, effect, origin: RuleOrigin::default() }
     }
 }
 
 /// Rules in their order: the last that matches decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ruleset(pub Vec<Rule>);
+pub struct OpenCodeRuleset(pub Vec<OpenCodeRule>);
 
-impl Ruleset {
+impl OpenCodeRuleset {
     /// Returns the rule that decides on one pattern; where there is none, it is asked.
     #[must_use]
-    pub fn evaluate(&self, permission: &str, pattern: &str) -> Option<&Rule> {
+    pub fn evaluate(&self, permission: &str, pattern: &str) -> Option<&OpenCodeRule> {
         self.0
             .iter()
             .rev()
@@ -42,7 +42,7 @@ impl Ruleset {
 
     /// Returns what a question gets that has any number of patterns: the strictest of their answers, and allow for none.
     #[must_use]
-    pub fn effect(&self, permission: &str, patterns: &[String]) -> Effect {
+    pub fn evaluate_all(&self, permission: &str, patterns: &[String]) -> Effect {
         let one = |pattern: &String| {
             self.evaluate(permission, pattern).map_or(Effect::Ask, |rule| rule.effect)
         };

@@ -2,22 +2,22 @@
 
 /// Says whether a pattern matches a whole text. A backslash is a slash, in both.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (units(pattern), units(text));
+    let (pattern, text) = (utf16_units(pattern), utf16_units(text));
     let optional = pattern.strip_suffix(&[SPACE, STAR]);
-    optional.is_some_and(|start| whole(start, &text)) || whole(&pattern, &text)
+    optional.is_some_and(|start| matches_units(start, &text)) || matches_units(&pattern, &text)
 }
 
 const SPACE: u16 = b' ' as u16;
 const STAR: u16 = b'*' as u16;
-const ONE: u16 = b'?' as u16;
+const QUESTION_MARK: u16 = b'?' as u16;
 
-fn units(text: &str) -> Vec<u16> {
+fn utf16_units(text: &str) -> Vec<u16> {
     let slashed = |unit| if unit == u16::from(b'\\') { u16::from(b'/') } else { unit };
     text.encode_utf16().map(slashed).collect()
 }
 
 /// Goes back to the last star alone: what an earlier one took can only have been too much.
-fn whole(pattern: &[u16], text: &[u16]) -> bool {
+fn matches_units(pattern: &[u16], text: &[u16]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while let Some(unit) = text.get(read) {
@@ -26,7 +26,9 @@ fn whole(pattern: &[u16], text: &[u16]) -> bool {
                 star = Some((at, read));
                 at += 1;
             }
-            Some(wanted) if *wanted == ONE || wanted == unit => (at, read) = (at + 1, read + 1),
+            Some(wanted) if *wanted == QUESTION_MARK || wanted == unit => {
+                (at, read) = (at + 1, read + 1)
+            }
             _ => match star {
                 Some((place, taken)) => {
                     star = Some((place, taken + 1));

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::codex::wiring::wiring;
+use crate::codex::wiring::hook_wiring;
 
-fn ours() -> Wiring {
-    wiring("/opt/open oxide/openoxide").unwrap()
+fn ours() -> HookWiring {
+    hook_wiring("/opt/open oxide/openoxide").unwrap()
 }
 
 const OTHERS: &str = r#"{
@@ -22,39 +22,39 @@ const OTHERS: &str = r#"{
 
 #[test]
 fn the_hook_stands_behind_others_and_they_stay_as_they_are() {
-    let wired = ours().put(OTHERS).unwrap();
-    let place = |event, group| HookPlace { event, group, hook: 0 };
-    assert_eq!(wired.places, [place("PreToolUse", 1), place("PermissionRequest", 0)]);
+    let wired = ours().install(OTHERS).unwrap();
+    let place = |event, group| HookLocation { event, group, hook: 0 };
+    assert_eq!(wired.hook_locations, [place("PreToolUse", 1), place("PermissionRequest", 0)]);
     assert!(wired.text.contains(r#""model":   "x""#), "{}", wired.text);
     assert!(wired.text.contains(r#"'/opt/open oxide/openoxide' hook codex"#), "{}", wired.text);
     // Nothing changes when it is done again, and what was before comes back.
-    assert_eq!(ours().put(&wired.text).unwrap(), wired);
-    let taken = ours().take(&wired.text).unwrap();
-    let value = |text: &str| Settings::read(text).unwrap().object.to_serde_value().unwrap();
+    assert_eq!(ours().install(&wired.text).unwrap(), wired);
+    let taken = ours().uninstall(&wired.text).unwrap();
+    let value = |text: &str| AgentSettings::parse(text).unwrap().object.to_serde_value().unwrap();
     assert_eq!(value(&taken.text), value(OTHERS));
     assert!(taken.text.contains(r#""model":   "x""#));
-    assert_eq!(taken.places.len(), 2);
+    assert_eq!(taken.hook_locations.len(), 2);
 }
 
 #[test]
 fn an_earlier_hook_of_ours_is_brought_up_to_date_where_it_stands() {
-    let old = ours().put(OTHERS).unwrap().text.replace("/opt/open oxide/", "/old/");
-    let wired = ours().put(&old).unwrap();
-    assert_eq!(wired.places, ours().put(OTHERS).unwrap().places);
+    let old = ours().install(OTHERS).unwrap().text.replace("/opt/open oxide/", "/old/");
+    let wired = ours().install(&old).unwrap();
+    assert_eq!(wired.hook_locations, ours().install(OTHERS).unwrap().hook_locations);
     assert!(!wired.text.contains("/old/"), "{}", wired.text);
     assert_eq!(wired.text.matches("hook codex").count(), 2);
 }
 
 #[test]
 fn groups_behind_ours_keep_their_numbers() {
-    let wired = ours().put("").unwrap().text;
+    let wired = ours().install("").unwrap().text;
     let later = wired.replacen(
         "\"PreToolUse\": [",
         "\"PreToolUse\": [{ \"hooks\": [{ \"command\": \"/usr/bin/openoxide hook codex\" }] }, { \"hooks\": [{ \"command\": \"mine\" }] },",
         1,
     );
-    let taken = ours().take(&later).unwrap();
-    let value = Settings::read(&taken.text).unwrap().object.to_serde_value().unwrap();
+    let taken = ours().uninstall(&later).unwrap();
+    let value = AgentSettings::parse(&taken.text).unwrap().object.to_serde_value().unwrap();
     let expected = json!([{ "hooks": [] }, { "hooks": [{ "command": "mine" }] }]);
     assert_eq!(value["hooks"]["PreToolUse"], expected, "{}", taken.text);
     assert!(value["hooks"].get("PermissionRequest").is_none());
@@ -72,7 +72,7 @@ fn what_is_no_settings_is_an_error_and_nothing_is_written_over() {
         (r#"{"hooks": {"PreToolUse": {}}}"#, "`PreToolUse` is no list"),
         (r#"{"hooks": {}, "hooks": {}}"#, "more than once"),
     ] {
-        let error = ours().put(text).unwrap_err();
+        let error = ours().install(text).unwrap_err();
         assert!(error.contains(why), "{text}: {error}");
     }
 }
@@ -87,6 +87,6 @@ fn a_hook_of_another_program_is_not_ours() {
         (json!({ "command": "openoxide check" }), false),
         (json!({ "url": "openoxide hook codex" }), false),
     ] {
-        assert_eq!(starts_us(&hook, "codex"), is_ours, "{hook}");
+        assert_eq!(starts_openoxide(&hook, "codex"), is_ours, "{hook}");
     }
 }

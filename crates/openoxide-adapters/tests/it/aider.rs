@@ -1,6 +1,6 @@
 //! Answers of the real `confirm_ask` of Aider 0.86.2 (`corpus/aider`).
 
-use openoxide_adapters::aider::{Group, Preference, Question, confirm};
+use openoxide_adapters::aider::{ConfirmGroup, ConfirmRequest, GroupPreference, confirm_ask};
 use serde::Deserialize;
 
 const ROWS: &str = include_str!("../../../../corpus/aider/confirm.json");
@@ -22,28 +22,28 @@ struct Row {
 }
 
 impl Row {
-    fn question(&self) -> Question<'static> {
+    fn question(&self) -> ConfirmRequest<'static> {
         let preference = match self.group.as_str() {
-            "pref_all" => Some(Preference::All),
-            "pref_skip" => Some(Preference::Skip),
+            "pref_all" => Some(GroupPreference::All),
+            "pref_skip" => Some(GroupPreference::Skip),
             _ => None,
         };
         // A group of one is none.
         let is_group = !matches!(self.group.as_str(), "none" | "single");
-        Question {
+        ConfirmRequest {
             text: "Q?",
             default: self.default == "y",
             explicit_yes_required: self.explicit,
             allow_never: self.allow_never,
-            never: false,
-            group: is_group.then_some(Group { preference }),
+            never_prompted: false,
+            group: is_group.then_some(ConfirmGroup { preference }),
         }
     }
 
-    fn preference(&self) -> Option<Preference> {
+    fn preference(&self) -> Option<GroupPreference> {
         self.pref.as_deref().map(|name| match name {
-            "all" => Preference::All,
-            "skip" => Preference::Skip,
+            "all" => GroupPreference::All,
+            "skip" => GroupPreference::Skip,
             other => panic!("{other}"),
         })
     }
@@ -58,16 +58,16 @@ fn every_recorded_answer_but_the_yes_at_the_end_of_the_input_is_ours() {
         let mut shown = None;
         // What is not understood is followed by `n`, as it was when the rows were recorded.
         let mut typed = [row.input.as_str(), "n"].into_iter();
-        let confirmed = confirm(row.question(), row.yes, |line| {
+        let confirmed = confirm_ask(row.question(), row.yes, |line| {
             shown.get_or_insert(line.to_owned());
             typed.next().filter(|typed| *typed != "EOF").map(str::to_owned)
         });
         let ended = row.input == "EOF" && row.prompts > 0;
         no_yes += u32::from(ended && row.result);
-        assert_eq!(confirmed.yes, row.result && !ended, "{row:?}");
-        assert_eq!(confirmed.prompts, row.prompts, "{row:?}");
+        assert_eq!(confirmed.approved, row.result && !ended, "{row:?}");
+        assert_eq!(confirmed.prompt_count, row.prompts, "{row:?}");
         assert_eq!(confirmed.preference, row.preference(), "{row:?}");
-        assert_eq!(confirmed.never, row.never, "{row:?}");
+        assert_eq!(confirmed.suppress_future, row.never, "{row:?}");
         assert_eq!(shown, row.prompt, "{row:?}");
     }
     assert_eq!(no_yes, 12, "Aider took the end of the input for a yes in so many rows");
@@ -75,9 +75,9 @@ fn every_recorded_answer_but_the_yes_at_the_end_of_the_input_is_ours() {
 
 #[test]
 fn what_was_never_to_be_asked_again_is_no_even_under_yes_always() {
-    let question = Question { never: true, ..Row::question(&row()) };
-    let confirmed = confirm(question, Some(true), |_| panic!("nobody is asked"));
-    assert!(!confirmed.yes && confirmed.never);
+    let question = ConfirmRequest { never_prompted: true, ..Row::question(&row()) };
+    let confirmed = confirm_ask(question, Some(true), |_| panic!("nobody is asked"));
+    assert!(!confirmed.approved && confirmed.suppress_future);
 }
 
 fn row() -> Row {

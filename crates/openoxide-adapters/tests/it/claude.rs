@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use openoxide_adapters::{
-    claude_code::{Mode, Policy, Settings},
-    foreign::{Disk, Surroundings},
+    claude_code::{ClaudeMode, ClaudePolicy, ClaudeSettings},
+    policy_translation::{CallContext, DiskLookup},
 };
 use openoxide_protocol::AbsPath;
 use serde_json::{Value, json};
@@ -23,14 +23,14 @@ const LINKS: &[(&str, &str)] = &[
     ("/tmp/w/project/linkdir_out", "/tmp/w/home/docs"),
 ];
 
-impl Disk for Recorded {
+impl DiskLookup for Recorded {
     fn is_directory(&self, path: &AbsPath) -> bool {
         path.as_str() == PROJECT
     }
 
-    fn resolved(&self, path: &AbsPath) -> AbsPath {
+    fn resolve_links(&self, path: &AbsPath) -> AbsPath {
         let real = LINKS.iter().find_map(|(link, target)| {
-            let rest = path.below(&AbsPath::new(link).unwrap())?;
+            let rest = path.strip_prefix(&AbsPath::new(link).unwrap())?;
             Some(AbsPath::new(target).unwrap().join(rest))
         });
         real.unwrap_or_else(|| path.clone())
@@ -44,14 +44,14 @@ fn placed(text: &str) -> String {
 
 fn judged(mode: &str, rules: &str, tool: &str, input: &str) -> String {
     let (cwd, home) = (AbsPath::new(PROJECT).unwrap(), AbsPath::new(HOME).unwrap());
-    let at = Surroundings { cwd: &cwd, home: Some(&home), worktree: None, disk: &Recorded };
+    let at = CallContext { cwd: &cwd, home: Some(&home), worktree: None, disk: &Recorded };
     let mut permissions: Value = serde_json::from_str(&placed(rules)).unwrap();
     permissions["defaultMode"] = json!(mode);
     let text = json!({ "permissions": permissions }).to_string();
-    let settings = Settings::read(&text, "settings.json", &cwd).unwrap();
-    let policy = Policy::of(settings, None::<Mode>);
+    let settings = ClaudeSettings::parse(&text, "settings.json", &cwd).unwrap();
+    let policy = ClaudePolicy::new(settings, None::<ClaudeMode>);
     let input: Value = serde_json::from_str(&placed(input)).unwrap();
-    match policy.call(tool, &input, at) {
+    match policy.check_call(tool, &input, at) {
         Ok(decision) => decision.effect.as_str().to_owned(),
         Err(error) => error,
     }

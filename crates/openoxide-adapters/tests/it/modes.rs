@@ -1,10 +1,13 @@
 //! Modes of other programs: each row of ours does what the other program's own table says.
 
-use openoxide_adapters::modes::{CODEX, CODEX_PRESETS, Confinement, GateSettings, LLM_DO, codex};
-use openoxide_permission::{
-    Anchors, Combining, Context, Layer, LayerKind, PolicyStack, default_layer, effect, parse,
+use openoxide_adapters::mode_tables::{
+    CODEX_MODE_TABLE, CODEX_PRESETS, ConfinementMode, GateSettings, LLM_DO_MODES, codex_settings,
 };
-use openoxide_protocol::{AbsPath, Access, Effect, Exec, Facts, PermissionMode};
+use openoxide_permission::{
+    CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack,
+    default_layer, evaluate_effect, parse_rule,
+};
+use openoxide_protocol::{AbsPath, Access, Effect, ExecAccess, OperationFacts, PermissionMode};
 
 const CODEX_SAYS: &str = include_str!("../../../../corpus/modes/codex.tsv");
 const CODEX_PRESETS_SAY: &str = include_str!("../../../../corpus/modes/codex-presets.tsv");
@@ -20,36 +23,45 @@ fn rows(text: &str) -> Vec<Vec<String>> {
 /// Decides about a command that is not known to be safe, under one rule or none.
 fn decided(mode: PermissionMode, rule: Option<Effect>) -> Effect {
     let root = AbsPath::new("/p").unwrap();
-    let anchors = Anchors { home: None, base: &root };
-    let rules = rule.map(|effect| parse("Bash(frobnicate *)", effect, anchors).unwrap());
+    let anchors = PathAnchors { home: None, base: &root };
+    let rules = rule.map(|effect| parse_rule("Bash(frobnicate *)", effect, anchors).unwrap());
     let user = Layer {
         kind: LayerKind::User,
         file: None,
-        combining: Combining::Strictest,
+        combining_algorithm: CombiningAlgorithm::Strictest,
         rules: rules.into_iter().collect(),
         mode: None,
     };
     let policy = PolicyStack::compile(&[user, default_layer()]).unwrap();
-    let command = Access::Exec(Exec {
+    let command = Access::Exec(ExecAccess {
         argv: ["frobnicate", "x"].into_iter().collect(),
         text: "frobnicate x".to_owned(),
         class: Default::default(),
         span: Default::default(),
         arity: 1,
-        ..Exec::default()
+        ..ExecAccess::default()
     });
-    let context = Context { mode, cwd: &root, roots: std::slice::from_ref(&root), doubt: None };
-    effect(&policy, &context, &Facts { accesses: vec![command], findings: vec![] })
+    let context = EvaluationContext {
+        mode,
+        cwd: &root,
+        roots: std::slice::from_ref(&root),
+        policy_error: None,
+    };
+    evaluate_effect(
+        &policy,
+        &context,
+        &OperationFacts { accesses: vec![command], findings: vec![] },
+    )
 }
 
 /// Says in Codex's words what these settings do.
 fn in_codex_words(settings: GateSettings) -> &'static str {
     let confined =
-        matches!(settings.confinement, Confinement::ReadOnly | Confinement::WorkspaceWrite);
-    match (decided(settings.mode_if(true), None), confined, settings.unconfined) {
+        matches!(settings.confinement, ConfinementMode::ReadOnly | ConfinementMode::WorkspaceWrite);
+    match (decided(settings.effective_mode(true), None), confined, settings.unconfined_effect) {
         (Effect::Ask, _, _) => "Prompt",
         // Only where the model may ask for more, and nothing is asked afterwards, is the wish itself the question.
-        (Effect::Allow, true, Effect::Ask) if !settings.retry => "Prompt if escalated",
+        (Effect::Allow, true, Effect::Ask) if !settings.retry_unconfined => "Prompt if escalated",
         (Effect::Allow, true, _) => "Allow (sandbox)",
         (Effect::Allow, false, _) => "Allow",
         (Effect::Deny, _, _) => "Deny",
@@ -59,7 +71,7 @@ fn in_codex_words(settings: GateSettings) -> &'static str {
 #[test]
 fn codex_asks_where_codex_does() {
     let expected: Vec<_> = rows(CODEX_SAYS).into_iter().skip(1).collect();
-    let found: Vec<_> = CODEX
+    let found: Vec<_> = CODEX_MODE_TABLE
         .iter()
         .map(|(approval, sandbox, settings)| {
             vec![
@@ -75,20 +87,22 @@ fn codex_asks_where_codex_does() {
 /// Seed 002, 3.1: after the sandbox stopped a command, `Never` and `OnRequest` do not ask; and seed 004: `Never` asks nothing.
 #[test]
 fn codex_asks_again_where_codex_does() {
-    for (approval, sandbox, settings) in CODEX {
+    for (approval, sandbox, settings) in CODEX_MODE_TABLE {
         let row = format!("{approval:?} {sandbox:?}");
         let quiet = matches!(&*format!("{approval:?}"), "Never" | "OnRequest");
-        assert!(!(quiet && settings.retry), "{row}");
+        assert!(!(quiet && settings.retry_unconfined), "{row}");
         assert_eq!(settings.may_ask, !row.starts_with("Never"), "{row}");
     }
 }
 
 #[test]
 fn without_a_confinement_what_it_would_hold_is_asked_about() {
-    for (approval, sandbox, settings) in CODEX {
-        let needs =
-            matches!(settings.confinement, Confinement::ReadOnly | Confinement::WorkspaceWrite);
-        let decided = decided(settings.mode_if(false), None);
+    for (approval, sandbox, settings) in CODEX_MODE_TABLE {
+        let needs = matches!(
+            settings.confinement,
+            ConfinementMode::ReadOnly | ConfinementMode::WorkspaceWrite
+        );
+        let decided = decided(settings.effective_mode(false), None);
         assert!(!needs || decided == Effect::Ask, "{approval:?} {sandbox:?}");
     }
 }
@@ -99,7 +113,7 @@ fn the_presets_are_codex_s() {
     let found: Vec<_> = CODEX_PRESETS
         .iter()
         .map(|(id, label, approval, sandbox)| {
-            assert!(codex(*approval, *sandbox).is_some());
+            assert!(codex_settings(*approval, *sandbox).is_some());
             vec![
                 (*id).to_owned(),
                 (*label).to_owned(),
@@ -114,7 +128,7 @@ fn the_presets_are_codex_s() {
 #[test]
 fn llm_do_does_what_llm_do_does() {
     let table = rows(LLM_DO_SAYS);
-    assert_eq!(table[0][1..], LLM_DO.map(|(name, _)| name.to_owned()));
+    assert_eq!(table[0][1..], LLM_DO_MODES.map(|(name, _)| name.to_owned()));
     for row in &table[1..] {
         let rule = match &*row[0] {
             "None" => Some(Effect::Allow),
@@ -122,7 +136,7 @@ fn llm_do_does_what_llm_do_does() {
             "PermissionError" => Some(Effect::Deny),
             other => panic!("{other}"),
         };
-        for ((name, settings), says) in LLM_DO.iter().zip(&row[1..]) {
+        for ((name, settings), says) in LLM_DO_MODES.iter().zip(&row[1..]) {
             let expected = match &**says {
                 "Execute" | "Auto-approve" => Effect::Allow,
                 "Prompt user" => Effect::Ask,
@@ -136,7 +150,13 @@ fn llm_do_does_what_llm_do_does() {
 
 fn cells(settings: GateSettings) -> String {
     let yes = |yes| if yes { "yes" } else { "no" };
-    let GateSettings { mode, confinement, unconfined, retry, may_ask } = settings;
+    let GateSettings {
+        mode,
+        confinement,
+        unconfined_effect: unconfined,
+        retry_unconfined: retry,
+        may_ask,
+    } = settings;
     let (mode, unconfined) = (mode.as_str(), unconfined.as_str());
     let (retry, may_ask) = (yes(retry), yes(may_ask));
     format!("`{mode}` | {confinement:?} | {unconfined} | {retry} | {may_ask} |")
@@ -154,11 +174,11 @@ fn the_page_shows_the_tables() {
     };
     let llm_do =
         |(name, settings): &(_, GateSettings)| format!("| `{name}` | {}", cells(*settings));
-    let expected: Vec<String> = CODEX
+    let expected: Vec<String> = CODEX_MODE_TABLE
         .iter()
         .map(codex_row)
         .chain(CODEX_PRESETS.iter().map(preset))
-        .chain(LLM_DO.iter().map(llm_do))
+        .chain(LLM_DO_MODES.iter().map(llm_do))
         .collect();
     let found: Vec<_> = PAGE.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(found, expected, "docs/modes.md should have:\n{}", expected.join("\n"));

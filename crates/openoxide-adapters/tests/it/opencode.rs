@@ -1,8 +1,8 @@
 //! Answers and questions of the real OpenCode 1.18.33 (`corpus/opencode`).
 
 use openoxide_adapters::{
-    foreign::{Disk, Surroundings},
-    opencode::{Question, Rule, Ruleset, questions},
+    opencode::{OpenCodeRequest, OpenCodeRule, OpenCodeRuleset, collect_requests},
+    policy_translation::{CallContext, DiskLookup},
 };
 use openoxide_protocol::{AbsPath, Effect};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -39,11 +39,11 @@ struct Check {
 fn every_recorded_answer_of_the_engine_is_ours() {
     let mut count = 0;
     for evaluation in corpus::<Evaluation>(EVALUATIONS) {
-        let rule = |row: &Row| Rule::new(&row.permission, &row.pattern, row.action);
-        let rules = Ruleset(evaluation.ruleset.iter().map(rule).collect());
+        let rule = |row: &Row| OpenCodeRule::new(&row.permission, &row.pattern, row.action);
+        let rules = OpenCodeRuleset(evaluation.ruleset.iter().map(rule).collect());
         assert_eq!(evaluation.checks.len(), evaluation.effects.len());
         for (check, effect) in evaluation.checks.iter().zip(&evaluation.effects) {
-            let found = rules.effect(&check.permission, &check.patterns);
+            let found = rules.evaluate_all(&check.permission, &check.patterns);
             assert_eq!(found, *effect, "{:?} {check:?}", rules.0);
             count += 1;
         }
@@ -54,7 +54,7 @@ fn every_recorded_answer_of_the_engine_is_ours() {
 /// The machine that the commands were recorded on.
 struct Recorded;
 
-impl Disk for Recorded {
+impl DiskLookup for Recorded {
     fn is_directory(&self, path: &AbsPath) -> bool {
         const DIRECTORIES: &[&str] = &[
             "/",
@@ -71,7 +71,7 @@ impl Disk for Recorded {
         DIRECTORIES.contains(&path.as_str())
     }
 
-    fn resolved(&self, path: &AbsPath) -> AbsPath {
+    fn resolve_links(&self, path: &AbsPath) -> AbsPath {
         path.clone()
     }
 }
@@ -91,11 +91,11 @@ struct Ask {
 }
 
 impl Ask {
-    fn question(&self) -> Question {
-        Question {
+    fn question(&self) -> OpenCodeRequest {
+        OpenCodeRequest {
             permission: self.permission.clone(),
             patterns: self.patterns.clone(),
-            always: self.always.clone(),
+            always_patterns: self.always.clone(),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Ask {
 #[test]
 fn every_command_raises_the_questions_that_it_raised_there() {
     let (cwd, home) = (AbsPath::new("/w/proj2").unwrap(), AbsPath::new("/w/home").unwrap());
-    let at = Surroundings { cwd: &cwd, home: Some(&home), worktree: Some(&cwd), disk: &Recorded };
+    let at = CallContext { cwd: &cwd, home: Some(&home), worktree: Some(&cwd), disk: &Recorded };
     let (rows, mut wrong) = (corpus::<Asked>(COMMANDS), Vec::new());
     for row in &rows {
         let mut input = json!({ "command": row.command });
@@ -111,7 +111,7 @@ fn every_command_raises_the_questions_that_it_raised_there() {
             input["workdir"] = json!(directory);
         }
         let expected: Vec<_> = row.asks.iter().map(Ask::question).collect();
-        let found = questions("bash", &input, at).unwrap();
+        let found = collect_requests("bash", &input, at).unwrap();
         if found != expected {
             wrong.push(format!(
                 "{}\n    expected {expected:?}\n    found    {found:?}",

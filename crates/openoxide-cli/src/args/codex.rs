@@ -5,25 +5,25 @@ mod review;
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, FromArgMatches as _, Subcommand};
-use openoxide_adapters::codex::exact::{AskForApproval, Dialect, SandboxMode};
+use openoxide_adapters::codex::exact_semantics::{AskForApproval, CodexDialect, SandboxMode};
 
 pub(crate) use review::CodexReviewArgs;
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum CodexVerb {
+pub(crate) enum CodexCommand {
     /// Let commands that begin with these words pass for good: add the line to `default.rules` that Codex itself would add.
     Amend(CodexAmendArgs),
     /// Say what it would make of calls of its shell tool: one JSON object a line on standard input, an answer to each on standard output.
     Decide(CodexDecideArgs),
     /// Its rule files.
     #[command(subcommand)]
-    Execpolicy(ExecpolicyVerb),
+    Execpolicy(ExecpolicyCommand),
     /// Answer the requests of a running `codex app-server` for approvals: your policy first, and what has to be asked you, here.
     Review(CodexReviewArgs),
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum ExecpolicyVerb {
+pub(crate) enum ExecpolicyCommand {
     /// Check the words of a command against rule files, with the JSON and the exit codes of `codex execpolicy check`.
     Check(ExecpolicyCheckArgs),
 }
@@ -47,7 +47,7 @@ pub(crate) struct ExecpolicyCheckArgs {
 impl ExecpolicyCheckArgs {
     /// Reads what follows `codex execpolicy check`, if that is all there is to read. It takes less time than the arguments of the
     /// whole program do, and every mistake is left to them.
-    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
+    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let command = Self::augment_args(clap::Command::new("check").no_binary_name(true));
         let found = command.try_get_matches_from(words).ok()?;
         Self::from_arg_matches(&found).ok()
@@ -58,7 +58,7 @@ impl ExecpolicyCheckArgs {
 pub(crate) struct CodexDecideArgs {
     /// The version that it shall be: `0.169` or `0.145`.
     #[arg(long, default_value = "0.169", value_name = "VERSION")]
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: CodexDialect,
     /// When it asks: `untrusted`, `on-request`, `never`, or `{"granular":{"sandbox_approval":true,"rules":true}}`.
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: AskForApproval,

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::Effect;
-use openoxide_store::audit::Moment;
+use openoxide_store::audit::UtcTimestamp;
 
-use super::{PolicyArgs, effect, since};
-use crate::formats::Program;
+use super::{PolicyArgs, parse_effect, parse_since};
+use crate::policy_formats::PolicyProgram;
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum RulesVerb {
+pub(crate) enum RulesCommand {
     /// List every rule, the most precedent layer first.
     List {
         #[command(flatten)]
@@ -31,9 +31,9 @@ pub(crate) enum RulesVerb {
     /// Say what another policy would decide otherwise; exit code 1 if there is a difference.
     Diff(DiffArgs),
     /// Add a rule to a policy file of yours.
-    Add(AddArgs),
+    Add(RuleAddArgs),
     /// Remove a rule from a policy file of yours.
-    Remove(RemoveArgs),
+    Remove(RuleRemoveArgs),
     /// Say the policy of another program in our rules.
     Import(ImportArgs),
     /// Say a policy of ours in the rules of another program.
@@ -49,10 +49,10 @@ pub(crate) struct LintArgs {
     pub(crate) files: Vec<PathBuf>,
     /// How the files are written; without it their names say so.
     #[arg(long, value_name = "FORMAT", requires = "files")]
-    pub(crate) format: Option<Program>,
+    pub(crate) format: Option<PolicyProgram>,
     /// Exit code 1 is for what is at least so bad.
     #[arg(long, value_name = "LEVEL", default_value = "warning")]
-    pub(crate) level: Least,
+    pub(crate) level: LintThreshold,
     /// One finding a line, as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -60,7 +60,7 @@ pub(crate) struct LintArgs {
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Least {
+pub(crate) enum LintThreshold {
     /// It is harder to read than it need be.
     Note,
     /// A rule does nothing, or more than its author probably wants.
@@ -104,8 +104,8 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     pub(crate) history: bool,
     /// With `--history`: only what is younger: `12h`, `7d`, `2w`, `2026-11-22`.
-    #[arg(long, value_name = "DURATION|DATE", value_parser = since, requires = "history")]
-    pub(crate) since: Option<Moment>,
+    #[arg(long, value_name = "DURATION|DATE", value_parser = parse_since, requires = "history")]
+    pub(crate) since: Option<UtcTimestamp>,
     /// The directory in which the calls are made.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -117,7 +117,7 @@ pub(crate) struct DiffArgs {
 /// A file of the user or of the project.
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
-pub(crate) struct Where {
+pub(crate) struct EditTargetArgs {
     /// Your own file for everything you do, `~/.config/openoxide/policy.toml`; this is the usual one.
     #[arg(long)]
     pub(crate) user: bool,
@@ -130,11 +130,11 @@ pub(crate) struct Where {
 }
 
 #[derive(Clone, Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct RuleAddArgs {
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) target: EditTargetArgs,
     /// What it asks for: `allow`, `ask` or `deny`.
-    #[arg(value_name = "allow|ask|deny", value_parser = effect)]
+    #[arg(value_name = "allow|ask|deny", value_parser = parse_effect)]
     pub(crate) effect: Effect,
     /// The rule, such as `Bash(npm run *)` or `Read(~/.ssh/**)`.
     #[arg(value_name = "RULE")]
@@ -145,9 +145,9 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Clone, Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RuleRemoveArgs {
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) target: EditTargetArgs,
     /// The rule, as `rules list` shows it.
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
@@ -160,12 +160,12 @@ pub(crate) struct ImportArgs {
     pub(crate) file: PathBuf,
     /// How it is written; without it, its name says so.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<Program>,
+    pub(crate) format: Option<PolicyProgram>,
     /// Add the rules to a file of yours instead of printing them.
     #[arg(long)]
     pub(crate) write: bool,
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) target: EditTargetArgs,
     /// Say what cannot be said as JSON, one rule a line.
     #[arg(long)]
     pub(crate) json: bool,
@@ -178,7 +178,7 @@ pub(crate) struct ExportArgs {
     pub(crate) file: Option<PathBuf>,
     /// The program whose format is wanted.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Program,
+    pub(crate) format: PolicyProgram,
     /// Print it although it would be looser than the policy.
     #[arg(long)]
     pub(crate) partial: bool,
@@ -194,10 +194,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) file: PathBuf,
     /// How it is written; without it, its name says so.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<Program>,
+    pub(crate) from: Option<PolicyProgram>,
     /// The program whose format is wanted.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) to: Program,
+    pub(crate) to: PolicyProgram,
     /// Print it although it would be looser than the policy.
     #[arg(long)]
     pub(crate) partial: bool,

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use openoxide_protocol::{HostPort, Network};
+use openoxide_protocol::{HostPort, NetworkAccess};
 use openoxide_sandbox::Backend;
 
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum SandboxVerb {
+pub(crate) enum SandboxCommand {
     /// Run a program confined. Nothing is decided, and nobody is asked but with --live: the kernel holds what is said here.
     Run(Box<SandboxRunArgs>),
     /// The supervisor of a `run`, started by it.
@@ -28,7 +28,7 @@ pub(crate) enum SandboxVerb {
 
 /// What the kernel holds while a command runs that may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RunSandbox {
+pub(crate) enum RunSandboxMode {
     /// What the policy and the decision say: it changes files in the project and what was said yes to, and reaches hosts that
     /// rules or a person allow.
     Auto,
@@ -40,24 +40,24 @@ pub(crate) enum RunSandbox {
 
 /// The backends that a program can be run by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
+pub(crate) enum BackendName {
     /// Our own namespaces.
     Namespaces,
     /// The system's `bwrap`: no host is reached, and there is no control of jobs.
     Bubblewrap,
 }
 
-impl From<By> for Backend {
-    fn from(by: By) -> Self {
+impl From<BackendName> for Backend {
+    fn from(by: BackendName) -> Self {
         match by {
-            By::Namespaces => Self::Namespaces,
-            By::Bubblewrap => Self::Bubblewrap,
+            BackendName::Namespaces => Self::Namespaces,
+            BackendName::Bubblewrap => Self::Bubblewrap,
         }
     }
 }
 
 #[derive(Clone, Debug, Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = AFTER_HELP)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct SandboxRunArgs {
     /// It changes no file at all.
@@ -83,8 +83,8 @@ pub(crate) struct SandboxRunArgs {
     pub(crate) protect: Vec<PathBuf>,
     /// The hosts that it reaches: `off`; `internet` (or `on`), which leaves this machine, its neighbours and metadata services out; `host`,
     /// this machine's own network with all of these; or `HOST[:PORT],*.DOMAIN[:PORT]`.
-    #[arg(long, value_name = "NET", default_value = "off", value_parser = network)]
-    pub(crate) net: Network,
+    #[arg(long, value_name = "NET", default_value = "off", value_parser = parse_network)]
+    pub(crate) net: NetworkAccess,
     /// Hold changes of other files, ask about each in this terminal, and do what is said yes to on its behalf.
     #[arg(long, conflicts_with_all = ["read_only", "backend", "stage"])]
     pub(crate) live: bool,
@@ -108,24 +108,24 @@ pub(crate) struct SandboxRunArgs {
     /// By which backend it is held; nothing is run if that does not hold everything here. What is chosen if nothing is said:
     /// `sandbox status`.
     #[arg(long, value_name = "BACKEND")]
-    pub(crate) backend: Option<By>,
+    pub(crate) backend: Option<BackendName>,
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
-const AFTER: &str = "The program's own status is passed on; 125: the sandbox could not be set up, and nothing was run; \
+const AFTER_HELP: &str = "The program's own status is passed on; 125: the sandbox could not be set up, and nothing was run; \
 126: the program cannot be started; 127: it was not found.";
 
-fn network(text: &str) -> Result<Network, String> {
+fn parse_network(text: &str) -> Result<NetworkAccess, String> {
     match text {
-        "off" => Ok(Network::Off),
-        "internet" | "on" => Ok(Network::Internet),
-        "host" => Ok(Network::On),
+        "off" => Ok(NetworkAccess::Off),
+        "internet" | "on" => Ok(NetworkAccess::Internet),
+        "host" => Ok(NetworkAccess::On),
         hosts => hosts
             .split(',')
             .map(|host| host.parse::<HostPort>().map_err(|error| error.to_string()))
             .collect::<Result<_, _>>()
-            .map(Network::Hosts),
+            .map(NetworkAccess::Hosts),
     }
 }

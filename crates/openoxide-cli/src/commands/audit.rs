@@ -1,41 +1,49 @@
 //! `audit`: what was decided, by whom and why, and what came of it.
 
 mod log;
+mod record_row;
 mod replay;
-mod row;
 mod stats;
 mod verify;
 
-use openoxide_store::{Environment, audit::Journal};
+use openoxide_store::{UserEnvironment, audit::Journal};
 
 use crate::{
-    args::{AuditVerb, Global},
+    args::{AuditCommand, GlobalArgs},
     error::CliError,
-    exit::Exit,
-    report,
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// What is said where nothing has been written yet.
-const NOTHING: &str = "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
+const NO_RECORDS: &str =
+    "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
 
 /// Looks into the journal.
-pub(crate) fn audit(verb: &AuditVerb, global: Global) -> Result<Exit, CliError> {
-    let journal = Journal::of(&Environment::read());
+pub(crate) fn run_audit_command(
+    verb: &AuditCommand,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
+    let journal = Journal::for_user(&UserEnvironment::from_process());
     let seen = match verb {
-        AuditVerb::Log(args) => journal.and_then(|journal| log::log(args, &journal, global)),
-        AuditVerb::Verify { json } => journal.and_then(|journal| verify::verify(*json, &journal)),
-        AuditVerb::Stats { json, days } => {
-            journal.and_then(|journal| stats::stats(*json, *days, &journal))
+        AuditCommand::Log(args) => {
+            journal.and_then(|journal| log::show_log(args, &journal, global))
         }
-        AuditVerb::Replay(args) => return replay::replay(args, global),
+        AuditCommand::Verify { json } => {
+            journal.and_then(|journal| verify::verify_journal(*json, &journal))
+        }
+        AuditCommand::Stats { json, days } => {
+            journal.and_then(|journal| stats::show_stats(*json, *days, &journal))
+        }
+        AuditCommand::Replay(args) => return replay::replay_history(args, global),
     };
     Ok(seen.unwrap_or_else(|error| {
-        report::failure(&error);
-        Exit::Failure
+        user_messages::print_error(&error);
+        ProgramExit::Failure
     }))
 }
 
 /// Returns how often, in words.
-pub(crate) fn times(count: u64) -> String {
+pub(crate) fn format_times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

@@ -2,44 +2,49 @@
 
 use openoxide_permission::LayerKind;
 use openoxide_protocol::{AbsPath, SCHEMA};
-use openoxide_store::{Environment, Loaded, Source, SourceUse, load_fresh, project_root, sources};
-use openoxide_tui::{Lines, visible};
+use openoxide_store::{
+    LoadedPolicy, PolicySource, SourceUse, UserEnvironment, find_policy_sources, find_project_root,
+    load_policy_uncached,
+};
+use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
-use crate::{args::ConfigVerb, exit::Exit, policy_args, report};
+use crate::{args::ConfigCommand, policy_args, program_exit::ProgramExit, user_messages};
 
 /// Lists the files that are looked for, and what became of each.
-pub(crate) fn config(verb: &ConfigVerb) -> Result<Exit, String> {
-    let ConfigVerb::Path { cwd, json } = verb;
-    let environment = Environment::read();
-    let cwd = policy_args::directory(cwd.as_deref())?;
-    let sources = sources(&environment, &project_root(&cwd, environment.home.as_ref()));
-    let loaded = load_fresh(&sources, &environment, &[]);
-    let line = |source| if *json { in_json(source, &loaded) } else { in_words(source, &loaded) };
+pub(crate) fn run_config_command(verb: &ConfigCommand) -> Result<ProgramExit, String> {
+    let ConfigCommand::Path { cwd, json } = verb;
+    let environment = UserEnvironment::from_process();
+    let cwd = policy_args::absolute_directory_or_cwd(cwd.as_deref())?;
+    let sources =
+        find_policy_sources(&environment, &find_project_root(&cwd, environment.home.as_ref()));
+    let loaded = load_policy_uncached(&sources, &environment, &[]);
+    let line =
+        |source| if *json { render_json(source, &loaded) } else { render_text(source, &loaded) };
     // That the account's home has no policy besides is no news.
     let shown = sources.iter().filter(|source| {
-        source.usage != SourceUse::RestrictionsOnly || state(source, &loaded) != "missing"
+        source.usage != SourceUse::RestrictionsOnly || file_state(source, &loaded) != "missing"
     });
     let text: String = shown.map(|source| line(source) + "\n").collect();
-    Ok(report::data(text.as_bytes(), Exit::Success))
+    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }
 
-fn in_json(source: &Source, loaded: &Loaded) -> String {
+fn render_json(source: &PolicySource, loaded: &LoadedPolicy) -> String {
     let path = source.path.to_string_lossy();
-    json!({ "schema": SCHEMA, "layer": source.kind.as_str(), "path": path, "state": state(source, loaded) })
+    json!({ "schema": SCHEMA, "layer": source.kind.as_str(), "path": path, "state": file_state(source, loaded) })
         .to_string()
 }
 
-fn in_words(source: &Source, loaded: &Loaded) -> String {
-    let path = visible(&source.path.to_string_lossy(), Lines::One);
-    format!("{:<8} {:<10} {path}", source.kind.as_str(), state(source, loaded))
+fn render_text(source: &PolicySource, loaded: &LoadedPolicy) -> String {
+    let path = escape_text(&source.path.to_string_lossy(), LineMode::SingleLine);
+    format!("{:<8} {:<10} {path}", source.kind.as_str(), file_state(source, loaded))
 }
 
 /// Says what became of a file.
-fn state(source: &Source, loaded: &Loaded) -> &'static str {
+fn file_state(source: &PolicySource, loaded: &LoadedPolicy) -> &'static str {
     let untrusted =
-        |project: &AbsPath| loaded.untrusted.iter().any(|each| each.project == *project);
-    if loaded.broken.iter().any(|broken| broken.path == source.path) {
+        |project: &AbsPath| loaded.untrusted_projects.iter().any(|each| each.project == *project);
+    if loaded.broken_files.iter().any(|broken| broken.path == source.path) {
         "broken"
     } else if !source.path.exists() {
         "missing"

@@ -6,18 +6,18 @@ use std::{
 };
 
 use openoxide_adapters::{claude_code, codex};
-use openoxide_store::edit::replace;
-use openoxide_tui::{Lines, visible};
+use openoxide_store::policy_edit::replace_file;
+use openoxide_tui::{LineMode, escape_text};
 use similar::TextDiff;
 
 use crate::{
-    args::{Agent, InitArgs},
-    exit::Exit,
-    report,
+    args::{AgentName, InitArgs},
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// A file that is to say something else.
-struct Change {
+struct SettingsChange {
     path: PathBuf,
     before: String,
     after: String,
@@ -27,29 +27,30 @@ struct Change {
 ///
 /// # Errors
 /// When no agent is here, or settings cannot be read or written. Settings that are wrong are left as they are.
-pub(crate) fn init(args: &InitArgs) -> Result<Exit, String> {
+pub(crate) fn install_hooks(args: &InitArgs) -> Result<ProgramExit, String> {
     let program = env::current_exe().map_err(|error| format!("where am I? {error}"))?;
     let program = program.to_str().ok_or("the path of this program is not valid UTF-8")?;
-    let agents = agents(args)?;
+    let agents = select_agents(args)?;
     // All of them are read before anything is written.
-    let changes = agents.iter().map(|(agent, home)| changes(*agent, home, program, args.undo));
-    let changes: Vec<Vec<Change>> = changes.collect::<Result<_, String>>()?;
+    let changes =
+        agents.iter().map(|(agent, home)| agent_changes(*agent, home, program, args.undo));
+    let changes: Vec<Vec<SettingsChange>> = changes.collect::<Result<_, String>>()?;
     if let Some(directory) = build_directory(Path::new(program)).filter(|_| !args.undo) {
-        report::note(&format!(
+        user_messages::print_note(&format!(
             "`{}` is a build directory: when it is cleaned, the agents block every call. Install the program elsewhere \
              (`cargo install --path crates/openoxide-cli`) and run `openoxide init` from there",
             directory.display()
         ));
     }
     if args.dry_run {
-        let text: String = changes.iter().flatten().map(Change::shown).collect();
-        return Ok(report::data(text.as_bytes(), Exit::Success));
+        let text: String = changes.iter().flatten().map(SettingsChange::to_diff).collect();
+        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     }
     for ((agent, _), changes) in agents.iter().zip(&changes) {
-        changes.iter().try_for_each(Change::make)?;
-        tell(*agent, changes, args.undo);
+        changes.iter().try_for_each(SettingsChange::apply)?;
+        print_summary(*agent, changes, args.undo);
     }
-    Ok(Exit::Success)
+    Ok(ProgramExit::Success)
 }
 
 /// Returns the build directory that a program is in, if it is in one: Cargo marks these as caches.
@@ -58,11 +59,11 @@ fn build_directory(program: &Path) -> Option<&Path> {
 }
 
 /// Returns the agents, and where their settings lie.
-fn agents(args: &InitArgs) -> Result<Vec<(Agent, PathBuf)>, String> {
-    let is_wanted = |agent: &Agent| args.agents.is_empty() || args.agents.contains(agent);
+fn select_agents(args: &InitArgs) -> Result<Vec<(AgentName, PathBuf)>, String> {
+    let is_wanted = |agent: &AgentName| args.agents.is_empty() || args.agents.contains(agent);
     let mut agents = Vec::new();
-    for agent in [Agent::Claude, Agent::Codex].into_iter().filter(is_wanted) {
-        let home = home(agent).ok_or("no configuration directory: set HOME")?;
+    for agent in [AgentName::Claude, AgentName::Codex].into_iter().filter(is_wanted) {
+        let home = settings_directory(agent).ok_or("no configuration directory: set HOME")?;
         if home.is_dir() || !args.agents.is_empty() {
             agents.push((agent, home));
         }
@@ -74,10 +75,10 @@ fn agents(args: &InitArgs) -> Result<Vec<(Agent, PathBuf)>, String> {
 }
 
 /// Returns the directory of an agent's settings, as the agent itself finds it.
-fn home(agent: Agent) -> Option<PathBuf> {
+fn settings_directory(agent: AgentName) -> Option<PathBuf> {
     let (variable, name) = match agent {
-        Agent::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
-        Agent::Codex => ("CODEX_HOME", ".codex"),
+        AgentName::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
+        AgentName::Codex => ("CODEX_HOME", ".codex"),
     };
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     // Codex knows a hook by the path of its file, in which it follows links if the directory was named.
@@ -85,47 +86,52 @@ fn home(agent: Agent) -> Option<PathBuf> {
     named.or_else(|| Some(PathBuf::from(set("HOME")?).join(name)))
 }
 
-fn changes(agent: Agent, home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String> {
+fn agent_changes(
+    agent: AgentName,
+    home: &Path,
+    program: &str,
+    undo: bool,
+) -> Result<Vec<SettingsChange>, String> {
     match agent {
-        Agent::Claude => claude(home, program, undo),
-        Agent::Codex => codex(home, program, undo),
+        AgentName::Claude => claude_changes(home, program, undo),
+        AgentName::Codex => codex_changes(home, program, undo),
     }
 }
 
-fn claude(home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String> {
-    use claude_code::wiring::{asking, not_asking, wiring};
-    let change = Change::of(home.join("settings.json"), |before| {
-        let wiring = wiring(program)?;
+fn claude_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsChange>, String> {
+    use claude_code::wiring::{hook_wiring, with_ask_rule, without_ask_rule};
+    let change = SettingsChange::from_file(home.join("settings.json"), |before| {
+        let wiring = hook_wiring(program)?;
         if !undo {
-            return asking(&wiring.put(before)?.text);
+            return with_ask_rule(&wiring.install(before)?.text);
         }
         // Where our hook is not, the rule that asks is the person's own.
-        let taken = wiring.take(before)?;
-        if taken.places.is_empty() { Ok(taken.text) } else { not_asking(&taken.text) }
+        let taken = wiring.uninstall(before)?;
+        if taken.hook_locations.is_empty() { Ok(taken.text) } else { without_ask_rule(&taken.text) }
     })?;
     Ok(vec![change])
 }
 
-fn codex(home: &Path, program: &str, undo: bool) -> Result<Vec<Change>, String> {
-    use codex::wiring::{forgotten, trusted, wiring};
+fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsChange>, String> {
+    use codex::wiring::{hook_wiring, trust_hook, untrust_hook};
     let (file, mut places) = (home.join("hooks.json"), Vec::new());
     let name = file.to_str().ok_or("the path of Codex's settings is not valid UTF-8")?.to_owned();
-    let hooks = Change::of(file, |before| {
-        let wiring = wiring(program)?;
-        let wired = if undo { wiring.take(before)? } else { wiring.put(before)? };
-        places = wired.places;
+    let hooks = SettingsChange::from_file(file, |before| {
+        let wiring = hook_wiring(program)?;
+        let wired = if undo { wiring.uninstall(before)? } else { wiring.install(before)? };
+        places = wired.hook_locations;
         Ok(wired.text)
     })?;
-    let config = Change::of(home.join("config.toml"), |before| match undo {
-        false => trusted(before, &name, &places, program),
-        true => forgotten(before, &name, &places),
+    let config = SettingsChange::from_file(home.join("config.toml"), |before| match undo {
+        false => trust_hook(before, &name, &places, program),
+        true => untrust_hook(before, &name, &places),
     })?;
     // What is trusted before it is there harms nobody; the other way round Codex would leave it out for a moment.
     Ok(vec![config, hooks])
 }
 
-impl Change {
-    fn of(
+impl SettingsChange {
+    fn from_file(
         path: PathBuf,
         change: impl FnOnce(&str) -> Result<String, String>,
     ) -> Result<Self, String> {
@@ -138,34 +144,37 @@ impl Change {
         Ok(Self { path, before, after })
     }
 
-    fn changes(&self) -> bool {
+    fn is_change(&self) -> bool {
         self.before != self.after
     }
 
-    fn make(&self) -> Result<(), String> {
-        if !self.changes() {
+    fn apply(&self) -> Result<(), String> {
+        if !self.is_change() {
             return Ok(());
         }
-        replace(&self.path, &self.after)
+        replace_file(&self.path, &self.after)
             .map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
-    fn shown(&self) -> String {
+    fn to_diff(&self) -> String {
         let name = self.path.display().to_string();
         let difference = TextDiff::from_lines(&self.before, &self.after);
-        visible(&difference.unified_diff().header(&name, &name).to_string(), Lines::Many)
+        escape_text(
+            &difference.unified_diff().header(&name, &name).to_string(),
+            LineMode::MultiLine,
+        )
     }
 }
 
-fn tell(agent: Agent, changes: &[Change], undo: bool) {
+fn print_summary(agent: AgentName, changes: &[SettingsChange], undo: bool) {
     let name = match agent {
-        Agent::Claude => "Claude Code",
-        Agent::Codex => "Codex",
+        AgentName::Claude => "Claude Code",
+        AgentName::Codex => "Codex",
     };
     let files: Vec<String> = changes
         .iter()
-        .filter(|change| change.changes())
-        .map(|change| visible(&change.path.to_string_lossy(), Lines::One))
+        .filter(|change| change.is_change())
+        .map(|change| escape_text(&change.path.to_string_lossy(), LineMode::SingleLine))
         .collect();
     let what = match (files.is_empty(), undo) {
         (true, false) => "hook already installed".to_owned(),
@@ -175,5 +184,5 @@ fn tell(agent: Agent, changes: &[Change], undo: bool) {
         }
         (false, true) => format!("hook removed: {}", files.join(", ")),
     };
-    report::say(&format!("openoxide: {name} {what}"));
+    user_messages::print_line(&format!("openoxide: {name} {what}"));
 }

@@ -2,59 +2,62 @@
 
 use std::cell::OnceCell;
 
-use openoxide_engine::History;
-use openoxide_protocol::{ApprovalRequest, Choice, Recalled, SCHEMA};
+use openoxide_engine::ApprovalHistory;
+use openoxide_protocol::{ApprovalRequest, ChoiceHistory, RuleChoice, SCHEMA};
 use openoxide_store::{
-    Environment, RequestError, Requests as _, SqliteRequests, Waiting, audit::Moment,
+    PendingRequest, RequestError, RequestStore as _, SqliteRequestStore, UserEnvironment,
+    audit::UtcTimestamp,
 };
-use openoxide_tui::{Lines, RenderOptions, Style, describe, visible};
+use openoxide_tui::{LineMode, RenderOptions, TextStyle, escape_text, render_request};
 use serde_json::{Value, json};
 
-use crate::{args::Global, color, exit::Exit, report};
+use crate::{args::GlobalArgs, program_exit::ProgramExit, terminal_color, user_messages};
 
 /// Lists the requests that wait, oldest first.
-pub(crate) fn pending(json: bool, global: Global) -> Result<Exit, String> {
-    let listed = match list() {
+pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> Result<ProgramExit, String> {
+    let listed = match read_pending() {
         Ok(listed) => listed,
         Err(error) => {
-            report::failure(&error);
-            return Ok(Exit::Failure);
+            user_messages::print_error(&error);
+            return Ok(ProgramExit::Failure);
         }
     };
-    let colored = color::wanted(global.color, &std::io::stdout());
-    let mut exit = Exit::Success;
+    let colored = terminal_color::use_color(global.color, &std::io::stdout());
+    let mut exit = ProgramExit::Success;
     let mut text = String::new();
     let history = OnceCell::new();
     for each in &listed {
         match each {
             Ok(waiting) if json => {
-                let history = history.get_or_init(|| History::read(&Environment::read()));
-                text.push_str(&(in_json(waiting, history).to_string() + "\n"));
+                let history =
+                    history.get_or_init(|| ApprovalHistory::read(&UserEnvironment::from_process()));
+                text.push_str(&(render_json(waiting, history).to_string() + "\n"));
             }
-            Ok(waiting) => text.push_str(&in_words(waiting, colored)),
+            Ok(waiting) => text.push_str(&render_text(waiting, colored)),
             Err(error) => {
-                report::failure(error);
-                exit = Exit::Failure;
+                user_messages::print_error(error);
+                exit = ProgramExit::Failure;
             }
         }
     }
     if !json {
-        report::say(hint(&listed));
+        user_messages::print_line(answer_hint(&listed));
     }
-    Ok(report::data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-type Listed = Vec<Result<Waiting, RequestError>>;
+type PendingList = Vec<Result<PendingRequest, RequestError>>;
 
-fn list() -> Result<Listed, RequestError> {
-    let Some(mut requests) = SqliteRequests::open_existing(&Environment::read())? else {
+fn read_pending() -> Result<PendingList, RequestError> {
+    let Some(mut requests) = SqliteRequestStore::open_existing(&UserEnvironment::from_process())?
+    else {
         return Ok(Vec::new());
     };
-    requests.sweep()?;
-    requests.pending()
+    requests.resolve_stale()?;
+    requests.list_pending()
 }
 
-fn hint(listed: &Listed) -> &'static str {
+fn answer_hint(listed: &PendingList) -> &'static str {
     if listed.is_empty() {
         "openoxide: nothing waits for an answer"
     } else {
@@ -63,8 +66,8 @@ fn hint(listed: &Listed) -> &'static str {
 }
 
 /// Returns a request as its line of JSON.
-pub(crate) fn in_json(waiting: &Waiting, history: &History) -> Value {
-    let Waiting { request, shown, .. } = waiting;
+pub(crate) fn render_json(waiting: &PendingRequest, history: &ApprovalHistory) -> Value {
+    let PendingRequest { request, shown_digest: shown, .. } = waiting;
     let accesses: Vec<_> = request.decision.parts.iter().map(|part| &part.access).collect();
     json!({
         "schema": SCHEMA,
@@ -75,12 +78,12 @@ pub(crate) fn in_json(waiting: &Waiting, history: &History) -> Value {
         "content": request.presentation.content,
         "cwd": request.cwd,
         "project": waiting.project,
-        "who": waiting.who,
+        "who": waiting.requester,
         "accesses": accesses,
         "reason": request.decision.reason,
         "findings": request.decision.findings,
         "always": request.decision.always,
-        "choices": choices(request, history),
+        "choices": choices_to_json(request, history),
         "explicit_yes_required": request.explicit_yes_required,
         "digest": shown,
         "asked_at": waiting.asked_at.to_string(),
@@ -89,33 +92,36 @@ pub(crate) fn in_json(waiting: &Waiting, history: &History) -> Value {
 }
 
 /// Returns what a yes for the project can keep, each with what it would have answered before.
-fn choices(request: &ApprovalRequest, history: &History) -> Vec<Value> {
-    let both = request.choices().into_iter().zip(history.recalled(request));
-    let one = |(Choice { width, rules }, Recalled { answers, of, examples })| json!({ "width": width, "rules": rules, "answers": answers, "of": of, "examples": examples });
+fn choices_to_json(request: &ApprovalRequest, history: &ApprovalHistory) -> Vec<Value> {
+    let both = request.choices().into_iter().zip(history.choice_histories(request));
+    let one = |(RuleChoice { width, rules }, ChoiceHistory { answers, of, examples })| json!({ "width": width, "rules": rules, "answers": answers, "of": of, "examples": examples });
     both.map(one).collect()
 }
 
 /// Returns a request as a person reads it: a row with its name, and below it what the prompt shows.
-pub(crate) fn in_words(waiting: &Waiting, colored: bool) -> String {
-    let Waiting { request, shown, .. } = waiting;
-    let id: String = request.id.to_string().chars().take(waiting.prefix).collect();
+pub(crate) fn render_text(waiting: &PendingRequest, colored: bool) -> String {
+    let PendingRequest { request, shown_digest: shown, .. } = waiting;
+    let id: String = request.id.to_string().chars().take(waiting.unique_prefix_len).collect();
     let digest: String = shown.to_string().chars().take(16).collect();
-    let now = Moment::now();
-    let ago = ago(now.0.saturating_sub(waiting.asked_at.0));
+    let now = UtcTimestamp::now();
+    let ago = format_age(now.0.saturating_sub(waiting.asked_at.0));
     let left = waiting.expires_at.map_or_else(String::new, |at| {
-        format!("  expires in {}", self::ago(at.0.saturating_sub(now.0)))
+        format!("  expires in {}", self::format_age(at.0.saturating_sub(now.0)))
     });
-    let cwd = visible(request.cwd.as_str(), Lines::One);
-    let who = visible(&waiting.who, Lines::One);
+    let cwd = escape_text(request.cwd.as_str(), LineMode::SingleLine);
+    let who = escape_text(&waiting.requester, LineMode::SingleLine);
     let session: String = request.session.to_string().chars().take(13).collect();
     let row = format!("{id}  {who} {session}  asked {ago} ago{left}  in {cwd}  digest {digest}\n");
-    let style = if colored { Style::Ansi } else { Style::Plain };
-    let body = describe(request, &RenderOptions { style, whole: true, ..RenderOptions::default() });
+    let style = if colored { TextStyle::Ansi } else { TextStyle::Plain };
+    let body = render_request(
+        request,
+        &RenderOptions { style, show_all: true, ..RenderOptions::default() },
+    );
     format!("{row}\n{body}\n")
 }
 
 /// Returns how long something is in its largest unit.
-fn ago(millis: u64) -> String {
+fn format_age(millis: u64) -> String {
     match millis / 1_000 {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds @ 120..7_200 => format!("{} min", seconds / 60),

@@ -2,34 +2,39 @@
 
 mod convert;
 mod diff;
-mod directories;
-mod edit;
-mod files;
+mod directory_rows;
 mod fmt;
 mod lint;
 mod list;
-mod native;
-mod sandbox;
+mod native_rules;
+mod policy_texts;
+mod rule_edit;
+mod sandbox_difference;
 mod test;
 
 use crate::{
-    args::{Global, RulesVerb},
+    args::{GlobalArgs, RulesCommand},
     error::CliError,
-    exit::Exit,
+    program_exit::ProgramExit,
 };
 
 /// Does what one of its verbs says.
-pub(crate) fn rules(verb: &RulesVerb, global: Global) -> Result<Exit, CliError> {
+pub(crate) fn run_rules_command(
+    verb: &RulesCommand,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
     match verb {
-        RulesVerb::List { policy, origins, json } => list::list(policy, *origins, *json, global),
-        RulesVerb::Lint(args) => Ok(lint::lint(args, global)?),
-        RulesVerb::Fmt(args) => Ok(fmt::fmt(args, global)?),
-        RulesVerb::Test(args) => test::test(args, global),
-        RulesVerb::Diff(args) => diff::diff(args, global),
-        RulesVerb::Add(args) => Ok(edit::add(args, global)?),
-        RulesVerb::Remove(args) => Ok(edit::remove(args, global)?),
-        RulesVerb::Import(args) => Ok(convert::import(args, global)?),
-        RulesVerb::Export(args) => Ok(convert::export(args, global)?),
-        RulesVerb::Convert(args) => Ok(convert::convert(args, global)?),
+        RulesCommand::List { policy, origins, json } => {
+            list::list_rules(policy, *origins, *json, global)
+        }
+        RulesCommand::Lint(args) => Ok(lint::lint_files(args, global)?),
+        RulesCommand::Fmt(args) => Ok(fmt::format_files(args, global)?),
+        RulesCommand::Test(args) => test::test_files(args, global),
+        RulesCommand::Diff(args) => diff::diff_policies(args, global),
+        RulesCommand::Add(args) => Ok(rule_edit::add_rule(args, global)?),
+        RulesCommand::Remove(args) => Ok(rule_edit::remove_rule(args, global)?),
+        RulesCommand::Import(args) => Ok(convert::import_policy(args, global)?),
+        RulesCommand::Export(args) => Ok(convert::export_policy(args, global)?),
+        RulesCommand::Convert(args) => Ok(convert::convert_policy(args, global)?),
     }
 }

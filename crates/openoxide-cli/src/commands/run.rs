@@ -1,106 +1,117 @@
 //! `run`: the whole way. Decide, ask in the terminal, run.
 
-mod again;
 mod approval;
-pub(crate) mod confined;
-mod ends;
-mod put_back;
-mod staged;
+pub(crate) mod confined_run;
+mod explicit_approval;
+mod quarantine_restore;
+mod run_endings;
+mod staged_commit;
 
 use std::{
     cell::RefCell, ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus,
 };
 
-use openoxide_adapters::quote;
+use openoxide_adapters::quote_words;
 use openoxide_engine::{
-    CheckOptions, Engine, ExecutionPermit, PlannedRun, RecordOrigin, RunError, RunOptions,
-    RunReport, SandboxRestriction,
+    CallerRestriction, CheckOptions, Engine, ExecutionPermit, PlannedRun, RecordOrigin, RunError,
+    RunOptions, RunReport,
 };
-use openoxide_protocol::{Action, Effect, Network, Operation};
+use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
 use openoxide_sandbox::SandboxError;
-use openoxide_store::{Environment, audit::Enforced};
-use openoxide_tui::{AskOptions, Input, Lines, Style, visible};
+use openoxide_store::{UserEnvironment, audit::RequestedConfinement};
+use openoxide_tui::{AskOptions, InputMode, LineMode, TextStyle, escape_text};
 use serde_json::json;
 
 use crate::{
-    args::{Global, RunArgs, RunSandbox},
-    color,
-    commands::{call, sandbox::HOST_NETWORK, trust},
+    args::{GlobalArgs, RunArgs, RunSandboxMode},
+    commands::{call_operation, sandbox::HOST_NETWORK_NOTE, trust},
     error::CliError,
-    exit::Exit,
-    policy_args, report,
+    policy_args,
+    program_exit::ProgramExit,
+    terminal_color, user_messages,
 };
-use approval::{Approval, Verdict};
-use confined::RunContext;
-use ends::{interrupted, refused, unanswerable, unanswered};
+use approval::{ApprovalResult, ApprovalVerdict};
+use confined_run::RunContext;
+use run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered};
 
 /// Judges a command, asks about it if need be, and runs it.
-pub(crate) fn run(args: &RunArgs, global: Global) -> Result<Exit, CliError> {
-    let engine = open(args, global)?;
-    let task = Task::of(args)?;
-    if let Some(why) = refusal_beforehand(&engine, args)? {
-        let operation = task.operation(&engine);
-        report::recorded(engine.audit().record_refused(RecordOrigin::RUN, &operation, &why.reason));
-        report::say(&format!("openoxide: {}; {NOTHING_RUN}", why.shown));
-        return Ok(Exit::Refused);
+pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
+    let engine = open_engine(args, global)?;
+    let task = RunTarget::from_args(args)?;
+    if let Some(why) = early_refusal(&engine, args)? {
+        let operation = task.to_operation(&engine);
+        user_messages::warn_if_unrecorded(engine.audit_log().record_refusal(
+            RecordOrigin::RUN,
+            &operation,
+            &why.reason,
+        ));
+        user_messages::print_line(&format!("openoxide: {}; {NOTHING_RUN_MESSAGE}", why.message));
+        return Ok(ProgramExit::Refused);
     }
-    let environment = confined::environment(engine.sandbox_settings(), &args.env)?;
-    let mut operation = task.operation(&engine);
+    let environment = confined_run::build_environment(engine.sandbox_settings(), &args.env)?;
+    let mut operation = task.to_operation(&engine);
     operation.session = args.session.unwrap_or(operation.session);
     let (session, refusals) = (operation.session, RefCell::default());
-    let context = RunContext { engine: &engine, args, global, session, refused: refusals };
-    let options = CheckOptions::new(RecordOrigin::RUN, enforced(args));
-    let Ok(Approval { verdict, review }) = context.approve(&operation, options, None) else {
-        report::recorded(engine.audit().record_interrupted(RecordOrigin::RUN, &operation));
-        return Ok(interrupted(NOTHING_RUN));
+    let context = RunContext { engine: &engine, args, global, session, refused_paths: refusals };
+    let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(args));
+    let Ok(ApprovalResult { verdict, review }) = context.check_operation(&operation, options, None)
+    else {
+        user_messages::warn_if_unrecorded(
+            engine.audit_log().record_interruption(RecordOrigin::RUN, &operation),
+        );
+        return Ok(report_interruption(NOTHING_RUN_MESSAGE));
     };
-    if let Some(exit) = review.as_ref().and_then(|review| unanswered(review, args, NOTHING_RUN)) {
+    if let Some(exit) =
+        review.as_ref().and_then(|review| report_unanswered(review, args, NOTHING_RUN_MESSAGE))
+    {
         return Ok(exit);
     }
     match verdict {
-        Verdict::Allowed(permit) => task.run(permit, environment, &context),
-        Verdict::Denied(refusal) => Ok(refused(&refusal, NOTHING_RUN)),
-        Verdict::Unanswerable(request) => Ok(unanswerable(&request, args, NOTHING_RUN)),
+        ApprovalVerdict::Allowed(permit) => task.run_permitted(permit, environment, &context),
+        ApprovalVerdict::Denied(refusal) => Ok(report_refusal(&refusal, NOTHING_RUN_MESSAGE)),
+        ApprovalVerdict::Unanswerable(request) => {
+            Ok(report_unanswerable(&request, args, NOTHING_RUN_MESSAGE))
+        }
     }
 }
 
 /// Opens the engine; first, a person is asked about projects that are not trusted.
-fn open(args: &RunArgs, global: Global) -> Result<Engine, CliError> {
-    let mut engine = policy_args::open_for_execution(&args.policy, args.session)?;
-    if trust::offer_all(engine.untrusted_projects(), &Environment::read(), global) {
-        engine = policy_args::open_for_execution(&args.policy, args.session)?;
+fn open_engine(args: &RunArgs, global: GlobalArgs) -> Result<Engine, CliError> {
+    let mut engine = policy_args::open_engine_for_execution(&args.policy, args.session)?;
+    if trust::offer_trust_all(engine.untrusted_projects(), &UserEnvironment::from_process(), global)
+    {
+        engine = policy_args::open_engine_for_execution(&args.policy, args.session)?;
     }
     let closed = engine.managed_policy_error().is_some();
-    if policy_args::sound(&engine, global).is_err() && !closed {
-        report::note(&"the policy has errors; every action needs approval until they are fixed");
+    if policy_args::check_policy(&engine, global).is_err() && !closed {
+        user_messages::print_note(
+            &"the policy has errors; every action needs approval until they are fixed",
+        );
     }
     Ok(engine)
 }
 
 /// Why nothing is run, whatever is to be run.
-struct RefusalBeforehand {
+struct EarlyRefusal {
     /// As it is recorded.
     reason: String,
     /// As a person reads it.
-    shown: String,
+    message: String,
 }
 
 /// Returns why nothing is run, if that is known without looking at the command.
 ///
 /// # Errors
 /// When the arguments contradict each other, or the directory does not exist.
-fn refusal_beforehand(
-    engine: &Engine,
-    args: &RunArgs,
-) -> Result<Option<RefusalBeforehand>, CliError> {
-    let is_usual = args.sandbox == RunSandbox::Auto;
+fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>, CliError> {
+    let is_usual = args.sandbox == RunSandboxMode::Auto;
     if args.live && !is_usual {
         let why = "`--live` requires `--sandbox auto`";
         return Err(why.into());
     }
     if let Some(error) = engine.managed_policy_error() {
         let (reason, shown) = (error.to_owned(), error.to_owned());
-        return Ok(Some(RefusalBeforehand { reason, shown }));
+        return Ok(Some(EarlyRefusal { reason, message: shown }));
     }
     if !std::path::Path::new(engine.cwd().as_str()).is_dir() {
         return Err(format!("`{}` is not a directory", engine.cwd()).into());
@@ -109,25 +120,25 @@ fn refusal_beforehand(
         let why = "`--stage` requires `--sandbox auto`";
         return Err(why.into());
     }
-    let required = engine.confinement_required().filter(|_| args.sandbox == RunSandbox::Off);
+    let required = engine.sandbox_requirement().filter(|_| args.sandbox == RunSandboxMode::Off);
     Ok(required.map(|why| {
         let reason = format!("`--sandbox off` is refused: {why}");
-        let shown = visible(&reason, Lines::One);
-        RefusalBeforehand { reason, shown }
+        let shown = escape_text(&reason, LineMode::SingleLine);
+        EarlyRefusal { reason, message: shown }
     }))
 }
 
 /// What a no means.
-const NOTHING_RUN: &str = "nothing was run";
+const NOTHING_RUN_MESSAGE: &str = "nothing was run";
 
 /// What is to be run.
-enum Task {
+enum RunTarget {
     Script(String),
     Program(Vec<String>),
 }
 
-impl Task {
-    fn of(args: &RunArgs) -> Result<Self, CliError> {
+impl RunTarget {
+    fn from_args(args: &RunArgs) -> Result<Self, CliError> {
         match (&args.script, args.command.is_empty()) {
             (Some(script), _) => Ok(Self::Script(script.clone())),
             (None, false) => Ok(Self::Program(args.command.clone())),
@@ -138,57 +149,64 @@ impl Task {
     }
 
     /// A program with its arguments is judged as the line that a shell would read as just these words.
-    fn operation(&self, engine: &Engine) -> Operation {
+    fn to_operation(&self, engine: &Engine) -> Operation {
         let script = match self {
             Self::Script(script) => script.clone(),
-            Self::Program(words) => quote(words),
+            Self::Program(words) => quote_words(words),
         };
         let input = json!({ "command": script });
-        call::of("Bash".to_owned(), Action::Command { script }, input, engine.cwd())
+        call_operation::new_person_operation(
+            "Bash".to_owned(),
+            Action::Command { script },
+            input,
+            engine.cwd(),
+        )
     }
 
     /// Runs what was permitted, and tells how it ended.
-    fn run(
+    fn run_permitted(
         &self,
         permit: ExecutionPermit,
         environment: Vec<(OsString, OsString)>,
         context: &RunContext<'_>,
-    ) -> Result<Exit, CliError> {
+    ) -> Result<ProgramExit, CliError> {
         let options = RunOptions {
             argv: self.argv(),
             sandbox: restriction(context.args.sandbox),
             environment,
             stage: context.args.stage,
             live: context.args.live,
-            supervisor: &confined::SUPERVISE,
+            supervisor: &confined_run::SUPERVISOR_ARGS,
         };
         let planned = permit.plan(context.engine, options, context)?;
         announce(&planned, context.engine);
         Ok(match planned.run(context) {
             Ok(RunReport { status, stage }) => {
-                let ended = self.ended(status);
-                stage.and_then(|stage| staged::settle(&stage, context)).unwrap_or(ended)
+                let ended = self.exit_for_status(status);
+                stage
+                    .and_then(|stage| staged_commit::review_and_commit(&stage, context))
+                    .unwrap_or(ended)
             }
             Err(RunError::Sandbox(error)) => not_confined(&error, context.engine),
             Err(error @ RunError::WrongOperation) => {
-                report::failure(&error);
-                Exit::RunFailed
+                user_messages::print_error(&error);
+                ProgramExit::RunFailed
             }
         })
     }
 
-    fn ended(&self, status: io::Result<ExitStatus>) -> Exit {
+    fn exit_for_status(&self, status: io::Result<ExitStatus>) -> ProgramExit {
         let words = self.argv();
         let program = words.first().map_or("", String::as_str);
         match status {
-            Ok(status) => passed_on(status),
+            Ok(status) => exit_from_status(status),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                report::failure(&format!("`{program}` was not found"));
-                Exit::NotFound
+                user_messages::print_error(&format!("`{program}` was not found"));
+                ProgramExit::NotFound
             }
             Err(error) => {
-                report::failure(&format!("`{program}` did not start: {error}"));
-                Exit::RunFailed
+                user_messages::print_error(&format!("`{program}` did not start: {error}"));
+                ProgramExit::RunFailed
             }
         }
     }
@@ -205,11 +223,11 @@ impl Task {
 }
 
 /// Returns how the sandbox is restricted; nothing where the person wants none.
-const fn restriction(sandbox: RunSandbox) -> Option<SandboxRestriction> {
+const fn restriction(sandbox: RunSandboxMode) -> Option<CallerRestriction> {
     match sandbox {
-        RunSandbox::Off => None,
-        RunSandbox::Auto => Some(SandboxRestriction::AsDecided),
-        RunSandbox::ReadOnly => Some(SandboxRestriction::ReadOnly),
+        RunSandboxMode::Off => None,
+        RunSandboxMode::Auto => Some(CallerRestriction::AsDecided),
+        RunSandboxMode::ReadOnly => Some(CallerRestriction::ReadOnly),
     }
 }
 
@@ -217,52 +235,56 @@ const fn restriction(sandbox: RunSandbox) -> Option<SandboxRestriction> {
 fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
     let decision = planned.decision();
     let why = match decision.effect {
-        Effect::Allow => visible(&decision.reason, Lines::One),
+        Effect::Allow => escape_text(&decision.reason, LineMode::SingleLine),
         Effect::Ask | Effect::Deny => "approved".to_owned(),
     };
     let how = match planned.profile() {
         Some(_) => "running in the sandbox",
         None => "running without a sandbox, with your full permissions",
     };
-    report::say(&format!("openoxide: {why}; {how}"));
+    user_messages::print_line(&format!("openoxide: {why}; {how}"));
     let Some(held) = planned.profile() else { return };
-    confined::lost(decision, engine.roots()).iter().for_each(report::note);
-    if held.network == Network::On {
-        report::note(&HOST_NETWORK);
+    confined_run::lost(decision, engine.roots()).iter().for_each(user_messages::print_note);
+    if held.network == NetworkAccess::On {
+        user_messages::print_note(&HOST_NETWORK_NOTE);
     }
 }
 
 /// Says that the sandbox could not be set up, and what to do about it.
-fn not_confined(error: &SandboxError, engine: &Engine) -> Exit {
-    report::failure(&format!("nothing was run: {error}"));
-    let off = match engine.confinement_required() {
+fn not_confined(error: &SandboxError, engine: &Engine) -> ProgramExit {
+    user_messages::print_error(&format!("nothing was run: {error}"));
+    let off = match engine.sandbox_requirement() {
         Some(why) => format!("running without a sandbox is not permitted: {why}"),
         None => "`--sandbox off` runs it without a sandbox, with your full permissions".to_owned(),
     };
-    report::note(&format!("`openoxide sandbox status` shows what this machine can enforce; {off}"));
-    Exit::RunFailed
+    user_messages::print_note(&format!(
+        "`openoxide sandbox status` shows what this machine can enforce; {off}"
+    ));
+    ProgramExit::RunFailed
 }
 
 /// What the record of a decision says of how it will be held.
-pub(crate) const fn enforced(args: &RunArgs) -> Enforced {
+pub(crate) const fn requested_confinement(args: &RunArgs) -> RequestedConfinement {
     match args.sandbox {
-        RunSandbox::Off => Enforced::NotConfined,
-        RunSandbox::Auto | RunSandbox::ReadOnly => Enforced::Confined,
+        RunSandboxMode::Off => RequestedConfinement::NotConfined,
+        RunSandboxMode::Auto | RunSandboxMode::ReadOnly => RequestedConfinement::Confined,
     }
 }
 
 /// A program that a signal ended has, for shells, the status 128 and its number.
-fn passed_on(status: ExitStatus) -> Exit {
+fn exit_from_status(status: ExitStatus) -> ProgramExit {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    Exit::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::RunFailed.code()))
+    ProgramExit::Program(
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(ProgramExit::RunFailed.code()),
+    )
 }
 
-pub(crate) fn options(global: Global) -> AskOptions {
-    let colored = color::wanted(global.color, &std::io::stderr());
+pub(crate) fn ask_options(global: GlobalArgs) -> AskOptions {
+    let colored = terminal_color::use_color(global.color, &std::io::stderr());
     AskOptions {
-        style: if colored { Style::Ansi } else { Style::Plain },
-        input: Input::for_term(std::env::var("TERM").ok().as_deref()),
+        style: if colored { TextStyle::Ansi } else { TextStyle::Plain },
+        input: InputMode::from_term(std::env::var("TERM").ok().as_deref()),
         withdrawn: None,
-        recall: None,
+        history_lookup: None,
     }
 }

@@ -1,32 +1,35 @@
 //! `sandbox`: confinement alone.
 
-pub(crate) mod found;
-mod live;
-mod run;
-mod staged;
-mod status;
+mod live_prompt;
+pub(crate) mod post_run_findings;
+mod sandbox_run;
+mod sandbox_status;
+mod staged_commit;
 
-pub(crate) use run::{HOST_NETWORK, with};
+pub(crate) use sandbox_run::{HOST_NETWORK_NOTE, with_added_variables};
 
-use openoxide_sandbox::supervise_as_called;
+use openoxide_sandbox::supervisor_main;
 
 use crate::{
-    args::{Global, SandboxVerb},
-    exit::Exit,
-    report,
+    args::{GlobalArgs, SandboxCommand},
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// Runs one of its verbs.
-pub(crate) fn sandbox(verb: &SandboxVerb, global: Global) -> Result<Exit, String> {
+pub(crate) fn run_sandbox_command(
+    verb: &SandboxCommand,
+    global: GlobalArgs,
+) -> Result<ProgramExit, String> {
     match verb {
-        SandboxVerb::Run(args) => run::run(args, global),
-        SandboxVerb::Supervise { launch, wire } => Ok(match supervise_as_called(launch, wire) {
-            Ok(()) => Exit::Success,
+        SandboxCommand::Run(args) => sandbox_run::run_in_sandbox(args, global),
+        SandboxCommand::Supervise { launch, wire } => Ok(match supervisor_main(launch, wire) {
+            Ok(()) => ProgramExit::Success,
             Err(error) => {
-                report::failure(&error);
-                Exit::RunFailed
+                user_messages::print_error(&error);
+                ProgramExit::RunFailed
             }
         }),
-        SandboxVerb::Status { json } => Ok(status::status(*json, global)),
+        SandboxCommand::Status { json } => Ok(sandbox_status::show_status(*json, global)),
     }
 }

@@ -1,31 +1,31 @@
 //! `schema`: the JSON Schema of each shape.
 
-use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision, Event, SCHEMA};
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision, SCHEMA, SessionEvent};
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
 
-use crate::{args::Shape, exit::Exit, report};
+use crate::{args::SchemaShape, program_exit::ProgramExit, user_messages};
 
 /// Prints the schema of a shape.
-pub(crate) fn schema(shape: Shape) -> Result<Exit, String> {
+pub(crate) fn print_schema(shape: SchemaShape) -> Result<ProgramExit, String> {
     let schema = match shape {
-        Shape::Policy => policy(),
-        Shape::Decision => decision(),
-        Shape::Request => value(schema_for!(ApprovalRequest)),
-        Shape::Response => value(schema_for!(ApprovalResponse)),
-        Shape::Event => value(schema_for!(Event)),
+        SchemaShape::Policy => policy_schema(),
+        SchemaShape::Decision => decision_schema(),
+        SchemaShape::Request => schema_value(schema_for!(ApprovalRequest)),
+        SchemaShape::Response => schema_value(schema_for!(ApprovalResponse)),
+        SchemaShape::Event => schema_value(schema_for!(SessionEvent)),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
-    Ok(report::data(format!("{text}\n").as_bytes(), Exit::Success))
+    Ok(user_messages::print_data(format!("{text}\n").as_bytes(), ProgramExit::Success))
 }
 
-fn value(schema: Schema) -> Value {
+fn schema_value(schema: Schema) -> Value {
     schema.to_value()
 }
 
 /// A decision leaves the program with the version of its shape, and in batches with the id of its line.
-fn decision() -> Value {
-    let mut schema = value(schema_for!(Decision));
+fn decision_schema() -> Value {
+    let mut schema = schema_value(schema_for!(Decision));
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let id = json!({ "description": "What the line of a batch gave as its id." });
         properties.insert("schema".to_owned(), json!({ "const": SCHEMA }));
@@ -35,7 +35,7 @@ fn decision() -> Value {
 }
 
 /// The policy file is read by hand, so that every error has its place; its shape is written by hand, too.
-fn policy() -> Value {
+fn policy_schema() -> Value {
     let rules = json!({ "type": "array", "items": { "type": "string", "examples": ["Bash(git push *)", "Read(~/.ssh/**)"] } });
     let examples = json!({ "type": "array", "items": { "type": "string" } });
     json!({
@@ -50,10 +50,10 @@ fn policy() -> Value {
                 "properties": { "required": { "type": "boolean", "description": "What cannot be written down is asked about. Once one file says so, no other takes it away." } },
             },
             "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
-            "hooks": hooks(),
-            "sandbox": sandbox(),
+            "hooks": hooks_schema(),
+            "sandbox": sandbox_schema(),
             "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
-            "test": tests(),
+            "test": tests_schema(),
             "permissions": {
                 "type": "object",
                 "additionalProperties": false,
@@ -85,7 +85,7 @@ fn policy() -> Value {
     })
 }
 
-fn sandbox() -> Value {
+fn sandbox_schema() -> Value {
     let list = |examples: &[&str]| json!({ "type": "array", "maxItems": 64, "items": { "type": "string", "minLength": 1, "examples": examples } });
     let limit = |what: &str| json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": what });
     json!({
@@ -107,7 +107,7 @@ fn sandbox() -> Value {
     })
 }
 
-fn hooks() -> Value {
+fn hooks_schema() -> Value {
     let words = json!({ "type": "array", "minItems": 1, "items": { "type": "string" } });
     json!({
         "type": "array",
@@ -126,7 +126,7 @@ fn hooks() -> Value {
     })
 }
 
-fn tests() -> Value {
+fn tests_schema() -> Value {
     json!({
         "type": "array",
         "items": {

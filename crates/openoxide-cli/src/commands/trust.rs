@@ -4,74 +4,77 @@ use std::{fs, io::ErrorKind, path::Path};
 
 use openoxide_engine::{new_approval_id, new_session_id};
 use openoxide_protocol::{
-    AbsPath, ApprovalRequest, ApprovalResponse, Decision, Digest, Effect, Presentation,
-    PresentationKind, SCHEMA,
+    AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, OperationDigest,
+    PresentationKind, RequestPresentation, SCHEMA,
 };
 use openoxide_store::{
-    Environment, Loaded, Source, Trust, Untrusted, Vouched, load_fresh, main_checkout,
-    project_root, sources,
+    LoadedPolicy, PolicySource, TrustRecord, TrustStore, UntrustedProject, UserEnvironment,
+    find_main_checkout, find_policy_sources, find_project_root, load_policy_uncached,
 };
-use openoxide_tui::{Lines, ask, can_ask, visible};
+use openoxide_tui::{LineMode, ask, can_ask, escape_text};
 
 use crate::{
-    args::{Global, TrustArgs},
+    args::{GlobalArgs, TrustArgs},
     commands::run,
-    exit::Exit,
-    policy_args, report,
+    policy_args,
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// Shows what a project's settings would allow, and asks whether they may; or takes it back.
-pub(crate) fn trust(args: &TrustArgs, global: Global) -> Result<Exit, String> {
-    let environment = Environment::read();
-    let Sought { place, project, sources } = sought(args, &environment)?;
-    let trust = Trust::of(&environment);
+pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+    let environment = UserEnvironment::from_process();
+    let TrustTarget { directory: place, project, sources } = find_target(args, &environment)?;
+    let trust = TrustStore::for_user(&environment);
     if args.revoke {
-        return revoke(&trust, &project);
+        return revoke_trust(&trust, &project);
     }
-    let loaded = load_fresh(&sources, &environment, &[]);
+    let loaded = load_policy_uncached(&sources, &environment, &[]);
     // The directory of a person's own file is no project, and links in it are vouched for.
-    let asked = |each: &&Untrusted| each.project == project || each.project == place;
-    let Some(untrusted) = loaded.untrusted.iter().find(asked) else {
-        let text = nothing_to_ask(&trust, &project) + &elsewhere(&loaded);
-        return Ok(report::data(text.as_bytes(), Exit::Success));
+    let asked = |each: &&UntrustedProject| each.project == project || each.project == place;
+    let Some(untrusted) = loaded.untrusted_projects.iter().find(asked) else {
+        let text = trusted_settings_text(&trust, &project) + &other_untrusted_text(&loaded);
+        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     };
     if args.show {
-        let place = visible(untrusted.project.as_str(), Lines::One);
-        let settings = lines(&untrusted.settings);
+        let place = escape_text(untrusted.project.as_str(), LineMode::SingleLine);
+        let settings = format_settings(&untrusted.settings);
         let text = format!("{place}: not trusted; these settings would take effect:\n{settings}");
-        return Ok(report::data(text.as_bytes(), Exit::Success));
+        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     }
     if global.no_input || !can_ask() {
-        report::failure(&"trusting a project requires a terminal; run `openoxide trust` there");
-        return Ok(Exit::Ask);
+        user_messages::print_error(
+            &"trusting a project requires a terminal; run `openoxide trust` there",
+        );
+        return Ok(ProgramExit::Ask);
     }
-    offer(&trust, untrusted, global)
+    offer_trust(&trust, untrusted, global)
 }
 
 /// What is to be vouched for.
-struct Sought {
+struct TrustTarget {
     /// What a person named, or where they are.
-    place: AbsPath,
+    directory: AbsPath,
     /// The project there, or a settings file whose hooks are programs.
     project: AbsPath,
     /// Where it is read.
-    sources: Vec<Source>,
+    sources: Vec<PolicySource>,
 }
 
-fn sought(args: &TrustArgs, environment: &Environment) -> Result<Sought, String> {
-    let place = policy_args::directory(args.directory.as_deref())?;
+fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustTarget, String> {
+    let place = policy_args::absolute_directory_or_cwd(args.directory.as_deref())?;
     let path = Path::new(place.as_str());
     // What was vouched for and is gone can be taken back.
-    if args.revoke && !path.exists() && Trust::of(environment).find(&place).is_some() {
-        return Ok(Sought { project: place.clone(), place, sources: Vec::new() });
+    if args.revoke && !path.exists() && TrustStore::for_user(environment).find(&place).is_some() {
+        return Ok(TrustTarget { project: place.clone(), directory: place, sources: Vec::new() });
     }
-    if !is_directory(path)? {
-        let source = policy_args::named_file(place.as_str().as_ref(), None, &AbsPath::root())?;
-        return Ok(Sought { project: place.clone(), place, sources: vec![source] });
+    if !is_readable_directory(path)? {
+        let source = policy_args::named_source(place.as_str().as_ref(), None, &AbsPath::root())?;
+        return Ok(TrustTarget { project: place.clone(), directory: place, sources: vec![source] });
     }
-    let project = project_root(&place, environment.home.as_ref());
-    let sources = sources(environment, &project);
-    Ok(Sought { place, project, sources })
+    let project = find_project_root(&place, environment.home.as_ref());
+    let sources = find_policy_sources(environment, &project);
+    Ok(TrustTarget { directory: place, project, sources })
 }
 
 /// Says whether it is a directory, and not a file that can be read.
@@ -79,8 +82,8 @@ fn sought(args: &TrustArgs, environment: &Environment) -> Result<Sought, String>
 /// # Errors
 ///
 /// It is neither: a slip of the pen is no project whose settings are in order.
-fn is_directory(path: &Path) -> Result<bool, String> {
-    let shown = visible(&path.to_string_lossy(), Lines::One);
+fn is_readable_directory(path: &Path) -> Result<bool, String> {
+    let shown = escape_text(&path.to_string_lossy(), LineMode::SingleLine);
     let meta = fs::metadata(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("no such file or directory: {shown}"),
         _ => format!("{shown}: {error}"),
@@ -94,15 +97,15 @@ fn is_directory(path: &Path) -> Result<bool, String> {
     Ok(meta.is_dir())
 }
 
-fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
-    let place = visible(project.as_str(), Lines::One);
-    if let Some(said) = vouched(trust, project) {
-        return format!("{place}: trusted:\n{}", lines(&said.settings));
+fn trusted_settings_text(trust: &TrustStore, project: &AbsPath) -> String {
+    let place = escape_text(project.as_str(), LineMode::SingleLine);
+    if let Some(said) = find_trust_record(trust, project) {
+        return format!("{place}: trusted:\n{}", format_settings(&said.settings));
     }
-    match main_checkout(project).and_then(|main| vouched(trust, &main)) {
+    match find_main_checkout(project).and_then(|main| find_trust_record(trust, &main)) {
         Some(said) => {
-            let main = visible(said.project.as_str(), Lines::One);
-            let settings = lines(&said.settings);
+            let main = escape_text(said.project.as_str(), LineMode::SingleLine);
+            let settings = format_settings(&said.settings);
             format!("{place}: trusted as a worktree of {main}:\n{settings}")
         }
         None => format!("{place}: no settings that require trust\n"),
@@ -110,37 +113,40 @@ fn nothing_to_ask(trust: &Trust, project: &AbsPath) -> String {
 }
 
 /// Names the other places around here whose settings nobody vouched for.
-fn elsewhere(loaded: &Loaded) -> String {
-    let line = |each: &Untrusted| {
-        let place = visible(each.project.as_str(), Lines::One);
+fn other_untrusted_text(loaded: &LoadedPolicy) -> String {
+    let line = |each: &UntrustedProject| {
+        let place = escape_text(each.project.as_str(), LineMode::SingleLine);
         format!("{place}: not trusted; run `openoxide trust {place}` to review its settings\n")
     };
-    loaded.untrusted.iter().map(line).collect()
+    loaded.untrusted_projects.iter().map(line).collect()
 }
 
-fn vouched(trust: &Trust, project: &AbsPath) -> Option<Vouched> {
+fn find_trust_record(trust: &TrustStore, project: &AbsPath) -> Option<TrustRecord> {
     trust.find(project).filter(|said| said.trusted)
 }
 
-fn lines(settings: &[String]) -> String {
-    settings.iter().map(|each| format!("  {}\n", visible(each, Lines::One))).collect()
+fn format_settings(settings: &[String]) -> String {
+    settings.iter().map(|each| format!("  {}\n", escape_text(each, LineMode::SingleLine))).collect()
 }
 
-fn revoke(trust: &Trust, project: &AbsPath) -> Result<Exit, String> {
+fn revoke_trust(trust: &TrustStore, project: &AbsPath) -> Result<ProgramExit, String> {
     let revoked = trust.revoke(project).map_err(|error| format!("cannot revoke trust: {error}"))?;
     let what = if revoked { "trust revoked" } else { "was not trusted" };
-    report::say(&format!("openoxide: {}: {what}", visible(project.as_str(), Lines::One)));
-    Ok(Exit::Success)
+    user_messages::print_line(&format!(
+        "openoxide: {}: {what}",
+        escape_text(project.as_str(), LineMode::SingleLine)
+    ));
+    Ok(ProgramExit::Success)
 }
 
 /// Asks about each project around this place that somebody has to vouch for, once. What is answered counts from the next
 /// look at the policy on. Says whether something was vouched for.
-pub(crate) fn offer_all(
-    untrusted: &[Untrusted],
-    environment: &Environment,
-    global: Global,
+pub(crate) fn offer_trust_all(
+    untrusted: &[UntrustedProject],
+    environment: &UserEnvironment,
+    global: GlobalArgs,
 ) -> bool {
-    let trust = Trust::of(environment);
+    let trust = TrustStore::for_user(environment);
     let mut trusted = false;
     for untrusted in untrusted {
         let known =
@@ -148,36 +154,43 @@ pub(crate) fn offer_all(
         if known || global.no_input || !can_ask() {
             continue; // They said no to just these settings.
         }
-        match offer(&trust, untrusted, global) {
-            Ok(exit) => trusted |= exit == Exit::Success,
+        match offer_trust(&trust, untrusted, global) {
+            Ok(exit) => trusted |= exit == ProgramExit::Success,
             // Nothing counts that is not kept, and the person must know.
-            Err(error) => report::failure(&error),
+            Err(error) => user_messages::print_error(&error),
         }
     }
     trusted
 }
 
-fn offer(trust: &Trust, untrusted: &Untrusted, global: Global) -> Result<Exit, String> {
-    let request = request(trust, untrusted);
-    let response = ask(&request, &run::options(global)).map_err(|error| error.to_string())?;
+fn offer_trust(
+    trust: &TrustStore,
+    untrusted: &UntrustedProject,
+    global: GlobalArgs,
+) -> Result<ProgramExit, String> {
+    let request = new_approval_request(trust, untrusted);
+    let response = ask(&request, &run::ask_options(global)).map_err(|error| error.to_string())?;
     let trusted = matches!(response, ApprovalResponse::Approved { .. });
     if response == ApprovalResponse::Cancelled {
-        return Ok(Exit::Ask);
+        return Ok(ProgramExit::Ask);
     }
     trust
-        .keep(&untrusted.project, &untrusted.settings, trusted)
+        .save(&untrusted.project, &untrusted.settings, trusted)
         .map_err(|error| format!("cannot save the answer: {error}"))?;
     let what = if trusted {
         "trusted; its settings are in force"
     } else {
         "not trusted; only its deny and ask rules apply"
     };
-    report::say(&format!("openoxide: {}: {what}", visible(untrusted.project.as_str(), Lines::One)));
-    Ok(if trusted { Exit::Success } else { Exit::Deny })
+    user_messages::print_line(&format!(
+        "openoxide: {}: {what}",
+        escape_text(untrusted.project.as_str(), LineMode::SingleLine)
+    ));
+    Ok(if trusted { ProgramExit::Success } else { ProgramExit::Deny })
 }
 
 /// Returns the question: what would be allowed, or, where something was vouched for before, what is new.
-fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
+fn new_approval_request(trust: &TrustStore, untrusted: &UntrustedProject) -> ApprovalRequest {
     let before =
         trust.find(&untrusted.project).filter(|said| said.trusted).map(|said| said.settings);
     let reason = match before {
@@ -191,9 +204,9 @@ fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
         tool: "Trust".to_owned(),
         title: format!("let the settings of {} allow this?", untrusted.project),
         cwd: untrusted.project.clone(),
-        presentation: Presentation {
+        presentation: RequestPresentation {
             kind: PresentationKind::Diff,
-            content: difference(&before.unwrap_or_default(), &untrusted.settings),
+            content: settings_diff(&before.unwrap_or_default(), &untrusted.settings),
             language: None,
             metadata: std::collections::BTreeMap::new(),
         },
@@ -206,7 +219,7 @@ fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
             always: Vec::new(),
             obligations: Vec::new(),
         },
-        digest: Digest([0; 32]),
+        digest: OperationDigest([0; 32]),
         group: None,
         explicit_yes_required: true,
         alternatives: Vec::new(),
@@ -214,7 +227,7 @@ fn request(trust: &Trust, untrusted: &Untrusted) -> ApprovalRequest {
     }
 }
 
-fn difference(before: &[String], now: &[String]) -> String {
+fn settings_diff(before: &[String], now: &[String]) -> String {
     let gone = before.iter().filter(|each| !now.contains(each)).map(|each| format!("-{each}\n"));
     let here = now.iter().map(|each| match before.contains(each) {
         true => format!(" {each}\n"),

@@ -10,10 +10,10 @@ use std::{
     thread,
 };
 
-use openoxide_adapters::hook;
-use openoxide_engine::{Call, Engine, EngineOptions};
+use openoxide_adapters::agent_hook;
+use openoxide_engine::{Engine, EngineCall, EngineOptions};
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
-use openoxide_store::{Environment, Source};
+use openoxide_store::{PolicySource, UserEnvironment};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -334,18 +334,19 @@ fn decisions_hold_in_the_library() {
 
 fn judge(case: &Case, policies: &[PathBuf]) -> Value {
     let (home, cwd) = (AbsPath::new(HOME).unwrap(), AbsPath::new(&case.cwd).unwrap());
-    let sources: Vec<_> = policies.iter().cloned().map(Source::named).collect();
-    let environment = Environment { home: Some(home), ..Environment::default() };
+    let sources: Vec<_> = policies.iter().cloned().map(PolicySource::from_command_line).collect();
+    let environment = UserEnvironment { home: Some(home), ..UserEnvironment::default() };
     let mode = case.mode.as_ref().map(|mode| PermissionMode::parse(mode).unwrap());
-    let options = EngineOptions { named: sources, mode, ..EngineOptions::new(environment, cwd) };
+    let options =
+        EngineOptions { policy_files: sources, mode, ..EngineOptions::new(environment, cwd) };
     let engine = Engine::open(options).unwrap();
     assert!(engine.broken_files().is_empty(), "{}: {:?}", case.id, engine.broken_files());
     let cwd = engine.cwd().clone();
     let call = match case.call() {
-        Some((name, input)) => Call::from_tool(name, &input, cwd),
+        Some((name, input)) => EngineCall::from_tool(name, &input, cwd),
         None => {
             let patterns = case.patterns.as_deref().unwrap();
-            Call::from_question(case.permission.as_deref().unwrap(), patterns, cwd)
+            EngineCall::from_question(case.permission.as_deref().unwrap(), patterns, cwd)
         }
     };
     serde_json::to_value(engine.evaluate(&call).decision).unwrap()
@@ -431,7 +432,7 @@ fn hooked(world: &World, cases: &[Case]) -> Vec<String> {
         let answer: Value = serde_json::from_str(output.trim()).unwrap_or_default();
         let decision = &answer["hookSpecificOutput"]["permissionDecision"];
         // A tool that asks the person by itself gets a deny or no answer.
-        let is_left = case.call().is_some_and(|(tool, _)| hook::asks_the_person(tool));
+        let is_left = case.call().is_some_and(|(tool, _)| agent_hook::is_user_prompt_tool(tool));
         let expected = match case.decision {
             Effect::Allow | Effect::Ask if is_left => Value::Null,
             decision => json!(decision),

@@ -2,9 +2,12 @@ use openoxide_permission::default_layer;
 use openoxide_protocol::{AbsPath, Action, CallId, GrantScope, Operation, Principal};
 
 use super::*;
-use crate::{digest, facts, new_approval_id, new_session_id, present, title};
+use crate::{
+    collect_operation_facts, digest_operation, new_approval_id, new_session_id, operation_title,
+    present_operation,
+};
 
-fn question(session: SessionId, script: &str) -> Question {
+fn question(session: SessionId, script: &str) -> CheckRequest {
     let operation = Operation {
         session,
         call: CallId::default(),
@@ -14,16 +17,16 @@ fn question(session: SessionId, script: &str) -> Question {
         input: serde_json::json!({ "command": script }),
         cwd: AbsPath::new("/p").unwrap(),
     };
-    Question {
-        facts: facts(&operation, None),
-        digest: digest(&operation),
+    CheckRequest {
+        facts: collect_operation_facts(&operation, None),
+        digest: digest_operation(&operation),
         id: new_approval_id(),
-        presentation: present(&operation),
-        title: title(&operation),
+        presentation: present_operation(&operation),
+        title: operation_title(&operation),
         group: None,
-        explicit_yes_required: false,
+        requires_explicit_approval: false,
         hooks: Vec::new(),
-        covers: Default::default(),
+        coverage: Default::default(),
         operation,
     }
 }
@@ -38,7 +41,7 @@ fn start_loop()
     let policy = Arc::new(PolicyStack::compile(&[default_layer()]).unwrap());
     let roots = vec![AbsPath::new("/p").unwrap()];
     let gate = PermissionGate::new(policy, PermissionMode::Default, roots);
-    let (dispatcher, handle, requests) = Dispatcher::new(gate);
+    let (dispatcher, handle, requests) = GateDispatcher::new(gate);
     (handle, requests, tokio::spawn(dispatcher.run()))
 }
 
@@ -54,11 +57,11 @@ async fn a_yes_for_a_prefix_wakes_everyone_it_covers() {
     let first_request = requests.recv().await.unwrap();
     let second = ask("npm install b");
     requests.recv().await.unwrap();
-    let response = ApprovalResponse::approved(GrantScope::Project);
+    let response = ApprovalResponse::new_approval(GrantScope::Project);
     let ended = handle.answer(first_request.id, response).await.unwrap().unwrap();
     assert_eq!(ended.len(), 2);
-    assert!(matches!(first.await.unwrap(), Ok(Asked::Granted(_))));
-    assert!(matches!(second.await.unwrap(), Ok(Asked::Granted(_))));
+    assert!(matches!(first.await.unwrap(), Ok(GateReply::Permitted(_))));
+    assert!(matches!(second.await.unwrap(), Ok(GateReply::Permitted(_))));
 }
 
 #[tokio::test]
@@ -76,7 +79,7 @@ async fn a_rejection_wakes_the_whole_session() {
     let response = ApprovalResponse::Rejected { message: None };
     drop(handle.answer(first.id, response).await.unwrap());
     for one in waiting {
-        assert!(matches!(one.await.unwrap(), Ok(Asked::Refused(Refusal::Rejected))));
+        assert!(matches!(one.await.unwrap(), Ok(GateReply::Refused(OperationRefusal::Rejected))));
     }
 }
 
@@ -85,7 +88,7 @@ async fn without_a_listener_nobody_waits_for_ever() {
     let (handle, requests) = start();
     drop(requests);
     let asked = handle.check(question(new_session_id(), "npm install")).await;
-    assert!(matches!(asked, Ok(Asked::Unanswerable(_))));
+    assert!(matches!(asked, Ok(GateReply::Unanswerable(_))));
 }
 
 #[tokio::test]
@@ -97,7 +100,7 @@ async fn the_end_of_the_session_is_no_yes() {
     };
     requests.recv().await.unwrap();
     session.abort();
-    assert!(matches!(waiting.await.unwrap(), Err(Gone)));
+    assert!(matches!(waiting.await.unwrap(), Err(SessionClosedError)));
 }
 
 #[tokio::test]

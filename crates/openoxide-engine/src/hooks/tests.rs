@@ -1,6 +1,6 @@
 use std::{fs, path::Path, time::Duration};
 
-use openoxide_permission::{HookCommand, LayerKind, Matcher};
+use openoxide_permission::{HookCommand, HookMatcher, LayerKind};
 
 use super::*;
 
@@ -29,19 +29,19 @@ impl Place {
         let call = HookCall {
             event: HookEvent::PreToolUse,
             session: "c6dc".to_owned(),
-            call: "toolu_1",
+            call_id: "toolu_1",
             tool: "Bash",
             input,
             cwd: &self.cwd,
             project: &self.cwd,
             mode: PermissionMode::AcceptEdits,
-            facts: &Facts::default(),
+            facts: &OperationFacts::default(),
         };
         ask_hooks(hooks, &call).await
     }
 
     /// Runs one script as a hook.
-    async fn one(&self, script: &str) -> (HookSaid, String) {
+    async fn one(&self, script: &str) -> (HookDecision, String) {
         let answer = self.ask(&[hook(script)]).await.remove(0);
         (answer.said, answer.reason)
     }
@@ -53,13 +53,13 @@ fn hook(script: &str) -> Hook {
         file: "/h/policy.toml".to_owned(),
         line: 4,
         event: HookEvent::PreToolUse,
-        matcher: Matcher::default(),
+        matcher: HookMatcher::default(),
         command: HookCommand::Shell(script.to_owned()),
         timeout: Duration::from_secs(20),
         may_allow: true,
-        below_rules: false,
+        respects_ask_rules: false,
         project: None,
-        vouched: true,
+        is_trusted: true,
     }
 }
 
@@ -73,7 +73,7 @@ fn decision(word: &str) -> String {
 /// Guards I12.
 #[tokio::test]
 async fn each_end_of_a_hook_says_what_claude_codes_contract_says_or_asks() {
-    use HookSaid::{Allow, Ask, Deny, Failed, Pass};
+    use HookDecision::{Allow, Ask, Deny, Failed, Pass};
     let place = Place::new();
     let (allow, deny, ask) = (decision("allow"), decision("deny"), decision("ask"));
     let rows = [
@@ -130,16 +130,16 @@ async fn what_is_printed_is_bounded_and_its_end_counts() {
     let place = Place::new();
     let many = "head -c 1000000 /dev/zero | tr '\\0' ' '";
     let (said, reason) = place.one(&format!("{}; {many}", decision("allow"))).await;
-    assert_eq!(said, HookSaid::Failed, "{reason}");
-    assert_eq!(place.one(&format!("{}; {many}", decision("deny"))).await.0, HookSaid::Deny);
+    assert_eq!(said, HookDecision::Failed, "{reason}");
+    assert_eq!(place.one(&format!("{}; {many}", decision("deny"))).await.0, HookDecision::Deny);
     let (said, reason) = place.one(&format!("{many} | tr ' ' x >&2; exit 2")).await;
-    assert_eq!((said, reason.len()), (HookSaid::Deny, 1000));
+    assert_eq!((said, reason.len()), (HookDecision::Deny, 1000));
 }
 
 #[tokio::test]
 async fn a_hook_is_told_what_claude_code_tells() {
     let place = Place::new();
-    assert_eq!(place.one("cat > told; env > around; pwd > where").await.0, HookSaid::Pass);
+    assert_eq!(place.one("cat > told; env > around; pwd > where").await.0, HookDecision::Pass);
     let told: Value = serde_json::from_slice(&fs::read(place.path("told")).unwrap()).unwrap();
     let expected = json!({
         "session_id": "c6dc", "cwd": place.cwd, "permission_mode": "acceptEdits",
@@ -159,11 +159,13 @@ async fn a_hook_is_told_what_claude_code_tells() {
 async fn a_hook_need_not_listen() {
     let place = Place::new();
     let input = json!({ "command": "x".repeat(4 << 20) });
-    for (script, said) in [("true", HookSaid::Pass), ("exec 0<&-; sleep 0.2", HookSaid::Pass)] {
+    for (script, said) in
+        [("true", HookDecision::Pass), ("exec 0<&-; sleep 0.2", HookDecision::Pass)]
+    {
         assert_eq!(place.ask_about(&[hook(script)], &input).await[0].said, said, "{script}");
     }
     let answers = place.ask_about(&[hook("cat | wc -c > length")], &input).await;
-    assert_eq!(answers[0].said, HookSaid::Pass);
+    assert_eq!(answers[0].said, HookDecision::Pass);
     let length = fs::read_to_string(place.path("length")).unwrap();
     assert!(length.trim().parse::<usize>().unwrap() > 4 << 20);
 }
@@ -177,13 +179,13 @@ async fn a_program_is_run_as_it_is() {
     };
     let answers =
         place.ask(&[program(&["touch", "a b", "$HOME"]), program(&["no-such-hook"])]).await;
-    assert_eq!(answers[0].said, HookSaid::Pass);
+    assert_eq!(answers[0].said, HookDecision::Pass);
     assert!(place.path("a b").exists() && place.path("$HOME").exists());
-    assert_eq!(answers[1].said, HookSaid::Failed);
+    assert_eq!(answers[1].said, HookDecision::Failed);
     assert!(answers[1].reason.starts_with("it did not run: "), "{}", answers[1].reason);
     let nowhere = AbsPath::new("/nowhere/at/all").unwrap();
     let gone = Place { cwd: nowhere, ..place };
-    assert_eq!(gone.one("true").await.0, HookSaid::Failed, "a directory that is not there");
+    assert_eq!(gone.one("true").await.0, HookDecision::Failed, "a directory that is not there");
 }
 
 /// Says whether a process still runs; a zombie does not.
@@ -202,7 +204,7 @@ async fn a_hook_whose_time_is_up_ends_with_all_that_it_started() {
     let answer = place.ask(&[slow]).await.remove(0);
     assert_eq!(
         (answer.said, answer.reason.as_str()),
-        (HookSaid::Failed, "it took longer than 1 s")
+        (HookDecision::Failed, "it took longer than 1 s")
     );
     for name in ["one", "two", "self"] {
         let pid = fs::read_to_string(place.path(name)).unwrap();
@@ -220,16 +222,16 @@ async fn a_program_that_a_hook_leaves_behind_does_not_hold_us_up_and_makes_it_as
     let place = Place::new();
     let allow = decision("allow");
     for (script, said) in [
-        (format!("{allow}; sleep 5 & exit 0"), HookSaid::Failed),
-        (format!("{allow}; setsid sleep 5 & exit 0"), HookSaid::Failed),
-        ("sleep 5 & exit 0".to_owned(), HookSaid::Failed),
-        (format!("{}; sleep 5 & exit 0", decision("deny")), HookSaid::Deny),
-        ("sleep 5 & exit 2".to_owned(), HookSaid::Deny),
-        (format!("{allow}; sleep 5 > /dev/null 2>&1 & exit 0"), HookSaid::Allow),
+        (format!("{allow}; sleep 5 & exit 0"), HookDecision::Failed),
+        (format!("{allow}; setsid sleep 5 & exit 0"), HookDecision::Failed),
+        ("sleep 5 & exit 0".to_owned(), HookDecision::Failed),
+        (format!("{}; sleep 5 & exit 0", decision("deny")), HookDecision::Deny),
+        ("sleep 5 & exit 2".to_owned(), HookDecision::Deny),
+        (format!("{allow}; sleep 5 > /dev/null 2>&1 & exit 0"), HookDecision::Allow),
         // What a process beside the hook still says in time is heard.
         (
             "exec > >(sleep 0.1; tr x a); echo '{\"decision\":\"xpprove\"}'".to_owned(),
-            HookSaid::Allow,
+            HookDecision::Allow,
         ),
     ] {
         let start = std::time::Instant::now();
@@ -249,7 +251,7 @@ async fn hooks_run_side_by_side_and_answer_in_their_order() {
     let hooks = [wait("a", "b", "sleep 0.2; exit 2"), wait("b", "a", &decision("allow"))];
     let answers = place.ask(&hooks).await;
     let said: Vec<_> = answers.iter().map(|answer| answer.said).collect();
-    assert_eq!(said, [HookSaid::Deny, HookSaid::Allow]);
+    assert_eq!(said, [HookDecision::Deny, HookDecision::Allow]);
     assert_eq!(answers[0].hook.line, Some(4));
     assert_eq!(answers[0].hook.text, "hook touch");
 }
@@ -258,12 +260,12 @@ async fn hooks_run_side_by_side_and_answer_in_their_order() {
 async fn only_hooks_that_the_call_concerns_are_asked() {
     let place = Place::new();
     let for_tool =
-        |matcher: &str| Hook { matcher: Matcher::parse(matcher).unwrap(), ..hook("exit 2") };
+        |matcher: &str| Hook { matcher: HookMatcher::parse(matcher).unwrap(), ..hook("exit 2") };
     let answers = place.ask(&[for_tool("Edit|Write"), for_tool("Bash"), for_tool("mcp__*")]).await;
     assert_eq!(answers.len(), 1);
     assert!(place.ask(&[for_tool("Read")]).await.is_empty());
     let tight = Hook { may_allow: false, ..hook(&decision("allow")) };
-    assert_eq!(place.ask(&[tight]).await[0].said, HookSaid::Pass);
+    assert_eq!(place.ask(&[tight]).await[0].said, HookDecision::Pass);
 }
 
 /// Says whether a process is gone, or has ended and only waits to be buried.
@@ -296,17 +298,17 @@ async fn who_no_longer_waits_ends_the_hooks_with_all_that_they_started() {
 }
 
 /// Runs one script as the hook of a permission request.
-async fn requested(place: &Place, script: &str) -> (HookSaid, String) {
+async fn requested(place: &Place, script: &str) -> (HookDecision, String) {
     let call = HookCall {
         event: HookEvent::PermissionRequest,
         session: "c6dc".to_owned(),
-        call: "toolu_1",
+        call_id: "toolu_1",
         tool: "Bash",
         input: &json!({ "command": "git push" }),
         cwd: &place.cwd,
         project: &place.cwd,
         mode: PermissionMode::Default,
-        facts: &Facts::default(),
+        facts: &OperationFacts::default(),
     };
     let hook = Hook { event: HookEvent::PermissionRequest, ..hook(script) };
     let answer = ask_hooks(&[hook], &call).await.remove(0);
@@ -316,7 +318,7 @@ async fn requested(place: &Place, script: &str) -> (HookSaid, String) {
 /// The rows were measured on Claude Code 2.1.330, where "no decision" leaves the question to the person, as `failed` does here.
 #[tokio::test]
 async fn the_answer_to_a_permission_request_is_read_as_claude_code_reads_it_or_asks() {
-    use HookSaid::{Allow, Deny, Failed, Pass};
+    use HookDecision::{Allow, Deny, Failed, Pass};
     let place = Place::new();
     let says = |decision: Value| {
         let output = json!({ "hookEventName": "PermissionRequest", "decision": decision });
@@ -366,7 +368,7 @@ async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
     ] {
         let of = |project| Hook { project, command: command.clone(), ..hook("") };
         let answers = place.ask(&[of(None), of(Some(project.clone()))]).await;
-        assert_eq!((answers[0].said, answers[1].said), (HookSaid::Pass, HookSaid::Deny));
+        assert_eq!((answers[0].said, answers[1].said), (HookDecision::Pass, HookDecision::Deny));
     }
 }
 
@@ -374,8 +376,9 @@ async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
 #[tokio::test]
 async fn a_hook_that_nobody_vouched_for_is_not_run_and_asks() {
     let place = Place::new();
-    let unvouched = Hook { vouched: false, ..hook(&format!("touch ran; {}", decision("allow"))) };
+    let unvouched =
+        Hook { is_trusted: false, ..hook(&format!("touch ran; {}", decision("allow"))) };
     let answers = place.ask(&[unvouched, hook("true")]).await;
-    assert_eq!((answers[0].said, answers[1].said), (HookSaid::Failed, HookSaid::Pass));
+    assert_eq!((answers[0].said, answers[1].said), (HookDecision::Failed, HookDecision::Pass));
     assert!(!place.path("ran").exists());
 }

@@ -1,8 +1,8 @@
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use openoxide_protocol::{AbsPath, Access, Action, CommandClass, Facts};
+use openoxide_protocol::{AbsPath, Access, Action, CommandClass, OperationFacts};
 
-use crate::{Place, facts_of};
+use crate::{CallLocation, collect_action_facts};
 
 /// A project with a repository that git made, a directory `docs` and a directory `evil` that holds all of a repository.
 fn project() -> (tempfile::TempDir, AbsPath) {
@@ -20,9 +20,9 @@ fn project() -> (tempfile::TempDir, AbsPath) {
     (dir, path)
 }
 
-fn facts(script: &str, cwd: &AbsPath) -> Facts {
+fn facts(script: &str, cwd: &AbsPath) -> OperationFacts {
     let action = Action::Command { script: script.to_owned() };
-    facts_of(&action, "Bash", Place { cwd, home: None })
+    collect_action_facts(&action, "Bash", CallLocation { cwd, home: None })
 }
 
 /// Returns what is known of the command with these words.

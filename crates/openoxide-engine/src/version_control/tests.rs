@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
-use openoxide_protocol::{Action, Facts};
+use openoxide_protocol::{Action, OperationFacts};
 
 use super::*;
-use crate::{Place, facts_of};
+use crate::{CallLocation, collect_action_facts};
 
 const CLONED: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://x.io/a.git\n";
 const HOSTILE: &str = "[core]\n\tfsmonitor = touch x; false\n";
@@ -11,7 +11,8 @@ const HOSTILE: &str = "[core]\n\tfsmonitor = touch x; false\n";
 fn accesses(script: &str, cwd: &Path) -> Vec<Access> {
     let cwd = AbsPath::new(cwd.to_str().unwrap()).unwrap();
     let action = Action::Command { script: script.to_owned() };
-    let Facts { accesses, .. } = facts_of(&action, "Bash", Place { cwd: &cwd, home: None });
+    let OperationFacts { accesses, .. } =
+        collect_action_facts(&action, "Bash", CallLocation { cwd: &cwd, home: None });
     accesses
 }
 
@@ -85,7 +86,7 @@ fn a_hostile_repository_makes_what_starts_git_ask() {
 
 #[test]
 fn metadata_of_another_system_makes_what_looks_for_it_ask() {
-    for marker in MARKERS {
+    for marker in WORKING_COPY_MARKERS {
         let (_dir, project) = project();
         fs::create_dir_all(project.join("src")).unwrap();
         fs::write(project.join(marker), "").unwrap();

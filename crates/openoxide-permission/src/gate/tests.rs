@@ -1,10 +1,10 @@
 use openoxide_protocol::{
-    Action, CallId, Digest, Exec, Facts, Finding, FindingKind, Operation, PathAccess, Presentation,
-    PresentationKind, Principal,
+    Action, CallId, ExecAccess, Finding, FindingKind, Operation, OperationDigest, OperationFacts,
+    PathAccess, PresentationKind, Principal, RequestPresentation,
 };
 
 use super::*;
-use crate::{Anchors, Combining, Layer, LayerKind, Rule, default_layer, parse};
+use crate::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, default_layer, parse_rule};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
@@ -12,12 +12,13 @@ fn path(text: &str) -> AbsPath {
 
 fn gate(rules: &[(Effect, &str)]) -> PermissionGate {
     let root = path("/p");
-    let anchors = Anchors { home: None, base: &root };
-    let rules = rules.iter().map(|(effect, text)| parse(text, *effect, anchors).unwrap()).collect();
+    let anchors = PathAnchors { home: None, base: &root };
+    let rules =
+        rules.iter().map(|(effect, text)| parse_rule(text, *effect, anchors).unwrap()).collect();
     let user = Layer {
         kind: LayerKind::User,
         file: None,
-        combining: Combining::Strictest,
+        combining_algorithm: CombiningAlgorithm::Strictest,
         rules,
         mode: None,
     };
@@ -33,7 +34,7 @@ fn session(number: u8) -> SessionId {
     SessionId::from_parts(1, [number; 10])
 }
 
-fn question(of: SessionId, number: u8, access: Access) -> Question {
+fn question(of: SessionId, number: u8, access: Access) -> CheckRequest {
     let text = access.summary().to_owned();
     let operation = Operation {
         session: of,
@@ -48,12 +49,12 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
     for (byte, of) in digest.iter_mut().zip(text.bytes()) {
         *byte = of;
     }
-    Question {
+    CheckRequest {
         operation,
-        facts: Facts { accesses: vec![access], findings: vec![] },
-        digest: Digest(digest),
+        facts: OperationFacts { accesses: vec![access], findings: vec![] },
+        digest: OperationDigest(digest),
         id: id(number),
-        presentation: Presentation {
+        presentation: RequestPresentation {
             kind: PresentationKind::Command,
             content: text.clone(),
             language: None,
@@ -61,47 +62,47 @@ fn question(of: SessionId, number: u8, access: Access) -> Question {
         },
         title: text,
         group: None,
-        explicit_yes_required: false,
+        requires_explicit_approval: false,
         hooks: Vec::new(),
-        covers: Default::default(),
+        coverage: Default::default(),
     }
 }
 
-fn run(number: u8, command: &str) -> Question {
+fn run(number: u8, command: &str) -> CheckRequest {
     let argv = command.split(' ').collect();
     let text = command.to_owned();
-    let exec = Exec {
+    let exec = ExecAccess {
         argv,
         text,
         class: Default::default(),
         span: Default::default(),
         arity: 2,
-        ..Exec::default()
+        ..ExecAccess::default()
     };
     question(session(1), number, Access::Exec(exec))
 }
 
-fn asked(step: Step) -> ApprovalRequest {
+fn asked(step: GateOutcome) -> ApprovalRequest {
     match step {
-        Step::Ask(request) => *request,
+        GateOutcome::Ask(request) => *request,
         other => panic!("expected a question, got {other:?}"),
     }
 }
 
-fn proceeds(step: &Step) -> bool {
-    matches!(step, Step::Proceed(_))
+fn proceeds(step: &GateOutcome) -> bool {
+    matches!(step, GateOutcome::Proceed(_))
 }
 
-const ONCE: ApprovalResponse = ApprovalResponse::approved(GrantScope::Once);
-const SESSION: ApprovalResponse = ApprovalResponse::approved(GrantScope::Session);
-const PROJECT: ApprovalResponse = ApprovalResponse::approved(GrantScope::Project);
+const ONCE: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Once);
+const SESSION: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Session);
+const PROJECT: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Project);
 
 #[test]
 fn a_rule_lets_pass_or_refuses_without_a_question() {
     let mut gate = gate(&[(Effect::Allow, "Bash(ls *)"), (Effect::Deny, "Bash(rm *)")]);
     assert!(proceeds(&gate.check(run(1, "ls -la"))));
-    assert!(matches!(gate.check(run(2, "rm x")), Step::Refuse(Refusal::Denied(_))));
-    assert_eq!(gate.pending().count(), 0);
+    assert!(matches!(gate.check(run(2, "rm x")), GateOutcome::Refuse(OperationRefusal::Denied(_))));
+    assert_eq!(gate.pending_requests().count(), 0);
 }
 
 /// Guards I13.
@@ -112,7 +113,7 @@ fn a_yes_counts_once_and_for_this_operation_alone() {
     let settled = gate.answer(request.id, &ONCE).unwrap();
     let permit = settled.into_iter().next().unwrap().outcome.unwrap();
     assert_eq!(permit.digest(), request.digest);
-    assert!(!permit.redeem(Digest([9; 32])), "a permit is bound to its operation");
+    assert!(!permit.redeem(OperationDigest([9; 32])), "a permit is bound to its operation");
     asked(gate.check(run(2, "npm install")));
 }
 
@@ -122,7 +123,7 @@ fn an_answer_is_taken_once() {
     let mut gate = gate(&[]);
     let request = asked(gate.check(run(1, "npm install")));
     assert_eq!(gate.answer(request.id, &ONCE).unwrap().len(), 1);
-    assert_eq!(gate.answer(request.id, &ONCE).unwrap_err(), NotPending(request.id));
+    assert_eq!(gate.answer(request.id, &ONCE).unwrap_err(), NotPendingError(request.id));
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn a_session_grant_covers_exactly_what_was_shown() {
     drop(gate.answer(request.id, &SESSION).unwrap());
     assert!(proceeds(&gate.check(run(2, "npm install"))));
     asked(gate.check(run(3, "npm install x")));
-    let other = Question {
+    let other = CheckRequest {
         operation: Operation { session: session(2), ..run(4, "npm install").operation },
         ..run(4, "npm install")
     };
@@ -162,16 +163,16 @@ fn a_grant_resolves_pending_requests_of_its_session_that_it_covers() {
         [(first.id, ResolutionKind::Answered), (second.id, ResolutionKind::Retroactive)]
     );
     assert!(settled.iter().all(|settled| settled.outcome.is_ok()));
-    assert_eq!(gate.pending().map(|request| request.id).collect::<Vec<_>>(), [id(3)]);
+    assert_eq!(gate.pending_requests().map(|request| request.id).collect::<Vec<_>>(), [id(3)]);
 }
 
 #[test]
 fn what_demands_an_explicit_yes_is_not_resolved_by_another_answer() {
     let mut gate = gate(&[]);
     let first = asked(gate.check(run(1, "npm install a")));
-    asked(gate.check(Question { explicit_yes_required: true, ..run(2, "npm install b") }));
+    asked(gate.check(CheckRequest { requires_explicit_approval: true, ..run(2, "npm install b") }));
     assert_eq!(gate.answer(first.id, &PROJECT).unwrap().len(), 1);
-    assert_eq!(gate.pending().count(), 1);
+    assert_eq!(gate.pending_requests().count(), 1);
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn a_rejection_takes_the_other_requests_of_the_session_with_it() {
     let first = asked(gate.check(run(1, "a b")));
     asked(gate.check(run(2, "c d")));
     let other = run(3, "e f");
-    let other = Question {
+    let other = CheckRequest {
         operation: Operation { session: session(2), ..other.operation.clone() },
         ..other
     };
@@ -188,10 +189,10 @@ fn a_rejection_takes_the_other_requests_of_the_session_with_it() {
     let response = ApprovalResponse::Rejected { message: Some("use x".into()) };
     let settled = gate.answer(first.id, &response).unwrap();
     assert_eq!(settled.len(), 2);
-    assert_eq!(settled[0].outcome, Err(Refusal::Corrected { message: "use x".into() }));
-    assert_eq!(settled[1].outcome, Err(Refusal::Rejected));
+    assert_eq!(settled[0].outcome, Err(OperationRefusal::Corrected { message: "use x".into() }));
+    assert_eq!(settled[1].outcome, Err(OperationRefusal::Rejected));
     assert_eq!(settled[1].resolution.kind, ResolutionKind::Cascade);
-    assert_eq!(gate.pending().count(), 1, "another session is not touched");
+    assert_eq!(gate.pending_requests().count(), 1, "another session is not touched");
 }
 
 #[test]
@@ -203,8 +204,8 @@ fn denied_stays_with_its_request_and_cancelled_ends_them_all() {
     assert_eq!(gate.answer(first.id, &ApprovalResponse::Denied).unwrap().len(), 1);
     let settled = gate.answer(second.id, &ApprovalResponse::Cancelled).unwrap();
     assert_eq!(settled.len(), 2);
-    assert!(settled.iter().all(|settled| settled.outcome == Err(Refusal::Cancelled)));
-    assert_eq!(gate.pending().count(), 0);
+    assert!(settled.iter().all(|settled| settled.outcome == Err(OperationRefusal::Cancelled)));
+    assert_eq!(gate.pending_requests().count(), 0);
 }
 
 #[test]
@@ -212,7 +213,7 @@ fn a_grant_lifts_neither_a_deny_nor_the_floor() {
     let mut gate = gate(&[(Effect::Deny, "Bash(npm publish *)")]);
     let request = asked(gate.check(run(1, "npm install")));
     drop(gate.answer(request.id, &PROJECT).unwrap());
-    assert!(matches!(gate.check(run(2, "npm publish x")), Step::Refuse(_)));
+    assert!(matches!(gate.check(run(2, "npm publish x")), GateOutcome::Refuse(_)));
     let rc =
         |number| question(session(1), number, Access::Edit(PathAccess::new(path("/h/.bashrc"))));
     let request = asked(gate.check(rc(3)));
@@ -223,16 +224,16 @@ fn a_grant_lifts_neither_a_deny_nor_the_floor() {
 #[test]
 fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
     let root = path("/p");
-    let anchors = Anchors { home: None, base: &root };
-    let rule = |effect, text| parse(text, effect, anchors).unwrap();
+    let anchors = PathAnchors { home: None, base: &root };
+    let rule = |effect, text| parse_rule(text, effect, anchors).unwrap();
     let layer = |kind, rules| Layer {
         kind,
         file: None,
-        combining: Combining::Strictest,
+        combining_algorithm: CombiningAlgorithm::Strictest,
         rules,
         mode: None,
     };
-    let human = Rule { human: true, ..rule(Effect::Ask, "Bash(deploy *)") };
+    let human = Rule { requires_human: true, ..rule(Effect::Ask, "Bash(deploy *)") };
     let layers = [
         layer(LayerKind::Cli, vec![rule(Effect::Allow, "Bash")]),
         layer(LayerKind::User, vec![rule(Effect::Ask, "Bash(deploy now)"), human]),
@@ -247,12 +248,15 @@ fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
         let request = asked(gate.check(run(2, "deploy now")));
         assert!(request.explicit_yes_required && request.decision.always.is_empty());
         for scope in [GrantScope::Session, GrantScope::Project] {
-            drop(gate.answer(id(2), &ApprovalResponse::approved(scope)));
+            drop(gate.answer(id(2), &ApprovalResponse::new_approval(scope)));
             asked(gate.check(run(2, "deploy now")));
         }
     }
     let mut gate = PermissionGate::new(policy, PermissionMode::DontAsk, vec![root]);
-    assert!(matches!(gate.check(run(1, "deploy now")), Step::Refuse(Refusal::Denied(_))));
+    assert!(matches!(
+        gate.check(run(1, "deploy now")),
+        GateOutcome::Refuse(OperationRefusal::Denied(_))
+    ));
 }
 
 mod changes;
@@ -275,9 +279,9 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
             reason: String::new(),
             below_rules: false,
         };
-        Question { hooks: vec![answer], ..question }
+        CheckRequest { hooks: vec![answer], ..question }
     };
-    use openoxide_protocol::HookSaid::{Allow, Ask, Deny};
+    use openoxide_protocol::HookDecision::{Allow, Ask, Deny};
     let mut gate = gate(&[]);
     asked(gate.check(said(1, Ask)));
     let request = asked(gate.check(run(2, "npm install")));
@@ -287,7 +291,7 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
     assert!(request.explicit_yes_required && request.decision.always.is_empty());
     drop(gate.answer(request.id, &SESSION).unwrap());
     asked(gate.check(said(5, Ask)));
-    assert!(matches!(gate.check(said(6, Deny)), Step::Refuse(Refusal::Denied(_))));
+    assert!(matches!(gate.check(said(6, Deny)), GateOutcome::Refuse(OperationRefusal::Denied(_))));
     let mut gate = self::gate(&[]);
     assert!(proceeds(&gate.check(said(1, Allow))));
 }
@@ -295,9 +299,9 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
 #[test]
 fn a_gate_in_doubt_lets_nothing_pass_without_a_question() {
     let rules = [(Effect::Allow, "Bash(ls *)")];
-    let mut sure = gate(&rules).in_doubt(None);
+    let mut sure = gate(&rules).with_policy_error(None);
     assert!(proceeds(&sure.check(run(1, "ls x"))));
-    let mut doubting = gate(&rules).in_doubt(Some("a rule may be missing".to_owned()));
+    let mut doubting = gate(&rules).with_policy_error(Some("a rule may be missing".to_owned()));
     let request = asked(doubting.check(run(1, "ls x")));
     assert_eq!(request.decision.reason, "a rule may be missing");
 }
@@ -306,7 +310,10 @@ fn a_gate_in_doubt_lets_nothing_pass_without_a_question() {
 fn an_id_that_waits_already_is_denied_and_says_why() {
     let mut gate = gate(&[(Effect::Ask, "Bash(npm *)")]);
     asked(gate.check(run(1, "npm a")));
-    let Step::Refuse(Refusal::Denied(decision)) = gate.check(run(1, "npm b")) else { panic!() };
+    let GateOutcome::Refuse(OperationRefusal::Denied(decision)) = gate.check(run(1, "npm b"))
+    else {
+        panic!()
+    };
     let reason = "another request has the same id, and one answer cannot be for both";
     assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Deny, reason));
     assert_eq!(decision.rule, None);
@@ -317,7 +324,7 @@ fn what_was_granted_says_so_and_names_no_rule() {
     let mut gate = gate(&[(Effect::Ask, "Bash(npm *)")]);
     let request = asked(gate.check(run(1, "npm a")));
     drop(gate.answer(request.id, &SESSION).unwrap());
-    let Step::Proceed(permit) = gate.check(run(2, "npm a")) else { panic!() };
+    let GateOutcome::Proceed(permit) = gate.check(run(2, "npm a")) else { panic!() };
     let decision = permit.decision();
     assert_eq!(decision.reason, "it was granted in this session");
     assert_eq!((decision.effect, &decision.rule), (Effect::Allow, &None));
@@ -328,35 +335,35 @@ fn a_demand_for_an_explicit_yes_stays_when_the_policy_changes() {
     let mut gate = gate(&[]);
     let group = Some("g".to_owned());
     let explicit =
-        Question { group: group.clone(), explicit_yes_required: true, ..run(1, "npm a") };
+        CheckRequest { group: group.clone(), requires_explicit_approval: true, ..run(1, "npm a") };
     asked(gate.check(explicit));
-    asked(gate.check(Question { group, ..run(2, "npm b") }));
+    asked(gate.check(CheckRequest { group, ..run(2, "npm b") }));
     let same = PolicyStack::compile(&[default_layer()]).unwrap();
     assert!(gate.set_policy(Arc::new(same), None).is_empty());
     let settled = gate.answer_group(session(1), "g", GroupAnswer::All);
     assert_eq!(settled.len(), 1);
-    assert_eq!(gate.pending().next().unwrap().id, id(1));
+    assert_eq!(gate.pending_requests().next().unwrap().id, id(1));
 }
 
 #[test]
 fn a_permit_is_for_its_operation() {
     let mut gate = gate(&[(Effect::Allow, "Bash(ls *)")]);
     let mut permit = || match gate.check(run(1, "ls x")) {
-        Step::Proceed(permit) => permit,
+        GateOutcome::Proceed(permit) => permit,
         other => panic!("{other:?}"),
     };
     let digest = permit().digest();
     assert!(permit().redeem(digest));
-    assert!(!permit().redeem(Digest([9; 32])));
-    assert_eq!(NotPending(id(1)).to_string(), format!("no request {} is pending", id(1)));
+    assert!(!permit().redeem(OperationDigest([9; 32])));
+    assert_eq!(NotPendingError(id(1)).to_string(), format!("no request {} is pending", id(1)));
 }
 
 #[test]
 fn an_empty_message_corrects_nothing() {
     for (message, expected) in [
-        (Some("use pnpm"), Refusal::Corrected { message: "use pnpm".to_owned() }),
-        (Some(""), Refusal::Rejected),
-        (None, Refusal::Rejected),
+        (Some("use pnpm"), OperationRefusal::Corrected { message: "use pnpm".to_owned() }),
+        (Some(""), OperationRefusal::Rejected),
+        (None, OperationRefusal::Rejected),
     ] {
         let mut gate = gate(&[]);
         let request = asked(gate.check(run(1, "npm a")));
@@ -370,7 +377,7 @@ fn an_empty_message_corrects_nothing() {
 fn where_an_explicit_yes_is_demanded_the_decision_says_so() {
     let mut gate = gate(&[(Effect::Allow, "Bash(ls *)"), (Effect::Ask, "Bash(npm *)")]);
     let explicit =
-        |number, command| Question { explicit_yes_required: true, ..run(number, command) };
+        |number, command| CheckRequest { requires_explicit_approval: true, ..run(number, command) };
     let allowed = asked(gate.check(explicit(1, "ls x"))).decision;
     assert_eq!(
         (allowed.effect, allowed.reason.as_str()),
@@ -380,7 +387,10 @@ fn where_an_explicit_yes_is_demanded_the_decision_says_so() {
     let other = asked(gate.check(explicit(2, "npm ci"))).decision;
     assert_eq!((other.rule.unwrap().text.as_str(), other.always), ("ask Bash(npm *)", Vec::new()));
     drop(gate.set_mode(session(1), PermissionMode::DontAsk));
-    let Step::Refuse(Refusal::Denied(decision)) = gate.check(explicit(3, "ls x")) else { panic!() };
+    let GateOutcome::Refuse(OperationRefusal::Denied(decision)) = gate.check(explicit(3, "ls x"))
+    else {
+        panic!()
+    };
     assert_eq!(decision.effect, Effect::Deny);
 }
 
@@ -414,7 +424,7 @@ fn a_subagent_that_has_ended_is_none_any_more() {
     drop(gate.end_session(session(2)));
     // The number is free again, and below another session now: the end of the first one is not its end.
     assert!(gate.start_subagent(session(4), session(2), None));
-    let of = |number, of| Question {
+    let of = |number, of| CheckRequest {
         operation: Operation { session: session(of), ..run(number, "npm a").operation },
         ..run(number, "npm a")
     };

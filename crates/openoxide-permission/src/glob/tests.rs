@@ -3,20 +3,24 @@ use proptest::prelude::*;
 use super::*;
 
 /// The meaning of each step, by recursion and without any care for speed.
-fn naive(steps: &[Step<'_>], subject: &[u8], manner: Manner) -> bool {
+fn naive(steps: &[GlobStep<'_>], subject: &[u8], manner: MatchOptions) -> bool {
     let Some((step, rest)) = steps.split_first() else { return subject.is_empty() };
     let tail = |from: usize| naive(rest, &subject[from..], manner);
     let part = subject.iter().position(|byte| *byte == manner.separator).unwrap_or(subject.len());
     match *step {
-        Step::Literal(bytes) => begins(subject, bytes, manner.fold) && tail(bytes.len()),
-        Step::Any => (0..=subject.len()).any(tail),
-        Step::Some => (1..=subject.len()).any(tail),
-        Step::AnyInPart => (0..=part).any(tail),
-        Step::AnyParts => {
+        GlobStep::Literal(bytes) => {
+            starts_with(subject, bytes, manner.ignores_case) && tail(bytes.len())
+        }
+        GlobStep::Any => (0..=subject.len()).any(tail),
+        GlobStep::NonEmpty => (1..=subject.len()).any(tail),
+        GlobStep::AnyInPart => (0..=part).any(tail),
+        GlobStep::AnyParts => {
             tail(0) || (1..=subject.len()).any(|at| subject[at - 1] == manner.separator && tail(at))
         }
-        Step::One | Step::Class { .. } => character(subject, manner.separator)
-            .is_some_and(|found| admits(*step, found, manner.fold) && tail(found.len_utf8())),
+        GlobStep::AnyChar | GlobStep::Class { .. } => next_char(subject, manner.separator)
+            .is_some_and(|found| {
+                class_matches(*step, found, manner.ignores_case) && tail(found.len_utf8())
+            }),
     }
 }
 
@@ -34,37 +38,37 @@ fn glob() -> impl Strategy<Value = Glob> {
         for (literal, wild) in parts {
             fresh = match (literal, wild) {
                 (Some(text), _) => {
-                    glob.literal(text.as_bytes());
+                    glob.push_literal(text.as_bytes());
                     text.ends_with('/')
                 }
                 (None, 0) if text => {
-                    glob.any();
+                    glob.push_any();
                     false
                 }
                 (None, 2) if !text && fresh => {
-                    glob.any_parts();
+                    glob.push_any_parts();
                     true
                 }
                 (None, 1) => {
-                    glob.any_in_part();
+                    glob.push_any_in_part();
                     false
                 }
                 (None, 3) => {
-                    glob.one();
+                    glob.push_any_char();
                     false
                 }
                 (None, 4) => {
-                    glob.class(false, &[('a', 'a')]);
+                    glob.push_class(false, &[('a', 'a')]);
                     false
                 }
                 (None, _) => {
-                    glob.class(true, &[('a', 'a')]);
+                    glob.push_class(true, &[('a', 'a')]);
                     false
                 }
             };
         }
         if open {
-            glob.any();
+            glob.push_any();
         }
         glob
     })
@@ -78,8 +82,8 @@ proptest! {
         glob in glob(), subject in "[abA/]{0,9}", fold in any::<bool>(), some in any::<bool>()
     ) {
         let mut glob = glob;
-        if some { glob.some(); }
-        let manner = Manner { separator: b'/', fold };
+        if some { glob.push_non_empty(); }
+        let manner = MatchOptions { separator: b'/', ignores_case: fold };
         let steps: Vec<_> = glob.steps().collect();
         let expected = naive(&steps, subject.as_bytes(), manner);
         let code = glob.clone().finish();
@@ -91,13 +95,13 @@ proptest! {
 #[test]
 fn literals_join_and_long_ones_split() {
     let mut glob = Glob::new();
-    glob.literal(b"a");
-    glob.literal(b"b");
-    assert_eq!(glob.steps().collect::<Vec<_>>(), [Step::Literal(b"ab")]);
+    glob.push_literal(b"a");
+    glob.push_literal(b"b");
+    assert_eq!(glob.steps().collect::<Vec<_>>(), [GlobStep::Literal(b"ab")]);
     let long = vec![b'x'; 200_000];
     let mut glob = Glob::new();
-    glob.literal(&long);
-    let manner = Manner { separator: 0, fold: false };
+    glob.push_literal(&long);
+    let manner = MatchOptions { separator: 0, ignores_case: false };
     assert!(matches(&glob.clone().finish(), &long, manner));
     assert!(!matches(&glob.finish(), &long[1..], manner));
 }
@@ -106,12 +110,12 @@ fn literals_join_and_long_ones_split() {
 fn a_pattern_of_many_stars_takes_no_long_time() {
     let mut glob = Glob::new();
     for _ in 0..2_000 {
-        glob.any();
-        glob.literal(b"a");
+        glob.push_any();
+        glob.push_literal(b"a");
     }
-    glob.literal(b"b");
+    glob.push_literal(b"b");
     let subject = vec![b'a'; 20_000];
-    assert!(!matches(&glob.finish(), &subject, Manner { separator: 0, fold: false }));
+    assert!(!matches(&glob.finish(), &subject, MatchOptions { separator: 0, ignores_case: false }));
 }
 
 #[test]
@@ -121,32 +125,32 @@ fn two_stars_in_a_row_are_one_and_nothing_else_is_joined() {
         build(&mut glob);
         glob.finish()
     };
-    let one = steps(|glob| glob.any());
+    let one = steps(|glob| glob.push_any());
     assert_eq!(one, [ANY, END]);
     let two = steps(|glob| {
-        glob.any();
-        glob.any();
+        glob.push_any();
+        glob.push_any();
     });
     assert_eq!(two, one);
     let others = steps(|glob| {
-        glob.any();
-        glob.one();
-        glob.one();
-        glob.any_in_part();
-        glob.any_in_part();
-        glob.some();
-        glob.any();
+        glob.push_any();
+        glob.push_any_char();
+        glob.push_any_char();
+        glob.push_any_in_part();
+        glob.push_any_in_part();
+        glob.push_non_empty();
+        glob.push_any();
     });
     assert_eq!(others, [ANY, ONE, ONE, ANY_IN_PART, ANY_IN_PART, SOME, ANY, END]);
     // The last byte of a literal is no instruction.
     let text = steps(|glob| {
-        glob.literal(&[ANY]);
-        glob.any();
+        glob.push_literal(&[ANY]);
+        glob.push_any();
     });
     assert_eq!(text, [LITERAL, 1, 0, ANY, ANY, END]);
     let class = steps(|glob| {
-        glob.class(false, &[('a', 'b')]);
-        glob.any();
+        glob.push_class(false, &[('a', 'b')]);
+        glob.push_any();
     });
     assert_eq!(class.len(), 3 + 8 + 2);
     assert_eq!(program_len(&class), class.len());
@@ -157,8 +161,12 @@ fn two_stars_in_a_row_are_one_and_nothing_else_is_joined() {
 fn a_class_admits_its_ranges_or_all_but_them() {
     let of = |negated: bool, fold: bool, text: &str| {
         let mut glob = Glob::new();
-        glob.class(negated, &[('b', 'd'), ('X', 'X'), ('ä', 'ö')]);
-        matches(&glob.finish(), text.as_bytes(), Manner { separator: b'/', fold })
+        glob.push_class(negated, &[('b', 'd'), ('X', 'X'), ('ä', 'ö')]);
+        matches(
+            &glob.finish(),
+            text.as_bytes(),
+            MatchOptions { separator: b'/', ignores_case: fold },
+        )
     };
     for (text, plain, folded) in [
         ("a", false, false),
@@ -185,13 +193,13 @@ fn a_class_admits_its_ranges_or_all_but_them() {
 fn as_many_ranges_as_a_byte_counts_are_kept() {
     let ranges: Vec<_> = ('\u{1000}'..).take(300).map(|one| (one, one)).collect();
     let mut glob = Glob::new();
-    glob.class(false, &ranges);
+    glob.push_class(false, &ranges);
     let code = glob.finish();
     assert_eq!(code.len(), 3 + 8 * 255 + 1);
     let admits = |number: usize| {
         let mut bytes = [0; 4];
         let text = ranges[number].0.encode_utf8(&mut bytes);
-        matches(&code, text.as_bytes(), Manner { separator: b'/', fold: false })
+        matches(&code, text.as_bytes(), MatchOptions { separator: b'/', ignores_case: false })
     };
     assert!(admits(0) && admits(254) && !admits(255));
 }

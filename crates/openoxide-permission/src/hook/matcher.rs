@@ -1,18 +1,18 @@
 //! Which tools a hook is asked about: names, as Claude Code's matchers have them.
 
 /// Names of one tool: Claude Code calls it by the second now.
-const SAME: [&str; 2] = ["Task", "Agent"];
+const TASK_TOOL_ALIASES: [&str; 2] = ["Task", "Agent"];
 
 /// Which tools a hook is asked about.
 ///
 /// Names are compared without regard to case: a hook that never fires because an agent writes `bash` holds nothing back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Matcher {
+pub struct HookMatcher {
     /// Names, each possibly with `*` for any text; none stands for every tool.
     names: Vec<String>,
 }
 
-impl Matcher {
+impl HookMatcher {
     /// Reads a matcher: names with `|` or `,` between them, `*` in a name for any text; `*` alone, or nothing, is every tool.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Matcher {
         }
         let names: Vec<String> =
             text.split(['|', ',']).map(|name| name.trim().to_owned()).collect();
-        match names.iter().find(|name| name.is_empty() || !name.chars().all(may_stand_in_a_name)) {
+        match names.iter().find(|name| name.is_empty() || !name.chars().all(is_name_char)) {
             Some(name) if name.is_empty() => Err("a name is missing beside a `|`".to_owned()),
             Some(name) => Err(format!("`{name}` is not a valid tool name")),
             None => Ok(Self { names }),
@@ -33,11 +33,11 @@ impl Matcher {
     /// Says whether the hook is asked about this tool.
     #[must_use]
     pub fn matches(&self, tool: &str) -> bool {
-        self.names.is_empty() || self.names.iter().any(|name| one(name, tool))
+        self.names.is_empty() || self.names.iter().any(|name| matches_name(name, tool))
     }
 }
 
-impl std::fmt::Display for Matcher {
+impl std::fmt::Display for HookMatcher {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.names.is_empty() {
             out.write_str("*")
@@ -47,18 +47,18 @@ impl std::fmt::Display for Matcher {
     }
 }
 
-fn may_stand_in_a_name(char: char) -> bool {
+fn is_name_char(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | ' ' | '*')
 }
 
-fn one(name: &str, tool: &str) -> bool {
+fn matches_name(name: &str, tool: &str) -> bool {
     let (name, tool) = (name.to_ascii_lowercase(), tool.to_ascii_lowercase());
-    let same = |word: &str| SAME.iter().any(|one| one.eq_ignore_ascii_case(word));
-    wild(&name, &tool) || same(&name) && same(&tool)
+    let same = |word: &str| TASK_TOOL_ALIASES.iter().any(|one| one.eq_ignore_ascii_case(word));
+    matches_wildcard(&name, &tool) || same(&name) && same(&tool)
 }
 
 /// Says whether the pieces between the stars stand in the text, one behind the other.
-fn wild(pattern: &str, text: &str) -> bool {
+fn matches_wildcard(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
@@ -99,7 +99,7 @@ mod tests {
         ];
         for (matcher, tool, expected) in rows {
             assert_eq!(
-                Matcher::parse(matcher).unwrap().matches(tool),
+                HookMatcher::parse(matcher).unwrap().matches(tool),
                 expected,
                 "{matcher} {tool}"
             );
@@ -109,14 +109,17 @@ mod tests {
     #[test]
     fn a_regular_expression_is_an_error() {
         for text in ["mcp__.*", "^Bash$", "Edit||Write", "|", "(Edit)"] {
-            assert!(Matcher::parse(text).is_err(), "{text:?}");
+            assert!(HookMatcher::parse(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn what_is_wrong_in_a_matcher_is_named() {
-        assert_eq!(Matcher::parse("Edit||Write").unwrap_err(), "a name is missing beside a `|`");
-        assert_eq!(Matcher::parse("Edit|(x)").unwrap_err(), "`(x)` is not a valid tool name");
+        assert_eq!(
+            HookMatcher::parse("Edit||Write").unwrap_err(),
+            "a name is missing beside a `|`"
+        );
+        assert_eq!(HookMatcher::parse("Edit|(x)").unwrap_err(), "`(x)` is not a valid tool name");
     }
 
     #[test]
@@ -124,9 +127,9 @@ mod tests {
         for (text, expected) in
             [("", "*"), (" ", "*"), ("*", "*"), ("Edit, Write|a*", "Edit|Write|a*")]
         {
-            let matcher = Matcher::parse(text).unwrap();
+            let matcher = HookMatcher::parse(text).unwrap();
             assert_eq!(matcher.to_string(), expected);
-            assert!(Matcher::parse(&matcher.to_string()).unwrap().matches("Edit"));
+            assert!(HookMatcher::parse(&matcher.to_string()).unwrap().matches("Edit"));
         }
     }
 }

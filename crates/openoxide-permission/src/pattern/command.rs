@@ -3,15 +3,20 @@
 //! A blank is a boundary between two words, which no argument can forge. `*` stands for any text, across words. A
 //! trailing ` *` also stands for nothing. Quotes and backslashes work as in a shell: `\*` is a star.
 
-use super::Read;
+use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
 
 /// Reads a command pattern.
 ///
 /// # Errors
 /// An unclosed quote, a lone backslash at the end, or a NUL.
-pub fn read(text: &str) -> Result<Read, RuleError> {
-    let mut reader = Reader { glob: Glob::new(), words: 0, exact: true, lone_star: false };
+pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
+    let mut reader = CommandPatternBuilder {
+        glob: Glob::new(),
+        words: 0,
+        is_literal: true,
+        is_lone_star: false,
+    };
     let mut chars = text.char_indices().peekable();
     while let Some(&(at, found)) = chars.peek() {
         if found == ' ' || found == '\t' {
@@ -19,7 +24,7 @@ pub fn read(text: &str) -> Result<Read, RuleError> {
             continue;
         }
         reader.begin_word();
-        word(text, at, &mut chars, &mut reader)?;
+        parse_word(text, at, &mut chars, &mut reader)?;
     }
     Ok(reader.finish())
 }
@@ -28,7 +33,7 @@ pub fn read(text: &str) -> Result<Read, RuleError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn words(text: &str) -> Result<Vec<String>, RuleError> {
+pub fn split_words(text: &str) -> Result<Vec<String>, RuleError> {
     let mut words = Vec::new();
     let mut chars = text.char_indices().peekable();
     while let Some(&(at, found)) = chars.peek() {
@@ -36,76 +41,76 @@ pub fn words(text: &str) -> Result<Vec<String>, RuleError> {
             chars.next();
             continue;
         }
-        let mut plain = Plain::default();
-        word(text, at, &mut chars, &mut plain)?;
+        let mut plain = PlainWord::default();
+        parse_word(text, at, &mut chars, &mut plain)?;
         words.push(plain.0);
     }
     Ok(words)
 }
 
 /// Takes the pieces of one word.
-trait Pieces {
-    fn text(&mut self, piece: &str);
-    fn star(&mut self);
+trait WordSink {
+    fn push_text(&mut self, piece: &str);
+    fn push_star(&mut self);
 }
 
 #[derive(Default)]
-struct Plain(String);
+struct PlainWord(String);
 
-impl Pieces for Plain {
-    fn text(&mut self, piece: &str) {
+impl WordSink for PlainWord {
+    fn push_text(&mut self, piece: &str) {
         self.0.push_str(piece);
     }
 
-    fn star(&mut self) {
+    fn push_star(&mut self) {
         self.0.push('*');
     }
 }
 
-struct Reader {
+struct CommandPatternBuilder {
     glob: Glob,
     words: usize,
-    exact: bool,
-    lone_star: bool, // the last word is a star and nothing else
+    is_literal: bool,
+    is_lone_star: bool, // the last word is a star and nothing else
 }
 
-impl Reader {
+impl CommandPatternBuilder {
     fn begin_word(&mut self) {
         if self.words > 0 {
-            self.glob.literal(&[0]);
+            self.glob.push_literal(&[0]);
         }
         self.words += 1;
-        self.lone_star = false;
+        self.is_lone_star = false;
     }
 
     /// A last word that is a bare star matches nothing, too; a star at the very end takes the last boundary with it.
-    fn finish(mut self) -> Read {
-        let ends_open = matches!(self.glob.steps().last(), Some(crate::glob::Step::Any));
+    fn finish(mut self) -> ParsedPattern {
+        let ends_open = matches!(self.glob.steps().last(), Some(crate::glob::GlobStep::Any));
         if !ends_open && self.words > 0 {
-            self.glob.literal(&[0]);
+            self.glob.push_literal(&[0]);
         }
-        Read { glob: self.glob, exact: self.exact }
+        ParsedPattern { glob: self.glob, is_literal: self.is_literal }
     }
 }
 
-impl Pieces for Reader {
-    fn text(&mut self, piece: &str) {
-        self.glob.literal(piece.as_bytes());
+impl WordSink for CommandPatternBuilder {
+    fn push_text(&mut self, piece: &str) {
+        self.glob.push_literal(piece.as_bytes());
     }
 
-    fn star(&mut self) {
-        self.glob.any();
-        self.exact = false;
+    fn push_star(&mut self) {
+        self.glob.push_any();
+        self.is_literal = false;
     }
 }
 
-type Chars<'a> = std::iter::Peekable<std::str::CharIndices<'a>>;
+type CharStream<'a> = std::iter::Peekable<std::str::CharIndices<'a>>;
 
-fn word(
+fn parse_word(
     text: &str,
     start: usize,
-    chars: &mut Chars<'_>,
-    to: &mut impl Pieces,
+    chars: &mut CharStream<'_>,
+    to: &mut impl WordSink,
 ) -> Result<(), RuleError> {
     let mut utf8 = [0; 4];
     while let Some(&(at, found)) = chars.peek() {
@@ -114,38 +119,46 @@ fn word(
         }
         chars.next();
         match found {
-            '*' => to.star(),
+            '*' => to.push_star(),
             '\0' => return Err(RuleError::new("a pattern cannot contain a NUL byte", at..at + 1)),
-            '\'' => to.text(&quoted(text, at, chars)?),
-            '"' => to.text(&double_quoted(text, at, chars)?),
+            '\'' => to.push_text(&parse_single_quoted(text, at, chars)?),
+            '"' => to.push_text(&parse_double_quoted(text, at, chars)?),
             '\\' => match chars.next() {
-                Some((_, escaped)) => to.text(escaped.encode_utf8(&mut utf8)),
+                Some((_, escaped)) => to.push_text(escaped.encode_utf8(&mut utf8)),
                 None => return Err(RuleError::new("a lone `\\` ends the pattern", at..at + 1)),
             },
-            other => to.text(other.encode_utf8(&mut utf8)),
+            other => to.push_text(other.encode_utf8(&mut utf8)),
         }
     }
     debug_assert!(start <= text.len());
     Ok(())
 }
 
-fn unclosed(text: &str, at: usize) -> RuleError {
+fn unclosed_quote_error(text: &str, at: usize) -> RuleError {
     RuleError::new("this quote is not closed", at..text.len())
-        .help("close it, or write `\\` before it")
+        .with_help("close it, or write `\\` before it")
 }
 
-fn quoted(text: &str, at: usize, chars: &mut Chars<'_>) -> Result<String, RuleError> {
+fn parse_single_quoted(
+    text: &str,
+    at: usize,
+    chars: &mut CharStream<'_>,
+) -> Result<String, RuleError> {
     let mut inside = String::new();
     loop {
         match chars.next() {
             Some((_, '\'')) => return Ok(inside),
             Some((_, found)) => inside.push(found),
-            None => return Err(unclosed(text, at)),
+            None => return Err(unclosed_quote_error(text, at)),
         }
     }
 }
 
-fn double_quoted(text: &str, at: usize, chars: &mut Chars<'_>) -> Result<String, RuleError> {
+fn parse_double_quoted(
+    text: &str,
+    at: usize,
+    chars: &mut CharStream<'_>,
+) -> Result<String, RuleError> {
     let mut inside = String::new();
     loop {
         match chars.next() {
@@ -153,10 +166,10 @@ fn double_quoted(text: &str, at: usize, chars: &mut Chars<'_>) -> Result<String,
             Some((_, '\\')) => match chars.next() {
                 Some((_, found)) if matches!(found, '"' | '\\' | '$' | '`') => inside.push(found),
                 Some((_, found)) => inside.extend(['\\', found]),
-                None => return Err(unclosed(text, at)),
+                None => return Err(unclosed_quote_error(text, at)),
             },
             Some((_, found)) => inside.push(found),
-            None => return Err(unclosed(text, at)),
+            None => return Err(unclosed_quote_error(text, at)),
         }
     }
 }
@@ -186,13 +199,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{glob, rule::Space};
-    use openoxide_protocol::{Effect, Words};
+    use crate::{glob, rule::SubjectKind};
+    use openoxide_protocol::{CommandWords, Effect};
 
     fn matches(pattern: &str, words: &[&str]) -> bool {
-        let code = read(pattern).unwrap().glob.finish();
-        let words: Words = words.iter().collect();
-        glob::matches(&code, words.as_bytes(), Space::Exec.manner(Effect::Allow))
+        let code = parse(pattern).unwrap().glob.finish();
+        let words: CommandWords = words.iter().collect();
+        glob::matches(&code, words.as_bytes(), SubjectKind::Exec.match_options(Effect::Allow))
     }
 
     fn split(command: &str) -> Vec<&str> {
@@ -259,8 +272,8 @@ mod tests {
 
     #[test]
     fn wrong_quotes_are_pointed_at() {
-        assert_eq!(read("echo 'x").unwrap_err().at, 5..7);
-        assert_eq!(read("echo \\").unwrap_err().at, 5..6);
+        assert_eq!(parse("echo 'x").unwrap_err().range, 5..7);
+        assert_eq!(parse("echo \\").unwrap_err().range, 5..6);
     }
 
     proptest! {
@@ -283,9 +296,9 @@ mod tests {
             ("echo ''", &["echo", ""]),
             ("", &[]),
         ] {
-            assert_eq!(words(text).unwrap(), expected, "{text}");
+            assert_eq!(split_words(text).unwrap(), expected, "{text}");
         }
-        assert_eq!(words("echo \"x").unwrap_err().at, 5..7);
+        assert_eq!(split_words("echo \"x").unwrap_err().range, 5..7);
     }
 
     #[test]
@@ -298,10 +311,10 @@ mod tests {
             (r#""a\nb""#, r"a\nb"),
             (r#""a\*b*""#, r"a\*b*"),
         ] {
-            assert_eq!(words(text).unwrap(), [expected], "{text}");
+            assert_eq!(split_words(text).unwrap(), [expected], "{text}");
             assert!(matches(text, &[expected]), "{text}");
         }
-        assert_eq!(read(r#"x "a\"#).unwrap_err().at, 2..5);
+        assert_eq!(parse(r#"x "a\"#).unwrap_err().range, 2..5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Host patterns: `domain:example.com`, `domain:*.example.com`, `domain:*`.
 
-use super::Read;
+use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
 
 /// Reads a host pattern: what follows `domain:`.
@@ -9,45 +9,45 @@ use crate::{glob::Glob, rule::RuleError};
 ///
 /// # Errors
 /// Anything that no host can be: an empty text, a scheme, a port, a path, or letters outside ASCII.
-pub fn read(text: &str) -> Result<Read, RuleError> {
+pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     let host = text.trim_end_matches('.');
-    refuse(text, host)?;
+    validate(text, host)?;
     let mut glob = Glob::new();
     let labels: Vec<&str> = host.split('.').collect();
     for (index, label) in labels.iter().enumerate().rev() {
         match *label {
-            "*" if index == 0 && labels.len() == 1 => glob.any(),
-            "*" if index == 0 => glob.some(),
+            "*" if index == 0 && labels.len() == 1 => glob.push_any(),
+            "*" if index == 0 => glob.push_non_empty(),
             label => {
-                one(label, &mut glob);
-                glob.literal(b".");
+                push_label(label, &mut glob);
+                glob.push_literal(b".");
             }
         }
     }
-    Ok(Read { glob, exact: !host.contains('*') })
+    Ok(ParsedPattern { glob, is_literal: !host.contains('*') })
 }
 
-fn one(label: &str, glob: &mut Glob) {
+fn push_label(label: &str, glob: &mut Glob) {
     for (index, piece) in label.split('*').enumerate() {
         if index > 0 {
-            glob.any_in_part();
+            glob.push_any_in_part();
         }
-        glob.literal(piece.to_ascii_lowercase().as_bytes());
+        glob.push_literal(piece.to_ascii_lowercase().as_bytes());
     }
 }
 
-fn refuse(text: &str, host: &str) -> Result<(), RuleError> {
+fn validate(text: &str, host: &str) -> Result<(), RuleError> {
     let all = 0..text.len();
     if host.is_empty() || host.split('.').any(str::is_empty) {
         return Err(RuleError::new("the host is empty or has an empty label", all));
     }
     if let Some(at) = text.find(['/', ':', '@', '?', '#']) {
         let error = RuleError::new("a host has no scheme, user, port or path", at..at + 1);
-        return Err(error.help("write the host alone: `domain:example.com`"));
+        return Err(error.with_help("write the host alone: `domain:example.com`"));
     }
     if !text.is_ascii() {
         let error = RuleError::new("the host contains non-ASCII characters", all);
-        return Err(error.help("write it in its `xn--` form"));
+        return Err(error.with_help("write it in its `xn--` form"));
     }
     if let Some(at) = text.find(|c: char| c.is_ascii_whitespace() || c.is_ascii_control()) {
         return Err(RuleError::new("a host has no blanks", at..at + 1));
@@ -57,7 +57,7 @@ fn refuse(text: &str, host: &str) -> Result<(), RuleError> {
 
 /// Returns a host in the form of subjects: labels from the right, each followed by `.`.
 #[must_use]
-pub fn parts(host: &str) -> String {
+pub fn to_subject(host: &str) -> String {
     let mut parts = String::with_capacity(host.len() + 1);
     for label in host.trim_end_matches('.').rsplit('.') {
         parts.push_str(&label.to_ascii_lowercase());
@@ -69,12 +69,16 @@ pub fn parts(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{glob, rule::Space};
+    use crate::{glob, rule::SubjectKind};
     use openoxide_protocol::Effect;
 
     fn matches(pattern: &str, host: &str) -> bool {
-        let code = read(pattern).unwrap().glob.finish();
-        glob::matches(&code, parts(host).as_bytes(), Space::Fetch.manner(Effect::Allow))
+        let code = parse(pattern).unwrap().glob.finish();
+        glob::matches(
+            &code,
+            to_subject(host).as_bytes(),
+            SubjectKind::Fetch.match_options(Effect::Allow),
+        )
     }
 
     #[test]
@@ -108,21 +112,21 @@ mod tests {
     #[test]
     fn what_no_host_can_be_is_refused() {
         for text in ["", "https://x.com", "x.com/path", "x.com:80", "a..b", "bücher.de", "a b"] {
-            assert!(read(text).is_err(), "{text}");
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_single_star_is_every_host_and_says_so() {
-        let code = |text| read(text).unwrap().glob.finish();
+        let code = |text| parse(text).unwrap().glob.finish();
         let mut any = Glob::new();
-        any.any();
+        any.push_any();
         assert_eq!(code("*"), any.finish());
         assert_ne!(code("*.io"), code("*"));
         assert!(
-            !read("*").unwrap().exact
-                && !read("a*.io").unwrap().exact
-                && read("a.io").unwrap().exact
+            !parse("*").unwrap().is_literal
+                && !parse("a*.io").unwrap().is_literal
+                && parse("a.io").unwrap().is_literal
         );
         assert!(!matches("x.*.io", "x.a.b.io") && matches("x.*.io", "x.a.io"));
     }
@@ -130,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_host_is_pointed_at() {
         for (text, at) in [("x.com/path", 5..6), ("x y", 1..2), ("x\u{1}y", 1..2), ("a@b", 1..2)] {
-            assert_eq!(read(text).unwrap_err().at, at, "{text:?}");
+            assert_eq!(parse(text).unwrap_err().range, at, "{text:?}");
         }
     }
 }

@@ -6,58 +6,68 @@
 
 use openoxide_protocol::{AbsPath, Effect};
 
-use super::Read;
+use super::ParsedPattern;
 use crate::{
     glob::Glob,
-    rule::{Anchors, RuleError},
+    rule::{PathAnchors, RuleError},
 };
 
 /// A path pattern that was read, and what its subjects count from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathRead {
+pub struct ParsedPathPattern {
     /// The program.
-    pub read: Read,
+    pub pattern: ParsedPattern,
     /// Whether subjects count from the working directory; otherwise from the root.
-    pub here: bool,
+    pub is_cwd_relative: bool,
 }
 
 /// Reads a path pattern.
 ///
 /// # Errors
 /// An empty pattern, a negation, braces, `..`, a broken class, or `~` where no home is known.
-pub fn read(text: &str, effect: Effect, anchors: Anchors<'_>) -> Result<PathRead, RuleError> {
-    refuse(text)?;
-    let (start, rest, here) = anchor(text, anchors)?;
+pub fn parse(
+    text: &str,
+    effect: Effect,
+    anchors: PathAnchors<'_>,
+) -> Result<ParsedPathPattern, RuleError> {
+    validate(text)?;
+    let (start, rest, here) = split_anchor(text, anchors)?;
     let mut glob = Glob::new();
-    glob.literal(start.as_bytes());
+    glob.push_literal(start.as_bytes());
     let offset = text.len() - rest.len();
-    let exact = components(rest, &mut glob, effect).map_err(|error| error.shifted(offset))?;
+    let exact =
+        push_components(rest, &mut glob, effect).map_err(|error| error.with_offset(offset))?;
     let floating = here && !rest.trim_end_matches('/').contains('/');
     let mut whole = Glob::new();
     if floating && rest != "**" {
-        whole.any_parts();
+        whole.push_any_parts();
     }
-    let glob = append(whole, &glob);
-    Ok(PathRead { read: Read { glob, exact: exact && !here }, here })
+    let glob = append_glob(whole, &glob);
+    Ok(ParsedPathPattern {
+        pattern: ParsedPattern { glob, is_literal: exact && !here },
+        is_cwd_relative: here,
+    })
 }
 
-fn append(mut whole: Glob, tail: &Glob) -> Glob {
-    use crate::glob::Step;
+fn append_glob(mut whole: Glob, tail: &Glob) -> Glob {
+    use crate::glob::GlobStep;
     for step in tail.steps() {
         match step {
-            Step::Literal(bytes) => whole.literal(bytes),
-            Step::Any => whole.any(),
-            Step::AnyInPart => whole.any_in_part(),
-            Step::One => whole.one(),
-            Step::AnyParts => whole.any_parts(),
-            Step::Some => whole.some(),
-            Step::Class { negated, ranges } => whole.class(negated, &chars(ranges)),
+            GlobStep::Literal(bytes) => whole.push_literal(bytes),
+            GlobStep::Any => whole.push_any(),
+            GlobStep::AnyInPart => whole.push_any_in_part(),
+            GlobStep::AnyChar => whole.push_any_char(),
+            GlobStep::AnyParts => whole.push_any_parts(),
+            GlobStep::NonEmpty => whole.push_non_empty(),
+            GlobStep::Class { negated, ranges } => {
+                whole.push_class(negated, &decode_ranges(ranges))
+            }
         }
     }
     whole
 }
 
-fn chars(ranges: &[u8]) -> Vec<(char, char)> {
+fn decode_ranges(ranges: &[u8]) -> Vec<(char, char)> {
     let one = |bytes: Option<&[u8]>| {
         bytes.and_then(|b| b.try_into().ok()).map(u32::from_le_bytes).and_then(char::from_u32)
     };
@@ -67,18 +77,18 @@ fn chars(ranges: &[u8]) -> Vec<(char, char)> {
         .collect()
 }
 
-fn refuse(text: &str) -> Result<(), RuleError> {
+fn validate(text: &str) -> Result<(), RuleError> {
     let all = 0..text.len();
     if text.is_empty() {
         return Err(RuleError::new("the path is empty", all));
     }
     if text.starts_with('!') {
         let error = RuleError::new("a path pattern cannot be negated", 0..1);
-        return Err(error.help("write a rule with another effect instead"));
+        return Err(error.with_help("write a rule with another effect instead"));
     }
-    if let Some(at) = unescaped_brace(text) {
+    if let Some(at) = find_unescaped_brace(text) {
         let error = RuleError::new("braces have no meaning in a path pattern", at..at + 1);
-        return Err(error.help("write one rule for each, or `\\{` for the character itself"));
+        return Err(error.with_help("write one rule for each, or `\\{` for the character itself"));
     }
     if let Some(at) = text.find('\0') {
         return Err(RuleError::new("a path cannot contain a NUL byte", at..at + 1));
@@ -86,12 +96,12 @@ fn refuse(text: &str) -> Result<(), RuleError> {
     if text.split('/').any(|component| component == "..") {
         let at = text.find("..").unwrap_or(0);
         let error = RuleError::new("a path pattern cannot go up with `..`", at..at + 2);
-        return Err(error.help("count from the root: `//…`"));
+        return Err(error.with_help("count from the root: `//…`"));
     }
     Ok(())
 }
 
-fn unescaped_brace(text: &str) -> Option<usize> {
+fn find_unescaped_brace(text: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     while let Some((at, found)) = chars.next() {
         match found {
@@ -105,29 +115,32 @@ fn unescaped_brace(text: &str) -> Option<usize> {
 
 /// Returns what stands before the pattern (parts, each followed by `/`), the pattern, and whether it counts from the
 /// working directory.
-fn anchor<'t>(text: &'t str, anchors: Anchors<'_>) -> Result<(String, &'t str, bool), RuleError> {
+fn split_anchor<'t>(
+    text: &'t str,
+    anchors: PathAnchors<'_>,
+) -> Result<(String, &'t str, bool), RuleError> {
     if let Some(rest) = text.strip_prefix("//") {
         return Ok((String::new(), rest, false));
     }
     if let Some(rest) = text.strip_prefix('/') {
-        return Ok((parts(anchors.base), rest, false));
+        return Ok((to_subject(anchors.base), rest, false));
     }
     if text == "~" || text.starts_with("~/") {
         let Some(home) = anchors.home else {
             return Err(RuleError::new("no home directory is known for `~`", 0..1));
         };
-        return Ok((parts(home), text.trim_start_matches("~").trim_start_matches('/'), false));
+        return Ok((to_subject(home), text.trim_start_matches("~").trim_start_matches('/'), false));
     }
     if text.starts_with('~') {
         let error = RuleError::new("another user's home cannot be named", 0..text.len());
-        return Err(error.help("count from the root: `//home/…`"));
+        return Err(error.with_help("count from the root: `//home/…`"));
     }
     Ok((String::new(), text.strip_prefix("./").unwrap_or(text), true))
 }
 
 /// Returns a path in the form of subjects: components, each followed by `/`; nothing for the root.
 #[must_use]
-pub fn parts(path: &AbsPath) -> String {
+pub fn to_subject(path: &AbsPath) -> String {
     match path.as_str() {
         "/" => String::new(),
         text => format!("{}/", text.trim_start_matches('/')),
@@ -135,7 +148,7 @@ pub fn parts(path: &AbsPath) -> String {
 }
 
 /// Writes the components of `rest`; says whether there is no wildcard.
-fn components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleError> {
+fn push_components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleError> {
     let (mut exact, mut at) = (true, 0);
     let trimmed = rest.trim_end_matches('/');
     let count = trimmed.split('/').count();
@@ -145,68 +158,68 @@ fn components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleE
             "**" if index + 1 == count => {
                 // What lies inside is meant; a rule that holds back holds back the directory itself, too.
                 let strictly_inside = effect == Effect::Allow && index > 0;
-                glob_rest(glob, strictly_inside);
+                push_rest(glob, strictly_inside);
                 return Ok(false);
             }
             "**" => {
-                glob.any_parts();
+                glob.push_any_parts();
                 exact = false;
             }
             name => {
-                exact &= one(name, glob).map_err(|error| error.shifted(at))?;
-                glob.literal(b"/");
+                exact &= push_component(name, glob).map_err(|error| error.with_offset(at))?;
+                glob.push_literal(b"/");
             }
         }
         at += component.len() + 1;
     }
-    glob.any();
+    glob.push_any();
     Ok(exact)
 }
 
 /// Writes what lies below a directory; `strictly` leaves the directory itself out.
-fn glob_rest(glob: &mut Glob, strictly: bool) {
+fn push_rest(glob: &mut Glob, strictly: bool) {
     if strictly {
-        glob.some();
+        glob.push_non_empty();
     } else {
-        glob.any();
+        glob.push_any();
     }
 }
 
 /// Writes one component; says whether there is no wildcard.
-fn one(name: &str, glob: &mut Glob) -> Result<bool, RuleError> {
+fn push_component(name: &str, glob: &mut Glob) -> Result<bool, RuleError> {
     let mut exact = true;
     let mut chars = name.char_indices();
     let mut utf8 = [0; 4];
     while let Some((at, found)) = chars.next() {
         exact &= !matches!(found, '*' | '?' | '[');
         match found {
-            '*' => glob.any_in_part(),
-            '?' => glob.one(),
+            '*' => glob.push_any_in_part(),
+            '?' => glob.push_any_char(),
             '[' => {
-                let (negated, ranges) = class(name, at, &mut chars)?;
-                glob.class(negated, &ranges);
+                let (negated, ranges) = parse_class(name, at, &mut chars)?;
+                glob.push_class(negated, &ranges);
             }
             '\\' => match chars.next() {
-                Some((_, escaped)) => glob.literal(escaped.encode_utf8(&mut utf8).as_bytes()),
+                Some((_, escaped)) => glob.push_literal(escaped.encode_utf8(&mut utf8).as_bytes()),
                 None => return Err(RuleError::new("a lone `\\` ends the component", at..at + 1)),
             },
-            other => glob.literal(other.encode_utf8(&mut utf8).as_bytes()),
+            other => glob.push_literal(other.encode_utf8(&mut utf8).as_bytes()),
         }
     }
     Ok(exact)
 }
 
-type Class = (bool, Vec<(char, char)>);
+type CharClass = (bool, Vec<(char, char)>);
 
 /// Reads a class whose `[` stands at `start`; `chars` has just passed it, and will have passed the `]`.
-fn class(
+fn parse_class(
     name: &str,
     start: usize,
     chars: &mut std::str::CharIndices<'_>,
-) -> Result<Class, RuleError> {
+) -> Result<CharClass, RuleError> {
     let broken = || {
         let error = RuleError::new("this character class is not closed", start..name.len());
-        error.help("close it with `]`, or write `\\[` for the character itself")
+        error.with_help("close it with `]`, or write `\\[` for the character itself")
     };
     let mut next = || chars.next().map(|(_, found)| found).ok_or_else(broken);
     let mut found = next()?;
@@ -219,16 +232,16 @@ fn class(
         if found == '[' && name.get(start..).is_some_and(|class| class.contains("[:")) {
             let error =
                 RuleError::new("named character classes are not understood", start..name.len());
-            return Err(error.help("write the characters: `[a-z0-9]`"));
+            return Err(error.with_help("write the characters: `[a-z0-9]`"));
         }
         members.push(if found == '\\' { (next()?, false) } else { (found, found == '-') });
         found = next()?;
     }
-    Ok((negated, ranges(&members)))
+    Ok((negated, parse_ranges(&members)))
 }
 
 /// Returns the ranges of a class's members; a dash at either end stands for itself.
-fn ranges(members: &[(char, bool)]) -> Vec<(char, char)> {
+fn parse_ranges(members: &[(char, bool)]) -> Vec<(char, char)> {
     let mut ranges = Vec::new();
     let mut rest = members;
     while let Some(((first, _), tail)) = rest.split_first() {
@@ -262,22 +275,26 @@ pub fn quote(path: &AbsPath) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{glob, rule::Space};
+    use crate::{glob, rule::SubjectKind};
 
     fn matches(pattern: &str, effect: Effect, path: &str) -> bool {
         let path = AbsPath::new(path).unwrap();
         let (home, base, cwd) =
             (AbsPath::new("/h/u").unwrap(), AbsPath::new("/p").unwrap(), "/p/sub");
-        let found = read(pattern, effect, Anchors { home: Some(&home), base: &base }).unwrap();
-        let subject = if found.here {
-            match path.below(&AbsPath::new(cwd).unwrap()) {
+        let found = parse(pattern, effect, PathAnchors { home: Some(&home), base: &base }).unwrap();
+        let subject = if found.is_cwd_relative {
+            match path.strip_prefix(&AbsPath::new(cwd).unwrap()) {
                 Some(rest) => format!("{rest}/"),
                 None => return false,
             }
         } else {
-            parts(&path)
+            to_subject(&path)
         };
-        glob::matches(&found.read.glob.finish(), subject.as_bytes(), Space::Read.manner(effect))
+        glob::matches(
+            &found.pattern.glob.finish(),
+            subject.as_bytes(),
+            SubjectKind::Read.match_options(effect),
+        )
     }
 
     // Rows of gitignore(5) and of the four anchors (seed 004).
@@ -330,12 +347,12 @@ mod tests {
     #[test]
     fn what_has_no_meaning_is_refused_and_pointed_at() {
         let base = AbsPath::root();
-        let anchors = Anchors { home: None, base: &base };
-        let error = |text| read(text, Effect::Allow, anchors).unwrap_err();
-        assert_eq!(error("!a").at, 0..1);
-        assert_eq!(error("src/{a,b}").at, 4..5);
-        assert_eq!(error("../x").at, 0..2);
-        assert_eq!(error("a/b[c").at, 3..5);
+        let anchors = PathAnchors { home: None, base: &base };
+        let error = |text| parse(text, Effect::Allow, anchors).unwrap_err();
+        assert_eq!(error("!a").range, 0..1);
+        assert_eq!(error("src/{a,b}").range, 4..5);
+        assert_eq!(error("../x").range, 0..2);
+        assert_eq!(error("a/b[c").range, 3..5);
         assert!(error("~/x").message.contains("home"));
         assert!(error("~bob/x").help.is_some());
     }
@@ -345,18 +362,22 @@ mod tests {
         for text in ["/a b/c*d", "/[x]/{y}", "/p/q\\r"] {
             let path = AbsPath::new(text).unwrap();
             let base = AbsPath::root();
-            let anchors = Anchors { home: None, base: &base };
-            let found = read(&quote(&path), Effect::Allow, anchors).unwrap();
-            assert!(found.read.exact);
-            let manner = Space::Read.manner(Effect::Allow);
-            assert!(glob::matches(&found.read.glob.finish(), parts(&path).as_bytes(), manner));
+            let anchors = PathAnchors { home: None, base: &base };
+            let found = parse(&quote(&path), Effect::Allow, anchors).unwrap();
+            assert!(found.pattern.is_literal);
+            let manner = SubjectKind::Read.match_options(Effect::Allow);
+            assert!(glob::matches(
+                &found.pattern.glob.finish(),
+                to_subject(&path).as_bytes(),
+                manner
+            ));
         }
     }
 
     #[test]
     fn a_bracket_within_a_class_is_a_member_of_it() {
         let base = AbsPath::root();
-        let anchors = Anchors { home: None, base: &base };
+        let anchors = PathAnchors { home: None, base: &base };
         assert!(
             matches("/a[[x]b", Effect::Allow, "/p/a[b")
                 && matches("/a[[x]b", Effect::Allow, "/p/axb")
@@ -364,9 +385,9 @@ mod tests {
         assert!(matches("/a[x:]b", Effect::Allow, "/p/a:b"));
         assert!(matches("/a[x][:]b", Effect::Allow, "/p/ax:b"));
         for text in ["a[[:alpha:]]", "a[x[:digit:]]"] {
-            let error = read(text, Effect::Allow, anchors).unwrap_err();
+            let error = parse(text, Effect::Allow, anchors).unwrap_err();
             assert_eq!(error.message, "named character classes are not understood", "{text}");
-            assert_eq!(error.at, 1..text.len());
+            assert_eq!(error.range, 1..text.len());
         }
         assert!(matches(r"/a[\]x]b", Effect::Allow, "/p/a]b"));
         assert!(
@@ -382,8 +403,9 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_path_is_pointed_at() {
         let base = AbsPath::root();
-        let error =
-            |text| read(text, Effect::Allow, Anchors { home: None, base: &base }).unwrap_err().at;
+        let error = |text| {
+            parse(text, Effect::Allow, PathAnchors { home: None, base: &base }).unwrap_err().range
+        };
         assert_eq!(error("a\0b"), 1..2);
         assert_eq!(error("a/bc\\"), 4..5);
         assert_eq!(error("a/../b"), 2..4);

@@ -1,13 +1,13 @@
 //! Names of tools: `mcp__github__get_*`, `mcp__github`, `TodoWrite`.
 
-use super::Read;
+use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
 
 /// Reads the name of a tool or of a subagent; `*` stands for any characters.
 ///
 /// # Errors
 /// An empty name, or characters that no such name has.
-pub fn read(text: &str) -> Result<Read, RuleError> {
+pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     if text.is_empty() {
         return Err(RuleError::new("the name is empty", 0..0));
     }
@@ -19,46 +19,46 @@ pub fn read(text: &str) -> Result<Read, RuleError> {
     let mut glob = Glob::new();
     for (index, piece) in text.split('*').enumerate() {
         if index > 0 {
-            glob.any();
+            glob.push_any();
         }
-        glob.literal(piece.as_bytes());
+        glob.push_literal(piece.as_bytes());
     }
     if !text.ends_with('*') {
-        glob.literal(&[0]);
+        glob.push_literal(&[0]);
     }
-    Ok(Read { glob, exact: !text.contains('*') })
+    Ok(ParsedPattern { glob, is_literal: !text.contains('*') })
 }
 
 /// Returns the pattern for every tool of a server when `text` is the bare name of one: `mcp__github`.
 #[must_use]
-pub fn of_server(text: &str) -> Option<Read> {
+pub fn parse_server(text: &str) -> Option<ParsedPattern> {
     let server = text.strip_prefix("mcp__")?;
     if server.is_empty() || server.contains("__") || server.contains('*') {
         return None;
     }
-    read(&format!("{text}__*")).ok()
+    parse(&format!("{text}__*")).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{glob, rule::Space};
+    use crate::{glob, rule::SubjectKind};
     use openoxide_protocol::Effect;
 
-    fn matches(pattern: &Read, name: &str) -> bool {
+    fn matches(pattern: &ParsedPattern, name: &str) -> bool {
         let subject = format!("{name}\0");
         let code = pattern.glob.clone().finish();
-        glob::matches(&code, subject.as_bytes(), Space::Tool.manner(Effect::Allow))
+        glob::matches(&code, subject.as_bytes(), SubjectKind::Tool.match_options(Effect::Allow))
     }
 
     #[test]
     fn names_match_whole() {
-        assert!(matches(&read("mcp__github__get_*").unwrap(), "mcp__github__get_issue"));
-        assert!(!matches(&read("mcp__github__get_*").unwrap(), "mcp__github__delete"));
-        assert!(matches(&read("TodoWrite").unwrap(), "TodoWrite"));
-        assert!(!matches(&read("TodoWrite").unwrap(), "TodoWriteX"));
-        assert!(matches(&of_server("mcp__github").unwrap(), "mcp__github__x"));
-        assert!(!matches(&of_server("mcp__github").unwrap(), "mcp__githubx__x"));
-        assert_eq!(of_server("mcp__github__x"), None);
+        assert!(matches(&parse("mcp__github__get_*").unwrap(), "mcp__github__get_issue"));
+        assert!(!matches(&parse("mcp__github__get_*").unwrap(), "mcp__github__delete"));
+        assert!(matches(&parse("TodoWrite").unwrap(), "TodoWrite"));
+        assert!(!matches(&parse("TodoWrite").unwrap(), "TodoWriteX"));
+        assert!(matches(&parse_server("mcp__github").unwrap(), "mcp__github__x"));
+        assert!(!matches(&parse_server("mcp__github").unwrap(), "mcp__githubx__x"));
+        assert_eq!(parse_server("mcp__github__x"), None);
     }
 }

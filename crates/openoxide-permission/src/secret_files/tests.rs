@@ -87,16 +87,16 @@ fn a_program_keeps_its_own_files_and_no_others() {
     assert!(!hidden(Some("mvn")).contains(&settings));
     assert_eq!(
         hidden(None).len() - hidden(Some("mvn")).len(),
-        own_secret_paths(&user(&home), "mvn").len()
+        program_secret_paths(&user(&home), "mvn").len()
     );
     assert!(hidden(Some("mvn")).contains(&home.join(".ssh")));
-    assert!(own_secret_paths(&user(&home), "cat").is_empty());
+    assert!(program_secret_paths(&user(&home), "cat").is_empty());
 }
 
 #[test]
 fn each_place_is_in_the_table_once_and_has_a_source() {
     let mut seen = std::collections::BTreeSet::new();
-    for place in secret_places() {
+    for place in all_secret_files() {
         assert!(seen.insert(place.path), "{} twice", place.path);
         assert!(!place.source.is_empty() && !place.path.ends_with('/'), "{}", place.path);
     }

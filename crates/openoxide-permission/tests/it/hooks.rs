@@ -1,12 +1,12 @@
 //! What hooks do to a decision: the table, and laws that hold for every policy and every answer.
 
 use openoxide_permission::{
-    Anchors, Combining, Context, Layer, LayerKind, PolicyStack, Rule, after_hooks, default_layer,
-    evaluate, parse,
+    CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack, Rule,
+    default_layer, evaluate, evaluate_with_hooks, parse_rule,
 };
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Decision, Effect, Exec, Facts, Finding, FindingKind, HookAnswer,
-    HookSaid, Obligation, PathAccess, PermissionMode, RuleRef,
+    AbsPath, Access, CommandClass, Decision, Effect, ExecAccess, Finding, FindingKind, HookAnswer,
+    HookDecision, Obligation, OperationFacts, PathAccess, PermissionMode, RuleRef,
 };
 use proptest::prelude::*;
 
@@ -18,21 +18,27 @@ fn root() -> AbsPath {
 
 fn rule(effect: Effect, text: &str) -> Rule {
     let root = root();
-    parse(text, effect, Anchors { home: None, base: &root }).unwrap()
+    parse_rule(text, effect, PathAnchors { home: None, base: &root }).unwrap()
 }
 
 fn layer(kind: LayerKind, rules: Vec<Rule>) -> Layer {
-    Layer { kind, file: None, combining: Combining::Strictest, rules, mode: None }
+    Layer {
+        kind,
+        file: None,
+        combining_algorithm: CombiningAlgorithm::Strictest,
+        rules,
+        mode: None,
+    }
 }
 
 fn run(command: &str) -> Access {
-    Access::Exec(Exec {
+    Access::Exec(ExecAccess {
         argv: command.split(' ').collect(),
         text: command.to_owned(),
         class: CommandClass::Unknown,
         span: Default::default(),
         arity: 0,
-        ..Exec::default()
+        ..ExecAccess::default()
     })
 }
 
@@ -50,7 +56,7 @@ fn edit(path: &str) -> Access {
     Access::Edit(PathAccess::new(AbsPath::new(path).unwrap()))
 }
 
-fn answer(layer: LayerKind, said: HookSaid) -> HookAnswer {
+fn answer(layer: LayerKind, said: HookDecision) -> HookAnswer {
     let hook = RuleRef {
         layer: layer.as_str().to_owned(),
         file: Some("/h/policy.toml".to_owned()),
@@ -61,7 +67,7 @@ fn answer(layer: LayerKind, said: HookSaid) -> HookAnswer {
     HookAnswer { hook, said, reason: "so it is".to_owned(), below_rules: false }
 }
 
-fn by_user(said: HookSaid) -> HookAnswer {
+fn by_user(said: HookDecision) -> HookAnswer {
     answer(LayerKind::User, said)
 }
 
@@ -79,37 +85,38 @@ impl World {
     }
 
     fn decide(&self, access: Access, answers: &[HookAnswer]) -> Decision {
-        self.decide_facts(&Facts { accesses: vec![access], findings: vec![] }, answers)
+        self.decide_facts(&OperationFacts { accesses: vec![access], findings: vec![] }, answers)
     }
 
-    fn decide_facts(&self, facts: &Facts, answers: &[HookAnswer]) -> Decision {
+    fn decide_facts(&self, facts: &OperationFacts, answers: &[HookAnswer]) -> Decision {
         let root = root();
         let roots = std::slice::from_ref(&root);
-        let context = Context { mode: self.mode, cwd: &root, roots, doubt: self.doubt };
-        let decision = after_hooks(&self.policy, &context, facts, answers);
+        let context =
+            EvaluationContext { mode: self.mode, cwd: &root, roots, policy_error: self.doubt };
+        let decision = evaluate_with_hooks(&self.policy, &context, facts, answers);
         if answers.is_empty() {
             assert_eq!(decision, evaluate(&self.policy, &context, facts));
         }
         decision
     }
 
-    fn after(&self, access: Access, said: HookSaid) -> Effect {
+    fn after(&self, access: Access, said: HookDecision) -> Effect {
         self.decide(access, &[by_user(said)]).effect
     }
 }
 
 fn world() -> World {
-    let human = Rule { human: true, ..rule(Ask, "Bash(deploy *)") };
+    let human = Rule { requires_human: true, ..rule(Ask, "Bash(deploy *)") };
     let rules = vec![
         rule(Allow, "Bash(ls *)"),
         rule(Ask, "Bash(git push *)"),
         rule(Deny, "Bash(rm *)"),
         rule(Ask, "Bash(/opt/bin/make *)"),
         human,
-        Rule { human: true, ..rule(Ask, "Bash(/opt/bin/ship *)") },
+        Rule { requires_human: true, ..rule(Ask, "Bash(/opt/bin/ship *)") },
         rule(Ask, "Bash(ship *)"),
         rule(Ask, "Read(//p/.env)"),
-        Rule { human: true, ..rule(Ask, "external_directory(//q/**)") },
+        Rule { requires_human: true, ..rule(Ask, "external_directory(//q/**)") },
     ];
     let managed = layer(LayerKind::Managed, vec![rule(Ask, "Bash(audit *)")]);
     World::of(&[managed, layer(LayerKind::User, rules)])
@@ -146,17 +153,17 @@ fn a_hooks_word_comes_before_the_rules_and_not_above_them() {
     ];
     for (access, [plain, allowed, asked, denied]) in rows {
         assert_eq!(world.decide(access.clone(), &[]).effect, plain, "{access:?}");
-        assert_eq!(world.after(access.clone(), HookSaid::Pass), plain, "{access:?}");
-        assert_eq!(world.after(access.clone(), HookSaid::Allow), allowed, "{access:?}");
-        assert_eq!(world.after(access.clone(), HookSaid::Ask), asked, "{access:?}");
-        assert_eq!(world.after(access.clone(), HookSaid::Failed), asked, "{access:?}");
-        assert_eq!(world.after(access.clone(), HookSaid::Deny), denied, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookDecision::Pass), plain, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookDecision::Allow), allowed, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookDecision::Ask), asked, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookDecision::Failed), asked, "{access:?}");
+        assert_eq!(world.after(access.clone(), HookDecision::Deny), denied, "{access:?}");
     }
 }
 
 #[test]
 fn only_the_administrators_hook_answers_the_administrators_question() {
-    let allows = answer(LayerKind::Managed, HookSaid::Allow);
+    let allows = answer(LayerKind::Managed, HookDecision::Allow);
     let world = world();
     assert_eq!(world.decide(run("audit x"), std::slice::from_ref(&allows)).effect, Allow);
     assert_eq!(world.decide(run("deploy now"), &[allows]).effect, Ask);
@@ -171,7 +178,7 @@ fn a_rule_that_could_match_is_not_passed_by() {
         exec.argv.push_unknown();
         exec.argv.push("x");
     }
-    assert_eq!(world.after(partly, HookSaid::Allow), Ask);
+    assert_eq!(world.after(partly, HookDecision::Allow), Ask);
 }
 
 #[test]
@@ -179,12 +186,12 @@ fn findings_and_doubt_hold_after_a_hooks_allow() {
     let mut world = world();
     for kind in [FindingKind::Escalate, FindingKind::CircuitBreaker] {
         let finding = Finding { kind, ..finding() };
-        let facts = Facts { accesses: vec![run("npm publish")], findings: vec![finding] };
-        let decision = world.decide_facts(&facts, &[by_user(HookSaid::Allow)]);
+        let facts = OperationFacts { accesses: vec![run("npm publish")], findings: vec![finding] };
+        let decision = world.decide_facts(&facts, &[by_user(HookDecision::Allow)]);
         assert_eq!(decision.effect, Ask, "{kind:?}");
     }
     world.doubt = Some("a rule may be missing");
-    assert_eq!(world.after(run("npm publish"), HookSaid::Allow), Ask);
+    assert_eq!(world.after(run("npm publish"), HookDecision::Allow), Ask);
 }
 
 fn finding() -> Finding {
@@ -207,8 +214,12 @@ fn modes_come_after_hooks() {
     ];
     for (mode, access, [allowed, asked]) in rows {
         world.mode = mode;
-        assert_eq!(world.after(access.clone(), HookSaid::Allow), allowed, "{mode:?} {access:?}");
-        assert_eq!(world.after(access.clone(), HookSaid::Ask), asked, "{mode:?} {access:?}");
+        assert_eq!(
+            world.after(access.clone(), HookDecision::Allow),
+            allowed,
+            "{mode:?} {access:?}"
+        );
+        assert_eq!(world.after(access.clone(), HookDecision::Ask), asked, "{mode:?} {access:?}");
     }
 }
 
@@ -216,25 +227,26 @@ fn modes_come_after_hooks() {
 fn the_decision_names_the_hook_that_made_it() {
     let world = world();
     for (said, reason) in [
-        (HookSaid::Allow, "hook guard allows it: so it is"),
-        (HookSaid::Ask, "hook guard asks: so it is"),
-        (HookSaid::Failed, "hook guard cannot be relied on: so it is"),
-        (HookSaid::Deny, "hook guard denies it: so it is"),
+        (HookDecision::Allow, "hook guard allows it: so it is"),
+        (HookDecision::Ask, "hook guard asks: so it is"),
+        (HookDecision::Failed, "hook guard cannot be relied on: so it is"),
+        (HookDecision::Deny, "hook guard denies it: so it is"),
     ] {
-        let decision = world.decide(run("npm publish"), &[by_user(HookSaid::Pass), by_user(said)]);
+        let decision =
+            world.decide(run("npm publish"), &[by_user(HookDecision::Pass), by_user(said)]);
         assert_eq!(decision.reason, reason);
         let rule = decision.rule.unwrap();
         assert_eq!((rule.file.as_deref(), rule.line), (Some("/h/policy.toml"), Some(4)));
         assert_eq!(decision.always, Vec::<String>::new());
-        let asks = matches!(said, HookSaid::Ask | HookSaid::Failed);
+        let asks = matches!(said, HookDecision::Ask | HookDecision::Failed);
         assert_eq!(decision.obligations.contains(&Obligation::Human), asks);
     }
-    let decision = world.decide(run("rm x"), &[by_user(HookSaid::Ask)]);
+    let decision = world.decide(run("rm x"), &[by_user(HookDecision::Ask)]);
     assert_eq!(decision.rule.unwrap().text, "deny Bash(rm *)", "the rule decided");
 }
 
-fn said() -> impl Strategy<Value = HookSaid> {
-    use HookSaid::{Allow, Ask, Deny, Failed, Pass};
+fn said() -> impl Strategy<Value = HookDecision> {
+    use HookDecision::{Allow, Ask, Deny, Failed, Pass};
     prop_oneof![Just(Pass), Just(Allow), Just(Ask), Just(Deny), Just(Failed)]
 }
 
@@ -276,18 +288,18 @@ proptest! {
     ) {
         let world = World { mode, ..world() };
         let finding = Finding { kind: FindingKind::CircuitBreaker, ..finding() };
-        let facts = Facts { accesses, findings: breaks.then_some(finding).into_iter().collect() };
+        let facts = OperationFacts { accesses, findings: breaks.then_some(finding).into_iter().collect() };
         let decide = |answers: &[HookAnswer]| world.decide_facts(&facts, answers);
         let (plain, decision) = (decide(&[]), decide(&before));
         let after = decide(&[before.clone(), vec![by_user(extra)]].concat());
         match extra {
-            HookSaid::Pass => prop_assert_eq!(&after, &decision),
-            HookSaid::Deny => prop_assert_eq!(after.effect, Deny),
-            HookSaid::Ask | HookSaid::Failed => {
+            HookDecision::Pass => prop_assert_eq!(&after, &decision),
+            HookDecision::Deny => prop_assert_eq!(after.effect, Deny),
+            HookDecision::Ask | HookDecision::Failed => {
                 prop_assert!(after.effect >= decision.effect);
                 prop_assert!(after.effect >= Ask);
             }
-            HookSaid::Allow => {}
+            HookDecision::Allow => {}
         }
         // In any order, the same is decided.
         let turned: Vec<_> = before.iter().rev().cloned().collect();
@@ -301,7 +313,7 @@ proptest! {
             prop_assert!(decision.effect > Allow, "{decision:?}");
         }
         if decision.effect < plain.effect {
-            prop_assert!(before.iter().any(|answer| answer.said == HookSaid::Allow));
+            prop_assert!(before.iter().any(|answer| answer.said == HookDecision::Allow));
             prop_assert!(decision.rule.is_some_and(|rule| rule.text == "hook guard"));
         }
     }
@@ -312,24 +324,25 @@ fn an_allow_below_the_rules_leaves_their_questions_alone() {
     let below = |said| HookAnswer { below_rules: true, ..by_user(said) };
     let after =
         |command: &str, answers: &[HookAnswer]| world().decide(run(command), answers).effect;
-    assert_eq!(after("npm publish", &[below(HookSaid::Allow)]), Allow);
+    assert_eq!(after("npm publish", &[below(HookDecision::Allow)]), Allow);
     for (command, expected) in [("git push x", Ask), ("rm x", Deny), ("deploy x", Ask)] {
-        assert_eq!(after(command, &[below(HookSaid::Allow)]), expected, "{command}");
+        assert_eq!(after(command, &[below(HookDecision::Allow)]), expected, "{command}");
     }
     // Beside one that may, it takes nothing away.
-    let both = [below(HookSaid::Allow), by_user(HookSaid::Allow)];
+    let both = [below(HookDecision::Allow), by_user(HookDecision::Allow)];
     assert_eq!(after("git push x", &both), Allow);
     // An administrator's hook that is below the rules does not make another one the administrator's.
-    let managed = HookAnswer { below_rules: true, ..answer(LayerKind::Managed, HookSaid::Allow) };
+    let managed =
+        HookAnswer { below_rules: true, ..answer(LayerKind::Managed, HookDecision::Allow) };
     let asks = layer(LayerKind::Managed, vec![rule(Ask, "Bash(ship *)")]);
     let administered = World::of(&[asks]);
-    let said = [managed, by_user(HookSaid::Allow)];
+    let said = [managed, by_user(HookDecision::Allow)];
     assert_eq!(administered.decide(run("ship x"), &said).effect, Ask);
 }
 
 #[test]
 fn an_allow_that_saves_no_question_leaves_the_decision_to_the_rule() {
-    let allowed = world().decide(run("ls x"), &[by_user(HookSaid::Allow)]);
+    let allowed = world().decide(run("ls x"), &[by_user(HookDecision::Allow)]);
     assert_eq!(allowed.rule.unwrap().text, "allow Bash(ls *)");
     assert!(allowed.reason.contains("by user policy"), "{}", allowed.reason);
 }

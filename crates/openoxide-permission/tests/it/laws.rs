@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use openoxide_permission::{
-    Anchors, Combining, Context, Layer, LayerKind, PolicyStack, decide, default_layer, effect,
-    evaluate, parse,
+    CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack,
+    decide_access, default_layer, evaluate, evaluate_effect, parse_rule,
 };
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Effect, Exec, Facts, Finding, FindingKind, PathAccess,
-    PermissionMode, Words,
+    AbsPath, Access, CommandClass, CommandWords, Effect, ExecAccess, Finding, FindingKind,
+    OperationFacts, PathAccess, PermissionMode,
 };
 
 fn root() -> AbsPath {
@@ -17,9 +17,16 @@ fn root() -> AbsPath {
 
 fn layer(kind: LayerKind, rules: &[(Effect, &str)]) -> Layer {
     let (root, home) = (root(), AbsPath::new("/h").unwrap());
-    let anchors = Anchors { home: Some(&home), base: &root };
-    let rules = rules.iter().map(|(effect, text)| parse(text, *effect, anchors).unwrap()).collect();
-    Layer { kind, file: None, combining: Combining::Strictest, rules, mode: None }
+    let anchors = PathAnchors { home: Some(&home), base: &root };
+    let rules =
+        rules.iter().map(|(effect, text)| parse_rule(text, *effect, anchors).unwrap()).collect();
+    Layer {
+        kind,
+        file: None,
+        combining_algorithm: CombiningAlgorithm::Strictest,
+        rules,
+        mode: None,
+    }
 }
 
 fn policy(layers: &[Layer]) -> PolicyStack {
@@ -28,9 +35,16 @@ fn policy(layers: &[Layer]) -> PolicyStack {
     PolicyStack::compile(&layers).unwrap()
 }
 
-fn exec(argv: Words, class: CommandClass) -> Access {
+fn exec(argv: CommandWords, class: CommandClass) -> Access {
     let text = format!("{argv:?}");
-    Access::Exec(Exec { argv, text, class, span: Default::default(), arity: 0, ..Exec::default() })
+    Access::Exec(ExecAccess {
+        argv,
+        text,
+        class,
+        span: Default::default(),
+        arity: 0,
+        ..ExecAccess::default()
+    })
 }
 
 fn run(command: &str) -> Access {
@@ -39,11 +53,20 @@ fn run(command: &str) -> Access {
 
 fn answer(layers: &[Layer], mode: PermissionMode, access: Access) -> Effect {
     let root = root();
-    let context = Context { mode, cwd: &root, roots: std::slice::from_ref(&root), doubt: None };
-    let facts = Facts { accesses: vec![access], findings: vec![] };
+    let context = EvaluationContext {
+        mode,
+        cwd: &root,
+        roots: std::slice::from_ref(&root),
+        policy_error: None,
+    };
+    let facts = OperationFacts { accesses: vec![access], findings: vec![] };
     let policy = policy(layers);
     let decision = evaluate(&policy, &context, &facts);
-    assert_eq!(decision.effect, effect(&policy, &context, &facts), "both ways give one answer");
+    assert_eq!(
+        decision.effect,
+        evaluate_effect(&policy, &context, &facts),
+        "both ways give one answer"
+    );
     decision.effect
 }
 
@@ -128,15 +151,15 @@ fn no_rule_allows_what_was_not_understood() {
 #[test]
 fn unknown_words_are_allowed_only_where_a_rule_takes_whatever_they_are() {
     let allow = |text| [layer(LayerKind::User, &[(Allow, text)])];
-    let mut one = Words::new();
+    let mut one = CommandWords::new();
     one.push("echo");
     one.push_unknown();
     let one = exec(one, CommandClass::Unknown);
     assert_eq!(answer(&allow("Bash(echo *)"), Normal, one.clone()), Allow);
     assert_eq!(answer(&allow("Bash(echo x)"), Normal, one), Ask);
-    let mut many = Words::new();
+    let mut many = CommandWords::new();
     many.push("git");
-    many.push_many();
+    many.push_any_words();
     many.push("main");
     let many = exec(many, CommandClass::Unknown);
     assert_eq!(answer(&allow("Bash(git *)"), Normal, many.clone()), Allow);
@@ -149,7 +172,7 @@ fn unknown_words_are_allowed_only_where_a_rule_takes_whatever_they_are() {
 
 #[test]
 fn a_rule_that_could_match_what_is_unknown_holds_back() {
-    let mut words = Words::new();
+    let mut words = CommandWords::new();
     words.push("rm");
     words.push_unknown();
     let command = exec(words, CommandClass::Unknown);
@@ -209,11 +232,11 @@ fn findings_lift_an_allow_to_an_ask_and_nothing_more() {
         (FindingKind::CircuitBreaker, Normal, "rm x", Deny),
     ];
     for (kind, mode, command, expected) in rows {
-        let facts = Facts { accesses: vec![run(command)], findings: vec![finding(kind)] };
-        let context = Context { mode, cwd: &root, roots: &[], doubt: None };
+        let facts = OperationFacts { accesses: vec![run(command)], findings: vec![finding(kind)] };
+        let context = EvaluationContext { mode, cwd: &root, roots: &[], policy_error: None };
         let decision = evaluate(&all, &context, &facts);
         assert_eq!(decision.effect, expected, "{kind:?} {mode:?} {command}");
-        assert_eq!(effect(&all, &context, &facts), expected);
+        assert_eq!(evaluate_effect(&all, &context, &facts), expected);
     }
 }
 
@@ -221,8 +244,9 @@ fn findings_lift_an_allow_to_an_ask_and_nothing_more() {
 fn the_strictest_part_decides_and_says_which_rule_spoke() {
     let root = root();
     let rules = policy(&[layer(LayerKind::User, &[(Allow, "Bash(a *)"), (Deny, "Bash(b *)")])]);
-    let context = Context { mode: Normal, cwd: &root, roots: &[], doubt: None };
-    let facts = Facts { accesses: vec![run("a 1"), run("b 2"), run("c 3")], findings: vec![] };
+    let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
+    let facts =
+        OperationFacts { accesses: vec![run("a 1"), run("b 2"), run("c 3")], findings: vec![] };
     let decision = evaluate(&rules, &context, &facts);
     assert_eq!(decision.effect, Deny);
     assert_eq!(decision.rule.unwrap().text, "deny Bash(b *)");
@@ -263,9 +287,12 @@ fn details_that_cannot_be_read_change_no_decision() {
     let root = root();
     let policy = policy(&[layer(LayerKind::User, &[(Deny, "Bash(rm *)")])]);
     let blind = PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(Vec::new())).unwrap();
-    let context = Context { mode: Normal, cwd: &root, roots: &[], doubt: None };
-    let decision =
-        evaluate(&blind, &context, &Facts { accesses: vec![run("rm x")], findings: vec![] });
+    let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
+    let decision = evaluate(
+        &blind,
+        &context,
+        &OperationFacts { accesses: vec![run("rm x")], findings: vec![] },
+    );
     assert_eq!(decision.effect, Deny);
     assert_eq!(decision.rule.unwrap().text, "(it cannot be read)");
 }
@@ -275,9 +302,9 @@ fn details_that_cannot_be_read_change_no_decision() {
 fn an_empty_policy_asks() {
     let root = root();
     let policy = PolicyStack::compile(&[]).unwrap();
-    let context = Context { mode: Normal, cwd: &root, roots: &[], doubt: None };
-    assert_eq!(decide(&policy, &context, &run("x")).effect, Ask);
-    assert_eq!(decide(&policy, &context, &read("/x")).effect, Ask);
+    let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
+    assert_eq!(decide_access(&policy, &context, &run("x")).effect, Ask);
+    assert_eq!(decide_access(&policy, &context, &read("/x")).effect, Ask);
 }
 
 #[test]
@@ -295,7 +322,7 @@ fn a_program_is_held_back_in_whichever_directory_it_lies() {
     }
     let ls = [layer(LayerKind::User, &[(Allow, "Bash(ls *)")])];
     assert_eq!(answer(&ls, Normal, run("./ls x")), Ask, "`./ls` is not `ls`");
-    let mut unknown = Words::new();
+    let mut unknown = CommandWords::new();
     unknown.push("/bin/rm");
     unknown.push_unknown();
     let rf = [layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm -rf *)")])];
@@ -339,14 +366,14 @@ fn what_the_last_good_version_denies_stays_denied_and_nothing_else_of_it_counts(
     let old = [(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")];
     let before = Layer { mode: Some(BypassPermissions), ..layer(LayerKind::User, &old) };
     let now = [layer(LayerKind::Project, &[(Allow, "Bash(rm *)"), (Allow, "Bash(ls *)")])];
-    let held = policy(&now).held_by(policy(&[before]));
+    let held = policy(&now).with_fallback_denies(policy(&[before]));
     for mode in PermissionMode::ALL {
         for doubt in [None, Some("a rule may be missing")] {
-            let context = Context { mode, cwd: &root, roots: &[], doubt };
+            let context = EvaluationContext { mode, cwd: &root, roots: &[], policy_error: doubt };
             for command in ["rm x", "/bin/rm x", "mv x y", "ls x", "make"] {
-                let facts = Facts { accesses: vec![run(command)], findings: vec![] };
+                let facts = OperationFacts { accesses: vec![run(command)], findings: vec![] };
                 let decision = evaluate(&held, &context, &facts);
-                assert_eq!(decision.effect, effect(&held, &context, &facts));
+                assert_eq!(decision.effect, evaluate_effect(&held, &context, &facts));
                 if command.contains("rm") {
                     assert_eq!(decision.effect, Deny, "{mode:?} {command}");
                     assert!(decision.reason.contains("by user policy in its last good version"));

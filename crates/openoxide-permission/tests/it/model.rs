@@ -5,12 +5,13 @@ mod naive;
 use std::{collections::HashSet, sync::Arc};
 
 use openoxide_permission::{
-    Anchors, Combining, Covers, GroupAnswer, Layer, LayerKind, PermissionGate, PolicyStack,
-    Question, Refusal, Rule, Settled, Step, parse,
+    CheckRequest, CombiningAlgorithm, GateOutcome, GrantCoverage, GroupAnswer, Layer, LayerKind,
+    OperationRefusal, PathAnchors, PermissionGate, PolicyStack, ResolvedRequest, Rule, parse_rule,
 };
 use openoxide_protocol::{
-    AbsPath, Access, Action, ApprovalId, ApprovalResponse, CallId, Digest, Effect, Exec, Facts,
-    GrantScope, Operation, PermissionMode, Presentation, PresentationKind, Principal, SessionId,
+    AbsPath, Access, Action, ApprovalId, ApprovalResponse, CallId, Effect, ExecAccess, GrantScope,
+    Operation, OperationDigest, OperationFacts, PermissionMode, PresentationKind, Principal,
+    RequestPresentation, SessionId,
 };
 
 use naive::{Call, Ended, Naive, NaivePolicy, NaiveRule};
@@ -51,13 +52,19 @@ fn compiled(policy: &NaivePolicy) -> Arc<PolicyStack> {
     let root = AbsPath::root();
     let rule = |rule: &NaiveRule| {
         let text = format!("Bash({} {})", rule.program, rule.argument.unwrap_or("*"));
-        let anchors = Anchors { home: None, base: &root };
-        Rule { human: rule.human, ..parse(&text, rule.effect, anchors).unwrap() }
+        let anchors = PathAnchors { home: None, base: &root };
+        Rule { requires_human: rule.human, ..parse_rule(&text, rule.effect, anchors).unwrap() }
     };
     let rules = policy.rules.iter().map(rule).collect();
-    let (kind, combining) = (LayerKind::User, Combining::Strictest);
-    let stack =
-        PolicyStack::compile(&[Layer { kind, file: None, combining, rules, mode: None }]).unwrap();
+    let (kind, combining) = (LayerKind::User, CombiningAlgorithm::Strictest);
+    let stack = PolicyStack::compile(&[Layer {
+        kind,
+        file: None,
+        combining_algorithm: combining,
+        rules,
+        mode: None,
+    }])
+    .unwrap();
     Arc::new(if policy.bars_bypass { stack.without_bypass() } else { stack })
 }
 
@@ -79,15 +86,15 @@ fn call(dice: &mut Dice, id: ApprovalId) -> Call {
     }
 }
 
-fn question(call: &Call) -> Question {
+fn question(call: &Call) -> CheckRequest {
     let text = format!("{} {}", call.program, call.argument);
-    let mut accesses = vec![Access::Exec(Exec {
+    let mut accesses = vec![Access::Exec(ExecAccess {
         argv: [call.program, call.argument].into_iter().collect(),
         text: text.clone(),
         class: Default::default(),
         span: Default::default(),
         arity: 1,
-        ..Exec::default()
+        ..ExecAccess::default()
     })];
     if call.opaque {
         accesses.push(Access::Opaque { text: "?".to_owned(), span: Default::default() });
@@ -97,7 +104,7 @@ fn question(call: &Call) -> Question {
     }
     let mut digest = [0; 32];
     digest.iter_mut().zip(call.exactly().bytes()).for_each(|(byte, of)| *byte = of);
-    Question {
+    CheckRequest {
         operation: Operation {
             session: call.session,
             call: CallId::default(),
@@ -107,10 +114,10 @@ fn question(call: &Call) -> Question {
             input: text.clone().into(),
             cwd: AbsPath::root(),
         },
-        facts: Facts { accesses, findings: vec![] },
-        digest: Digest(digest),
+        facts: OperationFacts { accesses, findings: vec![] },
+        digest: OperationDigest(digest),
         id: call.id,
-        presentation: Presentation {
+        presentation: RequestPresentation {
             kind: PresentationKind::Command,
             content: text.clone(),
             language: None,
@@ -118,25 +125,25 @@ fn question(call: &Call) -> Question {
         },
         title: text,
         group: call.group.map(str::to_owned),
-        explicit_yes_required: call.explicit,
+        requires_explicit_approval: call.explicit,
         hooks: Vec::new(),
-        covers: Covers {
+        coverage: GrantCoverage {
             keys: call.keys.iter().map(|key| (*key).to_owned()).collect(),
             rules: vec![],
         },
     }
 }
 
-fn ended(settled: impl IntoIterator<Item = Settled>) -> Vec<Ended> {
-    let one = |settled: Settled| Ended {
+fn ended(settled: impl IntoIterator<Item = ResolvedRequest>) -> Vec<Ended> {
+    let one = |settled: ResolvedRequest| Ended {
         id: settled.resolution.id,
         kind: format!("{:?}", settled.resolution.kind),
         outcome: match settled.outcome {
             Ok(_) => "granted",
-            Err(Refusal::Denied(_)) => "denied",
-            Err(Refusal::Rejected) => "rejected",
-            Err(Refusal::Corrected { .. }) => "corrected",
-            Err(Refusal::Cancelled) => "cancelled",
+            Err(OperationRefusal::Denied(_)) => "denied",
+            Err(OperationRefusal::Rejected) => "rejected",
+            Err(OperationRefusal::Corrected { .. }) => "corrected",
+            Err(OperationRefusal::Cancelled) => "cancelled",
         }
         .to_owned(),
     };
@@ -210,9 +217,9 @@ impl Both {
         let call = call(&mut self.dice, id);
         let said = self.naive.check(&call);
         let effect = match self.gate.check(question(&call)) {
-            Step::Proceed(_) => Effect::Allow,
-            Step::Refuse(_) => Effect::Deny,
-            Step::Ask(request) => {
+            GateOutcome::Proceed(_) => Effect::Allow,
+            GateOutcome::Refuse(_) => Effect::Deny,
+            GateOutcome::Ask(request) => {
                 assert_eq!(request.decision.always, said.always, "{call:?}");
                 assert!(self.open.insert(id), "asked twice under one id");
                 Effect::Ask
@@ -227,8 +234,8 @@ impl Both {
         );
     }
 
-    fn answer(&mut self) -> (Vec<Settled>, Vec<Ended>) {
-        let approved = |scope| ApprovalResponse::approved(scope);
+    fn answer(&mut self) -> (Vec<ResolvedRequest>, Vec<Ended>) {
+        let approved = |scope| ApprovalResponse::new_approval(scope);
         let response = match self.dice.roll(10) {
             0 | 1 => approved(GrantScope::Once),
             2..=4 => approved(GrantScope::Session),
@@ -246,7 +253,7 @@ impl Both {
     }
 
     /// Another policy, or one rule more: this never turns a deny of the rules into anything else.
-    fn reload(&mut self) -> (Vec<Settled>, Vec<Ended>) {
+    fn reload(&mut self) -> (Vec<ResolvedRequest>, Vec<Ended>) {
         let mut policy = policy(&mut self.dice);
         if self.dice.one_in(2) {
             policy = self.naive.policy.clone();
@@ -254,7 +261,7 @@ impl Both {
             let effect = |policy: &NaivePolicy| {
                 let mut gate =
                     PermissionGate::new(compiled(policy), PermissionMode::Default, vec![]);
-                matches!(gate.check(question(&call)), Step::Refuse(_))
+                matches!(gate.check(question(&call)), GateOutcome::Refuse(_))
             };
             let denied = effect(&policy);
             policy.rules.push(rule(&mut self.dice));
@@ -263,7 +270,7 @@ impl Both {
         (self.gate.set_policy(compiled(&policy), None), self.naive.set_policy(policy))
     }
 
-    fn compare(&mut self, found: Vec<Settled>, mut expected: Vec<Ended>) {
+    fn compare(&mut self, found: Vec<ResolvedRequest>, mut expected: Vec<Ended>) {
         let found = ended(found);
         expected.sort();
         assert_eq!(found, expected);
@@ -271,7 +278,7 @@ impl Both {
             assert!(self.open.remove(&one.id), "{one:?} ended twice, or was never asked");
             *self.seen.entry((one.kind, one.outcome)).or_default() += 1;
         }
-        let pending: Vec<_> = self.gate.pending().map(|request| request.id).collect();
+        let pending: Vec<_> = self.gate.pending_requests().map(|request| request.id).collect();
         assert_eq!(pending, self.naive.pending());
         assert_eq!(pending.len(), self.open.len(), "a request was lost");
     }

@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use openoxide_permission::{
-    Anchors, Combining, Context, Layer, LayerKind, PolicyStack, Rule, decide, parse,
+    CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack, Rule,
+    decide_access, parse_rule,
 };
-use openoxide_protocol::{AbsPath, Access, Effect, Exec, PathAccess, PermissionMode, Words};
+use openoxide_protocol::{
+    AbsPath, Access, CommandWords, Effect, ExecAccess, PathAccess, PermissionMode,
+};
 
 /// A small generator (xorshift64*): the same seed gives the same cases everywhere.
 struct Dice(u64);
@@ -85,7 +88,7 @@ fn path_matches(pattern: &str, effect: Effect, path: &str, world: &World) -> boo
 
 fn path_matches_from(base: &str, rest: &str, here: bool, effect: Effect, path: &str) -> bool {
     let Some(below) =
-        AbsPath::new(path).unwrap().below(&AbsPath::new(base).unwrap()).map(str::to_owned)
+        AbsPath::new(path).unwrap().strip_prefix(&AbsPath::new(base).unwrap()).map(str::to_owned)
     else {
         return false;
     };
@@ -137,16 +140,16 @@ fn rule_matches(rule: &Rule, question: &Question, world: &World) -> bool {
 fn layer_answer(layer: &Layer, matching: &[usize]) -> Option<usize> {
     let effect = |index: &&usize| layer.rules[**index].effect;
     let all = |wanted: Effect| matching.iter().filter(move |index| effect(index) == wanted);
-    let exact = |index: &&usize| layer.rules[**index].exact;
+    let exact = |index: &&usize| layer.rules[**index].is_literal;
     let first = |wanted: Effect| all(wanted).find(exact).or_else(|| all(wanted).next()).copied();
-    let humans = || matching.iter().filter(|index| layer.rules[**index].human);
+    let humans = || matching.iter().filter(|index| layer.rules[**index].requires_human);
     let human = humans().find(exact).or_else(|| humans().next()).copied();
-    match layer.combining {
-        Combining::LastMatch => matching.last().copied(),
-        Combining::Strictest => {
+    match layer.combining_algorithm {
+        CombiningAlgorithm::LastMatch => matching.last().copied(),
+        CombiningAlgorithm::Strictest => {
             first(Effect::Deny).or(human).or(first(Effect::Ask)).or(first(Effect::Allow))
         }
-        Combining::DenyAllowAsk => {
+        CombiningAlgorithm::DenyAllowAsk => {
             first(Effect::Deny).or(human).or(first(Effect::Allow)).or(first(Effect::Ask))
         }
     }
@@ -178,7 +181,7 @@ fn answer(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, 
             if found.1 == Effect::Deny {
                 return Some(found);
             }
-            human = human.or(Some(found).filter(|_| layer.rules[index].human));
+            human = human.or(Some(found).filter(|_| layer.rules[index].requires_human));
             first = first.or(Some(found));
         }
         before += layer.rules.len();
@@ -242,18 +245,24 @@ fn rule_text(dice: &mut Dice) -> String {
 }
 
 fn layers(dice: &mut Dice, world: &World) -> Vec<Layer> {
-    let anchors = Anchors { home: Some(&world.home), base: &world.base };
+    let anchors = PathAnchors { home: Some(&world.home), base: &world.base };
     let kinds = [LayerKind::Managed, LayerKind::Cli, LayerKind::Project, LayerKind::User];
     let count = 1 + dice.roll(kinds.len());
     let layer = |kind: &LayerKind| {
         let rules = (0..1 + dice.roll(12))
             .map(|_| {
-                let rule = parse(&rule_text(dice), *dice.pick(&EFFECTS), anchors).unwrap();
+                let rule = parse_rule(&rule_text(dice), *dice.pick(&EFFECTS), anchors).unwrap();
                 let human = rule.effect == Effect::Ask && dice.roll(3) == 0;
-                Rule { human, ..rule }
+                Rule { requires_human: human, ..rule }
             })
             .collect();
-        Layer { kind: *kind, file: None, combining: *dice.pick(&Combining::ALL), rules, mode: None }
+        Layer {
+            kind: *kind,
+            file: None,
+            combining_algorithm: *dice.pick(&CombiningAlgorithm::ALL),
+            rules,
+            mode: None,
+        }
     };
     kinds.iter().take(count).map(layer).collect()
 }
@@ -273,18 +282,18 @@ fn question(dice: &mut Dice) -> Question {
 fn access(question: &Question) -> Access {
     let path = |text: &str| PathAccess::new(AbsPath::new(text).unwrap());
     match question {
-        Question::Command(words) => Access::Exec(Exec {
-            argv: words.iter().collect::<Words>(),
+        Question::Command(words) => Access::Exec(ExecAccess {
+            argv: words.iter().collect::<CommandWords>(),
             text: words.join(" "),
             class: Default::default(),
             span: Default::default(),
             arity: 0,
-            ..Exec::default()
+            ..ExecAccess::default()
         }),
         Question::Read(text) => Access::Read(path(text)),
         Question::Edit(text) => Access::Edit(path(text)),
         Question::Fetch(host) => {
-            Access::Fetch { host: host.clone(), url: String::new(), touch: Default::default() }
+            Access::Fetch { host: host.clone(), url: String::new(), route: Default::default() }
         }
     }
 }
@@ -292,7 +301,11 @@ fn access(question: &Question) -> Access {
 fn written(layers: &[Layer]) -> String {
     let rule = |rule: &Rule| format!("  {} {}\n", rule.effect.as_str(), rule.text);
     let layer = |layer: &Layer| {
-        format!("{:?}\n{}", layer.combining, layer.rules.iter().map(rule).collect::<String>())
+        format!(
+            "{:?}\n{}",
+            layer.combining_algorithm,
+            layer.rules.iter().map(rule).collect::<String>()
+        )
     };
     layers.iter().map(layer).collect()
 }
@@ -310,8 +323,8 @@ fn the_index_agrees_where_rules_crowd() {
     };
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
-    let context = Context { mode, cwd: &world.cwd, roots, doubt: None };
-    let anchors = Anchors { home: Some(&world.home), base: &world.base };
+    let context = EvaluationContext { mode, cwd: &world.cwd, roots, policy_error: None };
+    let anchors = PathAnchors { home: Some(&world.home), base: &world.base };
     for _ in 0..40 {
         let rules: Vec<_> = (0..40)
             .map(|_| {
@@ -324,11 +337,12 @@ fn the_index_agrees_where_rules_crowd() {
                     4 => format!("Read(/src/**/{one}*)"),
                     _ => format!("Read(//**/*{one}*/{other})"),
                 };
-                parse(&text, *dice.pick(&EFFECTS), anchors).unwrap()
+                parse_rule(&text, *dice.pick(&EFFECTS), anchors).unwrap()
             })
             .collect();
-        let (kind, combining) = (LayerKind::User, *dice.pick(&Combining::ALL));
-        let layers = [Layer { kind, file: None, combining, rules, mode: None }];
+        let (kind, combining) = (LayerKind::User, *dice.pick(&CombiningAlgorithm::ALL));
+        let layers =
+            [Layer { kind, file: None, combining_algorithm: combining, rules, mode: None }];
         let policy = PolicyStack::compile(&layers).unwrap();
         for _ in 0..60 {
             let [one, other, third] = [(); 3].map(|()| *dice.pick(CROWDED));
@@ -338,7 +352,7 @@ fn the_index_agrees_where_rules_crowd() {
                 _ => Question::Command(["git", one, other, third].map(str::to_owned).to_vec()),
             };
             let expected = naive(&layers, &question, &world);
-            let found = decide(&policy, &context, &access(&question)).ruling;
+            let found = decide_access(&policy, &context, &access(&question)).rule_match;
             let found = found.map(|ruling| (ruling.rule, ruling.effect));
             assert_eq!(found, expected, "{:?} under {}", access(&question), written(&layers));
         }
@@ -367,7 +381,7 @@ fn the_index_agrees_with_the_naive_evaluator() {
     // Everything lies inside: what the rules say is compared, not what holds outside of a project.
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
-    let context = Context { mode, cwd: &world.cwd, roots, doubt: None };
+    let context = EvaluationContext { mode, cwd: &world.cwd, roots, policy_error: None };
     let mut spoke = 0;
     for _ in 0..policies.unwrap_or(10_000) {
         let layers = layers(&mut dice, &world);
@@ -378,7 +392,7 @@ fn the_index_agrees_with_the_naive_evaluator() {
         for _ in 0..100 {
             let question = question(&mut dice);
             let expected = naive(&layers, &question, &world);
-            let found = decide(&policy, &context, &access(&question)).ruling;
+            let found = decide_access(&policy, &context, &access(&question)).rule_match;
             let found = found.map(|ruling| (ruling.rule, ruling.effect));
             assert_eq!(found, expected, "{:?} under {}", access(&question), written(&layers));
             spoke += usize::from(expected.is_some());

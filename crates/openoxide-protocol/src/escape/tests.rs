@@ -3,7 +3,7 @@
 use super::*;
 
 fn one(text: &str) -> String {
-    visible(text, Lines::One)
+    escape_text(text, LineMode::SingleLine)
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn marks_need_a_letter_and_are_few() {
 
 #[test]
 fn lines_are_kept_only_where_they_are_allowed() {
-    assert_eq!(visible("a\n\tb\r\n", Lines::Many), "a\n    b\\r\n");
+    assert_eq!(escape_text("a\n\tb\r\n", LineMode::MultiLine), "a\n    b\\r\n");
 }
 
 #[test]
@@ -82,7 +82,8 @@ fn of_all_characters_only_shapes_pass() {
 
 #[test]
 fn glyphs_know_where_they_stand() {
-    let at: Vec<_> =
-        glyphs("é\x1bx", Lines::One).map(|glyph| (glyph.at, glyph.shown.width())).collect();
+    let at: Vec<_> = escaped_glyphs("é\x1bx", LineMode::SingleLine)
+        .map(|glyph| (glyph.start, glyph.content.width()))
+        .collect();
     assert_eq!(at, [(0, 1), (2, 4), (3, 1)]);
 }

@@ -27,16 +27,21 @@ fn host() -> impl Strategy<Value = HostPort> {
         .prop_map(|(host, port)| format!("{host}{port}").parse().unwrap())
 }
 
-fn network() -> impl Strategy<Value = Network> {
-    let hosts = prop::collection::btree_set(host(), 0..4).prop_map(Network::Hosts);
-    prop_oneof![Just(Network::Off), Just(Network::On), Just(Network::Internet), hosts]
+fn network() -> impl Strategy<Value = NetworkAccess> {
+    let hosts = prop::collection::btree_set(host(), 0..4).prop_map(NetworkAccess::Hosts);
+    prop_oneof![
+        Just(NetworkAccess::Off),
+        Just(NetworkAccess::On),
+        Just(NetworkAccess::Internet),
+        hosts
+    ]
 }
 
-fn confined() -> impl Strategy<Value = Confined> {
+fn confined() -> impl Strategy<Value = SandboxRestrictions> {
     let paths = || prop::collection::btree_set(path(), 0..4);
-    let temp = prop_oneof![Just(Temp::ReadOnly), Just(Temp::Private)];
+    let temp = prop_oneof![Just(TempDirectories::ReadOnly), Just(TempDirectories::Private)];
     (paths(), paths(), paths(), network(), temp).prop_map(
-        |(writable, protected, unreadable, network, temp)| Confined {
+        |(writable, protected, unreadable, network, temp)| SandboxRestrictions {
             writable,
             protected,
             unreadable,
@@ -59,14 +64,14 @@ fn permits(profile: &SandboxProfile, path: &AbsPath, host: &str, port: u16) -> [
     match profile {
         SandboxProfile::DangerFullAccess => [true; 5],
         SandboxProfile::ExternalSandbox { network } => {
-            [true, true, network.reaches(host, port), network.reaches("other.org", port), true]
+            [true, true, network.allows(host, port), network.allows("other.org", port), true]
         }
         SandboxProfile::Confined(confined) => [
             confined.may_write(path),
             confined.may_read(path),
-            confined.network.reaches(host, port),
-            confined.network.reaches("other.org", port),
-            confined.temp == Temp::Private,
+            confined.network.allows(host, port),
+            confined.network.allows("other.org", port),
+            confined.temp == TempDirectories::Private,
         ],
     }
 }
@@ -217,9 +222,9 @@ fn what_could_mean_two_hosts_is_none() {
 /// A wildcard reaches names below it, and nothing that only looks so (Claude Code let the NUL through).
 #[test]
 fn a_wildcard_reaches_only_names_below() {
-    let network = Network::Hosts(["*.good.com".parse().unwrap()].into());
+    let network = NetworkAccess::Hosts(["*.good.com".parse().unwrap()].into());
     for host in ["a.good.com", "A.B.GOOD.com", "a.good.com."] {
-        assert!(network.reaches(host, 443), "{host:?}");
+        assert!(network.allows(host, 443), "{host:?}");
     }
     for host in [
         "good.com",
@@ -235,16 +240,16 @@ fn a_wildcard_reaches_only_names_below() {
         "",
         "good.com.evil.com",
     ] {
-        assert!(!network.reaches(host, 443), "{host:?}");
+        assert!(!network.allows(host, 443), "{host:?}");
     }
 }
 
 #[test]
 fn an_address_is_reached_in_every_spelling_of_its_own_alone() {
-    let network = |text: &str| Network::Hosts([text.parse().unwrap()].into());
-    assert!(network("127.0.0.1").reaches("::ffff:127.0.0.1", 80));
-    assert!(network("2001:db8::1").reaches("2001:0DB8:0:0::1", 80));
+    let network = |text: &str| NetworkAccess::Hosts([text.parse().unwrap()].into());
+    assert!(network("127.0.0.1").allows("::ffff:127.0.0.1", 80));
+    assert!(network("2001:db8::1").allows("2001:0DB8:0:0::1", 80));
     for other in ["127.1", "0177.0.0.1", "2130706433", "localhost"] {
-        assert!(!network("127.0.0.1").reaches(other, 80), "{other}");
+        assert!(!network("127.0.0.1").allows(other, 80), "{other}");
     }
 }

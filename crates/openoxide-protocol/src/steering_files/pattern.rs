@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use super::{SteeringFile, steering_files};
+use super::{SteeringFile, all_steering_files};
 use crate::AbsPath;
 
 /// Says whether consecutive components of the path match the pattern, or its last components match the beginning of it.
-pub(super) fn matches(file: &SteeringFile, path: &AbsPath) -> bool {
-    let mut rest = names(path.as_str());
+pub(super) fn matches_path(file: &SteeringFile, path: &AbsPath) -> bool {
+    let mut rest = path_components(path.as_str());
     loop {
         let Some(first) = rest.clone().next() else { return false };
-        if file.components().next().is_some_and(|pattern| matches_name(pattern, first))
-            && matches_here(file, rest.clone())
+        if file.components().next().is_some_and(|pattern| matches_component(pattern, first))
+            && matches_components(file, rest.clone())
         {
             return true;
         }
@@ -21,10 +21,10 @@ pub(super) fn matches(file: &SteeringFile, path: &AbsPath) -> bool {
 
 /// Where the path ends before the pattern does, it is a directory that would hold the file. A single component of a pattern
 /// that is no dotted name (`bin`, `etc`) is too common a name for that.
-fn matches_here<'a>(file: &SteeringFile, mut path: impl Iterator<Item = &'a str>) -> bool {
+fn matches_components<'a>(file: &SteeringFile, mut path: impl Iterator<Item = &'a str>) -> bool {
     for (number, pattern) in file.components().enumerate() {
         match path.next() {
-            Some(name) if matches_name(pattern, name) => {}
+            Some(name) if matches_component(pattern, name) => {}
             Some(_) => return false,
             None => return number > 1 || file.pattern().starts_with('.'),
         }
@@ -32,12 +32,12 @@ fn matches_here<'a>(file: &SteeringFile, mut path: impl Iterator<Item = &'a str>
     true
 }
 
-fn names(path: &str) -> impl Iterator<Item = &str> + Clone {
+fn path_components(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|name| !name.is_empty())
 }
 
 /// Says whether a name matches a component, which holds one `*` at most.
-fn matches_name(pattern: &str, name: &str) -> bool {
+fn matches_component(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern.eq_ignore_ascii_case(name);
     };
@@ -52,20 +52,20 @@ fn matches_name(pattern: &str, name: &str) -> bool {
 
 /// The steering files by the beginning of their patterns.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct SteeringIndex {
     by_key: Vec<Vec<&'static SteeringFile>>,
-    wild: Vec<&'static SteeringFile>,
+    wildcard_files: Vec<&'static SteeringFile>,
 }
 
-impl Index {
+impl SteeringIndex {
     pub(super) fn new() -> Self {
-        let mut index = Self { by_key: vec![Vec::new(); 512], wild: Vec::new() };
-        for file in steering_files() {
+        let mut index = Self { by_key: vec![Vec::new(); 512], wildcard_files: Vec::new() };
+        for file in all_steering_files() {
             let first = file.components().next().unwrap_or_default();
             let is_wild = first.trim_start_matches('.').starts_with('*');
-            match index.by_key.get_mut(key(first)) {
+            match index.by_key.get_mut(bucket_key(first)) {
                 Some(bucket) if !is_wild => bucket.push(file),
-                _ => index.wild.push(file),
+                _ => index.wildcard_files.push(file),
             }
         }
         index
@@ -73,39 +73,39 @@ impl Index {
 
     /// Returns the files whose patterns may begin with one of the path's components.
     pub(super) fn candidates(&self, path: &AbsPath) -> impl Iterator<Item = &'static SteeringFile> {
-        let keys = names(path.as_str()).map(key);
+        let keys = path_components(path.as_str()).map(bucket_key);
         let mut keys: Vec<_> = keys.collect();
         keys.sort_unstable();
         keys.dedup();
         let buckets = keys.into_iter().filter_map(|key| self.by_key.get(key));
-        buckets.flatten().chain(&self.wild).copied()
+        buckets.flatten().chain(&self.wildcard_files).copied()
     }
 }
 
 /// The components of all patterns.
 #[derive(Debug)]
-pub(super) struct Components {
+pub(super) struct PatternComponents {
     /// In lower case.
-    fixed: HashSet<String>,
-    wild: Vec<&'static str>,
+    literals: HashSet<String>,
+    wildcards: Vec<&'static str>,
 }
 
-impl Components {
+impl PatternComponents {
     pub(super) fn new() -> Self {
-        let all = || steering_files().flat_map(SteeringFile::components);
+        let all = || all_steering_files().flat_map(SteeringFile::components);
         let fixed = all().filter(|component| !component.contains('*'));
-        let wild = all().filter(|component| component.contains('*')).collect();
-        Self { fixed: fixed.map(str::to_ascii_lowercase).collect(), wild }
+        let wildcards = all().filter(|component| component.contains('*')).collect();
+        Self { literals: fixed.map(str::to_ascii_lowercase).collect(), wildcards }
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.fixed.contains(&name.to_ascii_lowercase())
-            || self.wild.iter().any(|pattern| matches_name(pattern, name))
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.literals.contains(&name.to_ascii_lowercase())
+            || self.wildcards.iter().any(|pattern| matches_component(pattern, name))
     }
 }
 
 /// Whether a name is dotted, and its first letter.
-fn key(name: &str) -> usize {
+fn bucket_key(name: &str) -> usize {
     let dotted = name.strip_prefix('.');
     let letter = dotted.unwrap_or(name).bytes().next().unwrap_or_default();
     usize::from(letter.to_ascii_lowercase()) + if dotted.is_some() { 256 } else { 0 }

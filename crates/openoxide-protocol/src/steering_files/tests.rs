@@ -18,14 +18,18 @@ fn a_path_is_protected_by_its_name_or_by_its_directory() {
         "/p/docker-compose.override.yml",
     ] {
         let place = path(text);
-        let by_name = place.name().is_some_and(may_steer);
+        let by_name = place.file_name().is_some_and(may_be_steering_component);
         assert!(by_name || place.parent().is_some_and(|above| is_protected_path(&above)), "{text}");
     }
-    for file in steering_files() {
+    for file in all_steering_files() {
         let names = file.components().map(|component| component.replace('*', "x"));
-        assert!(names.into_iter().all(|name| may_steer(&name)), "{}", file.pattern());
+        assert!(
+            names.into_iter().all(|name| may_be_steering_component(&name)),
+            "{}",
+            file.pattern()
+        );
     }
-    assert!(!may_steer("main.rs") && !may_steer("a"));
+    assert!(!may_be_steering_component("main.rs") && !may_be_steering_component("a"));
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn protected_paths_are_found_at_any_depth_and_in_any_case() {
 #[test]
 fn a_wildcard_stays_in_one_name() {
     let patterns = |text: &str| -> Vec<_> {
-        steering_files_at(&path(text)).map(SteeringFile::pattern).collect()
+        find_steering_files(&path(text)).map(SteeringFile::pattern).collect()
     };
     assert_eq!(patterns("/p/vite.config.ts"), ["vite.config.*"]);
     assert_eq!(patterns("/p/vite.config/ts"), Vec::<&str>::new());
@@ -93,12 +97,12 @@ fn a_wildcard_stays_in_one_name() {
 /// The index leaves nothing out: its first letters are those of the names that match.
 #[test]
 fn the_index_finds_what_a_look_at_every_row_finds() {
-    for file in steering_files() {
+    for file in all_steering_files() {
         let name = file.pattern().replace('*', "x");
         for below in ["/p/a", "/"] {
             let place = path(below).join(name.trim_start_matches('/'));
-            let naive: Vec<_> = steering_files().filter(|file| file.matches(&place)).collect();
-            let found: Vec<_> = steering_files_at(&place).collect();
+            let naive: Vec<_> = all_steering_files().filter(|file| file.matches(&place)).collect();
+            let found: Vec<_> = find_steering_files(&place).collect();
             assert_eq!(naive.len(), found.len(), "{place}");
             assert!(naive.iter().all(|file| found.contains(file)), "{place}");
             let home_alone =
@@ -111,7 +115,7 @@ fn the_index_finds_what_a_look_at_every_row_finds() {
 #[test]
 fn every_row_can_be_used() {
     let mut seen = std::collections::BTreeSet::new();
-    for file in steering_files() {
+    for file in all_steering_files() {
         let pattern = file.pattern();
         assert!(seen.insert(pattern), "{pattern} is listed twice");
         assert!(!file.source.is_empty(), "{pattern}");
@@ -123,7 +127,10 @@ fn every_row_can_be_used() {
         assert_eq!(pattern.starts_with('/'), absolute, "{pattern}");
         // A row that neither protects nor steers a program says nothing.
         assert!(file.is_protected || !file.programs.is_empty(), "{pattern}");
-        assert!(file.distrust == Distrust::Never || !file.programs.is_empty(), "{pattern}");
+        assert!(
+            file.distrust == DistrustCondition::Never || !file.programs.is_empty(),
+            "{pattern}"
+        );
     }
 }
 

@@ -3,198 +3,313 @@
 use super::{
     SteeringCategory::{PackageManager, ToolConfiguration},
     SteeringEffect::Executes,
-    SteeringFile, file,
+    SteeringFile,
     programs::{
         ANSIBLE, DOTNET, GO, JRUBY, JVM, NIX, NODE, NPM, PATHS, PHP, PYTHON, RUBY, RUST, SHIMMED,
     },
+    steering_file,
 };
 
-pub(super) const fn tool(pattern: &'static str, source: &'static str) -> SteeringFile {
-    file(pattern, ToolConfiguration, Executes, source)
+pub(super) const fn tool_file(pattern: &'static str, source: &'static str) -> SteeringFile {
+    steering_file(pattern, ToolConfiguration, Executes, source)
 }
 
-const fn packages(pattern: &'static str, source: &'static str) -> SteeringFile {
-    file(pattern, PackageManager, Executes, source)
+const fn package_manager_file(pattern: &'static str, source: &'static str) -> SteeringFile {
+    steering_file(pattern, PackageManager, Executes, source)
 }
 
 /// Nobody edits these every day, and what they hold runs or decides where programs come from.
 pub(super) const PROTECTED: &[SteeringFile] = &[
-    tool(".envrc", "direnv(1)").by(&["direnv"]),
-    tool(".config/direnv/", "direnv(1)").in_home().by(&["direnv"]),
-    packages("mise.toml", "mise.jdx.dev/configuration.html").by(SHIMMED).distrusted_with(PATHS),
-    packages(".mise.toml", "mise.jdx.dev/configuration.html").by(SHIMMED).distrusted_with(PATHS),
-    packages("mise.*.toml", "mise.jdx.dev/configuration.html").by(SHIMMED),
-    packages(".mise.*.toml", "mise.jdx.dev/configuration.html").by(SHIMMED),
-    packages(".mise/", "mise.jdx.dev/configuration.html").by(SHIMMED),
-    packages(".config/mise/", "mise.jdx.dev/configuration.html").in_home().by(SHIMMED),
-    packages(".config/mise.toml", "mise.jdx.dev/configuration.html").by(SHIMMED),
-    packages(".rtx.toml", "mise.jdx.dev/configuration.html").by(SHIMMED),
-    packages(".asdfrc", "asdf-vm.com/manage/configuration.html").by(SHIMMED),
-    packages(".asdf/", "asdf-vm.com/manage/configuration.html").in_home().by(SHIMMED),
-    packages(".proto/", "moonrepo.dev/docs/proto").in_home().by(SHIMMED),
-    packages(".npmrc", "npmrc(5)").by(NPM).distrusted(),
-    packages(".yarnrc", "yarn 1: yarnrc").by(NPM).distrusted(),
-    packages(".yarnrc.yml", "yarn: yarnrc.yml").by(NPM).distrusted(),
-    packages(".yarn/", "yarn: plugins, releases").by(NPM).unprotected(),
-    packages(".pnpmfile.cjs", "pnpm.io/pnpmfile").by(&["pnpm", "pnpx"]).distrusted(),
-    packages(".pnpmfile.mjs", "pnpm.io/pnpmfile").by(&["pnpm", "pnpx"]).distrusted(),
-    packages("pnpmfile.js", "pnpm.io/pnpmfile").by(&["pnpm", "pnpx"]).distrusted(),
-    packages(".pnp.cjs", "yarn: Plug'n'Play").by(NODE).unprotected(),
-    packages(".pnp.loader.mjs", "yarn: Plug'n'Play").by(NODE).unprotected(),
-    packages("bunfig.toml", "bun.sh/docs/runtime/bunfig").by(&["bun", "bunx"]).distrusted(),
-    packages(".bunfig.toml", "bun.sh/docs/runtime/bunfig").by(&["bun", "bunx"]).distrusted(),
-    packages(".volta/", "docs.volta.sh").in_home().by(NODE),
-    packages(".nvm/", "nvm: README").in_home().by(NODE),
-    tool(".noderc", "node: start-up file").by(NODE),
-    tool(".node_repl.js", "node: start-up file").by(NODE),
-    packages(".cargo/config", "cargo: configuration").by(RUST).distrusted(),
-    packages(".cargo/config.toml", "cargo: configuration").by(RUST).distrusted(),
-    packages(".cargo/bin/", "rustup: proxies").in_home().by(RUST),
-    packages(".cargo/env", "rustup: read by start-up files").in_home().by(RUST),
-    packages(".rustup/", "rustup: toolchains").in_home().by(RUST),
-    packages(".condarc", "conda: configuration").by(&["conda", "mamba", "micromamba"]),
-    packages("pip.conf", "pip: configuration").by(PYTHON),
-    packages(".config/pip/", "pip: configuration").in_home().by(PYTHON),
-    packages(".pip/", "pip: configuration").in_home().by(PYTHON),
-    packages(".config/uv/", "uv: configuration files").in_home().by(PYTHON),
-    packages("uv.toml", "uv: configuration files").by(PYTHON).unprotected(),
-    packages(".config/pypoetry/", "poetry: configuration").in_home().by(&["poetry"]),
-    packages(".poetry/", "poetry: plugins of a project").by(&["poetry"]).distrusted(),
-    packages("poetry.toml", "poetry: configuration").by(&["poetry"]).unprotected(),
-    packages(".pyenv/", "pyenv: README").in_home().by(PYTHON),
-    packages(".pydistutils.cfg", "distutils: configuration").by(PYTHON),
-    packages(".pypirc", "python: packaging").by(PYTHON),
-    tool(".pdbrc", "python: pdb").by(PYTHON),
-    tool(".pdbrc.py", "pdb++: README").by(PYTHON),
-    tool(".pythonrc", "python: a common PYTHONSTARTUP").by(PYTHON),
-    tool(".pythonrc.py", "python: a common PYTHONSTARTUP").by(PYTHON),
-    tool(".pythonstartup", "python: a common PYTHONSTARTUP").by(PYTHON),
-    tool("sitecustomize.py", "python: site").by(PYTHON),
-    tool("usercustomize.py", "python: site").by(PYTHON),
-    tool(".ipython/", "IPython: start-up files").in_home().by(&["ipython", "jupyter"]),
-    tool(".jupyter/", "Jupyter: configuration").in_home().by(&["jupyter"]),
-    tool(".Rprofile", "R: Startup").by(&["R", "Rscript"]),
-    tool(".Renviron", "R: Startup").by(&["R", "Rscript"]),
-    tool("Rprofile.site", "R: Startup").by(&["R", "Rscript"]),
-    tool(".irbrc", "irb(1)").by(RUBY),
-    tool(".pryrc", "pry: README").by(RUBY),
-    tool(".rdbgrc", "debug: README").by(RUBY),
-    tool(".gemrc", "gem: environment").by(RUBY),
-    packages(".bundle/", "bundle-config(1)").by(RUBY).distrusted(),
-    packages(".rbenv/", "rbenv: README").in_home().by(RUBY),
-    packages(".rvmrc", "rvm: project files").by(RUBY),
-    tool(".psyshrc", "PsySH: configuration").by(PHP),
-    tool(".psysh/", "PsySH: configuration").by(PHP),
-    packages(".config/composer/", "composer: configuration").in_home().by(PHP),
-    packages(".composer/", "composer: configuration").in_home().by(PHP),
-    tool(".ghci", "ghci: start-up files").by(&["ghci", "ghc", "cabal", "stack"]),
-    packages(".cabal/", "cabal: configuration").in_home().by(&["cabal"]),
-    packages(".stack/", "stack: configuration").in_home().by(&["stack"]),
-    tool(".iex.exs", "iex: start-up files").by(&["iex", "mix", "elixir"]),
-    tool(".erlang", "erl(1)").by(&["erl", "rebar3", "elixir", "iex", "mix"]),
-    tool(".ocamlinit", "ocaml(1)").by(&["ocaml", "utop", "opam", "dune"]),
-    packages(".opam/", "opam(1)").in_home().by(&["ocaml", "opam", "dune"]),
-    tool(".sbclrc", "sbcl(1)").by(&["sbcl"]),
-    tool(".guile", "guile(1)").by(&["guile"]),
-    tool(".octaverc", "octave(1)").by(&["octave"]),
-    tool(".julia/", "julia: start-up files").in_home().by(&["julia"]),
-    tool(".lldbinit", "lldb(1)").by(&["lldb"]),
-    tool(".gdbinit", "gdb(1)").by(&["gdb"]),
-    tool(".gdbearlyinit", "gdb(1)").by(&["gdb"]),
-    tool(".config/gdb/", "gdb(1)").in_home().by(&["gdb"]),
-    tool(".valgrindrc", "valgrind(1)").by(&["valgrind"]),
-    tool(".perldb", "perldebug(1)").by(&["perl"]),
-    tool(".replyrc", "reply(1)").by(&["reply"]),
-    packages(".cpan/", "cpan(1)").in_home().by(&["cpan", "cpanm", "perl"]),
-    tool(".lein/", "leiningen: profiles").in_home().by(&["lein"]),
-    tool(".clojure/", "clojure: deps.edn").in_home().by(&["clj", "clojure"]),
-    tool(".mavenrc", "mvn: start-up file").by(JVM),
-    tool(".mvn/", "maven: configuration").by(JVM).distrusted().unprotected(),
-    tool(".m2/", "maven: settings").in_home().by(JVM),
-    tool(".gradle/init.gradle", "gradle: initialization scripts").in_home().by(JVM),
-    tool(".gradle/init.gradle.kts", "gradle: initialization scripts").in_home().by(JVM),
-    tool(".gradle/init.d/", "gradle: initialization scripts").in_home().by(JVM),
-    tool(".gradle/gradle.properties", "gradle: build environment").in_home().by(JVM),
-    tool(".jruby.java_opts", "jruby: launcher, options of the virtual machine")
-        .by(JRUBY)
-        .distrusted(),
-    tool(".jruby.module_opts", "jruby: launcher, options of the virtual machine")
-        .by(JRUBY)
-        .distrusted(),
-    tool(".jruby.opts", "jruby: launcher").by(JRUBY).distrusted(),
-    tool(".dev_mode.java_opts", "jruby: launcher, --dev").by(JRUBY).distrusted(),
-    tool(".jrubyrc", "jruby: configuration").by(JRUBY).distrusted(),
-    tool(".git/glab-cli/", "glab: configuration of a repository").by(&["glab"]).distrusted(),
-    tool(".sbtopts", "sbt: reference").by(JVM),
-    tool(".jvmopts", "sbt: reference").by(JVM),
-    tool(".sbt/", "sbt: global settings").in_home().by(JVM),
-    tool(".ammonite/", "ammonite: predef").in_home().by(&["amm"]),
-    packages(".nuget/", "NuGet: plugins").in_home().by(DOTNET),
-    packages(".dotnet/", "dotnet: tools").in_home().by(DOTNET),
-    packages(".config/dotnet-tools.json", "dotnet: local tools").by(DOTNET),
-    packages("go.env", "go: environment").by(GO),
-    packages(".config/go/", "go: environment").in_home().by(GO),
-    tool(".ripgreprc", "rg(1)").by(&["rg"]),
-    tool(".ackrc", "ack(1)").by(&["ack", "ack-grep"]).distrusted(),
-    tool("_ackrc", "ack(1)").by(&["ack", "ack-grep"]).distrusted(),
-    tool(".mlrrc", "mlr(1)").by(&["mlr"]).distrusted(),
-    tool(".sqliterc", "sqlite3(1)").by(&["sqlite3"]),
-    tool(".psqlrc", "psql(1)").by(&["psql"]),
-    tool(".myclirc", "mycli: README").by(&["mycli"]),
-    tool(".duckdbrc", "duckdb: CLI").by(&["duckdb"]),
-    tool(".my.cnf", "mysql: option files").by(&["mysql", "mysqldump", "mariadb"]),
-    tool(".mongorc.js", "mongo: start-up file").by(&["mongo", "mongosh"]),
-    tool(".mongoshrc.js", "mongosh: start-up file").by(&["mongosh"]),
-    tool(".gnuplot", "gnuplot(1)").by(&["gnuplot"]),
-    tool(".maxima/", "maxima: init files").in_home().by(&["maxima"]),
-    tool(".curlrc", "curl(1)").by(&["curl"]),
-    tool("_curlrc", "curl(1)").by(&["curl"]),
-    tool(".config/curlrc", "curl(1)").in_home().by(&["curl"]),
-    tool(".wgetrc", "wget(1)").by(&["wget"]),
-    tool(".wget2rc", "wget2(1)").by(&["wget2"]),
-    tool(".aria2/", "aria2c(1): hooks").in_home().by(&["aria2c"]),
-    tool(".lftprc", "lftp(1)").by(&["lftp"]),
-    tool(".mailrc", "mail(1)").by(&["mail", "mailx"]),
-    tool(".netrc", "netrc(5): macdef").by(&["ftp", "curl"]),
-    tool(".toprc", "top(1): inspect commands").by(&["top"]),
-    tool(".config/procps/", "top(1): inspect commands").in_home().by(&["top"]),
-    tool(".config/ranger/", "ranger(1)").in_home().by(&["ranger"]),
-    tool(".config/mpv/", "mpv(1): scripts").in_home().by(&["mpv"]),
-    tool(".config/yt-dlp/", "yt-dlp: configuration, --exec").in_home().by(&["yt-dlp"]),
-    tool("yt-dlp.conf", "yt-dlp: configuration, --exec").by(&["yt-dlp"]),
-    tool(".dockerignore", "docker: build context").by(&["docker"]).unprotected(),
-    tool(".docker/", "docker: plugins, credential helpers").in_home().by(&["docker"]),
-    tool(".config/containers/", "containers.conf(5)").in_home().by(&["podman", "buildah"]),
-    tool(".kube/config", "kubectl: exec plugins").in_home().by(&["kubectl", "helm", "k9s"]),
-    tool(".krew/", "kubectl: plugins").in_home().by(&["kubectl"]),
-    tool(".config/helm/", "helm: plugins").in_home().by(&["helm"]),
-    tool(".local/share/helm/", "helm: plugins").in_home().by(&["helm"]),
-    tool(".aws/config", "AWS CLI: credential_process").in_home().by(&["aws", "terraform"]),
-    tool(".aws/credentials", "AWS CLI: credential_process").in_home().by(&["aws", "terraform"]),
-    tool(".aws/cli/", "AWS CLI: aliases").in_home().by(&["aws"]),
-    tool(".config/gcloud/", "gcloud: configurations").in_home().by(&["gcloud"]),
-    tool(".azure/", "Azure CLI: extensions").in_home().by(&["az"]),
-    tool(".terraformrc", "terraform: CLI configuration").by(&["terraform", "tofu"]),
-    tool(".tofurc", "tofu: CLI configuration").by(&["tofu"]),
-    tool(".terraform.d/", "terraform: plugins").in_home().by(&["terraform", "tofu"]),
-    tool(".terraform/", "terraform: providers").by(&["terraform", "tofu"]).unprotected(),
-    tool(".pulumi/", "pulumi: plugins").in_home().by(&["pulumi"]),
-    tool(".vagrant.d/", "vagrant: plugins, Vagrantfile").in_home().by(&["vagrant"]),
-    tool(".ansible.cfg", "ansible: configuration").by(ANSIBLE),
-    tool("ansible.cfg", "ansible: configuration").by(ANSIBLE),
-    tool(".ansible/", "ansible: plugins").in_home().by(ANSIBLE),
-    packages(".config/nix/", "nix.conf(5)").in_home().by(NIX),
-    packages(".config/nixpkgs/", "nixpkgs: overlays").in_home().by(NIX),
-    packages(".config/home-manager/", "home-manager: configuration").in_home().by(NIX),
-    packages(".guix-profile/", "guix: profiles").in_home(),
-    packages(".linuxbrew/", "Homebrew: documentation").in_home(),
-    packages(".Brewfile", "Homebrew: bundle"),
-    packages(".sdkman/", "SDKMAN: README").in_home().by(JVM),
-    packages(".deno/", "deno: installed scripts").in_home().by(&["deno"]),
-    packages(".bun/", "bun: installed programs").in_home().by(&["bun", "bunx"]),
-    packages(".local/pipx/", "pipx: installed programs").in_home(),
-    packages(".local/share/mise/", "mise: installed programs").in_home().by(SHIMMED),
-    packages(".local/lib/", "python: user site-packages").in_home().by(PYTHON),
-    packages("go/bin/", "go: installed programs").in_home(),
-    packages("bin/", "Debian: ~/.profile").in_home(),
+    tool_file(".envrc", "direnv(1)").with_programs(&["direnv"]),
+    tool_file(".config/direnv/", "direnv(1)").with_home_location().with_programs(&["direnv"]),
+    package_manager_file("mise.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(PATHS),
+    package_manager_file(".mise.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(PATHS),
+    package_manager_file("mise.*.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
+    package_manager_file(".mise.*.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
+    package_manager_file(".mise/", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
+    package_manager_file(".config/mise/", "mise.jdx.dev/configuration.html")
+        .with_home_location()
+        .with_programs(SHIMMED),
+    package_manager_file(".config/mise.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED),
+    package_manager_file(".rtx.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
+    package_manager_file(".asdfrc", "asdf-vm.com/manage/configuration.html").with_programs(SHIMMED),
+    package_manager_file(".asdf/", "asdf-vm.com/manage/configuration.html")
+        .with_home_location()
+        .with_programs(SHIMMED),
+    package_manager_file(".proto/", "moonrepo.dev/docs/proto")
+        .with_home_location()
+        .with_programs(SHIMMED),
+    package_manager_file(".npmrc", "npmrc(5)").with_programs(NPM).with_distrust(),
+    package_manager_file(".yarnrc", "yarn 1: yarnrc").with_programs(NPM).with_distrust(),
+    package_manager_file(".yarnrc.yml", "yarn: yarnrc.yml").with_programs(NPM).with_distrust(),
+    package_manager_file(".yarn/", "yarn: plugins, releases")
+        .with_programs(NPM)
+        .without_protection(),
+    package_manager_file(".pnpmfile.cjs", "pnpm.io/pnpmfile")
+        .with_programs(&["pnpm", "pnpx"])
+        .with_distrust(),
+    package_manager_file(".pnpmfile.mjs", "pnpm.io/pnpmfile")
+        .with_programs(&["pnpm", "pnpx"])
+        .with_distrust(),
+    package_manager_file("pnpmfile.js", "pnpm.io/pnpmfile")
+        .with_programs(&["pnpm", "pnpx"])
+        .with_distrust(),
+    package_manager_file(".pnp.cjs", "yarn: Plug'n'Play").with_programs(NODE).without_protection(),
+    package_manager_file(".pnp.loader.mjs", "yarn: Plug'n'Play")
+        .with_programs(NODE)
+        .without_protection(),
+    package_manager_file("bunfig.toml", "bun.sh/docs/runtime/bunfig")
+        .with_programs(&["bun", "bunx"])
+        .with_distrust(),
+    package_manager_file(".bunfig.toml", "bun.sh/docs/runtime/bunfig")
+        .with_programs(&["bun", "bunx"])
+        .with_distrust(),
+    package_manager_file(".volta/", "docs.volta.sh").with_home_location().with_programs(NODE),
+    package_manager_file(".nvm/", "nvm: README").with_home_location().with_programs(NODE),
+    tool_file(".noderc", "node: start-up file").with_programs(NODE),
+    tool_file(".node_repl.js", "node: start-up file").with_programs(NODE),
+    package_manager_file(".cargo/config", "cargo: configuration")
+        .with_programs(RUST)
+        .with_distrust(),
+    package_manager_file(".cargo/config.toml", "cargo: configuration")
+        .with_programs(RUST)
+        .with_distrust(),
+    package_manager_file(".cargo/bin/", "rustup: proxies").with_home_location().with_programs(RUST),
+    package_manager_file(".cargo/env", "rustup: read by start-up files")
+        .with_home_location()
+        .with_programs(RUST),
+    package_manager_file(".rustup/", "rustup: toolchains").with_home_location().with_programs(RUST),
+    package_manager_file(".condarc", "conda: configuration").with_programs(&[
+        "conda",
+        "mamba",
+        "micromamba",
+    ]),
+    package_manager_file("pip.conf", "pip: configuration").with_programs(PYTHON),
+    package_manager_file(".config/pip/", "pip: configuration")
+        .with_home_location()
+        .with_programs(PYTHON),
+    package_manager_file(".pip/", "pip: configuration").with_home_location().with_programs(PYTHON),
+    package_manager_file(".config/uv/", "uv: configuration files")
+        .with_home_location()
+        .with_programs(PYTHON),
+    package_manager_file("uv.toml", "uv: configuration files")
+        .with_programs(PYTHON)
+        .without_protection(),
+    package_manager_file(".config/pypoetry/", "poetry: configuration")
+        .with_home_location()
+        .with_programs(&["poetry"]),
+    package_manager_file(".poetry/", "poetry: plugins of a project")
+        .with_programs(&["poetry"])
+        .with_distrust(),
+    package_manager_file("poetry.toml", "poetry: configuration")
+        .with_programs(&["poetry"])
+        .without_protection(),
+    package_manager_file(".pyenv/", "pyenv: README").with_home_location().with_programs(PYTHON),
+    package_manager_file(".pydistutils.cfg", "distutils: configuration").with_programs(PYTHON),
+    package_manager_file(".pypirc", "python: packaging").with_programs(PYTHON),
+    tool_file(".pdbrc", "python: pdb").with_programs(PYTHON),
+    tool_file(".pdbrc.py", "pdb++: README").with_programs(PYTHON),
+    tool_file(".pythonrc", "python: a common PYTHONSTARTUP").with_programs(PYTHON),
+    tool_file(".pythonrc.py", "python: a common PYTHONSTARTUP").with_programs(PYTHON),
+    tool_file(".pythonstartup", "python: a common PYTHONSTARTUP").with_programs(PYTHON),
+    tool_file("sitecustomize.py", "python: site").with_programs(PYTHON),
+    tool_file("usercustomize.py", "python: site").with_programs(PYTHON),
+    tool_file(".ipython/", "IPython: start-up files")
+        .with_home_location()
+        .with_programs(&["ipython", "jupyter"]),
+    tool_file(".jupyter/", "Jupyter: configuration")
+        .with_home_location()
+        .with_programs(&["jupyter"]),
+    tool_file(".Rprofile", "R: Startup").with_programs(&["R", "Rscript"]),
+    tool_file(".Renviron", "R: Startup").with_programs(&["R", "Rscript"]),
+    tool_file("Rprofile.site", "R: Startup").with_programs(&["R", "Rscript"]),
+    tool_file(".irbrc", "irb(1)").with_programs(RUBY),
+    tool_file(".pryrc", "pry: README").with_programs(RUBY),
+    tool_file(".rdbgrc", "debug: README").with_programs(RUBY),
+    tool_file(".gemrc", "gem: environment").with_programs(RUBY),
+    package_manager_file(".bundle/", "bundle-config(1)").with_programs(RUBY).with_distrust(),
+    package_manager_file(".rbenv/", "rbenv: README").with_home_location().with_programs(RUBY),
+    package_manager_file(".rvmrc", "rvm: project files").with_programs(RUBY),
+    tool_file(".psyshrc", "PsySH: configuration").with_programs(PHP),
+    tool_file(".psysh/", "PsySH: configuration").with_programs(PHP),
+    package_manager_file(".config/composer/", "composer: configuration")
+        .with_home_location()
+        .with_programs(PHP),
+    package_manager_file(".composer/", "composer: configuration")
+        .with_home_location()
+        .with_programs(PHP),
+    tool_file(".ghci", "ghci: start-up files").with_programs(&["ghci", "ghc", "cabal", "stack"]),
+    package_manager_file(".cabal/", "cabal: configuration")
+        .with_home_location()
+        .with_programs(&["cabal"]),
+    package_manager_file(".stack/", "stack: configuration")
+        .with_home_location()
+        .with_programs(&["stack"]),
+    tool_file(".iex.exs", "iex: start-up files").with_programs(&["iex", "mix", "elixir"]),
+    tool_file(".erlang", "erl(1)").with_programs(&["erl", "rebar3", "elixir", "iex", "mix"]),
+    tool_file(".ocamlinit", "ocaml(1)").with_programs(&["ocaml", "utop", "opam", "dune"]),
+    package_manager_file(".opam/", "opam(1)")
+        .with_home_location()
+        .with_programs(&["ocaml", "opam", "dune"]),
+    tool_file(".sbclrc", "sbcl(1)").with_programs(&["sbcl"]),
+    tool_file(".guile", "guile(1)").with_programs(&["guile"]),
+    tool_file(".octaverc", "octave(1)").with_programs(&["octave"]),
+    tool_file(".julia/", "julia: start-up files").with_home_location().with_programs(&["julia"]),
+    tool_file(".lldbinit", "lldb(1)").with_programs(&["lldb"]),
+    tool_file(".gdbinit", "gdb(1)").with_programs(&["gdb"]),
+    tool_file(".gdbearlyinit", "gdb(1)").with_programs(&["gdb"]),
+    tool_file(".config/gdb/", "gdb(1)").with_home_location().with_programs(&["gdb"]),
+    tool_file(".valgrindrc", "valgrind(1)").with_programs(&["valgrind"]),
+    tool_file(".perldb", "perldebug(1)").with_programs(&["perl"]),
+    tool_file(".replyrc", "reply(1)").with_programs(&["reply"]),
+    package_manager_file(".cpan/", "cpan(1)")
+        .with_home_location()
+        .with_programs(&["cpan", "cpanm", "perl"]),
+    tool_file(".lein/", "leiningen: profiles").with_home_location().with_programs(&["lein"]),
+    tool_file(".clojure/", "clojure: deps.edn")
+        .with_home_location()
+        .with_programs(&["clj", "clojure"]),
+    tool_file(".mavenrc", "mvn: start-up file").with_programs(JVM),
+    tool_file(".mvn/", "maven: configuration")
+        .with_programs(JVM)
+        .with_distrust()
+        .without_protection(),
+    tool_file(".m2/", "maven: settings").with_home_location().with_programs(JVM),
+    tool_file(".gradle/init.gradle", "gradle: initialization scripts")
+        .with_home_location()
+        .with_programs(JVM),
+    tool_file(".gradle/init.gradle.kts", "gradle: initialization scripts")
+        .with_home_location()
+        .with_programs(JVM),
+    tool_file(".gradle/init.d/", "gradle: initialization scripts")
+        .with_home_location()
+        .with_programs(JVM),
+    tool_file(".gradle/gradle.properties", "gradle: build environment")
+        .with_home_location()
+        .with_programs(JVM),
+    tool_file(".jruby.java_opts", "jruby: launcher, options of the virtual machine")
+        .with_programs(JRUBY)
+        .with_distrust(),
+    tool_file(".jruby.module_opts", "jruby: launcher, options of the virtual machine")
+        .with_programs(JRUBY)
+        .with_distrust(),
+    tool_file(".jruby.opts", "jruby: launcher").with_programs(JRUBY).with_distrust(),
+    tool_file(".dev_mode.java_opts", "jruby: launcher, --dev").with_programs(JRUBY).with_distrust(),
+    tool_file(".jrubyrc", "jruby: configuration").with_programs(JRUBY).with_distrust(),
+    tool_file(".git/glab-cli/", "glab: configuration of a repository")
+        .with_programs(&["glab"])
+        .with_distrust(),
+    tool_file(".sbtopts", "sbt: reference").with_programs(JVM),
+    tool_file(".jvmopts", "sbt: reference").with_programs(JVM),
+    tool_file(".sbt/", "sbt: global settings").with_home_location().with_programs(JVM),
+    tool_file(".ammonite/", "ammonite: predef").with_home_location().with_programs(&["amm"]),
+    package_manager_file(".nuget/", "NuGet: plugins").with_home_location().with_programs(DOTNET),
+    package_manager_file(".dotnet/", "dotnet: tools").with_home_location().with_programs(DOTNET),
+    package_manager_file(".config/dotnet-tools.json", "dotnet: local tools").with_programs(DOTNET),
+    package_manager_file("go.env", "go: environment").with_programs(GO),
+    package_manager_file(".config/go/", "go: environment").with_home_location().with_programs(GO),
+    tool_file(".ripgreprc", "rg(1)").with_programs(&["rg"]),
+    tool_file(".ackrc", "ack(1)").with_programs(&["ack", "ack-grep"]).with_distrust(),
+    tool_file("_ackrc", "ack(1)").with_programs(&["ack", "ack-grep"]).with_distrust(),
+    tool_file(".mlrrc", "mlr(1)").with_programs(&["mlr"]).with_distrust(),
+    tool_file(".sqliterc", "sqlite3(1)").with_programs(&["sqlite3"]),
+    tool_file(".psqlrc", "psql(1)").with_programs(&["psql"]),
+    tool_file(".myclirc", "mycli: README").with_programs(&["mycli"]),
+    tool_file(".duckdbrc", "duckdb: CLI").with_programs(&["duckdb"]),
+    tool_file(".my.cnf", "mysql: option files").with_programs(&["mysql", "mysqldump", "mariadb"]),
+    tool_file(".mongorc.js", "mongo: start-up file").with_programs(&["mongo", "mongosh"]),
+    tool_file(".mongoshrc.js", "mongosh: start-up file").with_programs(&["mongosh"]),
+    tool_file(".gnuplot", "gnuplot(1)").with_programs(&["gnuplot"]),
+    tool_file(".maxima/", "maxima: init files").with_home_location().with_programs(&["maxima"]),
+    tool_file(".curlrc", "curl(1)").with_programs(&["curl"]),
+    tool_file("_curlrc", "curl(1)").with_programs(&["curl"]),
+    tool_file(".config/curlrc", "curl(1)").with_home_location().with_programs(&["curl"]),
+    tool_file(".wgetrc", "wget(1)").with_programs(&["wget"]),
+    tool_file(".wget2rc", "wget2(1)").with_programs(&["wget2"]),
+    tool_file(".aria2/", "aria2c(1): hooks").with_home_location().with_programs(&["aria2c"]),
+    tool_file(".lftprc", "lftp(1)").with_programs(&["lftp"]),
+    tool_file(".mailrc", "mail(1)").with_programs(&["mail", "mailx"]),
+    tool_file(".netrc", "netrc(5): macdef").with_programs(&["ftp", "curl"]),
+    tool_file(".toprc", "top(1): inspect commands").with_programs(&["top"]),
+    tool_file(".config/procps/", "top(1): inspect commands")
+        .with_home_location()
+        .with_programs(&["top"]),
+    tool_file(".config/ranger/", "ranger(1)").with_home_location().with_programs(&["ranger"]),
+    tool_file(".config/mpv/", "mpv(1): scripts").with_home_location().with_programs(&["mpv"]),
+    tool_file(".config/yt-dlp/", "yt-dlp: configuration, --exec")
+        .with_home_location()
+        .with_programs(&["yt-dlp"]),
+    tool_file("yt-dlp.conf", "yt-dlp: configuration, --exec").with_programs(&["yt-dlp"]),
+    tool_file(".dockerignore", "docker: build context")
+        .with_programs(&["docker"])
+        .without_protection(),
+    tool_file(".docker/", "docker: plugins, credential helpers")
+        .with_home_location()
+        .with_programs(&["docker"]),
+    tool_file(".config/containers/", "containers.conf(5)")
+        .with_home_location()
+        .with_programs(&["podman", "buildah"]),
+    tool_file(".kube/config", "kubectl: exec plugins")
+        .with_home_location()
+        .with_programs(&["kubectl", "helm", "k9s"]),
+    tool_file(".krew/", "kubectl: plugins").with_home_location().with_programs(&["kubectl"]),
+    tool_file(".config/helm/", "helm: plugins").with_home_location().with_programs(&["helm"]),
+    tool_file(".local/share/helm/", "helm: plugins").with_home_location().with_programs(&["helm"]),
+    tool_file(".aws/config", "AWS CLI: credential_process")
+        .with_home_location()
+        .with_programs(&["aws", "terraform"]),
+    tool_file(".aws/credentials", "AWS CLI: credential_process")
+        .with_home_location()
+        .with_programs(&["aws", "terraform"]),
+    tool_file(".aws/cli/", "AWS CLI: aliases").with_home_location().with_programs(&["aws"]),
+    tool_file(".config/gcloud/", "gcloud: configurations")
+        .with_home_location()
+        .with_programs(&["gcloud"]),
+    tool_file(".azure/", "Azure CLI: extensions").with_home_location().with_programs(&["az"]),
+    tool_file(".terraformrc", "terraform: CLI configuration").with_programs(&["terraform", "tofu"]),
+    tool_file(".tofurc", "tofu: CLI configuration").with_programs(&["tofu"]),
+    tool_file(".terraform.d/", "terraform: plugins")
+        .with_home_location()
+        .with_programs(&["terraform", "tofu"]),
+    tool_file(".terraform/", "terraform: providers")
+        .with_programs(&["terraform", "tofu"])
+        .without_protection(),
+    tool_file(".pulumi/", "pulumi: plugins").with_home_location().with_programs(&["pulumi"]),
+    tool_file(".vagrant.d/", "vagrant: plugins, Vagrantfile")
+        .with_home_location()
+        .with_programs(&["vagrant"]),
+    tool_file(".ansible.cfg", "ansible: configuration").with_programs(ANSIBLE),
+    tool_file("ansible.cfg", "ansible: configuration").with_programs(ANSIBLE),
+    tool_file(".ansible/", "ansible: plugins").with_home_location().with_programs(ANSIBLE),
+    package_manager_file(".config/nix/", "nix.conf(5)").with_home_location().with_programs(NIX),
+    package_manager_file(".config/nixpkgs/", "nixpkgs: overlays")
+        .with_home_location()
+        .with_programs(NIX),
+    package_manager_file(".config/home-manager/", "home-manager: configuration")
+        .with_home_location()
+        .with_programs(NIX),
+    package_manager_file(".guix-profile/", "guix: profiles").with_home_location(),
+    package_manager_file(".linuxbrew/", "Homebrew: documentation").with_home_location(),
+    package_manager_file(".Brewfile", "Homebrew: bundle"),
+    package_manager_file(".sdkman/", "SDKMAN: README").with_home_location().with_programs(JVM),
+    package_manager_file(".deno/", "deno: installed scripts")
+        .with_home_location()
+        .with_programs(&["deno"]),
+    package_manager_file(".bun/", "bun: installed programs")
+        .with_home_location()
+        .with_programs(&["bun", "bunx"]),
+    package_manager_file(".local/pipx/", "pipx: installed programs").with_home_location(),
+    package_manager_file(".local/share/mise/", "mise: installed programs")
+        .with_home_location()
+        .with_programs(SHIMMED),
+    package_manager_file(".local/lib/", "python: user site-packages")
+        .with_home_location()
+        .with_programs(PYTHON),
+    package_manager_file("go/bin/", "go: installed programs").with_home_location(),
+    package_manager_file("bin/", "Debian: ~/.profile").with_home_location(),
 ];

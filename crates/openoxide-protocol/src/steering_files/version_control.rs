@@ -3,85 +3,104 @@
 use super::{
     SteeringCategory::VersionControl,
     SteeringEffect::{Executes, Obeys},
-    SteeringFile, file,
+    SteeringFile, steering_file,
 };
 
 const GIT: &[&str] = &["git", "git-lfs", "delta", "gh", "tig", "lazygit"];
 const HG: &[&str] = &["hg", "chg", "rhg"];
 
-const fn repository(pattern: &'static str, source: &'static str) -> SteeringFile {
-    file(pattern, VersionControl, Executes, source)
+const fn repository_file(pattern: &'static str, source: &'static str) -> SteeringFile {
+    steering_file(pattern, VersionControl, Executes, source)
 }
 
-const fn hooks(pattern: &'static str, source: &'static str) -> SteeringFile {
-    file(pattern, VersionControl, Executes, source).by(&["git"])
+const fn git_hook_file(pattern: &'static str, source: &'static str) -> SteeringFile {
+    steering_file(pattern, VersionControl, Executes, source).with_programs(&["git"])
 }
 
 pub(super) const FILES: &[SteeringFile] = &[
-    repository(".git/", "gitrepository-layout(5)").by(GIT),
-    repository(".gitconfig", "git-config(1)").by(GIT),
-    repository(".config/git/", "git-config(1)").in_home().by(GIT),
-    repository("/etc/gitconfig", "git-config(1)").in_system().by(GIT),
-    repository(".gitmodules", "gitmodules(5)").by(GIT),
+    repository_file(".git/", "gitrepository-layout(5)").with_programs(GIT),
+    repository_file(".gitconfig", "git-config(1)").with_programs(GIT),
+    repository_file(".config/git/", "git-config(1)").with_home_location().with_programs(GIT),
+    repository_file("/etc/gitconfig", "git-config(1)").with_system_location().with_programs(GIT),
+    repository_file(".gitmodules", "gitmodules(5)").with_programs(GIT),
     // Attributes choose among the programs that a configuration names.
-    file(".gitattributes", VersionControl, Obeys, "gitattributes(5)").by(GIT).unprotected(),
-    repository(".githooks/", "git-config(1): a common core.hooksPath").by(&["git"]),
-    repository(".git-hooks/", "git-config(1): a common core.hooksPath").by(&["git"]),
-    repository(".hg/", "hgrc(5)").by(HG),
-    repository(".hgrc", "hgrc(5)").by(HG),
-    repository(".config/hg/", "hgrc(5)").in_home().by(HG),
-    repository("/etc/mercurial/", "hgrc(5)").in_system().by(HG),
-    file(".hgsub", VersionControl, Obeys, "hg help subrepos").by(HG),
-    file(".hgsubstate", VersionControl, Obeys, "hg help subrepos").by(HG),
-    repository(".jj/", "jj: docs/config.md").by(&["jj"]),
-    repository(".jjconfig.toml", "jj: docs/config.md").by(&["jj"]),
-    repository(".config/jj/", "jj: docs/config.md").in_home().by(&["jj"]),
-    repository(".svn/", "svn: runtime configuration").by(&["svn"]),
-    repository(".subversion/", "svn: runtime configuration").in_home().by(&["svn"]),
-    repository("/etc/subversion/", "svn: runtime configuration").in_system().by(&["svn"]),
-    repository(".bzr/", "bzr help configuration").by(&["bzr", "brz"]),
-    repository(".bazaar/", "bzr help configuration").in_home().by(&["bzr", "brz"]),
-    repository(".config/breezy/", "brz help configuration").in_home().by(&["bzr", "brz"]),
-    repository("_darcs/", "darcs: defaults and posthooks").by(&["darcs"]),
-    repository(".darcs/", "darcs: defaults and posthooks").in_home().by(&["darcs"]),
-    repository(".pijul/", "pijul: hooks").by(&["pijul"]),
-    repository(".sl/", "Sapling: configuration").by(&["sl"]),
-    repository(".fslckout", "fossil: settings").by(&["fossil"]),
-    repository("_FOSSIL_", "fossil: settings").by(&["fossil"]),
-    repository(".fossil-settings/", "fossil: settings").by(&["fossil"]),
-    repository(".p4config", "p4: environment").by(&["p4"]),
-    hooks(".husky/", "husky: typicode.github.io/husky"),
-    hooks(".huskyrc", "husky 4"),
-    hooks(".huskyrc.*", "husky 4"),
-    hooks(".simple-git-hooks.*", "simple-git-hooks: README"),
-    hooks("simple-git-hooks.*", "simple-git-hooks: README"),
-    hooks(".lefthook/", "lefthook: docs/configuration.md"),
-    hooks(".lefthook-local/", "lefthook: docs/configuration.md"),
-    hooks("lefthook.*", "lefthook: docs/configuration.md"),
-    hooks(".lefthook.*", "lefthook: docs/configuration.md"),
-    hooks("lefthook-local.*", "lefthook: docs/configuration.md"),
-    hooks(".lefthook-local.*", "lefthook: docs/configuration.md"),
-    hooks(".config/lefthook*", "lefthook: docs/configuration.md"),
-    hooks(".pre-commit-config.yaml", "pre-commit.com"),
-    hooks(".pre-commit-config.yml", "pre-commit.com"),
-    hooks(".pre-commit-hooks.yaml", "pre-commit.com"),
-    hooks("prek.toml", "prek: configuration"),
-    hooks(".overcommit.yml", "overcommit: README"),
-    hooks(".overcommit/", "overcommit: README"),
-    hooks("captainhook.json", "CaptainHook: docs"),
-    hooks("grumphp.yml", "GrumPHP: README"),
-    hooks(".rusty-hook.toml", "rusty-hook: README"),
-    hooks("cog.toml", "cocogitto: hooks"),
-    hooks(".lintstagedrc", "lint-staged: README"),
-    hooks(".lintstagedrc.*", "lint-staged: README"),
-    hooks("lint-staged.config.*", "lint-staged: README"),
-    hooks(".nano-staged.*", "nano-staged: README"),
-    hooks("commitlint.config.*", "commitlint: configuration"),
-    hooks(".commitlintrc.*", "commitlint: configuration"),
-    hooks(".commitlintrc", "commitlint: configuration"),
-    hooks(".czrc", "commitizen: README"),
-    hooks(".cz.*", "commitizen: README"),
-    repository(".config/gh/", "gh help environment").in_home().by(&["gh"]),
-    repository(".config/lazygit/", "lazygit: custom commands").in_home().by(&["lazygit"]),
-    repository(".tigrc", "tigrc(5)").by(&["tig"]),
+    steering_file(".gitattributes", VersionControl, Obeys, "gitattributes(5)")
+        .with_programs(GIT)
+        .without_protection(),
+    repository_file(".githooks/", "git-config(1): a common core.hooksPath").with_programs(&["git"]),
+    repository_file(".git-hooks/", "git-config(1): a common core.hooksPath")
+        .with_programs(&["git"]),
+    repository_file(".hg/", "hgrc(5)").with_programs(HG),
+    repository_file(".hgrc", "hgrc(5)").with_programs(HG),
+    repository_file(".config/hg/", "hgrc(5)").with_home_location().with_programs(HG),
+    repository_file("/etc/mercurial/", "hgrc(5)").with_system_location().with_programs(HG),
+    steering_file(".hgsub", VersionControl, Obeys, "hg help subrepos").with_programs(HG),
+    steering_file(".hgsubstate", VersionControl, Obeys, "hg help subrepos").with_programs(HG),
+    repository_file(".jj/", "jj: docs/config.md").with_programs(&["jj"]),
+    repository_file(".jjconfig.toml", "jj: docs/config.md").with_programs(&["jj"]),
+    repository_file(".config/jj/", "jj: docs/config.md")
+        .with_home_location()
+        .with_programs(&["jj"]),
+    repository_file(".svn/", "svn: runtime configuration").with_programs(&["svn"]),
+    repository_file(".subversion/", "svn: runtime configuration")
+        .with_home_location()
+        .with_programs(&["svn"]),
+    repository_file("/etc/subversion/", "svn: runtime configuration")
+        .with_system_location()
+        .with_programs(&["svn"]),
+    repository_file(".bzr/", "bzr help configuration").with_programs(&["bzr", "brz"]),
+    repository_file(".bazaar/", "bzr help configuration")
+        .with_home_location()
+        .with_programs(&["bzr", "brz"]),
+    repository_file(".config/breezy/", "brz help configuration")
+        .with_home_location()
+        .with_programs(&["bzr", "brz"]),
+    repository_file("_darcs/", "darcs: defaults and posthooks").with_programs(&["darcs"]),
+    repository_file(".darcs/", "darcs: defaults and posthooks")
+        .with_home_location()
+        .with_programs(&["darcs"]),
+    repository_file(".pijul/", "pijul: hooks").with_programs(&["pijul"]),
+    repository_file(".sl/", "Sapling: configuration").with_programs(&["sl"]),
+    repository_file(".fslckout", "fossil: settings").with_programs(&["fossil"]),
+    repository_file("_FOSSIL_", "fossil: settings").with_programs(&["fossil"]),
+    repository_file(".fossil-settings/", "fossil: settings").with_programs(&["fossil"]),
+    repository_file(".p4config", "p4: environment").with_programs(&["p4"]),
+    git_hook_file(".husky/", "husky: typicode.github.io/husky"),
+    git_hook_file(".huskyrc", "husky 4"),
+    git_hook_file(".huskyrc.*", "husky 4"),
+    git_hook_file(".simple-git-hooks.*", "simple-git-hooks: README"),
+    git_hook_file("simple-git-hooks.*", "simple-git-hooks: README"),
+    git_hook_file(".lefthook/", "lefthook: docs/configuration.md"),
+    git_hook_file(".lefthook-local/", "lefthook: docs/configuration.md"),
+    git_hook_file("lefthook.*", "lefthook: docs/configuration.md"),
+    git_hook_file(".lefthook.*", "lefthook: docs/configuration.md"),
+    git_hook_file("lefthook-local.*", "lefthook: docs/configuration.md"),
+    git_hook_file(".lefthook-local.*", "lefthook: docs/configuration.md"),
+    git_hook_file(".config/lefthook*", "lefthook: docs/configuration.md"),
+    git_hook_file(".pre-commit-config.yaml", "pre-commit.com"),
+    git_hook_file(".pre-commit-config.yml", "pre-commit.com"),
+    git_hook_file(".pre-commit-hooks.yaml", "pre-commit.com"),
+    git_hook_file("prek.toml", "prek: configuration"),
+    git_hook_file(".overcommit.yml", "overcommit: README"),
+    git_hook_file(".overcommit/", "overcommit: README"),
+    git_hook_file("captainhook.json", "CaptainHook: docs"),
+    git_hook_file("grumphp.yml", "GrumPHP: README"),
+    git_hook_file(".rusty-hook.toml", "rusty-hook: README"),
+    git_hook_file("cog.toml", "cocogitto: hooks"),
+    git_hook_file(".lintstagedrc", "lint-staged: README"),
+    git_hook_file(".lintstagedrc.*", "lint-staged: README"),
+    git_hook_file("lint-staged.config.*", "lint-staged: README"),
+    git_hook_file(".nano-staged.*", "nano-staged: README"),
+    git_hook_file("commitlint.config.*", "commitlint: configuration"),
+    git_hook_file(".commitlintrc.*", "commitlint: configuration"),
+    git_hook_file(".commitlintrc", "commitlint: configuration"),
+    git_hook_file(".czrc", "commitizen: README"),
+    git_hook_file(".cz.*", "commitizen: README"),
+    repository_file(".config/gh/", "gh help environment")
+        .with_home_location()
+        .with_programs(&["gh"]),
+    repository_file(".config/lazygit/", "lazygit: custom commands")
+        .with_home_location()
+        .with_programs(&["lazygit"]),
+    repository_file(".tigrc", "tigrc(5)").with_programs(&["tig"]),
 ];

@@ -6,40 +6,52 @@ mod arguments;
 #[cfg(target_os = "linux")]
 mod real;
 
-use openoxide_protocol::{Confined, Network};
+use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
 #[cfg(target_os = "linux")]
-pub(crate) use arguments::{Channels, Kind, arguments};
+pub(crate) use arguments::{BwrapDescriptors, HostEntryKind, build_arguments};
 
-use super::Holding;
-use crate::{Clause, Support};
+use super::ClauseEnforcement;
+use crate::{Clause, HostFeatures};
 
 /// Its one place. Ubuntu's AppArmor lets this path alone make user namespaces, and one from a search path could be the
 /// project's.
 pub(crate) const BWRAP: &str = "/usr/bin/bwrap";
 
 /// Says how a clause is held. The filter is ours, and refuses sockets of the unix family but pairs.
-pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+pub(super) fn clause_enforcement(
+    clause: Clause,
+    profile: &SandboxRestrictions,
+    support: &HostFeatures,
+) -> ClauseEnforcement {
     match (&support.bubblewrap, &support.seccomp) {
         (Err(lack), _) | (_, Err(lack)) => lack.into(),
         _ => match clause {
-            Clause::Network if matches!(profile.network, Network::Hosts(_) | Network::Internet) => {
-                Holding::stricter(
+            Clause::Network
+                if matches!(profile.network, NetworkAccess::Hosts(_) | NetworkAccess::Internet) =>
+            {
+                ClauseEnforcement::new_stricter(
                     "no host is reached: connections are caught in our own namespaces alone",
                 )
             }
             // Nobody else owns them. It can mount a device read-only, but only as one that cannot be opened.
-            Clause::Kernel if support.is_root => Holding::not(
+            Clause::Kernel if support.is_root => ClauseEnforcement::new_unenforced(
                 "as root, modes of the host's devices could be changed; `bwrap` cannot hold them",
             ),
-            Clause::UnixSockets => Holding::stricter("no socket of the unix family but pairs"),
-            _ => Holding::ENFORCED,
+            Clause::UnixSockets => {
+                ClauseEnforcement::new_stricter("no socket of the unix family but pairs")
+            }
+            _ => ClauseEnforcement::ENFORCED,
         },
     }
 }
 
 /// Returns the filter of system calls for `--seccomp`.
 #[cfg(target_os = "linux")]
-pub(crate) fn filter() -> Vec<u8> {
-    crate::seccomp::filter(crate::seccomp::Wanted { listen: false, live: false }).bytes()
+pub(crate) fn build_seccomp_filter() -> Vec<u8> {
+    crate::seccomp::build_filter(crate::seccomp::FilterOptions {
+        notify_connect: false,
+        notify_file_changes: false,
+    })
+    .to_bytes()
 }

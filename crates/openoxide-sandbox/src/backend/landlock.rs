@@ -4,47 +4,61 @@
 //! it lies; other processes are seen; and what was started can outlive the command. It is here so that a refusal says
 //! what is missing.
 
-use openoxide_protocol::{Confined, Network};
+use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
-use super::Holding;
-use crate::{Clause, Support};
+use super::ClauseEnforcement;
+use crate::{Clause, HostFeatures};
 
 /// The version since which devices are held (`LANDLOCK_ACCESS_FS_IOCTL_DEV`).
 const DEVICES: u32 = 5;
 
 /// Says how a clause is held.
-pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+pub(super) fn clause_enforcement(
+    clause: Clause,
+    profile: &SandboxRestrictions,
+    support: &HostFeatures,
+) -> ClauseEnforcement {
     let found = match (&support.landlock, &support.seccomp) {
         (Ok(found), Ok(())) => found,
         (Err(lack), _) | (_, Err(lack)) => return lack.into(),
     };
     match clause {
-        Clause::WritesOutside => {
-            Holding::not("modes, times and attributes of files outside can be changed")
+        Clause::WritesOutside => ClauseEnforcement::new_unenforced(
+            "modes, times and attributes of files outside can be changed",
+        ),
+        Clause::Protected | Clause::ProtectedMissing if has_protected_paths(profile) => {
+            ClauseEnforcement::new_unenforced(
+                "its rules only add: what lies in a writable directory cannot be left out",
+            )
         }
-        Clause::Protected | Clause::ProtectedMissing if has_protected(profile) => {
-            Holding::not("its rules only add: what lies in a writable directory cannot be left out")
+        Clause::Unreadable if !profile.unreadable.is_empty() => ClauseEnforcement::new_unenforced(
+            "its rules only add: nothing can be left out of what is read",
+        ),
+        Clause::Network if profile.network != NetworkAccess::On => ClauseEnforcement::new_stricter(
+            "no socket of any network family, not even for its own loopback",
+        ),
+        Clause::UnixSockets => {
+            ClauseEnforcement::new_stricter("no socket of the unix family but pairs")
         }
-        Clause::Unreadable if !profile.unreadable.is_empty() => {
-            Holding::not("its rules only add: nothing can be left out of what is read")
+        Clause::Processes => {
+            ClauseEnforcement::new_unenforced("names and arguments of other processes can be read")
         }
-        Clause::Network if profile.network != Network::On => {
-            Holding::stricter("no socket of any network family, not even for its own loopback")
+        Clause::ProcessTermination => {
+            ClauseEnforcement::new_unenforced("what leaves the process group goes on")
         }
-        Clause::UnixSockets => Holding::stricter("no socket of the unix family but pairs"),
-        Clause::Processes => Holding::not("names and arguments of other processes can be read"),
-        Clause::Ends => Holding::not("what leaves the process group goes on"),
         Clause::Kernel if found.abi < DEVICES => {
             let own = found.abi;
-            Holding::not(format!("devices are held since version {DEVICES}, and this is {own}"))
+            ClauseEnforcement::new_unenforced(format!(
+                "devices are held since version {DEVICES}, and this is {own}"
+            ))
         }
-        _ => Holding::ENFORCED,
+        _ => ClauseEnforcement::ENFORCED,
     }
 }
 
-fn has_protected(profile: &Confined) -> bool {
+fn has_protected_paths(profile: &SandboxRestrictions) -> bool {
     let writable = |path: &openoxide_protocol::AbsPath| {
-        profile.writable.iter().any(|root| path.below(root).is_some())
+        profile.writable.iter().any(|root| path.strip_prefix(root).is_some())
     };
     profile.protected.iter().any(writable)
 }

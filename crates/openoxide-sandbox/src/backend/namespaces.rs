@@ -1,13 +1,17 @@
 //! Own namespaces: what they hold.
 
-use openoxide_protocol::{Confined, Network};
+use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
-use super::Holding;
-use crate::{Clause, Held, Support};
+use super::ClauseEnforcement;
+use crate::{Clause, Enforcement, HostFeatures};
 
 /// Says how a clause is held. Mounts hold the files, the filter of system calls holds what mounts cannot see; Landlock is a
 /// second lock under both, and where it is missing nothing is open.
-pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+pub(super) fn clause_enforcement(
+    clause: Clause,
+    profile: &SandboxRestrictions,
+    support: &HostFeatures,
+) -> ClauseEnforcement {
     if let Err(lack) = &support.namespaces {
         return lack.into();
     }
@@ -17,17 +21,17 @@ pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> 
     match clause {
         Clause::WritesOutside | Clause::Kernel if support.landlock.is_err() => {
             let why = "by mounts alone: there is no Landlock as a second lock";
-            Holding(Held::Enforced, Some(why.to_owned()))
+            ClauseEnforcement(Enforcement::Enforced, Some(why.to_owned()))
         }
-        Clause::Network => network(profile, support),
-        Clause::UnixSockets if support.notification.is_err() => Holding::stricter(
+        Clause::Network => network_enforcement(profile, support),
+        Clause::UnixSockets if support.notification.is_err() => ClauseEnforcement::new_stricter(
             "no socket of the unix family but pairs: nobody can be asked who is called",
         ),
         // The host's /proc in the place of a new one would show the names and arguments of all processes.
         Clause::Processes => {
-            support.fresh_proc.as_ref().map_or_else(Into::into, |()| Holding::ENFORCED)
+            support.fresh_proc.as_ref().map_or_else(Into::into, |()| ClauseEnforcement::ENFORCED)
         }
-        _ => Holding::ENFORCED,
+        _ => ClauseEnforcement::ENFORCED,
     }
 }
 
@@ -37,11 +41,13 @@ const fn needs_filter(clause: Clause) -> bool {
     matches!(clause, Clause::UnixSockets | Clause::Kernel | Clause::Terminal)
 }
 
-fn network(profile: &Confined, support: &Support) -> Holding {
+fn network_enforcement(profile: &SandboxRestrictions, support: &HostFeatures) -> ClauseEnforcement {
     match (&profile.network, &support.notification) {
-        (Network::Hosts(_) | Network::Internet, Err(_)) => Holding::stricter(
-            "hosts are reached at the usual and the named ports alone: nobody can be asked about others",
-        ),
-        _ => Holding::ENFORCED,
+        (NetworkAccess::Hosts(_) | NetworkAccess::Internet, Err(_)) => {
+            ClauseEnforcement::new_stricter(
+                "hosts are reached at the usual and the named ports alone: nobody can be asked about others",
+            )
+        }
+        _ => ClauseEnforcement::ENFORCED,
     }
 }

@@ -6,30 +6,42 @@
 
 use std::fmt::Write as _;
 
-use openoxide_protocol::{AbsPath, Confined, Network, Temp};
+use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 
-use super::Holding;
-use crate::{Clause, Support};
+use super::ClauseEnforcement;
+use crate::{Clause, HostFeatures};
 
 /// Its one place; one from a search path could be the project's.
 pub const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
 /// Says how a clause is held.
-pub(super) fn holding(clause: Clause, profile: &Confined, support: &Support) -> Holding {
+pub(super) fn clause_enforcement(
+    clause: Clause,
+    profile: &SandboxRestrictions,
+    support: &HostFeatures,
+) -> ClauseEnforcement {
     if let Err(lack) = &support.seatbelt {
         return lack.into();
     }
     match clause {
-        Clause::Network if matches!(profile.network, Network::Hosts(_) | Network::Internet) => {
-            Holding::stricter("no host is reached: nothing catches connections")
+        Clause::Network
+            if matches!(profile.network, NetworkAccess::Hosts(_) | NetworkAccess::Internet) =>
+        {
+            ClauseEnforcement::new_stricter("no host is reached: nothing catches connections")
         }
-        Clause::UnixSockets => Holding::stricter("no socket of the unix family is called"),
-        Clause::Processes => Holding::not("names of other processes can be listed"),
-        Clause::Ends => {
-            Holding::not("macOS has no namespace of processes: one that leaves its group goes on")
+        Clause::UnixSockets => {
+            ClauseEnforcement::new_stricter("no socket of the unix family is called")
         }
-        Clause::Terminal => Holding::not("its own terminal's input can be written"),
-        _ => Holding::ENFORCED,
+        Clause::Processes => {
+            ClauseEnforcement::new_unenforced("names of other processes can be listed")
+        }
+        Clause::ProcessTermination => ClauseEnforcement::new_unenforced(
+            "macOS has no namespace of processes: one that leaves its group goes on",
+        ),
+        Clause::Terminal => {
+            ClauseEnforcement::new_unenforced("its own terminal's input can be written")
+        }
+        _ => ClauseEnforcement::ENFORCED,
     }
 }
 
@@ -58,38 +70,38 @@ const BASE: &str = "(version 1)
 
 /// Returns the profile. What is not allowed is denied; a rule that comes later counts more.
 #[must_use]
-pub fn profile(confined: &Confined) -> SeatbeltProfile {
-    let mut to = Writer { text: BASE.to_owned(), parameters: Vec::new() };
+pub fn build_profile(confined: &SandboxRestrictions) -> SeatbeltProfile {
+    let mut to = SeatbeltWriter { text: BASE.to_owned(), parameters: Vec::new() };
     for root in confined.writable.iter().filter(|root| confined.may_write(root)) {
-        to.root(root, confined);
+        to.allow_writes(root, confined);
     }
-    if confined.temp == Temp::Private {
+    if confined.temp == TempDirectories::Private {
         // There are no mounts: it is a new directory, which is also in TMPDIR.
         to.text.push_str("(allow file-write* (subpath (param \"TEMP\")))\n");
     }
     for path in &confined.unreadable {
-        let name = to.name("UNREADABLE", path);
-        to.line(&format!("(deny file-read* file-write* (literal {name}) (subpath {name}))"));
+        let name = to.add_parameter("UNREADABLE", path);
+        to.push_line(&format!("(deny file-read* file-write* (literal {name}) (subpath {name}))"));
     }
-    if confined.network == Network::On {
-        to.line("(allow network*)");
-        to.line("(deny network* (remote unix-socket))");
+    if confined.network == NetworkAccess::On {
+        to.push_line("(allow network*)");
+        to.push_line("(deny network* (remote unix-socket))");
     }
     SeatbeltProfile { text: to.text, parameters: to.parameters }
 }
 
-struct Writer {
+struct SeatbeltWriter {
     text: String,
     parameters: Vec<(String, AbsPath)>,
 }
 
-impl Writer {
-    fn line(&mut self, line: &str) {
+impl SeatbeltWriter {
+    fn push_line(&mut self, line: &str) {
         _ = writeln!(self.text, "{line}");
     }
 
     /// Names a path, and returns the expression that stands for it.
-    fn name(&mut self, kind: &str, path: &AbsPath) -> String {
+    fn add_parameter(&mut self, kind: &str, path: &AbsPath) -> String {
         let name = format!("{kind}_{}", self.parameters.len());
         let expression = format!("(param \"{name}\")");
         self.parameters.push((name, path.clone()));
@@ -98,26 +110,26 @@ impl Writer {
 
     /// Allows changes below a directory, but for what is protected there; by its own name, too, or it could be made. The
     /// directories that lead there cannot be moved away: a name alone is protected, not what it means.
-    fn root(&mut self, root: &AbsPath, confined: &Confined) {
-        let all = self.name("ROOT", root);
+    fn allow_writes(&mut self, root: &AbsPath, confined: &SandboxRestrictions) {
+        let all = self.add_parameter("ROOT", root);
         let mut parts = format!("(subpath {all})");
-        let inside = |path: &&AbsPath| path.below(root).is_some();
+        let inside = |path: &&AbsPath| path.strip_prefix(root).is_some();
         for path in confined.protected.iter().filter(inside) {
-            let name = self.name("PROTECTED", path);
+            let name = self.add_parameter("PROTECTED", path);
             _ = write!(parts, " (require-not (literal {name})) (require-not (subpath {name}))");
-            for above in between(root, path) {
-                let name = self.name("ABOVE", &above);
+            for above in directories_between(root, path) {
+                let name = self.add_parameter("ABOVE", &above);
                 _ = write!(parts, " (require-not (literal {name}))");
             }
         }
-        self.line(&format!("(allow file-write* (require-all {parts}))"));
+        self.push_line(&format!("(allow file-write* (require-all {parts}))"));
     }
 }
 
 /// The directories from a root down to what holds the path, the root itself included.
-fn between(root: &AbsPath, path: &AbsPath) -> Vec<AbsPath> {
+fn directories_between(root: &AbsPath, path: &AbsPath) -> Vec<AbsPath> {
     std::iter::successors(path.parent(), AbsPath::parent)
-        .take_while(|above| above.below(root).is_some())
+        .take_while(|above| above.strip_prefix(root).is_some())
         .collect()
 }
 

@@ -5,24 +5,28 @@ fn path(text: &str) -> AbsPath {
 }
 
 /// A project at `/ws`; on the host, everything could be touched, but for `/root-owned` and what links lead elsewhere.
-fn read(text: &str) -> Said {
-    let profile = Confined {
+fn read(text: &str) -> DetectedDenials {
+    let profile = SandboxRestrictions {
         writable: [path("/ws"), path("/widened/file")].into(),
         protected: [path("/ws/.git")].into(),
         unreadable: [path("/home/me/.ssh")].into(),
-        ..Confined::default()
+        ..SandboxRestrictions::default()
     };
-    let host = |path: &AbsPath, _: Touch| match path.as_str() {
+    let host = |path: &AbsPath, _: FileAccessMode| match path.as_str() {
         "/ws/link/new" => AbsPath::new("/outside/new").ok(),
         "/outside/back/a" => AbsPath::new("/ws/a").ok(),
         text if text.starts_with("/root-owned") => None,
         _ => Some(path.clone()),
     };
-    said(text, &Oracle { profile: &profile, cwd: &path("/ws"), host: &host })
+    detect_denials(
+        text,
+        &DenialChecker { profile: &profile, cwd: &path("/ws"), resolve_on_host: &host },
+    )
 }
 
 fn writes(text: &str, paths: &[&str]) {
-    let expected: Vec<_> = paths.iter().map(|text| Denial::Write { path: path(text) }).collect();
+    let expected: Vec<_> =
+        paths.iter().map(|text| SandboxDenial::Write { path: path(text) }).collect();
     assert_eq!(read(text).denials, expected, "{text}");
 }
 
@@ -90,7 +94,11 @@ fn a_path_that_is_hidden_confirms_a_missing_permission() {
         "cat: ../home/me/.ssh/id_rsa: Permission denied",
     ] {
         let read = read(text);
-        assert_eq!(read.denials, [Denial::Read { path: path("/home/me/.ssh/id_rsa") }], "{text}");
+        assert_eq!(
+            read.denials,
+            [SandboxDenial::Read { path: path("/home/me/.ssh/id_rsa") }],
+            "{text}"
+        );
     }
 }
 
@@ -115,14 +123,14 @@ fn words_alone_confirm_nothing() {
         "error: it is a Read-only file system",
         "touch: cannot touch '/outside/\u{7}x': Read-only file system",
     ] {
-        assert_eq!(read(text), Said { denials: vec![], suspected: true }, "{text}");
+        assert_eq!(read(text), DetectedDenials { denials: vec![], has_suspected: true }, "{text}");
     }
     for text in [
         "",
         "/outside/sandbox/x: No such file or directory",
         "error: seccomp landlock sandbox /outside/x",
     ] {
-        assert_eq!(read(text), Said::default(), "{text}");
+        assert_eq!(read(text), DetectedDenials::default(), "{text}");
     }
 }
 
@@ -134,15 +142,21 @@ fn each_is_told_once_and_not_without_end() {
     );
     let flood: String =
         (0..100).map(|n| format!("x: /outside/{n}: Read-only file system\n")).collect();
-    assert_eq!(read(&flood).denials.len(), MOST);
+    assert_eq!(read(&flood).denials.len(), MAX_DENIALS);
 }
 
 #[test]
 fn what_the_user_could_not_touch_anyway_was_not_refused_by_the_sandbox() {
     let there = tempfile::tempdir().unwrap();
     let base = path(there.path().canonicalize().unwrap().to_str().unwrap());
-    assert_eq!(touchable(&base.join("new"), Touch::Write), Some(base.join("new")));
-    assert_eq!(touchable(&base.join("none/new"), Touch::Write), None);
+    assert_eq!(
+        resolve_accessible(&base.join("new"), FileAccessMode::Write),
+        Some(base.join("new"))
+    );
+    assert_eq!(resolve_accessible(&base.join("none/new"), FileAccessMode::Write), None);
     std::os::unix::fs::symlink("/proc", base.join("link").as_str()).unwrap();
-    assert_eq!(touchable(&base.join("link/version"), Touch::Read), Some(path("/proc/version")));
+    assert_eq!(
+        resolve_accessible(&base.join("link/version"), FileAccessMode::Read),
+        Some(path("/proc/version"))
+    );
 }

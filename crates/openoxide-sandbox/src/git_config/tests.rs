@@ -16,11 +16,11 @@ fn by_git(text: &str) -> Option<Vec<(String, String)>> {
 }
 
 fn by_us(text: &str) -> Option<Vec<(String, String)>> {
-    let joined = |one: Setting| {
+    let joined = |one: GitSetting| {
         let section = [Some(one.section), one.subsection, Some(one.key)];
         (section.into_iter().flatten().collect::<Vec<_>>().join("."), one.value)
     };
-    Some(settings(text)?.into_iter().map(joined).collect())
+    Some(parse_settings(text)?.into_iter().map(joined).collect())
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn what_git_refuses_is_not_understood() {
 #[test]
 fn what_is_too_long_or_no_file_is_not_understood() {
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(read(directory.path()), None);
-    assert_eq!(read(&directory.path().join("none")), Some(Vec::new()));
+    assert_eq!(read_file(directory.path()), None);
+    assert_eq!(read_file(&directory.path().join("none")), Some(Vec::new()));
     let file = directory.path().join("config");
     std::fs::write(&file, "#".repeat(1 << 21)).unwrap();
-    assert_eq!(read(&file), None);
+    assert_eq!(read_file(&file), None);
 }
 
 /// The list is git-config(1)'s, of the settings whose value is or leads to a program or to more configuration.
@@ -123,9 +123,9 @@ fn what_runs_something_is_not_harmless() {
         "[safe]directory=*",
     ];
     for text in runs {
-        let all = settings(text).unwrap();
+        let all = parse_settings(text).unwrap();
         assert!(
-            !all.is_empty() && !all.iter().all(|one| one.harmless(Path::new("/there-is-none"))),
+            !all.is_empty() && !all.iter().all(|one| one.is_harmless(Path::new("/there-is-none"))),
             "{text}"
         );
     }
@@ -150,9 +150,9 @@ fn what_git_writes_by_itself_is_harmless() {
     git(&["-C", "b", "branch", "-q", "--track", "x", "origin/HEAD"]);
     for config in ["a/.git/config", "b/.git/config", "c/config", "b/.git/modules/sub/config"] {
         let file = directory.path().join(config);
-        let all = read(&file).unwrap();
+        let all = read_file(&file).unwrap();
         let harmful: Vec<_> =
-            all.iter().filter(|one| !one.harmless(file.parent().unwrap())).collect();
+            all.iter().filter(|one| !one.is_harmless(file.parent().unwrap())).collect();
         assert!(!all.is_empty() && harmful.is_empty(), "{config}: {harmful:?}");
     }
 }

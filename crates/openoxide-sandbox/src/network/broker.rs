@@ -11,43 +11,43 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::Network;
+use openoxide_protocol::NetworkAccess;
 use rustix::net::{SocketType, sockopt::socket_type};
 
 use super::{
-    connection::Rules,
+    address_pool::AddressPool,
+    concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
+    connection::ConnectionHandler,
+    denial_log::DenialLog,
     dns,
-    inside::NAME_SERVICE,
-    listening::Listening,
-    outside::{Outside, ThisHost},
-    pool::Pool,
-    refused::Refused,
+    host_network::{HostNetwork, SystemNetwork},
+    listener_set::ListenerSet,
+    namespace_setup::DNS_PORT,
     reviewer::NetworkReviewer,
-    slots::{Slot, Slots},
 };
-use crate::{Denial, questions::Questions};
+use crate::{SandboxDenial, runtime_reviews::ReviewCoordinator};
 
 /// How many connections are carried or held at once. More wait to be accepted.
-const MOST: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// How many hosts are asked about at once: more than anybody keeps apart.
-const MOST_OPEN: usize = 8;
+const MAX_OPEN_REVIEWS: usize = 8;
 /// How long a person may take to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long somebody who asks for names may stay silent.
-const SILENCE: Duration = Duration::from_secs(5);
+const DNS_READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Resolving names runs the C library's modules on these.
-const STACK: usize = 512 * 1024;
+const STACK_BYTES: usize = 512 * 1024;
 
 /// Takes the connections of a confined process, judges them, and makes outside those that may be.
 ///
 /// It works on threads of its own, and ends when it is dropped; connections that were joined go on until they end.
-pub struct Broker {
-    listening: Arc<Listening>,
+pub struct ConnectionBroker {
+    listeners: Arc<ListenerSet>,
     ports: Mutex<BTreeSet<u16>>,
-    rules: Arc<Rules>,
+    handler: Arc<ConnectionHandler>,
 }
 
-impl Broker {
+impl ConnectionBroker {
     /// Starts with the sockets that [`prepare`](super::inside::prepare) made inside. Without a reviewer, what no rule names is
     /// refused.
     ///
@@ -55,31 +55,39 @@ impl Broker {
     /// There are no descriptors or threads left.
     pub fn start(
         listeners: Vec<OwnedFd>,
-        network: Network,
+        network: NetworkAccess,
         reviewer: Option<Box<dyn NetworkReviewer>>,
     ) -> io::Result<Self> {
-        Self::start_with(listeners, network, reviewer, Box::new(ThisHost))
+        Self::start_with(listeners, network, reviewer, Box::new(SystemNetwork))
     }
 
     pub(super) fn start_with(
         listeners: Vec<OwnedFd>,
-        network: Network,
+        network: NetworkAccess,
         reviewer: Option<Box<dyn NetworkReviewer>>,
-        outside: Box<dyn Outside>,
+        outside: Box<dyn HostNetwork>,
     ) -> io::Result<Self> {
         let questions = reviewer.map(|reviewer| {
             let ask =
                 move |(host, port): &(String, u16), _: &dyn Fn() -> bool| reviewer.ask(host, *port);
-            Questions::new(ask, PATIENCE, MOST_OPEN)
+            ReviewCoordinator::new(ask, REVIEW_TIMEOUT, MAX_OPEN_REVIEWS)
         });
-        let (pool, refused) = (Pool::default(), Arc::default());
-        let rules = Arc::new(Rules { network, pool, questions, outside, refused });
-        let listening = Arc::new(Listening::new()?);
-        let broker = Self { listening, ports: Mutex::default(), rules };
-        broker.add(listeners)?;
-        let (listening, rules) = (Arc::clone(&broker.listening), Arc::clone(&broker.rules));
-        let slots = Slots::new(MOST);
-        spawn(move || listening.accept(|stream| serve(&rules, stream, slots.take())))?;
+        let (pool, refused) = (AddressPool::default(), Arc::default());
+        let rules = Arc::new(ConnectionHandler {
+            network,
+            pool,
+            reviews: questions,
+            host_network: outside,
+            denials: refused,
+        });
+        let listening = Arc::new(ListenerSet::new()?);
+        let broker = Self { listeners: listening, ports: Mutex::default(), handler: rules };
+        broker.add_listeners(listeners)?;
+        let (listening, rules) = (Arc::clone(&broker.listeners), Arc::clone(&broker.handler));
+        let slots = ConcurrencyLimit::new(MAX_CONNECTIONS);
+        spawn_thread(move || {
+            listening.accept(|stream| serve_connection(&rules, stream, slots.acquire()))
+        })?;
         Ok(broker)
     }
 
@@ -87,69 +95,70 @@ impl Broker {
     ///
     /// # Errors
     /// One of them is no socket, or there are no threads left.
-    pub fn add(&self, listeners: Vec<OwnedFd>) -> io::Result<()> {
+    pub fn add_listeners(&self, listeners: Vec<OwnedFd>) -> io::Result<()> {
         for socket in listeners {
             if socket_type(&socket)? == SocketType::STREAM {
                 let listener = TcpListener::from(socket);
-                self.ports().insert(listener.local_addr()?.port());
-                self.listening.add(listener);
+                self.lock_ports().insert(listener.local_addr()?.port());
+                self.listeners.add(listener);
             } else {
-                let rules = Arc::clone(&self.rules);
-                spawn(move || name_packets(&UdpSocket::from(socket), &rules.pool))?;
+                let rules = Arc::clone(&self.handler);
+                spawn_thread(move || serve_dns_packets(&UdpSocket::from(socket), &rules.pool))?;
             }
         }
         Ok(())
     }
 
     /// Says whether connections to a port arrive here.
-    pub(crate) fn listens_on(&self, port: u16) -> bool {
-        self.ports().contains(&port)
+    pub(crate) fn is_listening_on(&self, port: u16) -> bool {
+        self.lock_ports().contains(&port)
     }
 
-    fn ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
+    fn lock_ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what was refused so far, in order, each once.
     #[must_use]
-    pub fn denials(&self) -> Vec<Denial> {
-        self.rules.refused.all()
+    pub fn denials(&self) -> Vec<SandboxDenial> {
+        self.handler.denials.to_vec()
     }
 
     /// Returns where refusals are noted, for others that refuse.
-    pub(crate) fn refused(&self) -> Arc<Refused> {
-        Arc::clone(&self.rules.refused)
+    pub(crate) fn denial_log(&self) -> Arc<DenialLog> {
+        Arc::clone(&self.handler.denials)
     }
 }
 
-impl Drop for Broker {
+impl Drop for ConnectionBroker {
     fn drop(&mut self) {
-        self.listening.end();
+        self.listeners.stop();
     }
 }
 
 /// Serves one connection on a thread of its own.
-fn serve(rules: &Arc<Rules>, stream: TcpStream, slot: Slot) {
+fn serve_connection(rules: &Arc<ConnectionHandler>, stream: TcpStream, slot: ConcurrencySlot) {
     let rules = Arc::clone(rules);
     let serving = move || {
-        if stream.local_addr().is_ok_and(|to| to.port() == NAME_SERVICE) {
-            drop(name_stream(&stream, &rules.pool));
+        if stream.local_addr().is_ok_and(|to| to.port() == DNS_PORT) {
+            drop(serve_dns_stream(&stream, &rules.pool));
         } else {
-            rules.carry(&stream);
+            rules.handle(&stream);
         }
         drop(slot);
     };
     // Without a thread the connection ends, and whoever made it sees that.
-    drop(spawn(serving));
+    drop(spawn_thread(serving));
 }
 
 /// Answers questions about names, one a packet.
-fn name_packets(socket: &UdpSocket, pool: &Pool) {
-    let mut packet = [0; dns::MOST];
+fn serve_dns_packets(socket: &UdpSocket, pool: &AddressPool) {
+    let mut packet = [0; dns::MAX_MESSAGE_BYTES];
     loop {
         match socket.recv_from(&mut packet) {
             Ok((length, from)) => {
-                let answer = packet.get(..length).and_then(|packet| dns::answer(packet, pool));
+                let answer =
+                    packet.get(..length).and_then(|packet| dns::build_answer(packet, pool));
                 drop(answer.map(|answer| socket.send_to(&answer, from)));
             }
             Err(_) => thread::sleep(Duration::from_millis(20)),
@@ -158,26 +167,26 @@ fn name_packets(socket: &UdpSocket, pool: &Pool) {
 }
 
 /// Answers questions about names, each after its length (RFC 1035 §4.2.2).
-fn name_stream(mut stream: &TcpStream, pool: &Pool) -> io::Result<()> {
-    stream.set_read_timeout(Some(SILENCE))?;
-    stream.set_write_timeout(Some(SILENCE))?;
+fn serve_dns_stream(mut stream: &TcpStream, pool: &AddressPool) -> io::Result<()> {
+    stream.set_read_timeout(Some(DNS_READ_TIMEOUT))?;
+    stream.set_write_timeout(Some(DNS_READ_TIMEOUT))?;
     loop {
         let mut length = [0; 2];
         stream.read_exact(&mut length)?;
         let mut packet = vec![0; usize::from(u16::from_be_bytes(length))];
         stream.read_exact(&mut packet)?;
-        let answer = dns::answer(&packet, pool).ok_or(io::ErrorKind::InvalidData)?;
+        let answer = dns::build_answer(&packet, pool).ok_or(io::ErrorKind::InvalidData)?;
         let length = u16::try_from(answer.len()).map_err(io::Error::other)?;
         stream.write_all(&[&length.to_be_bytes(), answer.as_slice()].concat())?;
     }
 }
 
-fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().stack_size(STACK).spawn(work).map(drop)
+fn spawn_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().stack_size(STACK_BYTES).spawn(work).map(drop)
 }
 
-impl fmt::Debug for Broker {
+impl fmt::Debug for ConnectionBroker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Broker").field("network", &self.rules.network).finish_non_exhaustive()
+        f.debug_struct("Broker").field("network", &self.handler.network).finish_non_exhaustive()
     }
 }

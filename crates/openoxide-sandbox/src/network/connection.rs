@@ -8,83 +8,86 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::{Network, address::is_public};
+use openoxide_protocol::{NetworkAccess, address::is_public};
 use rustix::net::sockopt::set_socket_linger;
 
 use super::{
-    judge::{Host, Verdict, judge, names_literally},
-    outside::Outside,
-    pool::Pool,
-    refused::Refused,
+    address_pool::AddressPool,
+    denial_log::DenialLog,
+    host_network::HostNetwork,
+    verdict::{ConnectionTarget, ConnectionVerdict, has_address_rule, judge_connection},
 };
-use crate::{Denial, questions::Questions};
+use crate::{SandboxDenial, runtime_reviews::ReviewCoordinator};
 
-const STACK: usize = 128 * 1024;
+const STACK_BYTES: usize = 128 * 1024;
 /// How long a host may take to answer, and how many of its addresses are tried.
-const PATIENCE: Duration = Duration::from_secs(20);
-const MOST_ADDRESSES: usize = 8;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+const MAX_ADDRESSES: usize = 8;
 
 /// What every connection is judged by.
-pub(super) struct Rules {
-    pub(super) network: Network,
-    pub(super) pool: Pool,
-    pub(super) questions: Option<Arc<Questions<(String, u16)>>>,
-    pub(super) outside: Box<dyn Outside>,
-    pub(super) refused: Arc<Refused>,
+pub(super) struct ConnectionHandler {
+    pub(super) network: NetworkAccess,
+    pub(super) pool: AddressPool,
+    pub(super) reviews: Option<Arc<ReviewCoordinator<(String, u16)>>>,
+    pub(super) host_network: Box<dyn HostNetwork>,
+    pub(super) denials: Arc<DenialLog>,
 }
 
-impl Rules {
+impl ConnectionHandler {
     /// Makes the connection that `inside` was meant for and carries it to its end, or resets it.
-    pub(super) fn carry(&self, inside: &TcpStream) {
-        let made = inside.local_addr().ok().and_then(|to| self.made(to));
+    pub(super) fn handle(&self, inside: &TcpStream) {
+        let made = inside.local_addr().ok().and_then(|to| self.connect_if_allowed(to));
         match made {
-            Some(outside) => join(inside, &outside),
-            None => reset(inside),
+            Some(outside) => forward_both_ways(inside, &outside),
+            None => set_reset_on_close(inside),
         }
     }
 
-    fn made(&self, to: SocketAddr) -> Option<TcpStream> {
-        let (host, allowed) = match judge(&self.network, &self.pool, to) {
-            Verdict::Nobody => return None,
-            Verdict::Reached(host) => (host, true),
-            Verdict::Refused(host) => (host, false),
-            Verdict::Unknown(host) => {
+    fn connect_if_allowed(&self, to: SocketAddr) -> Option<TcpStream> {
+        let (host, allowed) = match judge_connection(&self.network, &self.pool, to) {
+            ConnectionVerdict::NoListener => return None,
+            ConnectionVerdict::Allowed(host) => (host, true),
+            ConnectionVerdict::Refused(host) => (host, false),
+            ConnectionVerdict::NeedsReview(host) => {
                 let yes = self.is_permitted(&host, to.port());
                 (host, yes)
             }
         };
-        let addresses = if allowed { self.addresses(&host, to.port()) } else { None };
+        let addresses = if allowed { self.allowed_addresses(&host, to.port()) } else { None };
         if addresses.is_none() {
-            self.refused.add(Denial::Connect { host: host.to_string(), port: to.port() });
+            self.denials.record(SandboxDenial::Connect { host: host.to_string(), port: to.port() });
         }
-        self.reach(&addresses?, to.port())
+        self.connect_to_any(&addresses?, to.port())
     }
 
-    fn is_permitted(&self, host: &Host, port: u16) -> bool {
-        self.questions.as_ref().is_some_and(|all| all.may(&(host.to_string(), port), || true))
+    fn is_permitted(&self, host: &ConnectionTarget, port: u16) -> bool {
+        self.reviews.as_ref().is_some_and(|all| all.review(&(host.to_string(), port), || true))
     }
 
     /// Connects to the first address that answers. One that does not must not keep the others from being tried.
-    fn reach(&self, addresses: &[IpAddr], port: u16) -> Option<TcpStream> {
-        let patience = if addresses.len() > 1 { PATIENCE / 4 } else { PATIENCE };
-        let made = |to| self.outside.connect(SocketAddr::new(to, port), patience).ok();
-        addresses.iter().take(MOST_ADDRESSES).copied().find_map(made)
+    fn connect_to_any(&self, addresses: &[IpAddr], port: u16) -> Option<TcpStream> {
+        let patience = if addresses.len() > 1 { CONNECT_TIMEOUT / 4 } else { CONNECT_TIMEOUT };
+        let made = |to| self.host_network.connect(SocketAddr::new(to, port), patience).ok();
+        addresses.iter().take(MAX_ADDRESSES).copied().find_map(made)
     }
 
     /// Returns the addresses of a host that may be reached. None: all that it has are forbidden. A name must not lead to
     /// this machine or its neighbours, whatever its owner says now (rebinding).
-    fn addresses(&self, host: &Host, port: u16) -> Option<Vec<IpAddr>> {
+    fn allowed_addresses(&self, host: &ConnectionTarget, port: u16) -> Option<Vec<IpAddr>> {
         let all = match host {
-            Host::Bare(address) if address.is_loopback() => return Some(loopback(*address)),
-            Host::Bare(address) => {
-                let own = self.network == Network::Internet && self.outside.is_own(*address);
+            ConnectionTarget::Address(address) if address.is_loopback() => {
+                return Some(loopback_addresses(*address));
+            }
+            ConnectionTarget::Address(address) => {
+                let own = self.network == NetworkAccess::Internet
+                    && self.host_network.is_local_address(*address);
                 return (!own).then(|| vec![*address]);
             }
-            Host::Named(name) => self.outside.resolve(name).unwrap_or_default(),
+            ConnectionTarget::Name(name) => self.host_network.resolve(name).unwrap_or_default(),
         };
         let fine = |address: &IpAddr| {
-            names_literally(&self.network, *address, port)
-                || is_public(*address) && !self.outside.is_own(*address)
+            has_address_rule(&self.network, *address, port)
+                || is_public(*address) && !self.host_network.is_local_address(*address)
         };
         let some = !all.is_empty();
         let allowed: Vec<_> = all.into_iter().filter(fine).collect();
@@ -93,41 +96,41 @@ impl Rules {
 }
 
 /// A service of `localhost` listens at one of its addresses, and programs try both.
-fn loopback(first: IpAddr) -> Vec<IpAddr> {
+fn loopback_addresses(first: IpAddr) -> Vec<IpAddr> {
     let other: IpAddr =
         if first.is_ipv4() { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
     vec![first, other]
 }
 
 /// Carries bytes both ways until both sides are done. The end of one direction is passed on, and the other goes on.
-fn join(inside: &TcpStream, outside: &TcpStream) {
+fn forward_both_ways(inside: &TcpStream, outside: &TcpStream) {
     let carried = thread::scope(|scope| {
-        let back = thread::Builder::new().stack_size(STACK);
-        let back = back.spawn_scoped(scope, || carry(outside, inside))?;
-        carry(inside, outside);
+        let back = thread::Builder::new().stack_size(STACK_BYTES);
+        let back = back.spawn_scoped(scope, || forward_one_way(outside, inside))?;
+        forward_one_way(inside, outside);
         Ok::<_, io::Error>(back.join())
     });
     if carried.is_err() {
-        close(inside, outside);
+        close_both(inside, outside);
     }
 }
 
-fn carry(mut from: &TcpStream, mut to: &TcpStream) {
+fn forward_one_way(mut from: &TcpStream, mut to: &TcpStream) {
     match io::copy(&mut from, &mut to) {
         Ok(_) => drop(to.shutdown(Shutdown::Write)),
-        Err(_) => close(from, to),
+        Err(_) => close_both(from, to),
     }
 }
 
 /// Makes the end of a connection a reset, as of a port that nobody listens on.
-fn reset(stream: &TcpStream) {
+fn set_reset_on_close(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
 
 /// Ends both directions: who reads in the other one wakes up.
-fn close(one: &TcpStream, other: &TcpStream) {
+fn close_both(one: &TcpStream, other: &TcpStream) {
     for stream in [one, other] {
-        reset(stream);
+        set_reset_on_close(stream);
         drop(stream.shutdown(Shutdown::Both));
     }
 }

@@ -3,70 +3,73 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::pool::Pool;
+use super::address_pool::AddressPool;
 
 /// What a question of one name fits into, with all that may follow it.
-pub(super) const MOST: usize = 4096;
+pub(super) const MAX_MESSAGE_BYTES: usize = 4096;
 
-const HEADER: usize = 12;
+const HEADER_LEN: usize = 12;
 const INTERNET: u16 = 1;
 const A: u16 = 1;
 const AAAA: u16 = 28;
 /// Seconds that an answer may be remembered; it stays true to the end.
-const LIFE: u32 = 60;
+const TTL_SECONDS: u32 = 60;
 
 /// How an answer ends (RFC 1035 §4.1.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Code {
-    Fine = 0,
-    Malformed = 1,
-    Failed = 2,
-    NoSuchName = 3,
-    NotDone = 4,
+enum DnsResponseCode {
+    NoError = 0,
+    FormatError = 1,
+    ServerFailure = 2,
+    NameError = 3,
+    NotImplemented = 4,
 }
 
 /// A question: its bytes, the name in lower case, and what is asked of it.
-struct Question<'a> {
+struct DnsQuestion<'a> {
     bytes: &'a [u8],
     name: Option<String>,
-    kind: u16,
+    record_type: u16,
     class: u16,
 }
 
 /// Returns the answer to a packet. None: it is no question, and is best not answered.
-pub(super) fn answer(packet: &[u8], pool: &Pool) -> Option<Vec<u8>> {
-    let header = packet.get(..HEADER)?;
-    let flags = word(header, 2)?;
+pub(super) fn build_answer(packet: &[u8], pool: &AddressPool) -> Option<Vec<u8>> {
+    let header = packet.get(..HEADER_LEN)?;
+    let flags = read_u16(header, 2)?;
     if flags & 0x8000 != 0 {
         return None;
     }
-    let question = (word(header, 4)? == 1).then(|| question(packet)).flatten();
+    let question = (read_u16(header, 4)? == 1).then(|| parse_question(packet)).flatten();
     let (code, data) = match &question {
-        _ if flags & 0x7800 != 0 => (Code::NotDone, None),
-        None => (Code::Malformed, None),
-        Some(question) => look_up(question, pool),
+        _ if flags & 0x7800 != 0 => (DnsResponseCode::NotImplemented, None),
+        None => (DnsResponseCode::FormatError, None),
+        Some(question) => resolve_question(question, pool),
     };
     let bytes = question.as_ref().map_or(&[][..], |question| question.bytes);
-    Some(written(header, bytes, code, data.as_deref()))
+    Some(encode_answer(header, bytes, code, data.as_deref()))
 }
 
 /// Answers a question: the code, and the data of the one record if there is one.
-fn look_up(question: &Question<'_>, pool: &Pool) -> (Code, Option<Vec<u8>>) {
-    let Some(name) = &question.name else { return (Code::NoSuchName, None) };
+fn resolve_question(
+    question: &DnsQuestion<'_>,
+    pool: &AddressPool,
+) -> (DnsResponseCode, Option<Vec<u8>>) {
+    let Some(name) = &question.name else { return (DnsResponseCode::NameError, None) };
     if question.class != INTERNET {
-        return (Code::NotDone, None);
+        return (DnsResponseCode::NotImplemented, None);
     }
-    let wanted = matches!(question.kind, A | AAAA);
+    let wanted = matches!(question.record_type, A | AAAA);
     let addresses = if is_localhost(name) {
         Some((Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST))
     } else {
-        wanted.then(|| pool.addresses(name)).flatten()
+        wanted.then(|| pool.assign_addresses(name)).flatten()
     };
-    match (question.kind, addresses) {
-        (A, Some((v4, _))) => (Code::Fine, Some(v4.octets().to_vec())),
-        (AAAA, Some((_, v6))) => (Code::Fine, Some(v6.octets().to_vec())),
-        (A | AAAA, None) => (Code::Failed, None),
-        _ => (Code::Fine, None),
+    match (question.record_type, addresses) {
+        (A, Some((v4, _))) => (DnsResponseCode::NoError, Some(v4.octets().to_vec())),
+        (AAAA, Some((_, v6))) => (DnsResponseCode::NoError, Some(v6.octets().to_vec())),
+        (A | AAAA, None) => (DnsResponseCode::ServerFailure, None),
+        _ => (DnsResponseCode::NoError, None),
     }
 }
 
@@ -76,16 +79,21 @@ fn is_localhost(name: &str) -> bool {
 }
 
 /// Reads the one question of a packet.
-fn question(packet: &[u8]) -> Option<Question<'_>> {
-    let from = packet.get(HEADER..)?;
-    let (labels, length) = labels(from)?;
+fn parse_question(packet: &[u8]) -> Option<DnsQuestion<'_>> {
+    let from = packet.get(HEADER_LEN..)?;
+    let (labels, length) = parse_labels(from)?;
     let bytes = from.get(..length + 4)?;
-    let name = name(&labels);
-    Some(Question { bytes, name, kind: word(from, length)?, class: word(from, length + 2)? })
+    let name = parse_host_name(&labels);
+    Some(DnsQuestion {
+        bytes,
+        name,
+        record_type: read_u16(from, length)?,
+        class: read_u16(from, length + 2)?,
+    })
 }
 
 /// Reads the labels of a name, and how many bytes they take. A question has nothing before it that it could point to.
-fn labels(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
+fn parse_labels(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
     let mut labels = Vec::new();
     let mut at = 0;
     loop {
@@ -104,7 +112,7 @@ fn labels(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
 
 /// Returns the name of a host in lower case. None: no host has that name. One that ends in a number is an address to some
 /// programs (WHATWG URL, "ends in a number") and would be another host to each.
-fn name(labels: &[&[u8]]) -> Option<String> {
+fn parse_host_name(labels: &[&[u8]]) -> Option<String> {
     let fine = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let last = labels.last()?;
     let number =
@@ -115,7 +123,12 @@ fn name(labels: &[&[u8]]) -> Option<String> {
 }
 
 /// Writes an answer: what was asked, and one record that points back to the name in the question.
-fn written(header: &[u8], question: &[u8], code: Code, data: Option<&[u8]>) -> Vec<u8> {
+fn encode_answer(
+    header: &[u8],
+    question: &[u8],
+    code: DnsResponseCode,
+    data: Option<&[u8]>,
+) -> Vec<u8> {
     let count = |any: bool| [0, u8::from(any)];
     let asked = header.get(2).copied().unwrap_or_default() & 0x79;
     let mut answer = header.get(..2).unwrap_or_default().to_vec();
@@ -126,14 +139,14 @@ fn written(header: &[u8], question: &[u8], code: Code, data: Option<&[u8]>) -> V
         let kind = if data.len() == 4 { A } else { AAAA };
         answer.extend([0xc0, 0x0c]);
         answer.extend([kind.to_be_bytes(), INTERNET.to_be_bytes()].concat());
-        answer.extend(LIFE.to_be_bytes());
+        answer.extend(TTL_SECONDS.to_be_bytes());
         answer.extend([0, u8::try_from(data.len()).unwrap_or_default()]);
         answer.extend(data);
     }
     answer
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 

@@ -16,9 +16,9 @@ const REQUEST: u16 = 0x405;
 const LOOPBACK: u32 = 1;
 
 /// A way to the network of the namespace that this was opened in.
-pub(super) struct Route(pub(super) OwnedFd);
+pub(super) struct RouteSocket(pub(super) OwnedFd);
 
-impl Route {
+impl RouteSocket {
     pub(super) fn open() -> io::Result<Self> {
         // The first protocol of the family, which needs no number: NETLINK_ROUTE.
         let family = AddressFamily::NETLINK;
@@ -26,9 +26,9 @@ impl Route {
     }
 
     /// `ip link set lo up`
-    pub(super) fn loopback_up(&self) -> io::Result<()> {
+    pub(super) fn set_loopback_up(&self) -> io::Result<()> {
         const UP: u32 = 1;
-        self.ask(NEW_LINK, &[0, LOOPBACK, UP, UP].map(u32::to_ne_bytes).concat())
+        self.send_request(NEW_LINK, &[0, LOOPBACK, UP, UP].map(u32::to_ne_bytes).concat())
     }
 
     /// `ip address add ADDRESS dev lo`
@@ -36,33 +36,33 @@ impl Route {
         const LOCAL: u16 = 2;
         const ADDRESS: u16 = 1;
         let bits = if address.is_ipv4() { 32 } else { 128 };
-        let mut body = vec![family(address), bits, 0, 0];
+        let mut body = vec![address_family(address), bits, 0, 0];
         body.extend(LOOPBACK.to_ne_bytes());
         for kind in [LOCAL, ADDRESS] {
-            body.extend(attribute(kind, &octets(address)));
+            body.extend(build_attribute(kind, &address_octets(address)));
         }
-        self.ask(NEW_ADDRESS, &body)
+        self.send_request(NEW_ADDRESS, &body)
     }
 
     /// `ip route add local 0.0.0.0/0 dev lo`, or `::/0`: every address of this one's family is this machine's own.
-    pub(super) fn all_local(&self, like: IpAddr) -> io::Result<()> {
+    pub(super) fn add_local_route(&self, like: IpAddr) -> io::Result<()> {
         const TABLE_LOCAL: u8 = 255;
         const STATIC: u8 = 4;
         const SCOPE_HOST: u8 = 254;
         const LOCAL: u8 = 2;
         const DEVICE: u16 = 4;
-        let mut body = vec![family(like), 0, 0, 0, TABLE_LOCAL, STATIC, SCOPE_HOST, LOCAL];
+        let mut body = vec![address_family(like), 0, 0, 0, TABLE_LOCAL, STATIC, SCOPE_HOST, LOCAL];
         body.extend([0; 4]);
-        body.extend(attribute(DEVICE, &LOOPBACK.to_ne_bytes()));
-        self.ask(NEW_ROUTE, &body)
+        body.extend(build_attribute(DEVICE, &LOOPBACK.to_ne_bytes()));
+        self.send_request(NEW_ROUTE, &body)
     }
 
     /// Sends one request and waits for its end.
-    fn ask(&self, kind: u16, body: &[u8]) -> io::Result<()> {
-        send(&self.0, &message(kind, REQUEST, 0, body), SendFlags::empty())?;
+    fn send_request(&self, kind: u16, body: &[u8]) -> io::Result<()> {
+        send(&self.0, &build_message(kind, REQUEST, 0, body), SendFlags::empty())?;
         let mut answer = [0; 4096];
         let (length, _) = recv(&self.0, answer.as_mut_slice(), RecvFlags::empty())?;
-        match answer.get(..length).and_then(error) {
+        match answer.get(..length).and_then(parse_error) {
             Some(0) => Ok(()),
             Some(number) => Err(io::Error::from_raw_os_error(-number)),
             None => Err(io::ErrorKind::InvalidData.into()),
@@ -71,7 +71,7 @@ impl Route {
 }
 
 /// Returns a message: the header (`struct nlmsghdr`), with a number that answers repeat, and what follows.
-pub(crate) fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
+pub(crate) fn build_message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
     const HEADER: u32 = 16;
     let length = HEADER + u32::try_from(body.len()).unwrap_or_default();
     let mut message = length.to_ne_bytes().to_vec();
@@ -84,23 +84,23 @@ pub(crate) fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8
 }
 
 /// Reads the number of the error out of an answer; 0 is success.
-fn error(answer: &[u8]) -> Option<i32> {
+fn parse_error(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let number = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);
     (kind == ERROR).then_some(number)
 }
 
 /// `struct rtattr`; what is put in here is a multiple of four bytes long.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+fn build_attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(4 + value.len()).unwrap_or_default();
     [&length.to_ne_bytes(), &kind.to_ne_bytes(), value].concat()
 }
 
-const fn family(address: IpAddr) -> u8 {
+const fn address_family(address: IpAddr) -> u8 {
     if address.is_ipv4() { 2 } else { 10 }
 }
 
-fn octets(address: IpAddr) -> Vec<u8> {
+fn address_octets(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),

@@ -1,6 +1,6 @@
 //! Who is asked about a host that no rule speaks of.
 
-use crate::LiveAnswer;
+use crate::RuntimeDecision;
 
 /// Who is asked about a host that no rule speaks of.
 ///
@@ -8,5 +8,5 @@ use crate::LiveAnswer;
 /// waited counts for what follows, unless it was `Once`.
 pub trait NetworkReviewer: Send + Sync {
     /// Asks whether this host, which is a name or an address, may be reached at this port.
-    fn ask(&self, host: &str, port: u16) -> LiveAnswer;
+    fn ask(&self, host: &str, port: u16) -> RuntimeDecision;
 }

@@ -5,15 +5,15 @@ use std::{
     os::fd::{FromRawFd as _, OwnedFd},
 };
 
-use crate::seccomp::{Filter, Instruction};
+use crate::seccomp::{BpfInstruction, SeccompFilter};
 
 /// Puts the filter over this thread and all that it starts, for good. Returns the descriptor at which calls that the
 /// filter hands over are heard of, where `listen` is said.
 ///
 /// # Errors
 /// `EBUSY`, where a listener stands already; otherwise what the kernel says.
-pub(crate) fn install(filter: &Filter, listen: bool) -> io::Result<Option<OwnedFd>> {
-    let instructions: Vec<_> = filter.instructions().iter().copied().map(native).collect();
+pub(crate) fn install_filter(filter: &SeccompFilter, listen: bool) -> io::Result<Option<OwnedFd>> {
+    let instructions: Vec<_> = filter.instructions().iter().copied().map(to_sock_filter).collect();
     let program = libc::sock_fprog {
         len: u16::try_from(instructions.len()).map_err(io::Error::other)?,
         filter: instructions.as_ptr().cast_mut(),
@@ -35,6 +35,6 @@ pub(crate) fn install(filter: &Filter, listen: bool) -> io::Result<Option<OwnedF
 const LISTEN: libc::c_ulong =
     libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-const fn native(of: Instruction) -> libc::sock_filter {
+const fn to_sock_filter(of: BpfInstruction) -> libc::sock_filter {
     libc::sock_filter { code: of.code, jt: of.if_true, jf: of.if_false, k: of.operand }
 }

@@ -8,7 +8,7 @@ use std::{
 
 /// What is to change at a mount, and at all mounts below it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Attributes {
+pub(crate) struct MountAttributes {
     /// `MOUNT_ATTR_…` to set.
     pub(crate) set: u64,
     /// `MOUNT_ATTR_…` to clear.
@@ -19,7 +19,7 @@ pub(crate) struct Attributes {
     pub(crate) recursive: bool,
 }
 
-impl Attributes {
+impl MountAttributes {
     // linux/mount.h
     pub(crate) const READ_ONLY: u64 = 0x1;
     pub(crate) const NO_SETUID: u64 = 0x2;
@@ -40,7 +40,7 @@ struct MountAttr {
 pub(crate) fn set_attributes(
     directory: BorrowedFd<'_>,
     path: &CStr,
-    attributes: Attributes,
+    attributes: MountAttributes,
 ) -> io::Result<()> {
     let mut flags = libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW;
     if attributes.recursive {

@@ -8,7 +8,7 @@ use std::{
 
 /// A call that is held until it is answered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct SeccompNotification {
     /// What the kernel calls it.
     pub(crate) id: u64,
     /// The thread that made it, as this process sees it.
@@ -23,19 +23,19 @@ pub(crate) struct Held {
 ///
 /// # Errors
 /// `ENOENT`, where the caller was killed meanwhile, and `EINTR`; otherwise what the kernel says.
-pub(crate) fn next_held(listener: BorrowedFd<'_>) -> io::Result<Held> {
+pub(crate) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<SeccompNotification> {
     // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
     let mut call: libc::seccomp_notif = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: the request writes one such structure, which outlives the call.
     let result =
         unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut call) };
     let (number, arguments) = (call.data.nr.into(), call.data.args);
-    let held = Held { id: call.id, thread: call.pid, number, arguments };
+    let held = SeccompNotification { id: call.id, thread: call.pid, number, arguments };
     if result == 0 { Ok(held) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Says whether a call is still held. What was read of its process before belongs to it only then.
-pub(crate) fn is_held(listener: BorrowedFd<'_>, id: u64) -> bool {
+pub(crate) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
     // SAFETY: the request reads one number, which outlives the call.
     let result = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id)
@@ -47,9 +47,13 @@ pub(crate) fn is_held(listener: BorrowedFd<'_>, id: u64) -> bool {
 ///
 /// # Errors
 /// `ENOENT`, where nobody waits for it any more.
-pub(crate) fn answer_held(listener: BorrowedFd<'_>, id: u64, error: i32) -> io::Result<()> {
+pub(crate) fn respond_to_notification(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    error: i32,
+) -> io::Result<()> {
     // The kernel counts errors downwards here. No flags: the call itself is never made.
-    send(listener, libc::seccomp_notif_resp { id, val: 0, error: -error, flags: 0 })
+    send_response(listener, libc::seccomp_notif_resp { id, val: 0, error: -error, flags: 0 })
 }
 
 /// Lets a call be made after all, with whatever stands in the caller's memory by then: the kernel judges it as if nobody had
@@ -57,16 +61,16 @@ pub(crate) fn answer_held(listener: BorrowedFd<'_>, id: u64, error: i32) -> io::
 ///
 /// # Errors
 /// `ENOENT`, where nobody waits for it any more.
-pub(crate) fn let_go_on(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
+pub(crate) fn continue_notification(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
     let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).map_err(io::Error::other)?;
-    send(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
+    send_response(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
 }
 
 /// Lets a call return a copy of an open file, in the caller's lowest free number.
 ///
 /// # Errors
 /// `ENOENT`, where nobody waits for it any more; `EMFILE`, where the caller has no number free. Then it is still to be answered.
-pub(crate) fn give_held(
+pub(crate) fn return_descriptor(
     listener: BorrowedFd<'_>,
     id: u64,
     file: BorrowedFd<'_>,
@@ -83,7 +87,7 @@ pub(crate) fn give_held(
     if result >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn send(listener: BorrowedFd<'_>, mut answer: libc::seccomp_notif_resp) -> io::Result<()> {
+fn send_response(listener: BorrowedFd<'_>, mut answer: libc::seccomp_notif_resp) -> io::Result<()> {
     // SAFETY: the request reads one such structure, which outlives the call.
     let result = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer)
@@ -96,7 +100,7 @@ fn send(listener: BorrowedFd<'_>, mut answer: libc::seccomp_notif_resp) -> io::R
 ///
 /// # Errors
 /// What the kernel says; `EFAULT`, where less is there.
-pub(crate) fn copy_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_process_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()> {
     let length = to.len();
     let ours = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: length };
     let base = usize::try_from(at).map_err(io::Error::other)? as *mut libc::c_void;
@@ -117,7 +121,7 @@ pub(crate) fn copy_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()>
 ///
 /// # Errors
 /// What is given is no socket, or the kernel is older than 5.14.
-pub(crate) fn network_of(socket: BorrowedFd<'_>) -> io::Result<u64> {
+pub(crate) fn network_cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
     let mut cookie = 0_u64;
     let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(io::Error::other)?;
     // SAFETY: the option writes one number of `length` bytes, which outlives the call.

@@ -13,9 +13,9 @@ use rustix::{
 
 /// The namespaces that a new process is to have for itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Namespaces(u64);
+pub(crate) struct NamespaceFlags(u64);
 
-impl Namespaces {
+impl NamespaceFlags {
     /// None: an ordinary fork.
     pub(crate) const NONE: Self = Self(0);
 
@@ -35,11 +35,11 @@ impl Namespaces {
 /// Makes a child as fork(2) does, in namespaces of its own. Returns its number; none in the child itself.
 ///
 /// The caller has one thread: the child of a process with more could find locks held by threads that it does not have.
-pub(crate) fn fork_into(namespaces: Namespaces) -> io::Result<Option<Pid>> {
+pub(crate) fn fork_into_namespaces(namespaces: NamespaceFlags) -> io::Result<Option<Pid>> {
     if namespaces.0 == 0 {
         // There are containers without clone3(2), in which `bwrap` still works.
         // SAFETY: there is one thread, so all that the child finds is whole.
-        return child(unsafe { libc::fork() }.into());
+        return check_fork_result(unsafe { libc::fork() }.into());
     }
     // SAFETY: all of `clone_args` are numbers, for which zero means "none".
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -50,11 +50,11 @@ pub(crate) fn fork_into(namespaces: Namespaces) -> io::Result<Option<Pid>> {
     let result = unsafe {
         libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>())
     };
-    child(result)
+    check_fork_result(result)
 }
 
 /// What a call says that makes a process.
-fn child(result: libc::c_long) -> io::Result<Option<Pid>> {
+fn check_fork_result(result: libc::c_long) -> io::Result<Option<Pid>> {
     match i32::try_from(result) {
         Ok(0) => Ok(None),
         Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
@@ -63,7 +63,7 @@ fn child(result: libc::c_long) -> io::Result<Option<Pid>> {
 }
 
 /// Lets every descriptor from `first` on end with the next exec.
-pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
+pub(crate) fn set_close_on_exec(first: u32) -> io::Result<()> {
     // SAFETY: the call takes numbers alone. Descriptors stay open until exec, so nobody's is closed under them.
     let result =
         unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
@@ -71,7 +71,7 @@ pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
 }
 
 /// Blocks these signals and returns a descriptor from which they are read instead (signalfd(2)).
-pub(crate) fn signal_descriptor(signals: &[Signal]) -> io::Result<OwnedFd> {
+pub(crate) fn create_signalfd(signals: &[Signal]) -> io::Result<OwnedFd> {
     // SAFETY: a set of signals is plain memory, which `sigemptyset` makes whole.
     let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: `set` is a whole set of signals.
@@ -102,7 +102,7 @@ pub(crate) fn unblock_signals() {
 }
 
 /// Returns the next signal that waits at such a descriptor.
-pub(crate) fn take_signal(from: BorrowedFd<'_>) -> Option<Signal> {
+pub(crate) fn read_signal(from: BorrowedFd<'_>) -> Option<Signal> {
     // SAFETY: what is read is plain numbers.
     let mut info: libc::signalfd_siginfo = unsafe { MaybeUninit::zeroed().assume_init() };
     let size = size_of::<libc::signalfd_siginfo>();
@@ -114,7 +114,7 @@ pub(crate) fn take_signal(from: BorrowedFd<'_>) -> Option<Signal> {
 }
 
 /// Ends this process at once, without what the program would do at its end: a copied process must not do it twice.
-pub(crate) fn end(status: i32) -> ! {
+pub(crate) fn exit_process(status: i32) -> ! {
     // SAFETY: nothing of this process is used afterwards.
     unsafe { libc::_exit(status) }
 }
@@ -123,7 +123,7 @@ pub(crate) fn end(status: i32) -> ! {
 ///
 /// # Errors
 /// Where there is no such descriptor, or it is one of the three that always stand.
-pub(crate) fn adopt(number: i32) -> io::Result<OwnedFd> {
+pub(crate) fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
     if number <= libc::STDERR_FILENO {
         return Err(io::ErrorKind::InvalidInput.into());
     }
@@ -136,7 +136,7 @@ pub(crate) fn adopt(number: i32) -> io::Result<OwnedFd> {
 }
 
 /// Gives this thread a mask for the modes of new files that is its own, and no longer that of the whole process (umask(2)).
-pub(crate) fn own_umask(mask: Mode) -> io::Result<()> {
+pub(crate) fn set_thread_umask(mask: Mode) -> io::Result<()> {
     // SAFETY: the call takes a number alone. Directories are this thread's own from now on, too; descriptors stay shared.
     if unsafe { libc::unshare(libc::CLONE_FS) } != 0 {
         return Err(io::Error::last_os_error());

@@ -3,22 +3,23 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What the program needs at the least, and what it asks for where it has less.
-const NEEDED: u64 = 1 << 20;
-const USUAL: u64 = 8 << 20;
+const REQUIRED_BYTES: u64 = 1 << 20;
+const USUAL_BYTES: u64 = 8 << 20;
 
 /// Raises the limit on the stack of this process where it is too low to run in: the kernel looks at it whenever the stack grows.
 /// Returns false where it cannot be raised.
 #[must_use]
 pub fn raise_stack_limit() -> bool {
     let limit = getrlimit(Resource::Stack);
-    if limit.current.is_none_or(|current| current >= NEEDED) {
+    if limit.current.is_none_or(|current| current >= REQUIRED_BYTES) {
         return true;
     }
-    let most = limit.maximum.map_or(USUAL, |maximum| maximum.min(USUAL));
+    let most = limit.maximum.map_or(USUAL_BYTES, |maximum| maximum.min(USUAL_BYTES));
     let raised = Rlimit { current: Some(most), maximum: limit.maximum };
-    if most >= NEEDED && setrlimit(Resource::Stack, raised).is_ok() {
+    if most >= REQUIRED_BYTES && setrlimit(Resource::Stack, raised).is_ok() {
         return true;
     }
     // Root may raise both.
-    setrlimit(Resource::Stack, Rlimit { current: Some(USUAL), maximum: Some(USUAL) }).is_ok()
+    setrlimit(Resource::Stack, Rlimit { current: Some(USUAL_BYTES), maximum: Some(USUAL_BYTES) })
+        .is_ok()
 }

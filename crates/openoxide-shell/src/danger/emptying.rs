@@ -1,6 +1,6 @@
 //! Programs that empty or replace a directory which an option or an operand names.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{Place, operands};
 
@@ -78,7 +78,7 @@ pub(super) fn concerns(name: &str) -> bool {
 }
 
 /// Returns what is dangerous about a command, if it empties a directory that must not get lost.
-pub(super) fn message(name: &str, argv: &Words, place: &Place<'_>) -> Option<&'static str> {
+pub(super) fn message(name: &str, argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
     let empties = match name {
         "git" => cleans(argv, place),
         _ => ROWS.iter().filter(|row| row.programs.contains(&name)).any(|row| {
@@ -93,7 +93,7 @@ pub(super) fn message(name: &str, argv: &Words, place: &Place<'_>) -> Option<&'s
 }
 
 impl Emptying {
-    fn with_holds(&self, argv: &Words) -> bool {
+    fn with_holds(&self, argv: &CommandWords) -> bool {
         let fits = |word: &str| {
             self.with.iter().any(|with| match with.strip_suffix('*') {
                 Some(beginning) => word.starts_with(beginning),
@@ -103,7 +103,7 @@ impl Emptying {
         self.with.is_empty() || known(argv).any(fits)
     }
 
-    fn directories<'a>(&self, argv: &'a Words) -> Vec<&'a str> {
+    fn directories<'a>(&self, argv: &'a CommandWords) -> Vec<&'a str> {
         let mut found: Vec<&str> = values(argv, self.options).collect();
         match self.operands {
             Operands::None => {}
@@ -115,7 +115,7 @@ impl Emptying {
 }
 
 /// `git clean` with `-f`, of a place that is no project.
-fn cleans(argv: &Words, place: &Place<'_>) -> bool {
+fn cleans(argv: &CommandWords, place: &Place<'_>) -> bool {
     let forces = |word: &str| {
         word == "--force" || word.starts_with('-') && !word.starts_with("--") && word.contains('f')
     };
@@ -126,21 +126,21 @@ fn cleans(argv: &Words, place: &Place<'_>) -> bool {
             .any(|path| place.holds_system(path))
 }
 
-fn known(argv: &Words) -> impl Iterator<Item = &str> {
+fn known(argv: &CommandWords) -> impl Iterator<Item = &str> {
     argv.iter().skip(1).filter_map(|word| match word {
-        Word::Known(text) => Some(text),
-        Word::Begins(_) | Word::Many => None,
+        CommandWord::Known(text) => Some(text),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
     })
 }
 
 /// Returns the values of these options, attached or in the next word.
-fn values<'a>(argv: &'a Words, options: &[&str]) -> impl Iterator<Item = &'a str> {
+fn values<'a>(argv: &'a CommandWords, options: &[&str]) -> impl Iterator<Item = &'a str> {
     let mut words = argv.iter().skip(1).peekable();
     let mut found = Vec::new();
     while let Some(word) = words.next() {
-        let Word::Known(word) = word else { continue };
+        let CommandWord::Known(word) = word else { continue };
         if options.contains(&word) {
-            if let Some(Word::Known(value)) = words.peek() {
+            if let Some(CommandWord::Known(value)) = words.peek() {
                 found.push(*value);
             }
         } else {

@@ -1,6 +1,6 @@
 //! The words of a command, with what is known of those that stand for files.
 
-use openoxide_protocol::{Search, Word, Words};
+use openoxide_protocol::{CommandWord, CommandWords, FileSearch};
 
 /// Names of files that are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(crate) enum Paths {
     Pattern(String),
     /// Some that lie below these directories, or are these files. Their names may be `bare`, or begin with the directories'.
     /// A program has printed them where a `search` says which of the files there they can be.
-    Below { roots: Vec<String>, bare: bool, search: Option<Box<Search>> },
+    Below { roots: Vec<String>, bare: bool, search: Option<Box<FileSearch>> },
     /// What the command reads from standard input, whatever that is: `whole` lines, or what stands between blanks.
     Input { whole: bool },
     /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
@@ -21,14 +21,14 @@ pub(crate) enum Paths {
 /// A command: its words, and which of the unknown ones are names of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Argv {
-    pub(crate) words: Words,
+    pub(crate) words: CommandWords,
     pub(crate) paths: Vec<(usize, Paths)>,
 }
 
 /// The same, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
-    pub(crate) words: &'a Words,
+    pub(crate) words: &'a CommandWords,
     pub(crate) paths: &'a [(usize, Paths)],
 }
 
@@ -52,14 +52,14 @@ impl Argv {
     }
 }
 
-impl From<Words> for Argv {
-    fn from(words: Words) -> Self {
+impl From<CommandWords> for Argv {
+    fn from(words: CommandWords) -> Self {
         Self { words, paths: Vec::new() }
     }
 }
 
-impl<'a> From<&'a Words> for Arguments<'a> {
-    fn from(words: &'a Words) -> Self {
+impl<'a> From<&'a CommandWords> for Arguments<'a> {
+    fn from(words: &'a CommandWords) -> Self {
         Self { words, paths: &[] }
     }
 }
@@ -68,9 +68,11 @@ impl<'a> Arguments<'a> {
     /// Returns the words from the given one on.
     pub(crate) fn iter(self, from: usize) -> impl Iterator<Item = Arg<'a>> {
         self.words.iter().enumerate().skip(from).map(move |(index, word)| match word {
-            Word::Known(text) => Arg::Known(text),
-            Word::Begins(text) => self.path(index).map_or(Arg::Begins(text), Arg::Paths),
-            Word::Many => self.path(index).map_or(Arg::Many, Arg::Paths),
+            CommandWord::Known(text) => Arg::Known(text),
+            CommandWord::KnownPrefix(text) => {
+                self.path(index).map_or(Arg::Begins(text), Arg::Paths)
+            }
+            CommandWord::AnyWords => self.path(index).map_or(Arg::Many, Arg::Paths),
         })
     }
 
@@ -81,8 +83,8 @@ impl<'a> Arguments<'a> {
     /// Returns the word at `index`, if it is known.
     pub(crate) fn known(self, index: usize) -> Option<&'a str> {
         match self.words.iter().nth(index)? {
-            Word::Known(text) => Some(text),
-            Word::Begins(_) | Word::Many => None,
+            CommandWord::Known(text) => Some(text),
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
         }
     }
 

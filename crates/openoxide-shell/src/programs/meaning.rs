@@ -1,6 +1,6 @@
 //! What a command does, as far as its words show it.
 
-use openoxide_protocol::{CommandClass, Database, Search, VersionControl, Words};
+use openoxide_protocol::{CommandClass, CommandWords, FileSearch, SqliteDatabase, VersionControl};
 
 use super::{Arg, Argv, Paths};
 
@@ -19,15 +19,15 @@ pub(crate) struct Meaning {
     /// What it prints.
     pub(crate) prints: Prints,
     /// Which files the names can be that it prints; nothing, if they can be any.
-    pub(crate) printed: Option<Box<Search>>,
+    pub(crate) printed: Option<Box<FileSearch>>,
     /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
-    pub(crate) plain: Option<Words>,
+    pub(crate) plain: Option<CommandWords>,
     /// The version control systems that it starts.
     pub(crate) starts: VersionControl,
     /// Words that git takes for a configured remote, or for a directory of that name.
     pub(crate) remotes: Vec<String>,
     /// The data bases of SQLite that it opens.
-    pub(crate) databases: Vec<Database>,
+    pub(crate) databases: Vec<SqliteDatabase>,
     /// Whether the program was never run to check that it is harmless.
     pub(crate) unproved: bool,
     /// Whether it only prints a help or its version.
@@ -42,7 +42,7 @@ pub(crate) enum Effect {
     /// It looks at names, sizes and the like.
     Lists(Target),
     /// It searches the files below this directory, and prints lines of them.
-    Searches(Target, Search),
+    Searches(Target, FileSearch),
     /// It makes, changes or removes this.
     Writes(Target),
     /// It writes to standard output or standard error by its name in `/dev`.
@@ -172,7 +172,8 @@ impl Meaning {
             }
             _ => None,
         });
-        let whole: Vec<_> = read.map(|target| Effect::Searches(target, Search::of_all())).collect();
+        let whole: Vec<_> =
+            read.map(|target| Effect::Searches(target, FileSearch::all_files())).collect();
         self.effects.extend(whole);
     }
 
@@ -193,7 +194,7 @@ impl Meaning {
                 self.effects.extend(roots.iter().map(found));
                 if let Some(search) = search.as_ref().filter(|_| !lists) {
                     let found = |root: &String| {
-                        Effect::Searches(Target::File(root.clone()), Search::clone(search))
+                        Effect::Searches(Target::File(root.clone()), FileSearch::clone(search))
                     };
                     self.effects.extend(roots.iter().map(found));
                 }

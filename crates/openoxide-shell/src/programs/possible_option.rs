@@ -362,7 +362,7 @@ const fn consequence(does: Does) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::Words;
+    use openoxide_protocol::CommandWords;
 
     use super::*;
 
@@ -382,22 +382,22 @@ mod tests {
 
     #[test]
     fn only_what_could_be_an_option_is_reported() {
-        let found = |build: fn(&mut Words)| {
-            let mut words = Words::new();
+        let found = |build: fn(&mut CommandWords)| {
+            let mut words = CommandWords::new();
             words.push("rg");
             build(&mut words);
             let mut meaning = super::super::meaning((&words).into());
             add_possible_options(&mut meaning, (&words).into());
             meaning.effects.iter().any(|effect| matches!(effect, Effect::MayBeOption(_)))
         };
-        assert!(found(Words::push_many));
+        assert!(found(CommandWords::push_any_words));
         assert!(found(|words| {
             words.push("y");
             words.push_unknown();
         }));
         assert!(found(|words| {
             words.push("-A");
-            words.push_many();
+            words.push_any_words();
         }));
         assert!(found(|words| {
             words.push("--unlisted");
@@ -406,15 +406,15 @@ mod tests {
         }));
         assert!(!found(|words| {
             words.push("--");
-            words.push_many();
+            words.push_any_words();
         }));
         assert!(!found(|words| {
             words.push("-A");
             words.push_unknown();
         }));
         assert!(!found(|words| {
-            words.push_piece("src/");
-            words.push_unknown_piece();
+            words.push_known_text("src/");
+            words.push_unknown_text();
             words.end_word();
         }));
     }
@@ -431,7 +431,7 @@ mod tests {
     /// Adds the commands, by their names, whose unknown word is held back (`true`), or could be a harmful option and is not.
     fn add_commands(names: &mut Vec<&'static str>, level: &Level, found: &mut Vec<(String, bool)>) {
         if has_harmful_option(level) {
-            let mut words = Words::new();
+            let mut words = CommandWords::new();
             names.iter().for_each(|name| words.push(name));
             words.push_unknown();
             let mut meaning = super::super::meaning((&words).into());

@@ -35,7 +35,7 @@ mod tool;
 mod tools;
 mod wrappers;
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{Arg, Argv, Effect, Meaning, level::Level};
 
@@ -109,11 +109,11 @@ impl Known {
     }
 
     /// Adds a file of which only names, sizes and the like are looked at. Of one that is not known, hardly anything is told.
-    fn look(&mut self, word: Word<'_>) -> Option<()> {
-        if let Word::Known(file) = word {
+    fn look(&mut self, word: CommandWord<'_>) -> Option<()> {
+        if let CommandWord::Known(file) = word {
             self.read(file);
         }
-        (word != Word::Many).then_some(())
+        (word != CommandWord::AnyWords).then_some(())
     }
 }
 
@@ -163,10 +163,10 @@ fn base_name(program: &str) -> &str {
 }
 
 /// Adds a word in which `placeholder` stands for something unknown.
-fn push_replaced(words: &mut Words, word: Word<'_>, placeholder: &str) {
+fn push_replaced(words: &mut CommandWords, word: CommandWord<'_>, placeholder: &str) {
     let replaced = match word {
-        Word::Many => None,
-        Word::Known(text) | Word::Begins(text) => text.split_once(placeholder),
+        CommandWord::AnyWords => None,
+        CommandWord::Known(text) | CommandWord::KnownPrefix(text) => text.split_once(placeholder),
     };
     match replaced {
         Some((beginning, _)) => push_beginning(words, beginning),
@@ -174,17 +174,17 @@ fn push_replaced(words: &mut Words, word: Word<'_>, placeholder: &str) {
     }
 }
 
-fn push(words: &mut Words, word: Word<'_>) {
+fn push(words: &mut CommandWords, word: CommandWord<'_>) {
     match word {
-        Word::Known(text) => words.push(text),
-        Word::Begins(text) => push_beginning(words, text),
-        Word::Many => words.push_many(),
+        CommandWord::Known(text) => words.push(text),
+        CommandWord::KnownPrefix(text) => push_beginning(words, text),
+        CommandWord::AnyWords => words.push_any_words(),
     }
 }
 
 /// Adds a word of which only the beginning is known.
-fn push_beginning(words: &mut Words, text: &str) {
-    words.push_piece(text);
-    words.push_unknown_piece();
+fn push_beginning(words: &mut CommandWords, text: &str) {
+    words.push_known_text(text);
+    words.push_unknown_text();
     words.end_word();
 }

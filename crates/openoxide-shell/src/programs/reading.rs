@@ -313,9 +313,9 @@ impl<'a> Reading<'a> {
     fn run(&mut self, command: Argv) {
         self.ran = true;
         // `flock FILE -c SCRIPT`; behind every other wrapper it would be a program of that name.
-        let scripted = matches!(command.words.known(0), Some("-c" | "--command"));
+        let scripted = matches!(command.words.known_word(0), Some("-c" | "--command"));
         if scripted && self.level.name() == "flock" {
-            let script = command.words.known(1).map_or(Arg::Many, Arg::Known);
+            let script = command.words.known_word(1).map_or(Arg::Many, Arg::Known);
             self.meaning.run_script(script);
         } else if self.kind_of_next() == Some(Operand::Script) {
             match readers::joined(&command.words) {

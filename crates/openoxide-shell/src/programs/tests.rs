@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path};
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     Argv, Effect, Meaning, Paths, Target, meaning,
@@ -102,9 +102,9 @@ fn show_target(target: &Target) -> &str {
 /// Words that are not known end in three dots.
 fn show_command(command: &Argv) -> String {
     let show = |(index, word)| match word {
-        Word::Known(text) => text.to_owned(),
-        Word::Begins(text) => format!("{text}..."),
-        Word::Many => {
+        CommandWord::Known(text) => text.to_owned(),
+        CommandWord::KnownPrefix(text) => format!("{text}..."),
+        CommandWord::AnyWords => {
             let paths = command.paths.iter().find(|(at, _)| *at == index);
             match paths {
                 Some((_, Paths::Pattern(pattern))) => pattern.clone(),
@@ -169,16 +169,16 @@ fn words(command: &str) -> Argv {
 fn end(argv: &mut Argv, piece: Piece) {
     match piece {
         Piece { there: false, .. } => {}
-        Piece { splits: true, .. } => argv.words.push_many(),
+        Piece { splits: true, .. } => argv.words.push_any_words(),
         Piece { unknown: Some(at), text, .. } => {
-            argv.words.push_piece(text.get(..at).unwrap());
-            argv.words.push_unknown_piece();
+            argv.words.push_known_text(text.get(..at).unwrap());
+            argv.words.push_unknown_text();
             argv.words.end_word();
         }
         Piece { pattern: true, text, .. } => {
             let pattern = Paths::Pattern(text);
             argv.paths.push((argv.words.len(), pattern));
-            argv.words.push_many();
+            argv.words.push_any_words();
         }
         Piece { text, .. } => argv.words.push(&text),
     }
@@ -232,7 +232,7 @@ fn options_and_subcommands_are_sorted() {
 fn words_are_read_as_a_shell_reads_them() {
     let argv = words(r#"a 'b c' "d$e" *.rs f\ g $x ''"#);
     assert_eq!(show_command(&argv), "a b c d... *.rs f g ... ");
-    let words: Words = argv.words;
+    let words: CommandWords = argv.words;
     assert_eq!(words.len(), 7);
 }
 

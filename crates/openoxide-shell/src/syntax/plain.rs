@@ -1,12 +1,12 @@
 //! The short way: scripts that are one command of plain words, as most are.
 
-use openoxide_protocol::Words;
+use openoxide_protocol::CommandWords;
 
 use super::bytes::is_reserved;
 
 /// Returns the words of `script`, if all of it is plain words with single blanks between them, the first of which is
 /// neither an assignment nor reserved. What is returned is what the long way returns.
-pub(crate) fn plain_words(script: &str) -> Option<Words> {
+pub(crate) fn plain_words(script: &str) -> Option<CommandWords> {
     let mut after_blank = true;
     for byte in script.bytes() {
         let blank = byte == b' ';

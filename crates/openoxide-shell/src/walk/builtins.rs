@@ -1,6 +1,6 @@
 //! Builtins of the shell that change what comes after them, or run more than they show.
 
-use openoxide_protocol::{Access, PathAccess, Word, Words};
+use openoxide_protocol::{Access, CommandWord, CommandWords, PathAccess};
 
 use super::{
     Walk,
@@ -97,7 +97,7 @@ impl Walk<'_> {
     /// Adds the directory that `cd` enters, as far as it is known: to leave the project is a step of its own.
     pub(super) fn enters(&mut self, call: &Call<'_>) {
         let target = match (directory_operands(&call.argv).next(), self.home()) {
-            (Some(Word::Known(path)), _) if !path.starts_with('-') => path.to_owned(),
+            (Some(CommandWord::Known(path)), _) if !path.starts_with('-') => path.to_owned(),
             (None, Some(home)) => home.to_owned(),
             _ => return,
         };
@@ -106,12 +106,12 @@ impl Walk<'_> {
         let climbs = target.contains("..");
         let entered = |place: PathAccess| match climbs {
             true => place,
-            false => PathAccess { written: place.path.to_string(), ..place },
+            false => PathAccess { raw_path: place.path.to_string(), ..place },
         };
         self.facts.accesses.extend(paths.map(entered).map(Access::ExternalDirectory));
     }
 
-    fn cd(&mut self, argv: &Words) -> Failed {
+    fn cd(&mut self, argv: &CommandWords) -> Failed {
         let before = self.state.clone();
         self.seen.moved = true;
         self.seen.moves |= self.repeats > 0;
@@ -123,7 +123,7 @@ impl Walk<'_> {
         self.only_bash |= second.is_some();
         match (first, second, home) {
             (None, _, Some(home)) => self.change_directory(&home),
-            (Some(Word::Known(path)), None, _) if !path.starts_with('-') => {
+            (Some(CommandWord::Known(path)), None, _) if !path.starts_with('-') => {
                 let path = path.to_owned();
                 self.change_directory(&path);
             }
@@ -145,13 +145,13 @@ impl Walk<'_> {
             match call.argv.iter().nth(index) {
                 None => return,
                 // Without `PWD` a shell takes another directory for the one above.
-                Some(Word::Known("-c" | "-cl" | "-lc")) => {
+                Some(CommandWord::Known("-c" | "-cl" | "-lc")) => {
                     self.opaque(call.text, call.span, Code::Environment);
                     index += 1;
                 }
-                Some(Word::Known("-l" | "--")) => index += 1,
-                Some(Word::Known("-a")) => index += 2,
-                Some(Word::Known(text)) if !text.starts_with('-') => break,
+                Some(CommandWord::Known("-l" | "--")) => index += 1,
+                Some(CommandWord::Known("-a")) => index += 2,
+                Some(CommandWord::Known(text)) if !text.starts_with('-') => break,
                 Some(_) => return self.opaque(call.text, call.span, Code::Program),
             }
         }
@@ -161,7 +161,7 @@ impl Walk<'_> {
 
     fn command_builtin(&mut self, call: &Call<'_>) -> Failed {
         let mut index = 1;
-        while let Some(option) = call.argv.known(index).filter(|text| text.starts_with('-')) {
+        while let Some(option) = call.argv.known_word(index).filter(|text| text.starts_with('-')) {
             match option {
                 "-v" | "-V" | "-pv" | "-pV" | "-vp" => return None,
                 "-p" | "--" => index += 1,
@@ -179,14 +179,14 @@ impl Walk<'_> {
             self.assign_anything();
             return self.opaque(call.text, call.span, Code::Evaluated);
         }
-        let from = if call.argv.known(1) == Some("--") { 2 } else { 1 };
+        let from = if call.argv.known_word(1) == Some("--") { 2 } else { 1 };
         let words: Vec<&str> = call.argv.iter().skip(from).filter_map(known).collect();
         let text = words.join(" ");
         self.script(&text, call.span);
     }
 
     fn source(&mut self, call: &Call<'_>) {
-        if let Some(file) = call.argv.known(1)
+        if let Some(file) = call.argv.known_word(1)
             && let Some(paths) = self.paths(file, call.span)
         {
             self.facts.accesses.extend(paths.into_iter().map(openoxide_protocol::Access::Read));
@@ -197,13 +197,13 @@ impl Walk<'_> {
     }
 
     fn trap(&mut self, call: &Call<'_>) {
-        let from = if call.argv.known(1) == Some("--") { 2 } else { 1 };
+        let from = if call.argv.known_word(1) == Some("--") { 2 } else { 1 };
         let rest = call.argv.tail(from);
         match rest.iter().next() {
-            None | Some(Word::Known("-p" | "-l" | "-P" | "-" | "")) => {}
+            None | Some(CommandWord::Known("-p" | "-l" | "-P" | "-" | "")) => {}
             // One word alone is the name of a signal.
-            Some(Word::Known(_)) if rest.len() == 1 && !rest.has_many() => {}
-            Some(Word::Known(text)) => {
+            Some(CommandWord::Known(_)) if rest.len() == 1 && !rest.is_variadic() => {}
+            Some(CommandWord::Known(text)) => {
                 let text = text.to_owned();
                 let changes = self.changes(|walk| {
                     walk.later_elsewhere(|walk| walk.script(&text, call.span));
@@ -242,12 +242,12 @@ impl Walk<'_> {
         let mut words = call.argv.iter().skip(1);
         while let Some(word) = words.next() {
             let known = match word {
-                Word::Known("--" | "-") => {
+                CommandWord::Known("--" | "-") => {
                     self.seen.arguments = true;
                     return;
                 }
-                Word::Known("-o" | "+o") => words.next().is_none_or(is_plain_option),
-                Word::Known(text) if text.starts_with(['-', '+']) => {
+                CommandWord::Known("-o" | "+o") => words.next().is_none_or(is_plain_option),
+                CommandWord::Known(text) if text.starts_with(['-', '+']) => {
                     let letters = text.get(1..).unwrap_or_default();
                     let option = letters.strip_suffix('o');
                     let named = option.is_none() || words.next().is_none_or(is_plain_option);
@@ -257,11 +257,11 @@ impl Walk<'_> {
                             .bytes()
                             .all(|byte| b"efuvxCEThmbt".contains(&byte))
                 }
-                Word::Known(_) => {
+                CommandWord::Known(_) => {
                     self.seen.arguments = true;
                     return;
                 }
-                Word::Begins(_) | Word::Many => false,
+                CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
             };
             if !known {
                 return self.opaque(call.text, call.span, Code::Evaluated);
@@ -273,7 +273,7 @@ impl Walk<'_> {
         let harmless = call.argv.iter().skip(1).all(|word| {
             matches!(
                 word,
-                Word::Known(
+                CommandWord::Known(
                     "-s" | "-u"
                         | "-q"
                         | "-p"
@@ -299,11 +299,11 @@ impl Walk<'_> {
     /// `alias`, `hash -p`: another program under a name that rules know.
     fn rename(&mut self, call: &Call<'_>) {
         let harmless = call.argv.iter().skip(1).all(|word| match word {
-            Word::Known("-p") => call.argv.known(0) == Some("alias"),
-            Word::Known(text) => {
+            CommandWord::Known("-p") => call.argv.known_word(0) == Some("alias"),
+            CommandWord::Known(text) => {
                 matches!(text, "-r" | "-a" | "-l" | "-t" | "-d") || !text.contains(['=', '-'])
             }
-            Word::Begins(_) | Word::Many => false,
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
         });
         if !harmless {
             self.seen.reprogrammed = true;
@@ -316,18 +316,20 @@ impl Walk<'_> {
 
     /// `getopts [--] LETTERS NAME`.
     fn getopts(&mut self, call: &Call<'_>) {
-        let letters = 1 + usize::from(call.argv.known(1) == Some("--"));
+        let letters = 1 + usize::from(call.argv.known_word(1) == Some("--"));
         match call.argv.iter().nth(letters) {
             // These can be several words, or `--`.
-            Some(Word::Many) => self.unclear_names(call),
-            Some(Word::Begins(text)) if "--".starts_with(text) => self.unclear_names(call),
+            Some(CommandWord::AnyWords) => self.unclear_names(call),
+            Some(CommandWord::KnownPrefix(text)) if "--".starts_with(text) => {
+                self.unclear_names(call)
+            }
             _ => self.named_at(call, letters + 1, Value::Text),
         }
     }
 
     fn read_builtin(&mut self, call: &Call<'_>) {
         self.seen.arrays |= call.argv.iter().any(
-            |word| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('a')),
+            |word| matches!(word, CommandWord::Known(text) if text.starts_with('-') && text.contains('a')),
         );
         let names = self.named_options(call, "adinNptu", "a");
         let lines = names.is_some_and(|index| stdin::reads_lines(call, index));
@@ -353,7 +355,7 @@ impl Walk<'_> {
 
     fn mapfile(&mut self, call: &Call<'_>) {
         let calls_back = call.argv.iter().any(
-            |word| matches!(word, Word::Known(text) if text.starts_with('-') && text.contains('C')),
+            |word| matches!(word, CommandWord::Known(text) if text.starts_with('-') && text.contains('C')),
         );
         if calls_back {
             return self.opaque(call.text, call.span, Code::Evaluated);
@@ -384,17 +386,17 @@ impl Walk<'_> {
     fn let_builtin(&mut self, call: &Call<'_>) {
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             let harmless = match word {
-                Word::Known(text) => self.is_plain_text(text),
-                Word::Begins(text) => {
+                CommandWord::Known(text) => self.is_plain_text(text),
+                CommandWord::KnownPrefix(text) => {
                     let known = !call.tainted.has(index) && ends_unknown(&call.argv.tail(index));
                     known && self.is_plain_text(text)
                 }
-                Word::Many => false,
+                CommandWord::AnyWords => false,
             };
             if !harmless {
                 return self.opaque(call.text, call.span, Code::Evaluated);
             }
-            if let Word::Known(text) | Word::Begins(text) = word {
+            if let CommandWord::Known(text) | CommandWord::KnownPrefix(text) = word {
                 let text = text.to_owned();
                 self.note_secrets(&text);
                 self.number_assignments(&text, call.span);
@@ -405,11 +407,11 @@ impl Walk<'_> {
 
     fn compgen(&mut self, call: &Call<'_>) {
         let lists = call.argv.iter().skip(1).all(|word| match word {
-            Word::Known(text) => match text.strip_prefix('-') {
+            CommandWord::Known(text) => match text.strip_prefix('-') {
                 Some(letters) => letters.bytes().all(|letter| b"abcdefgjksuvA".contains(&letter)),
                 None => true,
             },
-            Word::Begins(_) | Word::Many => false,
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
         });
         if !lists {
             self.opaque(call.text, call.span, Code::Evaluated);
@@ -424,14 +426,14 @@ impl Walk<'_> {
 }
 
 /// Returns the words after the options of `cd` that change nothing.
-fn directory_operands(argv: &Words) -> impl Iterator<Item = Word<'_>> {
-    argv.iter().skip(1).skip_while(|word| matches!(word, Word::Known("-L" | "--")))
+fn directory_operands(argv: &CommandWords) -> impl Iterator<Item = CommandWord<'_>> {
+    argv.iter().skip(1).skip_while(|word| matches!(word, CommandWord::Known("-L" | "--")))
 }
 
-pub(super) fn known(word: Word<'_>) -> Option<&str> {
+pub(super) fn known(word: CommandWord<'_>) -> Option<&str> {
     match word {
-        Word::Known(text) => Some(text),
-        Word::Begins(_) | Word::Many => None,
+        CommandWord::Known(text) => Some(text),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
     }
 }
 
@@ -441,20 +443,20 @@ fn gives_up(name: &str) -> bool {
 }
 
 /// Says whether `exit` or `return` has no more words than it takes.
-fn ends(argv: &Words) -> bool {
-    argv.len() <= 2 && !argv.has_many()
+fn ends(argv: &CommandWords) -> bool {
+    argv.len() <= 2 && !argv.is_variadic()
 }
 
 /// Says whether a trap is for the end of the shell alone.
-fn runs_at_the_end(trap: &Words) -> bool {
-    trap.iter().skip(1).all(|signal| matches!(signal, Word::Known("EXIT" | "0")))
+fn runs_at_the_end(trap: &CommandWords) -> bool {
+    trap.iter().skip(1).all(|signal| matches!(signal, CommandWord::Known("EXIT" | "0")))
 }
 
 /// Says whether an option of `set -o` leaves alone how the script is read.
-fn is_plain_option(word: Word<'_>) -> bool {
+fn is_plain_option(word: CommandWord<'_>) -> bool {
     matches!(
         word,
-        Word::Known(
+        CommandWord::Known(
             "errexit"
                 | "nounset"
                 | "pipefail"
@@ -473,7 +475,7 @@ fn is_plain_option(word: Word<'_>) -> bool {
 }
 
 /// Says whether nothing known comes after what is unknown in the first word: it would not be looked at.
-fn ends_unknown(words: &Words) -> bool {
+fn ends_unknown(words: &CommandWords) -> bool {
     let word = words.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(word).is_err_and(|error| error.valid_up_to() + 1 == word.len())
 }

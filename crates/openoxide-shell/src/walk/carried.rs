@@ -1,6 +1,6 @@
 //! The commands that a program runs in its turn, and the options that words could be which are not known.
 
-use openoxide_protocol::{Access, PathAccess, Words};
+use openoxide_protocol::{Access, CommandWords, PathAccess};
 
 use super::{Walk, program::render, simple::Call};
 use crate::{
@@ -44,9 +44,9 @@ impl Walk<'_> {
         };
         let looked = bases.map(|base| {
             Access::Read(PathAccess {
-                pattern: true,
-                option_names: Some(option.names.clone()),
-                written: option.what.clone(),
+                is_pattern: true,
+                option_prefixes: Some(option.names.clone()),
+                raw_path: option.what.clone(),
                 span: call.span,
                 ..PathAccess::new(base.join(first))
             })
@@ -66,7 +66,7 @@ impl Walk<'_> {
         if command.words.is_empty() {
             return;
         }
-        if command.words.known(0).is_none() {
+        if command.words.known_word(0).is_none() {
             return self.opaque(call.text, call.span, Code::Program);
         }
         let stdin = self.inherited(call);
@@ -83,7 +83,7 @@ impl Walk<'_> {
             span: call.span,
             sources: Vec::new(),
             input: call.input.clone(),
-            argv: Words::new(),
+            argv: CommandWords::new(),
             paths: Vec::new(),
             tainted: call.tainted,
             numbers: call.numbers,
@@ -97,11 +97,11 @@ impl Walk<'_> {
     }
 
     /// Adds a command to those that another one carries.
-    pub(super) fn carry(&mut self, words: Words, plain: Option<Words>) {
+    pub(super) fn carry(&mut self, words: CommandWords, plain: Option<CommandWords>) {
         let carrier = self.carrier.and_then(|index| self.facts.accesses.get_mut(index));
         if let Some(Access::Exec(exec)) = carrier {
-            exec.carried.push(words);
-            exec.carried.extend(plain);
+            exec.carried_commands.push(words);
+            exec.carried_commands.extend(plain);
         }
     }
 
@@ -113,8 +113,8 @@ impl Walk<'_> {
         for access in self.facts.accesses.split_off(before.min(self.facts.accesses.len())) {
             match access {
                 Access::Exec(exec) => {
-                    self.carry(exec.argv, exec.plain);
-                    exec.carried.into_iter().for_each(|words| self.carry(words, None));
+                    self.carry(exec.argv, exec.normalized_argv);
+                    exec.carried_commands.into_iter().for_each(|words| self.carry(words, None));
                 }
                 Access::Opaque { .. } => self.facts.accesses.push(access),
                 _ => {}

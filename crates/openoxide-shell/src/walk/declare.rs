@@ -1,6 +1,6 @@
 //! Builtins that are given the names of variables.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
     Walk,
@@ -12,15 +12,15 @@ use crate::{findings::Code, syntax::is_name};
 impl Walk<'_> {
     /// `declare`, `local`, `export`, `readonly`.
     pub(super) fn declare(&mut self, call: &Call<'_>) {
-        let name = call.argv.known(0).unwrap_or_default();
+        let name = call.argv.known_word(0).unwrap_or_default();
         let (mut options, mut exports) = (true, name == "export");
         // Where the assignment may be refused, the old value stays.
         let mut certain = name != "readonly" && (name != "local" || !self.inside.is_empty());
         self.seen.readonly |= name == "readonly";
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             match word {
-                Word::Known("--") => options = false,
-                Word::Known(text) if options && text.starts_with(['-', '+']) => {
+                CommandWord::Known("--") => options = false,
+                CommandWord::Known(text) if options && text.starts_with(['-', '+']) => {
                     // Integers evaluate what they are given, references stand for other names; both stay.
                     if !text.bytes().skip(1).all(|letter| b"aAxrgpfFtI".contains(&letter)) {
                         return self.opaque(call.text, call.span, Code::Evaluated);
@@ -30,17 +30,17 @@ impl Walk<'_> {
                     self.seen.readonly |= text.contains('r');
                     certain &= !text.contains(['r', 'p', 'f', 'F']);
                 }
-                Word::Known(text) | Word::Begins(text) => {
+                CommandWord::Known(text) | CommandWord::KnownPrefix(text) => {
                     if exports {
                         let name = text.split(['=', '+', '[']).next().unwrap_or_default();
                         self.note_alteration(name, call.span);
                     }
-                    self.declared(call, index, text, matches!(word, Word::Known(_)));
+                    self.declared(call, index, text, matches!(word, CommandWord::Known(_)));
                     if !certain {
                         self.state.variables.clear();
                     }
                 }
-                Word::Many => return self.opaque(call.text, call.span, Code::Evaluated),
+                CommandWord::AnyWords => return self.opaque(call.text, call.span, Code::Evaluated),
             }
         }
     }
@@ -114,10 +114,10 @@ impl Walk<'_> {
         call.argv.iter().skip(index).for_each(|word| self.named(call, word, value.clone()));
     }
 
-    fn named(&mut self, call: &Call<'_>, word: Word<'_>, value: Value) {
+    fn named(&mut self, call: &Call<'_>, word: CommandWord<'_>, value: Value) {
         match word {
-            Word::Known(name) => self.name(call, name, value),
-            Word::Begins(_) | Word::Many => {
+            CommandWord::Known(name) => self.name(call, name, value),
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => {
                 self.assign_anything();
                 self.opaque(call.text, call.span, Code::Evaluated);
             }
@@ -140,7 +140,8 @@ impl Walk<'_> {
             let attached = option.get(at + 1..).unwrap_or_default();
             if !naming.contains(letter) {
                 // A word of which not even the number is known can be a value and names.
-                if attached.is_empty() && call.argv.iter().nth(index) == Some(Word::Many) {
+                if attached.is_empty() && call.argv.iter().nth(index) == Some(CommandWord::AnyWords)
+                {
                     return None;
                 }
                 index += usize::from(attached.is_empty());
@@ -151,7 +152,7 @@ impl Walk<'_> {
                 self.name(call, attached, Value::Text);
             }
         }
-        if call.argv.known(index) == Some("--") {
+        if call.argv.known_word(index) == Some("--") {
             index += 1;
         }
         Some(index)
@@ -160,13 +161,15 @@ impl Walk<'_> {
 
 /// Returns the letters of the option at `index`: none when operands begin there, nothing when that is not known.
 #[expect(clippy::option_option, reason = "not known and not there are two answers")]
-fn option_at(argv: &Words, index: usize) -> Option<Option<String>> {
+fn option_at(argv: &CommandWords, index: usize) -> Option<Option<String>> {
     match argv.iter().nth(index) {
-        None | Some(Word::Known("--" | "-")) => Some(None),
-        Some(Word::Known(text)) => {
+        None | Some(CommandWord::Known("--" | "-")) => Some(None),
+        Some(CommandWord::Known(text)) => {
             Some(text.strip_prefix('-').filter(|text| text.is_ascii()).map(str::to_owned))
         }
-        Some(Word::Begins(text)) if !text.is_empty() && !text.starts_with('-') => Some(None),
-        Some(Word::Begins(_) | Word::Many) => None,
+        Some(CommandWord::KnownPrefix(text)) if !text.is_empty() && !text.starts_with('-') => {
+            Some(None)
+        }
+        Some(CommandWord::KnownPrefix(_) | CommandWord::AnyWords) => None,
     }
 }

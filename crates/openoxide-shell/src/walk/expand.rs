@@ -1,6 +1,6 @@
 //! From a word to the words that a program gets.
 
-use openoxide_protocol::Words;
+use openoxide_protocol::CommandWords;
 
 use super::{Walk, braces, environment, number, state::Certain};
 use crate::{
@@ -149,15 +149,15 @@ impl Text {
     }
 
     /// Adds the word to a command. Returns how many words that makes.
-    pub(super) fn push_to(&self, words: &mut Words) -> usize {
+    pub(super) fn push_to(&self, words: &mut CommandWords) -> usize {
         if self.many {
             let beginning = self.option_beginning();
             if let Some(beginning) = beginning {
-                words.push_piece(beginning);
-                words.push_unknown_piece();
+                words.push_known_text(beginning);
+                words.push_unknown_text();
                 words.end_word();
             }
-            words.push_many();
+            words.push_any_words();
             return 1 + usize::from(beginning.is_some());
         }
         if self.text.is_empty() && self.gaps.is_empty() && !self.quoted {
@@ -165,11 +165,11 @@ impl Text {
         }
         let mut from = 0;
         for gap in &self.gaps {
-            words.push_piece(self.text.get(from..*gap).unwrap_or_default());
-            words.push_unknown_piece();
+            words.push_known_text(self.text.get(from..*gap).unwrap_or_default());
+            words.push_unknown_text();
             from = *gap;
         }
-        words.push_piece(self.text.get(from..).unwrap_or_default());
+        words.push_known_text(self.text.get(from..).unwrap_or_default());
         words.end_word();
         1
     }

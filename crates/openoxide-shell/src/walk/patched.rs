@@ -1,6 +1,6 @@
 //! Patches that a command gets from its standard input.
 
-use openoxide_protocol::{Access, PathAccess, Touch, Words};
+use openoxide_protocol::{Access, AccessRoute, CommandWords, PathAccess};
 
 use super::{
     Walk,
@@ -18,7 +18,7 @@ impl Walk<'_> {
     /// Adds the files that a patch from standard input changes. One that is not known can change any file.
     ///
     /// The patches that its words or a redirection name are files, which are examined where the disk is.
-    pub(super) fn patches(&mut self, call: &Call<'_>, words: &Words, meaning: &Meaning) {
+    pub(super) fn patches(&mut self, call: &Call<'_>, words: &CommandWords, meaning: &Meaning) {
         let plain = meaning.plain.as_ref().unwrap_or(words);
         if !applies_patch(plain, meaning.class) {
             return;
@@ -29,7 +29,8 @@ impl Walk<'_> {
             Input::Text(text) => {
                 for file in patched_files(text) {
                     let paths = self.paths(&file, call.span).into_iter().flatten();
-                    let paths = paths.map(|path| PathAccess { touch: Touch::Program, ..path });
+                    let paths =
+                        paths.map(|path| PathAccess { route: AccessRoute::Program, ..path });
                     self.facts.accesses.extend(paths.map(Access::Edit));
                 }
             }

@@ -36,5 +36,5 @@ impl Walk<'_> {
 }
 
 fn access(path: AbsPath, written: String, span: Span) -> PathAccess {
-    PathAccess { written, span, ..PathAccess::new(path) }
+    PathAccess { raw_path: written, span, ..PathAccess::new(path) }
 }

@@ -1,6 +1,6 @@
 //! What bash and a plain shell read alike, and then do in two ways.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
     Walk,
@@ -41,37 +41,39 @@ const SPECIAL: &[&str] = &[
 ];
 
 /// Says whether a plain shell runs something else with these words, or does not know the builtin.
-pub(super) fn differs(argv: &Words) -> bool {
-    let Some(name) = argv.known(0) else { return false };
+pub(super) fn differs(argv: &CommandWords) -> bool {
+    let Some(name) = argv.known_word(0) else { return false };
     // `eval -- x` and `exec -a x y` run programs of the names `--` and `-a` there.
     let option = matches!(name, "eval" | "exec")
-        && matches!(argv.iter().nth(1), Some(Word::Known(word)) if word.starts_with('-'));
+        && matches!(argv.iter().nth(1), Some(CommandWord::Known(word)) if word.starts_with('-'));
     option || ONLY_BASH.contains(&name) || prints_otherwise(name, argv)
 }
 
 /// Says whether a plain shell's `echo` prints other text, or its `printf` leaves a variable as it was: it has no `-v`.
-fn prints_otherwise(name: &str, argv: &Words) -> bool {
+fn prints_otherwise(name: &str, argv: &CommandWords) -> bool {
     let first = argv.iter().nth(1);
     match name {
         "printf" => match first {
             None => false,
-            Some(Word::Known(word)) => word.starts_with("-v"),
-            Some(Word::Begins(word)) => word.is_empty() || word.starts_with('-'),
-            Some(Word::Many) => true,
+            Some(CommandWord::Known(word)) => word.starts_with("-v"),
+            Some(CommandWord::KnownPrefix(word)) => word.is_empty() || word.starts_with('-'),
+            Some(CommandWord::AnyWords) => true,
         },
         "echo" => {
-            let option = matches!(first, Some(Word::Known(word))
+            let option = matches!(first, Some(CommandWord::Known(word))
                 if word.starts_with('-') && word != "-n");
             option
-                || argv.iter().any(|word| matches!(word, Word::Known(text) if text.contains('\\')))
+                || argv
+                    .iter()
+                    .any(|word| matches!(word, CommandWord::Known(text) if text.contains('\\')))
         }
         _ => false,
     }
 }
 
 /// Says whether variables that are assigned before these words outlast them in a plain shell.
-pub(super) fn keeps_variables(argv: &Words) -> bool {
-    argv.known(0).is_some_and(|name| SPECIAL.contains(&name))
+pub(super) fn keeps_variables(argv: &CommandWords) -> bool {
+    argv.known_word(0).is_some_and(|name| SPECIAL.contains(&name))
 }
 
 /// The variables to which a plain shell gives no value, or another one.

@@ -1,6 +1,6 @@
 //! `printf`: `-v` names a variable, and so does what stands for a `%n` of the format.
 
-use openoxide_protocol::Word;
+use openoxide_protocol::CommandWord;
 
 use super::{
     Walk,
@@ -13,40 +13,40 @@ impl Walk<'_> {
     /// Notes which variables `printf` assigns to.
     pub(super) fn printf(&mut self, call: &Call<'_>) {
         match call.argv.iter().nth(1) {
-            Some(Word::Known("-v")) => {
+            Some(CommandWord::Known("-v")) => {
                 self.named_at(call, 2, Value::Text);
                 self.formatted(call, 3);
             }
-            Some(Word::Known(text)) if text.starts_with("-v") => {
+            Some(CommandWord::Known(text)) if text.starts_with("-v") => {
                 let name = text.get(2..).unwrap_or_default().to_owned();
                 self.name(call, &name, Value::Text);
                 self.formatted(call, 2);
             }
-            Some(Word::Begins(text))
+            Some(CommandWord::KnownPrefix(text))
                 if call.argv.len() > 2 && call.tainted.has(1) && may_be_option(text) =>
             {
                 self.unclear_names(call);
             }
-            Some(Word::Many) if call.tainted.has(1) => self.unclear_names(call),
+            Some(CommandWord::AnyWords) if call.tainted.has(1) => self.unclear_names(call),
             _ => self.formatted(call, 1),
         }
     }
 
     /// Looks at the format, the word at `index`: `%n` puts a number into the variable that a later word names.
     fn formatted(&mut self, call: &Call<'_>, index: usize) {
-        let index = index + usize::from(call.argv.known(index) == Some("--"));
+        let index = index + usize::from(call.argv.known_word(index) == Some("--"));
         let Some(format) = call.argv.iter().nth(index) else { return };
         if counts(&text(call, index)) {
             self.named_from(call, index + 1, &Value::Text);
-        } else if !matches!(format, Word::Known(_)) && call.tainted.has(index) {
+        } else if !matches!(format, CommandWord::Known(_)) && call.tainted.has(index) {
             self.may_count(call, index + 1);
         }
     }
 
     /// Where the format is not known, any word that is a name may be the name of a variable.
     fn may_count(&mut self, call: &Call<'_>, from: usize) {
-        let words: Vec<Word<'_>> = call.argv.iter().skip(from).collect();
-        let unknown = |(index, word): (usize, &Word<'_>)| {
+        let words: Vec<CommandWord<'_>> = call.argv.iter().skip(from).collect();
+        let unknown = |(index, word): (usize, &CommandWord<'_>)| {
             known(*word).is_none() && call.tainted.has(from + index)
         };
         if words.iter().enumerate().any(unknown) {

@@ -1,8 +1,8 @@
 //! What runs: functions, builtins, programs, and the programs inside of programs.
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Exec, PathAccess, Search, Span, Touch, VersionControl, Word,
-    Words,
+    AbsPath, Access, AccessRoute, CommandClass, CommandWord, CommandWords, ExecAccess, FileSearch,
+    PathAccess, Span, VersionControl,
 };
 
 use super::{
@@ -47,7 +47,7 @@ impl Walk<'_> {
         if call.argv.is_empty() {
             return None;
         }
-        let Some(name) = call.argv.known(0) else {
+        let Some(name) = call.argv.known_word(0) else {
             self.opaque(call.text, call.span, Code::Program);
             return None;
         };
@@ -132,16 +132,16 @@ impl Walk<'_> {
             self.carry(argv.words.clone(), meaning.plain.clone());
         } else {
             self.carrier = Some(self.facts.accesses.len());
-            self.facts.accesses.push(Access::Exec(Exec {
+            self.facts.accesses.push(Access::Exec(ExecAccess {
                 argv: argv.words.clone(),
                 text,
                 class,
                 span: call.span,
                 arity: arity::prefix_len(argv.words),
-                place: place.elsewhere(),
-                plain: meaning.plain.clone(),
-                carried: Vec::new(),
-                starts: meaning.starts,
+                cwd: place.elsewhere(),
+                normalized_argv: meaning.plain.clone(),
+                carried_commands: Vec::new(),
+                version_control: meaning.starts,
                 remotes: meaning.remotes.clone(),
                 databases: meaning.databases.clone(),
                 unproved: meaning.unproved,
@@ -179,24 +179,49 @@ impl Walk<'_> {
             self.climbs(place, call.span);
             // What lies there decides what it does.
             let here = Target::File(".".to_owned());
-            self.touch_target(call, meaning, &here, Access::Read, Touch::Names, class);
+            self.touch_target(call, meaning, &here, Access::Read, AccessRoute::Metadata, class);
         }
         for effect in &meaning.effects {
             match effect {
                 Effect::Reads(target) => {
-                    self.touch_target(call, meaning, target, Access::Read, Touch::Program, class);
+                    self.touch_target(
+                        call,
+                        meaning,
+                        target,
+                        Access::Read,
+                        AccessRoute::Program,
+                        class,
+                    );
                 }
                 Effect::Lists(target) => {
-                    self.touch_target(call, meaning, target, Access::Read, Touch::Names, class);
+                    self.touch_target(
+                        call,
+                        meaning,
+                        target,
+                        Access::Read,
+                        AccessRoute::Metadata,
+                        class,
+                    );
                 }
                 Effect::Searches(target, search) => self.searches(call, meaning, target, search),
                 Effect::Writes(target) => {
-                    self.touch_target(call, meaning, target, Access::Edit, Touch::Program, class);
+                    self.touch_target(
+                        call,
+                        meaning,
+                        target,
+                        Access::Edit,
+                        AccessRoute::Program,
+                        class,
+                    );
                 }
                 Effect::WritesDescriptor(device) => self.write_descriptor(device, call.span),
                 Effect::Reaches(url) => {
-                    let (host, touch) = (String::new(), Touch::Program);
-                    self.facts.accesses.push(Access::Fetch { host, url: url.clone(), touch });
+                    let (host, touch) = (String::new(), AccessRoute::Program);
+                    self.facts.accesses.push(Access::Fetch {
+                        host,
+                        url: url.clone(),
+                        route: touch,
+                    });
                 }
                 Effect::MayBeOption(option) => self.possible_option(call, option, outer),
                 Effect::Runs(_)
@@ -211,13 +236,19 @@ impl Walk<'_> {
     /// Adds that a program works in a directory whose path leads up: what comes before a `..` must not be a link.
     fn climbs(&mut self, place: &str, span: Span) {
         let paths = self.paths(place, span).filter(|_| place.contains(".."));
-        let climbed = |path| PathAccess { touch: Touch::Names, ..path };
+        let climbed = |path| PathAccess { route: AccessRoute::Metadata, ..path };
         let paths = paths.into_iter().flatten().map(climbed);
         self.facts.accesses.extend(paths.map(Access::ExternalDirectory));
     }
 
     /// Adds that the files below a directory are searched.
-    fn searches(&mut self, call: &Call<'_>, meaning: &Meaning, target: &Target, search: &Search) {
+    fn searches(
+        &mut self,
+        call: &Call<'_>,
+        meaning: &Meaning,
+        target: &Target,
+        search: &FileSearch,
+    ) {
         let (Target::File(text) | Target::Pattern(text) | Target::Printed(text)) = target;
         let moved = match &meaning.place {
             Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
@@ -225,8 +256,13 @@ impl Walk<'_> {
         };
         let pattern = matches!(target, Target::Pattern(_));
         for path in self.paths(moved, call.span).into_iter().flatten() {
-            let (touch, search) = (Touch::Program, Some(Box::new(search.clone())));
-            self.facts.accesses.push(Access::Read(PathAccess { touch, pattern, search, ..path }));
+            let (touch, search) = (AccessRoute::Program, Some(Box::new(search.clone())));
+            self.facts.accesses.push(Access::Read(PathAccess {
+                route: touch,
+                is_pattern: pattern,
+                search,
+                ..path
+            }));
         }
     }
 
@@ -236,7 +272,7 @@ impl Walk<'_> {
         meaning: &Meaning,
         target: &Target,
         access: fn(PathAccess) -> Access,
-        touch: Touch,
+        touch: AccessRoute,
         class: CommandClass,
     ) {
         let (Target::File(text) | Target::Pattern(text) | Target::Printed(text)) = target;
@@ -248,8 +284,12 @@ impl Walk<'_> {
             (matches!(target, Target::Pattern(_)), matches!(target, Target::Printed(_)));
         match self.paths(moved, call.span) {
             Some(paths) => {
-                let paths =
-                    paths.into_iter().map(|path| PathAccess { touch, pattern, printed, ..path });
+                let paths = paths.into_iter().map(|path| PathAccess {
+                    route: touch,
+                    is_pattern: pattern,
+                    has_piped_names: printed,
+                    ..path
+                });
                 self.facts.accesses.extend(paths.map(access));
             }
             // What is known to be harmless must be known to read nothing else.
@@ -280,13 +320,14 @@ impl Walk<'_> {
                     let paths = self.paths(text, Span::default())?;
                     roots.extend(paths.into_iter().map(|path| path.path.to_string()));
                 }
-                let search = meaning.printed.clone().unwrap_or_else(|| Box::new(Search::of_all()));
+                let search =
+                    meaning.printed.clone().unwrap_or_else(|| Box::new(FileSearch::all_files()));
                 Some(Paths::Below { roots, bare, search: Some(search) })
             }
         }
     }
 
-    pub(super) fn dangers(&mut self, call: &Call<'_>, argv: &Words) {
+    pub(super) fn dangers(&mut self, call: &Call<'_>, argv: &CommandWords) {
         // The project must not get lost, also from elsewhere.
         let mut bases = self.state.bases.all(self.setting.cwd).into_owned();
         if !bases.contains(self.setting.cwd) {
@@ -362,7 +403,7 @@ impl Walk<'_> {
     }
 
     /// Says whether `env NAME=value` and its like change what the program inside does.
-    fn assigns_for_others(&mut self, call: &Call<'_>, name: &str, argv: &Words) -> bool {
+    fn assigns_for_others(&mut self, call: &Call<'_>, name: &str, argv: &CommandWords) -> bool {
         let mut altered = false;
         if matches!(name, "sudo" | "doas" | "su" | "runuser") {
             // It is the other user's.
@@ -372,9 +413,11 @@ impl Walk<'_> {
             return altered;
         }
         for word in argv.iter().skip(1) {
-            let (Word::Known(text) | Word::Begins(text)) = word else { continue };
+            let (CommandWord::Known(text) | CommandWord::KnownPrefix(text)) = word else {
+                continue;
+            };
             let Some((variable, value)) = text.split_once('=') else { continue };
-            let whole = matches!(word, Word::Known(_));
+            let whole = matches!(word, CommandWord::Known(_));
             self.seen.assign_for_program(variable);
             if environment::changes_programs(variable) {
                 self.note(Code::Environment, call.span);
@@ -424,18 +467,20 @@ fn base_name(program: &str) -> &str {
 }
 
 /// Says whether a shell is given no script but what it reads from standard input.
-fn is_bare_shell(name: &str, argv: &Words) -> bool {
+fn is_bare_shell(name: &str, argv: &CommandWords) -> bool {
     matches!(name, "bash" | "sh" | "dash")
         && argv.iter().skip(1).all(|word| {
             matches!(
                 word,
-                Word::Known("-" | "-s" | "-e" | "-u" | "-x" | "-eu" | "-ex" | "-eux" | "-ux")
+                CommandWord::Known(
+                    "-" | "-s" | "-e" | "-u" | "-x" | "-eu" | "-ex" | "-eux" | "-ux"
+                )
             )
         })
 }
 
 /// Says whether a program takes what it reads from standard input for code.
-fn reads_code(name: &str, argv: &Words) -> bool {
+fn reads_code(name: &str, argv: &CommandWords) -> bool {
     let shell = matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh" | "fish");
     let interpreter = shell
         || name.starts_with("python")
@@ -446,38 +491,40 @@ fn reads_code(name: &str, argv: &Words) -> bool {
     let second = argv.iter().nth(1);
     interpreter
         && match second {
-            None | Some(Word::Known("-" | "-s" | "/dev/stdin") | Word::Many) => true,
-            Some(Word::Known(option)) => {
+            None | Some(CommandWord::Known("-" | "-s" | "/dev/stdin") | CommandWord::AnyWords) => {
+                true
+            }
+            Some(CommandWord::Known(option)) => {
                 shell && option.starts_with('-') && !option.contains('c') && argv.len() == 2
             }
-            Some(Word::Begins(_)) => false,
+            Some(CommandWord::KnownPrefix(_)) => false,
         }
 }
 
 /// Says whether a shell is given its script in plain sight, and nothing else.
-fn is_plain_shell(name: &str, argv: &Words, meaning: &Meaning) -> bool {
+fn is_plain_shell(name: &str, argv: &CommandWords, meaning: &Meaning) -> bool {
     matches!(name, "bash" | "dash" | "sh")
         && argv.len() == 3
-        && matches!(argv.known(1), Some("-c" | "-lc" | "-ec" | "-euc"))
+        && matches!(argv.known_word(1), Some("-c" | "-lc" | "-ec" | "-euc"))
         && matches!(meaning.effects.as_slice(), [Effect::Script(_)])
 }
 
 /// Says whether `env` gives what it starts a variable, or takes one away, that is not known to leave it as it is.
-fn alters(argv: &Words) -> bool {
+fn alters(argv: &CommandWords) -> bool {
     takes_away(argv)
         || argv.iter().any(|word| match word {
-            Word::Known(text) | Word::Begins(text) => text
+            CommandWord::Known(text) | CommandWord::KnownPrefix(text) => text
                 .split_once('=')
                 .is_some_and(|(variable, _)| !environment::is_harmless(variable)),
-            Word::Many => true,
+            CommandWord::AnyWords => true,
         })
 }
 
 /// Says whether `env` takes all variables away, or one that programs obey: without `PAGER=cat` they start a pager of their choice.
-fn takes_away(argv: &Words) -> bool {
+fn takes_away(argv: &CommandWords) -> bool {
     let mut words = argv.iter().skip(1);
     while let Some(word) = words.next() {
-        let Word::Known(text) = word else { return false };
+        let CommandWord::Known(text) = word else { return false };
         let (letters, removed) = match text.strip_prefix("--") {
             None if text == "-" => return true,
             None if text.contains('=') => continue,
@@ -508,9 +555,9 @@ fn takes_away(argv: &Words) -> bool {
         };
         let takes_next = removed.is_none() && (text.ends_with('u') || letters == "u");
         let next = if takes_next { words.next() } else { None };
-        let name = removed.map(Word::Known).or(next);
+        let name = removed.map(CommandWord::Known).or(next);
         let obeyed = match name {
-            Some(Word::Known(name)) => environment::changes_programs(name),
+            Some(CommandWord::Known(name)) => environment::changes_programs(name),
             Some(_) => true,
             None => false,
         };
@@ -522,19 +569,19 @@ fn takes_away(argv: &Words) -> bool {
 }
 
 /// Returns a command for a person to read, its words quoted where that is needed.
-pub(super) fn render(argv: &Words) -> String {
+pub(super) fn render(argv: &CommandWords) -> String {
     let mut text = String::new();
     for word in argv.iter() {
         if !text.is_empty() {
             text.push(' ');
         }
         match word {
-            Word::Known(word) if is_bare(word) => text.push_str(word),
-            Word::Known(word) => {
+            CommandWord::Known(word) if is_bare(word) => text.push_str(word),
+            CommandWord::Known(word) => {
                 text.extend(["'", &word.replace('\'', "'\\''"), "'"]);
             }
-            Word::Begins(word) => text.extend([word, "…"]),
-            Word::Many => text.push('…'),
+            CommandWord::KnownPrefix(word) => text.extend([word, "…"]),
+            CommandWord::AnyWords => text.push('…'),
         }
     }
     text

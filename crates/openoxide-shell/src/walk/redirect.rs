@@ -1,6 +1,6 @@
 //! What redirections read, write and reach.
 
-use openoxide_protocol::{Access, PathAccess, Span, Touch};
+use openoxide_protocol::{Access, AccessRoute, PathAccess, Span};
 
 use super::{Source, Walk, assign::Value, expand::Text};
 use crate::{
@@ -79,10 +79,14 @@ impl Walk<'_> {
         };
         for root in roots {
             let Some(paths) = self.paths(&root, span) else { return false };
-            let touch = Touch::Program;
+            let touch = AccessRoute::Program;
             let printed = !pattern && root.starts_with('/');
-            let paths =
-                paths.into_iter().map(|path| PathAccess { touch, pattern, printed, ..path });
+            let paths = paths.into_iter().map(|path| PathAccess {
+                route: touch,
+                is_pattern: pattern,
+                has_piped_names: printed,
+                ..path
+            });
             self.facts.accesses.extend(paths.map(Access::Read));
         }
         true
@@ -102,7 +106,7 @@ impl Walk<'_> {
 
     fn touch(&mut self, target: &str, text: &str, span: Span, write: bool) {
         if let Some(host) = network_host(target) {
-            let access = Access::Fetch { host, url: target.to_owned(), touch: Touch::Itself };
+            let access = Access::Fetch { host, url: target.to_owned(), route: AccessRoute::Direct };
             self.facts.accesses.push(access);
             return;
         }

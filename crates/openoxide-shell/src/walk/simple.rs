@@ -1,6 +1,6 @@
 //! Simple commands: words are expanded, redirections opened, and something runs.
 
-use openoxide_protocol::{Span, Words};
+use openoxide_protocol::{CommandWords, Span};
 
 use super::{Source, Walk, assign::Value, environment, portable, state::State};
 use crate::{
@@ -19,7 +19,7 @@ pub(super) struct Call<'c> {
     pub(super) span: Span,
     /// What it reads from standard input, if the script says so.
     pub(super) input: Input,
-    pub(super) argv: Words,
+    pub(super) argv: CommandWords,
     /// Which of its unknown words are names of files.
     pub(super) paths: Vec<(usize, Paths)>,
     /// The source of the words that are not known.
@@ -38,7 +38,7 @@ pub(super) struct Call<'c> {
 
 impl<'c> Call<'c> {
     /// Returns the call of known words, which are the whole script.
-    pub(super) fn plain(text: &'c str, argv: Words) -> Self {
+    pub(super) fn plain(text: &'c str, argv: CommandWords) -> Self {
         Self {
             text,
             span: Span::new(0, text.len()),
@@ -125,7 +125,7 @@ impl Walk<'_> {
             text: source.slice(span),
             span: self.span(source, span),
             input: self.input(source, &simple.redirects),
-            argv: Words::new(),
+            argv: CommandWords::new(),
             paths: Vec::new(),
             sources: Vec::new(),
             tainted: Mask::default(),
@@ -135,7 +135,7 @@ impl Walk<'_> {
             obscure: false,
         };
         self.arguments(source, &simple.words, &mut call);
-        if call.obscure && call.argv.known(0).is_none_or(|name| !reads_no_file(name)) {
+        if call.obscure && call.argv.known_word(0).is_none_or(|name| !reads_no_file(name)) {
             self.opaque(call.text, call.span, Code::Hidden);
         }
         self.only_bash |= !simple.assignments.is_empty() && portable::keeps_variables(&call.argv);

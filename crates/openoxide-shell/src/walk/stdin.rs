@@ -1,6 +1,6 @@
 //! What a command reads from the pipe in front of it: which files its lines name, and when that is no longer certain.
 
-use openoxide_protocol::Word;
+use openoxide_protocol::CommandWord;
 
 use super::{
     Walk,
@@ -77,7 +77,7 @@ fn may_read_stdin(call: &Call<'_>, name: &str, meaning: &Meaning) -> bool {
     }
     let names_files =
         meaning.effects.iter().any(|effect| matches!(effect, Effect::Reads(_) | Effect::Lists(_)));
-    let asks = |word| matches!(word, Word::Known("-" | "-i" | "/dev/stdin" | "/dev/fd/0"));
+    let asks = |word| matches!(word, CommandWord::Known("-" | "-i" | "/dev/stdin" | "/dev/fd/0"));
     !names_files || ALWAYS.contains(&name) || call.argv.iter().any(asks)
 }
 
@@ -85,8 +85,10 @@ fn may_read_stdin(call: &Call<'_>, name: &str, meaning: &Meaning) -> bool {
 pub(super) fn reads_lines(call: &Call<'_>, names: usize) -> bool {
     let options: Vec<_> = call.argv.iter().take(names).skip(1).collect();
     options.iter().enumerate().all(|(index, word)| match word {
-        Word::Known("-d" | "-rd") => matches!(options.get(index + 1), Some(Word::Known(""))),
-        Word::Known(option) if option.starts_with('-') => {
+        CommandWord::Known("-d" | "-rd") => {
+            matches!(options.get(index + 1), Some(CommandWord::Known("")))
+        }
+        CommandWord::Known(option) if option.starts_with('-') => {
             let letters = option.split('p').next().unwrap_or_default(); // What follows is a prompt.
             letters.bytes().all(|letter| b"-rsa".contains(&letter))
         }

@@ -1,6 +1,6 @@
 //! `test` and `[`: `-v` expands the subscript of the array that it is given.
 
-use openoxide_protocol::Word;
+use openoxide_protocol::CommandWord;
 
 use super::{Source, Walk, simple::Call};
 use crate::{findings::Code, syntax};
@@ -8,11 +8,11 @@ use crate::{findings::Code, syntax};
 impl Walk<'_> {
     /// Looks at the words of `test` or `[`.
     pub(super) fn test(&mut self, call: &Call<'_>) {
-        let words: Vec<Word<'_>> = call.argv.iter().collect();
+        let words: Vec<CommandWord<'_>> = call.argv.iter().collect();
         let risky = words.iter().enumerate().skip(1).any(|(index, word)| {
             is_operator(*word, call, index)
                 && words.get(index + 1).is_some_and(|next| is_subscripted(*next, call, index + 1))
-                || matches!(word, Word::Many)
+                || matches!(word, CommandWord::AnyWords)
                     && call.tainted.has(index)
                     && (!is_name_of_file(call, index) || words.iter().any(|word| computes(*word)))
         });
@@ -44,23 +44,23 @@ fn is_name_of_file(call: &Call<'_>, index: usize) -> bool {
 }
 
 /// Says whether an operator evaluates what stands beside it.
-fn computes(word: Word<'_>) -> bool {
-    matches!(word, Word::Known("-v" | "-R" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"))
+fn computes(word: CommandWord<'_>) -> bool {
+    matches!(word, CommandWord::Known("-v" | "-R" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"))
 }
 
 /// Says whether a word may be an operator that takes the name of a variable.
-fn is_operator(word: Word<'_>, call: &Call<'_>, index: usize) -> bool {
+fn is_operator(word: CommandWord<'_>, call: &Call<'_>, index: usize) -> bool {
     match word {
-        Word::Known(text) => matches!(text, "-v" | "-R"),
-        Word::Begins(text) => call.tainted.has(index) && "-v".starts_with(text),
-        Word::Many => call.tainted.has(index),
+        CommandWord::Known(text) => matches!(text, "-v" | "-R"),
+        CommandWord::KnownPrefix(text) => call.tainted.has(index) && "-v".starts_with(text),
+        CommandWord::AnyWords => call.tainted.has(index),
     }
 }
 
 /// Says whether a word may be the name of an array with a subscript.
-fn is_subscripted(word: Word<'_>, call: &Call<'_>, index: usize) -> bool {
+fn is_subscripted(word: CommandWord<'_>, call: &Call<'_>, index: usize) -> bool {
     match word {
-        Word::Known(text) => text.contains('['),
-        Word::Begins(_) | Word::Many => call.tainted.has(index),
+        CommandWord::Known(text) => text.contains('['),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => call.tainted.has(index),
     }
 }

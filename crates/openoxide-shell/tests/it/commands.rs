@@ -1,6 +1,6 @@
 //! What builtins, redirections and the programs inside of programs do, one row for each thing that is told apart.
 
-use openoxide_protocol::{Access, CommandClass, Facts};
+use openoxide_protocol::{Access, CommandClass, OperationFacts};
 
 use crate::support::{codes, facts, is_opaque, lines};
 
@@ -23,7 +23,7 @@ fn check_clear(scripts: &[&str]) {
 }
 
 /// Returns the class of the last program.
-fn class(facts: &Facts) -> CommandClass {
+fn class(facts: &OperationFacts) -> CommandClass {
     let class = facts.accesses.iter().rev().find_map(|access| match access {
         Access::Exec(exec) => Some(exec.class),
         _ => None,
@@ -61,7 +61,7 @@ fn check_not_harmless(scripts: &[&str]) {
 fn reads(script: &str) -> Vec<String> {
     let facts = facts(script);
     let reads = facts.accesses.iter().filter_map(|access| match access {
-        Access::Read(path) if path.pattern => Some(format!("{} (pattern)", path.path)),
+        Access::Read(path) if path.is_pattern => Some(format!("{} (pattern)", path.path)),
         Access::Read(path) => Some(path.path.to_string()),
         _ => None,
     });
@@ -502,7 +502,7 @@ fn accesses_say_where_and_how() {
     let written = |script: &str| {
         let facts = facts(script);
         let last = facts.accesses.iter().rev().find_map(|access| match access {
-            Access::Read(path) => Some(path.written.clone()),
+            Access::Read(path) => Some(path.raw_path.clone()),
             _ => None,
         });
         last.unwrap()
@@ -512,7 +512,7 @@ fn accesses_say_where_and_how() {
     let place = |script: &str| {
         let facts = facts(script);
         let last = facts.accesses.iter().rev().find_map(|access| match access {
-            Access::Exec(exec) => Some(exec.place.as_ref().map(ToString::to_string)),
+            Access::Exec(exec) => Some(exec.cwd.as_ref().map(ToString::to_string)),
             _ => None,
         });
         last.unwrap()

@@ -1,10 +1,10 @@
 //! Laws that hold of every script, whoever made it. The fuzzers and the tests share them.
 
-use openoxide_protocol::{AbsPath, Access, Facts, Word, Words};
+use openoxide_protocol::{AbsPath, Access, CommandWord, CommandWords, OperationFacts};
 use openoxide_shell::{MAX_SCRIPT, Setting, analyse};
 
 /// Analyses a script as if somebody ran it.
-pub(crate) fn facts(script: &str) -> Facts {
+pub(crate) fn facts(script: &str) -> OperationFacts {
     let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
     analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
 }
@@ -36,8 +36,8 @@ pub(crate) fn quoted_words_come_back(text: &str) {
         assert!(deceives(text) || script.len() > MAX_SCRIPT, "{script:?}");
         return;
     }
-    let expected: Words = std::iter::once("evil").chain(words.iter().copied()).collect();
-    let commands: Vec<&Words> = commands(&facts).collect();
+    let expected: CommandWords = std::iter::once("evil").chain(words.iter().copied()).collect();
+    let commands: Vec<&CommandWords> = commands(&facts).collect();
     assert_eq!(commands, [&expected], "{script:?}");
 }
 
@@ -64,14 +64,14 @@ pub(crate) fn neighbours_hide_nothing(one: &str, other: &str) {
 
 /// Says whether a listed command stands for another one. What one script does to variables, to the directory or to traps may make
 /// less known of its neighbour: words that are not known there may be any.
-fn covers(listed: &Words, command: &Words) -> bool {
+fn covers(listed: &CommandWords, command: &CommandWords) -> bool {
     let (listed, command): (Vec<_>, Vec<_>) = (listed.iter().collect(), command.iter().collect());
     // For each number of words of the command: whether those that are listed so far stand for just these.
     let mut reached = vec![false; command.len() + 1];
     reached[0] = true;
     for one in listed {
         reached = match one {
-            Word::Many => {
+            CommandWord::AnyWords => {
                 let first = reached.iter().position(|reached| *reached);
                 (0..reached.len()).map(|at| first.is_some_and(|first| first <= at)).collect()
             }
@@ -85,21 +85,24 @@ fn covers(listed: &Words, command: &Words) -> bool {
 }
 
 /// Says whether a listed word stands for another one.
-fn stands_for(listed: Word<'_>, word: Word<'_>) -> bool {
+fn stands_for(listed: CommandWord<'_>, word: CommandWord<'_>) -> bool {
     match (listed, word) {
-        (Word::Begins(start), Word::Known(word) | Word::Begins(word)) => word.starts_with(start),
+        (
+            CommandWord::KnownPrefix(start),
+            CommandWord::Known(word) | CommandWord::KnownPrefix(word),
+        ) => word.starts_with(start),
         (listed, word) => listed == word,
     }
 }
 
-fn commands(facts: &Facts) -> impl Iterator<Item = &Words> {
+fn commands(facts: &OperationFacts) -> impl Iterator<Item = &CommandWords> {
     facts.accesses.iter().filter_map(|access| match access {
         Access::Exec(exec) => Some(&exec.argv),
         _ => None,
     })
 }
 
-fn is_opaque(facts: &Facts) -> bool {
+fn is_opaque(facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
 }
 

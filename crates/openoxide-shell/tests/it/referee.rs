@@ -8,7 +8,7 @@
 
 use std::{thread, time::Instant};
 
-use openoxide_protocol::{AbsPath, Access, Facts};
+use openoxide_protocol::{AbsPath, Access, OperationFacts};
 use openoxide_shell::{Setting, analyse};
 
 use crate::{bash::Yard, chance::Chance, support};
@@ -94,6 +94,6 @@ fn judge(yard: &Yard, script: &str, status: u8, score: &mut Score) {
     }
 }
 
-fn edits(facts: &Facts, file: &AbsPath) -> bool {
+fn edits(facts: &OperationFacts, file: &AbsPath) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Edit(edit) if edit.path == *file))
 }

@@ -1,6 +1,6 @@
 //! What the tests share.
 
-use openoxide_protocol::{AbsPath, Access, Facts, Word, Words};
+use openoxide_protocol::{AbsPath, Access, CommandWord, CommandWords, OperationFacts};
 use openoxide_shell::{Setting, analyse};
 
 /// The scripts that chance starts from: every construct of the language, and commands hidden in all of them.
@@ -22,47 +22,47 @@ pub(crate) fn corpus() -> Vec<String> {
 }
 
 /// Returns what `script` means in a project of somebody's home.
-pub(crate) fn facts(script: &str) -> Facts {
+pub(crate) fn facts(script: &str) -> OperationFacts {
     let cwd = AbsPath::new("/home/me/project").unwrap();
     let home = AbsPath::new("/home/me").unwrap();
     analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
 }
 
-pub(crate) fn is_opaque(facts: &Facts) -> bool {
+pub(crate) fn is_opaque(facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
 }
 
 /// Returns the names of the programs that would run.
-pub(crate) fn programs(facts: &Facts) -> Vec<&str> {
+pub(crate) fn programs(facts: &OperationFacts) -> Vec<&str> {
     facts
         .accesses
         .iter()
         .filter_map(|access| match access {
-            Access::Exec(exec) => exec.argv.known(0),
+            Access::Exec(exec) => exec.argv.known_word(0),
             _ => None,
         })
         .collect()
 }
 
 /// Says whether a program with these very words is among those that would run.
-pub(crate) fn lists(facts: &Facts, words: &[String]) -> bool {
+pub(crate) fn lists(facts: &OperationFacts, words: &[String]) -> bool {
     facts.accesses.iter().any(|access| match access {
         Access::Exec(exec) => matches(&exec.argv.iter().collect::<Vec<_>>(), words),
         _ => false,
     })
 }
 
-fn matches(expected: &[Word<'_>], words: &[String]) -> bool {
+fn matches(expected: &[CommandWord<'_>], words: &[String]) -> bool {
     match (expected.split_first(), words.split_first()) {
         (None, None) => true,
-        (Some((Word::Many, rest)), None) => matches(rest, words),
-        (Some((Word::Many, rest)), Some((_, others))) => {
+        (Some((CommandWord::AnyWords, rest)), None) => matches(rest, words),
+        (Some((CommandWord::AnyWords, rest)), Some((_, others))) => {
             matches(rest, words) || matches(expected, others)
         }
-        (Some((Word::Known(text), rest)), Some((word, others))) => {
+        (Some((CommandWord::Known(text), rest)), Some((word, others))) => {
             word == text && matches(rest, others)
         }
-        (Some((Word::Begins(text), rest)), Some((word, others))) => {
+        (Some((CommandWord::KnownPrefix(text), rest)), Some((word, others))) => {
             word.starts_with(text) && matches(rest, others)
         }
         (None, Some(_)) | (Some(_), None) => false,
@@ -70,7 +70,7 @@ fn matches(expected: &[Word<'_>], words: &[String]) -> bool {
 }
 
 /// Returns one line for each access: its kind and what it touches.
-pub(crate) fn lines(facts: &Facts) -> Vec<String> {
+pub(crate) fn lines(facts: &OperationFacts) -> Vec<String> {
     facts.accesses.iter().map(line).collect()
 }
 
@@ -86,15 +86,15 @@ fn line(access: &Access) -> String {
     }
 }
 
-fn shown(words: &Words) -> String {
+fn shown(words: &CommandWords) -> String {
     let words = words.iter().map(|word| match word {
-        Word::Known(text) => text.to_owned(),
-        Word::Begins(text) => format!("{text}<?>"),
-        Word::Many => "<*>".to_owned(),
+        CommandWord::Known(text) => text.to_owned(),
+        CommandWord::KnownPrefix(text) => format!("{text}<?>"),
+        CommandWord::AnyWords => "<*>".to_owned(),
     });
     words.collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn codes(facts: &Facts) -> Vec<&str> {
+pub(crate) fn codes(facts: &OperationFacts) -> Vec<&str> {
     facts.findings.iter().map(|finding| finding.code.as_ref()).collect()
 }

@@ -192,7 +192,7 @@ fn lines_name_files_only_where_they_are_read_whole() {
     ] {
         let facts = facts(script);
         let cat = facts.accesses.iter().find_map(|access| match access {
-            Access::Exec(exec) if exec.argv.known(0) == Some("cat") => Some(exec.class),
+            Access::Exec(exec) if exec.argv.known_word(0) == Some("cat") => Some(exec.class),
             _ => None,
         });
         assert_eq!(cat, Some(CommandClass::Unknown), "{script}");

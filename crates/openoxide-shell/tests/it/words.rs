@@ -6,7 +6,7 @@
 
 use std::process::Command;
 
-use openoxide_protocol::{Access, Facts};
+use openoxide_protocol::{Access, OperationFacts};
 
 use crate::support::{facts, is_opaque, lines};
 
@@ -32,13 +32,13 @@ fn words_in_bash(script: &str) -> Vec<Vec<String>> {
 }
 
 /// Returns the words of each call of `x` as the analysis has them: nothing for what is not known.
-fn words_in_facts(facts: &Facts) -> Vec<Option<Vec<String>>> {
+fn words_in_facts(facts: &OperationFacts) -> Vec<Option<Vec<String>>> {
     let calls = facts.accesses.iter().filter_map(|access| match access {
-        Access::Exec(exec) if exec.argv.known(0) == Some("x") => Some(&exec.argv),
+        Access::Exec(exec) if exec.argv.known_word(0) == Some("x") => Some(&exec.argv),
         _ => None,
     });
-    let known = |words: &openoxide_protocol::Words| {
-        (1..words.len()).map(|index| words.known(index).map(str::to_owned)).collect()
+    let known = |words: &openoxide_protocol::CommandWords| {
+        (1..words.len()).map(|index| words.known_word(index).map(str::to_owned)).collect()
     };
     calls.map(known).collect()
 }

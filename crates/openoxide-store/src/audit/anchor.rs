@@ -11,37 +11,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::AuditError, seal::Link};
-use crate::file::{ReadError, read_regular};
+use super::{error::AuditError, sealed_line::JournalLink};
+use crate::file_access::{ReadError, read_regular};
 
 /// The variable that names the file of the second anchor.
-const SECOND: &str = "OPENOXIDE_AUDIT_ANCHOR";
+const SECOND_ANCHOR_VARIABLE: &str = "OPENOXIDE_AUDIT_ANCHOR";
 /// A number of 20 digits, a blank, 64 digits of a hash and a line feed.
-const LINE: usize = 86;
-const LONGEST: u64 = 1 << 30;
+const LINE_LENGTH: usize = 86;
+const MAX_ANCHOR_BYTES: u64 = 1 << 30;
 
 /// Where the newest record is noted.
 #[derive(Clone, Debug)]
-pub(super) struct Anchor {
+pub(super) struct JournalAnchor {
     path: PathBuf,
     second: Option<PathBuf>,
 }
 
 /// What the anchors say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Anchored {
+pub(super) struct AnchorState {
     /// Whether there is an anchor.
     pub(super) exists: bool,
     /// The newest records, each with the file that says so.
-    pub(super) links: Vec<(PathBuf, Link)>,
+    pub(super) links: Vec<(PathBuf, JournalLink)>,
     /// The first anchor that is there and cannot be read.
     pub(super) damaged: Option<PathBuf>,
 }
 
-impl Anchor {
+impl JournalAnchor {
     /// Returns an anchor in this file, and in the one that the environment names.
     pub(super) fn new(path: PathBuf) -> Self {
-        let second = std::env::var_os(SECOND).filter(|name| !name.is_empty());
+        let second = std::env::var_os(SECOND_ANCHOR_VARIABLE).filter(|name| !name.is_empty());
         Self { path, second: second.map(PathBuf::from) }
     }
 
@@ -51,7 +51,7 @@ impl Anchor {
     }
 
     /// Returns an anchor in this file alone.
-    pub(super) const fn single(path: PathBuf) -> Self {
+    pub(super) const fn without_second(path: PathBuf) -> Self {
         Self { path, second: None }
     }
 
@@ -59,16 +59,16 @@ impl Anchor {
     ///
     /// # Errors
     /// When there is an anchor that cannot be read.
-    pub(super) fn newest(&self) -> Result<Option<Link>, AuditError> {
-        match read_regular(&self.path, LONGEST) {
+    pub(super) fn read_newest(&self) -> Result<Option<JournalLink>, AuditError> {
+        match read_regular(&self.path, MAX_ANCHOR_BYTES) {
             Ok(bytes) if bytes.is_empty() => Ok(None),
-            Ok(bytes) => link(&bytes).map(Some).ok_or_else(|| self.damaged()),
+            Ok(bytes) => parse_link(&bytes).map(Some).ok_or_else(|| self.damaged_error()),
             Err(ReadError::Missing) => Ok(None),
-            Err(_) => Err(self.damaged()),
+            Err(_) => Err(self.damaged_error()),
         }
     }
 
-    fn damaged(&self) -> AuditError {
+    fn damaged_error(&self) -> AuditError {
         let why = "is corrupt: the newest record of the audit journal is unknown";
         AuditError::Unsafe { path: self.path.clone(), why }
     }
@@ -77,9 +77,9 @@ impl Anchor {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn write(&self, newest: &Link) -> Result<(), AuditError> {
+    pub(super) fn write(&self, newest: &JournalLink) -> Result<(), AuditError> {
         let line = format!("{:020} {}\n", newest.seq, newest.hash);
-        let failed = || AuditError::io("has an anchor that cannot be written");
+        let failed = || AuditError::io_error("has an anchor that cannot be written");
         let mut options = OpenOptions::new();
         options.create(true).mode(0o600);
         let file = options.clone().write(true).truncate(false).open(&self.path).map_err(failed())?;
@@ -92,40 +92,40 @@ impl Anchor {
     }
 
     /// Returns everything that the anchors say.
-    pub(super) fn read(&self) -> Anchored {
-        let mut all = Anchored::default();
+    pub(super) fn read_all(&self) -> AnchorState {
+        let mut all = AnchorState::default();
         for path in std::iter::once(&self.path).chain(&self.second) {
-            all.add(path);
+            all.add_file(path);
         }
         all
     }
 }
 
-impl Anchored {
-    fn add(&mut self, path: &Path) {
-        let bytes = match read_regular(path, LONGEST) {
+impl AnchorState {
+    fn add_file(&mut self, path: &Path) {
+        let bytes = match read_regular(path, MAX_ANCHOR_BYTES) {
             Ok(bytes) => bytes,
             Err(ReadError::Missing) => return,
-            Err(_) => return self.damage(path),
+            Err(_) => return self.mark_damaged(path),
         };
         self.exists |= !bytes.is_empty();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            match link(line) {
+            match parse_link(line) {
                 Some(link) => self.links.push((path.to_owned(), link)),
-                None => self.damage(path),
+                None => self.mark_damaged(path),
             }
         }
     }
 
-    fn damage(&mut self, path: &Path) {
+    fn mark_damaged(&mut self, path: &Path) {
         self.damaged = self.damaged.take().or_else(|| Some(path.to_owned()));
     }
 }
 
-fn link(line: &[u8]) -> Option<Link> {
+fn parse_link(line: &[u8]) -> Option<JournalLink> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (seq, hash) = line.split_once(' ')?;
     let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (line.len() + 1 == LINE && is_hash)
-        .then_some(Link { seq: seq.parse().ok()?, hash: hash.to_owned() })
+    (line.len() + 1 == LINE_LENGTH && is_hash)
+        .then_some(JournalLink { seq: seq.parse().ok()?, hash: hash.to_owned() })
 }

@@ -7,7 +7,7 @@ use std::{io, path::PathBuf};
 pub enum AuditError {
     /// There is no directory for it.
     #[error("neither XDG_STATE_HOME nor HOME names a directory for the audit journal")]
-    Nowhere,
+    NoStateDirectory,
     /// Others could have written it, or it is not what it should be.
     #[error("`{path}` {why}")]
     Unsafe {
@@ -24,7 +24,7 @@ pub enum AuditError {
     Newer(u64),
     /// The record cannot be put into JSON.
     #[error("the record cannot be written as JSON: {0}")]
-    Shape(#[from] serde_json::Error),
+    InvalidJson(#[from] serde_json::Error),
     /// The system refused.
     #[error("the audit journal {what}: {source}")]
     Io {
@@ -37,7 +37,7 @@ pub enum AuditError {
 
 impl AuditError {
     /// Returns what makes the error of an operation out of the system's.
-    pub(crate) const fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) const fn io_error(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
     }
 }

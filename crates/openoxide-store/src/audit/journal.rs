@@ -7,24 +7,27 @@ use std::{
 };
 
 use super::{
-    anchor::Anchor,
-    entry::{Entry, Removed, Repaired},
+    anchor::JournalAnchor,
+    audit_record::{AuditEvent, PruneRecord, RepairRecord},
     error::AuditError,
-    limits::Limits,
-    place::{ACTIVE, Place},
-    seal::{Frame, Link, seal},
-    segments::{Segment, closed, lines, list, open_after, tail},
-    time::Moment,
-    verify::{Verdict, verify},
+    journal_directory::{ACTIVE_SEGMENT_NAME, JournalDirectory},
+    limits::JournalLimits,
+    sealed_line::{JournalLink, SealedLine, append_sealed},
+    segments::{
+        JournalSegment, closed_segment_name, list_closed_segments, open_segments_after,
+        read_segment_tail, split_lines,
+    },
+    timestamp::UtcTimestamp,
+    verification::{VerificationReport, verify_chain},
 };
-use crate::locations::Environment;
+use crate::policy_sources::UserEnvironment;
 
 /// The audit journal of one user.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    place: Place,
-    anchor: Anchor,
-    limits: Limits,
+    directory: JournalDirectory,
+    anchor: JournalAnchor,
+    limits: JournalLimits,
 }
 
 impl Journal {
@@ -32,19 +35,22 @@ impl Journal {
     ///
     /// # Errors
     /// When the environment names no directory for it.
-    pub fn of(environment: &Environment) -> Result<Self, AuditError> {
-        let state = environment.state.as_ref().ok_or(AuditError::Nowhere)?;
+    pub fn for_user(environment: &UserEnvironment) -> Result<Self, AuditError> {
+        let state = environment.state.as_ref().ok_or(AuditError::NoStateDirectory)?;
         let own = state.join("openoxide");
         // Beside the journal's directory: who removes that one leaves the anchor.
-        let anchor = Anchor::new(own.join("audit-anchor"));
-        Ok(Self { anchor, ..Self::new(own.join("audit"), Limits::read()) })
+        let anchor = JournalAnchor::new(own.join("audit-anchor"));
+        Ok(Self {
+            anchor,
+            ..Self::new(own.join("audit"), JournalLimits::from_process_environment())
+        })
     }
 
     /// Returns the journal in this directory, which need not be there yet.
     #[must_use]
-    pub fn new(directory: PathBuf, limits: Limits) -> Self {
-        let anchor = Anchor::single(directory.join("anchor"));
-        Self { place: Place::new(directory), anchor, limits }
+    pub fn new(directory: PathBuf, limits: JournalLimits) -> Self {
+        let anchor = JournalAnchor::without_second(directory.join("anchor"));
+        Self { directory: JournalDirectory::new(directory), anchor, limits }
     }
 
     /// Writes a record; returns its number. It is in the hands of the system then, but not yet on the disk.
@@ -54,17 +60,17 @@ impl Journal {
     ///
     /// # Errors
     /// When it was not written. The journal is then as it was.
-    pub fn append(&self, entry: &Entry) -> Result<u64, AuditError> {
-        let body = entry.body()?;
-        self.place.ready()?;
-        let _lock = self.place.lock(self.limits.patience)?;
-        let (mut writer, anchored) = self.open_anchored()?;
+    pub fn append(&self, entry: &AuditEvent) -> Result<u64, AuditError> {
+        let body = entry.to_redacted_json()?;
+        self.directory.ensure_exists()?;
+        let _lock = self.directory.lock(self.limits.patience)?;
+        let (mut writer, anchored) = self.open_writer()?;
         let longest = body.len() as u64 + 512; // What stands around a body is shorter.
         if writer.length > 0 && writer.length + longest > self.limits.segment {
             writer = writer.rotate()?;
         }
-        writer.add(entry.kind(), &body);
-        let newest = writer.write()?;
+        writer.push_record(entry.kind(), &body);
+        let newest = writer.commit()?;
         if anchored {
             // The record is written; that the anchor is not is found by the next `verify`, and costs nothing else.
             drop(self.anchor.write(&newest));
@@ -75,32 +81,34 @@ impl Journal {
     /// Opens the journal to write, behind the record that the anchor names. Where the end of the journal is missing, the number and the
     /// hash of the missing record are followed, so that the gap stays visible. Returns whether the anchor may be written: one that names
     /// a record which the journal does not have stays as it is, as the evidence.
-    fn open_anchored(&self) -> Result<(Writer<'_>, bool), AuditError> {
-        let anchor = self.anchor.newest();
-        let mut writer = Writer::open(&self.place, self.limits)?;
+    fn open_writer(&self) -> Result<(JournalWriter<'_>, bool), AuditError> {
+        let anchor = self.anchor.read_newest();
+        let mut writer = JournalWriter::open(&self.directory, self.limits)?;
         let fits = match anchor {
             Err(_) => false,
             Ok(None) => true,
-            Ok(Some(newest)) if newest.seq > writer.before.seq => {
-                writer.before = newest;
+            Ok(Some(newest)) if newest.seq > writer.previous.seq => {
+                writer.previous = newest;
                 true
             }
-            Ok(Some(newest)) => newest == writer.before || self.holds(&newest)?,
+            Ok(Some(newest)) => newest == writer.previous || self.contains_recent(&newest)?,
         };
         if writer.unfinished > 0 {
-            writer.cut()?;
+            writer.truncate_unfinished()?;
         }
         Ok((writer, fits))
     }
 
     /// Returns whether a record is in one of the two newest segments: others wrote behind it, and died before they noted that.
-    fn holds(&self, record: &Link) -> Result<bool, AuditError> {
-        let mut segments = open_after(&self.place, record.seq.saturating_sub(1))?;
+    fn contains_recent(&self, record: &JournalLink) -> Result<bool, AuditError> {
+        let mut segments = open_segments_after(&self.directory, record.seq.saturating_sub(1))?;
         segments.truncate(2);
         for segment in &segments {
-            let bytes = segment.bytes()?;
-            let (mut lines, _) = lines(&bytes);
-            if lines.any(|line| Frame::of(line).is_some_and(|frame| frame.link() == *record)) {
+            let bytes = segment.read_all()?;
+            let (mut lines, _) = split_lines(&bytes);
+            if lines
+                .any(|line| SealedLine::parse(line).is_some_and(|frame| frame.link() == *record))
+            {
                 return Ok(true);
             }
         }
@@ -113,15 +121,15 @@ impl Journal {
     ///
     /// # Errors
     /// When a segment cannot be opened, or others could have written it.
-    pub fn segments_after(&self, seq: u64) -> Result<Vec<Segment>, AuditError> {
-        if !self.place.is_there() {
+    pub fn open_segments_after(&self, seq: u64) -> Result<Vec<JournalSegment>, AuditError> {
+        if !self.directory.exists() {
             return Ok(Vec::new());
         }
-        self.place.ready()?;
+        self.directory.ensure_exists()?;
         // Held, so that no record is half written and no segment moves. Who cannot hold it reads all the same.
-        let _lock = self.place.lock(self.limits.patience).ok();
-        let segments = open_after(&self.place, seq)?;
-        segments.last().map(Segment::check_version).transpose()?;
+        let _lock = self.directory.lock(self.limits.patience).ok();
+        let segments = open_segments_after(&self.directory, seq)?;
+        segments.last().map(JournalSegment::check_version).transpose()?;
         Ok(segments)
     }
 
@@ -129,53 +137,63 @@ impl Journal {
     ///
     /// # Errors
     /// When a segment cannot be read. That something was changed is no error but the verdict.
-    pub fn verify(&self) -> Result<Verdict, AuditError> {
+    pub fn verify(&self) -> Result<VerificationReport, AuditError> {
         // Read before the journal: a writer that comes between the two adds to the journal alone.
-        let anchored = self.anchor.read();
-        verify(&self.segments_after(0)?, &anchored)
+        let anchored = self.anchor.read_all();
+        verify_chain(&self.open_segments_after(0)?, &anchored)
     }
 }
 
 /// What is to be written at once, and where.
-struct Writer<'a> {
-    place: &'a Place,
-    limits: Limits,
+struct JournalWriter<'a> {
+    directory: &'a JournalDirectory,
+    limits: JournalLimits,
     file: File,
     length: u64,
-    before: Link,
+    previous: JournalLink,
     text: String,
     /// Closed segments that are removed once it is written that they are.
-    leaving: Vec<u64>,
+    segments_to_remove: Vec<u64>,
     /// So many bytes at the end of the file are an unfinished record.
     unfinished: u64,
 }
 
-impl<'a> Writer<'a> {
-    fn open(place: &'a Place, limits: Limits) -> Result<Self, AuditError> {
-        let file = place.open(ACTIVE)?;
-        let length = file.metadata().map_err(AuditError::io("cannot be looked at"))?.len();
-        let end = tail(&file, length)?;
+impl<'a> JournalWriter<'a> {
+    fn open(place: &'a JournalDirectory, limits: JournalLimits) -> Result<Self, AuditError> {
+        let file = place.open_append(ACTIVE_SEGMENT_NAME)?;
+        let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
+        let end = read_segment_tail(&file, length)?;
         let before = match end.link {
             Some(link) => link,
-            None => last_closed(place)?,
+            None => find_last_closed_link(place)?,
         };
         let text = String::with_capacity(1024);
         let (leaving, unfinished) = (Vec::new(), end.unfinished);
-        Ok(Self { place, limits, file, length, before, text, leaving, unfinished })
+        Ok(Self {
+            directory: place,
+            limits,
+            file,
+            length,
+            previous: before,
+            text,
+            segments_to_remove: leaving,
+            unfinished,
+        })
     }
 
-    fn cut(&mut self) -> Result<(), AuditError> {
+    fn truncate_unfinished(&mut self) -> Result<(), AuditError> {
         let unfinished = std::mem::take(&mut self.unfinished);
         let length = self.length - unfinished;
-        self.file.set_len(length).map_err(AuditError::io("cannot be repaired"))?;
+        self.file.set_len(length).map_err(AuditError::io_error("cannot be repaired"))?;
         self.length = length;
-        let entry = Entry::Repaired(Repaired { cut: unfinished });
-        self.add(entry.kind(), &entry.body()?);
+        let entry = AuditEvent::Repair(RepairRecord { cut: unfinished });
+        self.push_record(entry.kind(), &entry.to_redacted_json()?);
         Ok(())
     }
 
-    fn add(&mut self, kind: &str, body: &str) {
-        self.before = seal(&self.before, Moment::now(), kind, body, &mut self.text);
+    fn push_record(&mut self, kind: &str, body: &str) {
+        self.previous =
+            append_sealed(&self.previous, UtcTimestamp::now(), kind, body, &mut self.text);
     }
 
     /// Closes the segment and begins a new one. What no longer has to be kept leaves, the oldest first.
@@ -184,30 +202,32 @@ impl<'a> Writer<'a> {
             self.flush()?;
         }
         // A journal that is not whole may have come back to a number that was there before: nothing is written over.
-        let mut names = (self.before.seq..).map(|seq| self.place.path(&closed(seq)));
+        let mut names =
+            (self.previous.seq..).map(|seq| self.directory.file_path(&closed_segment_name(seq)));
         let to = names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default();
-        fs::rename(self.place.path(ACTIVE), to).map_err(AuditError::io("cannot be rotated"))?;
-        let leaving = outdated(self.place, self.limits)?;
-        let mut next = Self::open(self.place, self.limits)?;
+        fs::rename(self.directory.file_path(ACTIVE_SEGMENT_NAME), to)
+            .map_err(AuditError::io_error("cannot be rotated"))?;
+        let leaving = find_outdated_segments(self.directory, self.limits)?;
+        let mut next = Self::open(self.directory, self.limits)?;
         // The same, unless the end of the journal is missing.
-        next.before = self.before;
+        next.previous = self.previous;
         if let Some(last) = leaving.last() {
-            let link = closed_link(self.place, *last)?;
-            let link = link.unwrap_or(Link { seq: *last, ..Link::default() });
-            let entry = Entry::Removed(Removed::up_to(link));
-            next.add(entry.kind(), &entry.body()?);
+            let link = read_closed_link(self.directory, *last)?;
+            let link = link.unwrap_or(JournalLink { seq: *last, ..JournalLink::default() });
+            let entry = AuditEvent::Prune(PruneRecord::from_link(link));
+            next.push_record(entry.kind(), &entry.to_redacted_json()?);
         }
-        next.leaving = leaving;
+        next.segments_to_remove = leaving;
         Ok(next)
     }
 
-    fn write(mut self) -> Result<Link, AuditError> {
+    fn commit(mut self) -> Result<JournalLink, AuditError> {
         self.flush()?;
-        for last in &self.leaving {
+        for last in &self.segments_to_remove {
             // What could not be removed now is removed next time.
-            drop(fs::remove_file(self.place.path(&closed(*last))));
+            drop(fs::remove_file(self.directory.file_path(&closed_segment_name(*last))));
         }
-        Ok(self.before)
+        Ok(self.previous)
     }
 
     /// Writes everything in one go, or nothing.
@@ -215,7 +235,7 @@ impl<'a> Writer<'a> {
         let text = std::mem::take(&mut self.text);
         if let Err(error) = self.file.write_all(text.as_bytes()) {
             drop(self.file.set_len(self.length));
-            return Err(AuditError::io("cannot be written")(error));
+            return Err(AuditError::io_error("cannot be written")(error));
         }
         self.length += text.len() as u64;
         Ok(())
@@ -223,31 +243,37 @@ impl<'a> Writer<'a> {
 }
 
 /// Returns the place of the newest record in closed segments; that of the beginning if there is none.
-fn last_closed(place: &Place) -> Result<Link, AuditError> {
-    for last in list(place)?.into_iter().rev() {
-        if let Some(link) = closed_link(place, last)? {
+fn find_last_closed_link(place: &JournalDirectory) -> Result<JournalLink, AuditError> {
+    for last in list_closed_segments(place)?.into_iter().rev() {
+        if let Some(link) = read_closed_link(place, last)? {
             return Ok(link);
         }
     }
-    Ok(Link::default())
+    Ok(JournalLink::default())
 }
 
-fn closed_link(place: &Place, last: u64) -> Result<Option<Link>, AuditError> {
-    let file = place.open_to_read(&closed(last))?;
-    let length = file.metadata().map_err(AuditError::io("cannot be looked at"))?.len();
-    Ok(tail(&file, length)?.link)
+fn read_closed_link(
+    place: &JournalDirectory,
+    last: u64,
+) -> Result<Option<JournalLink>, AuditError> {
+    let file = place.open_read(&closed_segment_name(last))?;
+    let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
+    Ok(read_segment_tail(&file, length)?.link)
 }
 
 /// Returns the closed segments that are too old, or too much, the oldest first.
-fn outdated(place: &Place, limits: Limits) -> Result<Vec<u64>, AuditError> {
-    let oldest = Moment::now().0.saturating_sub(limits.age);
+fn find_outdated_segments(
+    place: &JournalDirectory,
+    limits: JournalLimits,
+) -> Result<Vec<u64>, AuditError> {
+    let oldest = UtcTimestamp::now().0.saturating_sub(limits.age);
     let mut total = limits.segment; // What the new segment may grow to.
     let mut found = Vec::new();
-    for last in list(place)?.into_iter().rev() {
-        let meta = fs::symlink_metadata(place.path(&closed(last)));
-        let meta = meta.map_err(AuditError::io("cannot be looked at"))?;
+    for last in list_closed_segments(place)?.into_iter().rev() {
+        let meta = fs::symlink_metadata(place.file_path(&closed_segment_name(last)));
+        let meta = meta.map_err(AuditError::io_error("cannot be looked at"))?;
         total += meta.len();
-        let changed = meta.modified().ok().map(Moment::from);
+        let changed = meta.modified().ok().map(UtcTimestamp::from);
         if !found.is_empty() || total > limits.total || changed.is_some_and(|at| at.0 < oldest) {
             found.insert(0, last);
         }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::time::DAY;
+use super::timestamp::MILLIS_PER_DAY;
 
 /// How much of the past is kept, and how long a writer waits for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct JournalLimits {
     /// A segment that would grow beyond this many bytes is closed, and a new one begun.
     pub segment: u64,
     /// The oldest segments are removed when all are together longer than this.
@@ -17,30 +17,30 @@ pub struct Limits {
     pub patience: Duration,
 }
 
-impl Default for Limits {
+impl Default for JournalLimits {
     /// Segments of 8 MiB, 256 MiB in all, a year, one second.
     fn default() -> Self {
         Self {
             segment: 8 << 20,
             total: 256 << 20,
-            age: 365 * DAY,
+            age: 365 * MILLIS_PER_DAY,
             patience: Duration::from_secs(1),
         }
     }
 }
 
-impl Limits {
+impl JournalLimits {
     /// Returns the limits that the environment sets: `OPENOXIDE_AUDIT_MIB` and `OPENOXIDE_AUDIT_DAYS`. It can only have
     /// more kept: what a project sets for the agents that work in it must not make the past short.
     #[must_use]
-    pub fn read() -> Self {
+    pub fn from_process_environment() -> Self {
         let set = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
-        Self::default().raised(set("OPENOXIDE_AUDIT_MIB"), set("OPENOXIDE_AUDIT_DAYS"))
+        Self::default().with_minimums(set("OPENOXIDE_AUDIT_MIB"), set("OPENOXIDE_AUDIT_DAYS"))
     }
 
-    fn raised(self, mib: Option<u64>, days: Option<u64>) -> Self {
+    fn with_minimums(self, mib: Option<u64>, days: Option<u64>) -> Self {
         let total = self.total.max(mib.unwrap_or(0).saturating_mul(1 << 20));
-        let age = self.age.max(days.unwrap_or(0).saturating_mul(DAY));
+        let age = self.age.max(days.unwrap_or(0).saturating_mul(MILLIS_PER_DAY));
         Self { total, age, ..self }
     }
 }
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn the_environment_only_has_more_kept() {
-        let usual = Limits::default();
-        assert_eq!(usual.raised(Some(1), Some(1)), usual);
-        let raised = usual.raised(Some(1_024), Some(u64::MAX));
+        let usual = JournalLimits::default();
+        assert_eq!(usual.with_minimums(Some(1), Some(1)), usual);
+        let raised = usual.with_minimums(Some(1_024), Some(u64::MAX));
         assert_eq!((raised.total, raised.age), (1 << 30, u64::MAX));
     }
 }

@@ -8,16 +8,16 @@ use std::{
 
 use super::{
     error::AuditError,
-    place::{ACTIVE, Place},
-    seal::{Frame, Link, newer},
+    journal_directory::{ACTIVE_SEGMENT_NAME, JournalDirectory},
+    sealed_line::{JournalLink, SealedLine, newer_schema_version},
 };
 
 /// At first, so many bytes are read to find the last record.
-const FIRST_READ: u64 = 4 << 10;
+const INITIAL_READ_BYTES: u64 = 4 << 10;
 
 /// A segment of the journal, as long as it was when it was opened.
 #[derive(Debug)]
-pub struct Segment {
+pub struct JournalSegment {
     /// Its file's name.
     pub name: String,
     /// The number of its last record, if it is closed.
@@ -26,10 +26,10 @@ pub struct Segment {
     length: u64,
 }
 
-impl Segment {
+impl JournalSegment {
     /// Returns how long it was when it was opened.
     #[must_use]
-    pub const fn length(&self) -> u64 {
+    pub const fn len(&self) -> u64 {
         self.length
     }
 
@@ -38,17 +38,17 @@ impl Segment {
     /// # Errors
     /// When one has, or it cannot be read.
     pub(super) fn check_version(&self) -> Result<(), AuditError> {
-        tail(&self.file, self.length).map(drop)
+        read_segment_tail(&self.file, self.length).map(drop)
     }
 
     /// Returns what it holds.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn bytes(&self) -> Result<Vec<u8>, AuditError> {
+    pub fn read_all(&self) -> Result<Vec<u8>, AuditError> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or(0) + 1);
         let read = (&self.file).take(self.length).read_to_end(&mut bytes);
-        read.map_err(AuditError::io("cannot be read"))?;
+        read.map_err(AuditError::io_error("cannot be read"))?;
         Ok(bytes)
     }
 
@@ -56,10 +56,12 @@ impl Segment {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn newest(&self, most: u64) -> Result<Vec<u8>, AuditError> {
+    pub fn read_tail(&self, most: u64) -> Result<Vec<u8>, AuditError> {
         let start = self.length.saturating_sub(most);
         let mut bytes = vec![0; usize::try_from(self.length - start).unwrap_or(0)];
-        self.file.read_exact_at(&mut bytes, start).map_err(AuditError::io("cannot be read"))?;
+        self.file
+            .read_exact_at(&mut bytes, start)
+            .map_err(AuditError::io_error("cannot be read"))?;
         if start == 0 {
             return Ok(bytes);
         }
@@ -69,7 +71,7 @@ impl Segment {
 }
 
 /// Returns the finished lines of a segment, without their line feeds, and what follows the last one.
-pub fn lines(bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
+pub fn split_lines(bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (finished, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
     let finished = finished.strip_suffix(b"\n").unwrap_or(finished);
@@ -79,43 +81,54 @@ pub fn lines(bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
 }
 
 /// Returns the name of a closed segment whose last record has this number.
-pub(super) fn closed(last: u64) -> String {
+pub(super) fn closed_segment_name(last: u64) -> String {
     format!("journal-{last:012}.ndjson")
 }
 
-fn last_of(name: &str) -> Option<u64> {
+fn parse_segment_name(name: &str) -> Option<u64> {
     name.strip_prefix("journal-")?.strip_suffix(".ndjson")?.parse().ok()
 }
 
 /// Returns the numbers of the closed segments' last records, the oldest first.
-pub(super) fn list(place: &Place) -> Result<Vec<u64>, AuditError> {
-    let entries = fs::read_dir(place.directory());
-    let entries = entries.map_err(AuditError::io("has a directory that cannot be listed"))?;
+pub(super) fn list_closed_segments(place: &JournalDirectory) -> Result<Vec<u64>, AuditError> {
+    let entries = fs::read_dir(place.as_path());
+    let entries = entries.map_err(AuditError::io_error("has a directory that cannot be listed"))?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut found: Vec<_> = names.filter_map(|name| last_of(&name)).collect();
+    let mut found: Vec<_> = names.filter_map(|name| parse_segment_name(&name)).collect();
     found.sort_unstable();
     Ok(found)
 }
 
 /// Opens every segment that has records after `seq`, the oldest first.
-pub(super) fn open_after(place: &Place, seq: u64) -> Result<Vec<Segment>, AuditError> {
-    let last = list(place)?.into_iter().filter(|last| *last > seq);
-    let names = last.map(|last| (closed(last), Some(last)));
-    let active = place.path(ACTIVE).symlink_metadata().is_ok().then(|| (ACTIVE.to_owned(), None));
-    names.chain(active).map(|(name, last)| open(place, name, last)).collect()
+pub(super) fn open_segments_after(
+    place: &JournalDirectory,
+    seq: u64,
+) -> Result<Vec<JournalSegment>, AuditError> {
+    let last = list_closed_segments(place)?.into_iter().filter(|last| *last > seq);
+    let names = last.map(|last| (closed_segment_name(last), Some(last)));
+    let active = place
+        .file_path(ACTIVE_SEGMENT_NAME)
+        .symlink_metadata()
+        .is_ok()
+        .then(|| (ACTIVE_SEGMENT_NAME.to_owned(), None));
+    names.chain(active).map(|(name, last)| open_segment(place, name, last)).collect()
 }
 
-fn open(place: &Place, name: String, last: Option<u64>) -> Result<Segment, AuditError> {
-    let file = place.open_to_read(&name)?;
-    let length = file.metadata().map_err(AuditError::io("cannot be looked at"))?.len();
-    Ok(Segment { name, last, file, length })
+fn open_segment(
+    place: &JournalDirectory,
+    name: String,
+    last: Option<u64>,
+) -> Result<JournalSegment, AuditError> {
+    let file = place.open_read(&name)?;
+    let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
+    Ok(JournalSegment { name, last, file, length })
 }
 
 /// The end of a segment.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct SegmentTail {
     /// The last record that can be read.
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<JournalLink>,
     /// How many bytes follow the last line feed.
     pub(super) unfinished: u64,
 }
@@ -124,13 +137,13 @@ pub(super) struct Tail {
 ///
 /// # Errors
 /// When it cannot be read, or a newer version has written it.
-pub(super) fn tail(file: &File, length: u64) -> Result<Tail, AuditError> {
-    let mut size = FIRST_READ;
+pub(super) fn read_segment_tail(file: &File, length: u64) -> Result<SegmentTail, AuditError> {
+    let mut size = INITIAL_READ_BYTES;
     loop {
         let start = length.saturating_sub(size);
         let mut bytes = vec![0; usize::try_from(length - start).unwrap_or(0)];
-        file.read_exact_at(&mut bytes, start).map_err(AuditError::io("cannot be read"))?;
-        let found = tail_of(&bytes, start == 0)?;
+        file.read_exact_at(&mut bytes, start).map_err(AuditError::io_error("cannot be read"))?;
+        let found = parse_tail(&bytes, start == 0)?;
         if found.link.is_some() || start == 0 {
             return Ok(found);
         }
@@ -139,15 +152,16 @@ pub(super) fn tail(file: &File, length: u64) -> Result<Tail, AuditError> {
 }
 
 /// What lies between an unknown beginning and the first line feed may be half a line.
-fn tail_of(bytes: &[u8], is_whole: bool) -> Result<Tail, AuditError> {
-    let (lines, rest) = lines(bytes);
+fn parse_tail(bytes: &[u8], is_whole: bool) -> Result<SegmentTail, AuditError> {
+    let (lines, rest) = split_lines(bytes);
     let mut lines: Vec<_> = lines.collect();
     if !is_whole && !lines.is_empty() {
         lines.remove(0);
     }
-    if let Some(version) = lines.last().and_then(|line| newer(line)) {
+    if let Some(version) = lines.last().and_then(|line| newer_schema_version(line)) {
         return Err(AuditError::Newer(version));
     }
-    let link = lines.iter().rev().find_map(|line| Frame::of(line)).map(|frame| frame.link());
-    Ok(Tail { link, unfinished: rest.len() as u64 })
+    let link =
+        lines.iter().rev().find_map(|line| SealedLine::parse(line)).map(|frame| frame.link());
+    Ok(SegmentTail { link, unfinished: rest.len() as u64 })
 }

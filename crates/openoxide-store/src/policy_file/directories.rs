@@ -1,40 +1,45 @@
 //! The list `directories` of a policy file.
 
-use openoxide_permission::{Directory, directory};
+use openoxide_permission::{AdditionalDirectory, parse_directory};
 use toml::de::DeValue;
 
-use super::{Reader, Value};
+use super::{PolicyFileParser, TomlValue};
 
 /// A file names so many: each is looked at for each call.
-const MOST: usize = 32;
+const MAX_DIRECTORIES: usize = 32;
 
-impl Reader<'_> {
+impl PolicyFileParser<'_> {
     /// Reads the directories. What is wrong with one holds nothing back: they only loosen.
-    pub(super) fn directories(&mut self, value: &Value<'_>) {
+    pub(super) fn parse_directories(&mut self, value: &TomlValue<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some("write `directories = [\"../shared\"]`".to_owned());
-            return self.problem("expected an array of directories", value.span(), help, false);
+            return self.push_problem(
+                "expected an array of directories",
+                value.span(),
+                help,
+                false,
+            );
         };
-        if items.len() > MOST {
-            let message = format!("these are more than {MOST} directories");
-            self.problem(message, value.span(), None, false);
+        if items.len() > MAX_DIRECTORIES {
+            let message = format!("these are more than {MAX_DIRECTORIES} directories");
+            self.push_problem(message, value.span(), None, false);
         }
-        items.iter().take(MOST).for_each(|item| self.directory(item));
+        items.iter().take(MAX_DIRECTORIES).for_each(|item| self.parse_directory(item));
     }
 
-    fn directory(&mut self, item: &Value<'_>) {
+    fn parse_directory(&mut self, item: &TomlValue<'_>) {
         let Some(text) = item.get_ref().as_str() else {
-            return self.problem("a directory is a text", item.span(), None, false);
+            return self.push_problem("a directory is a text", item.span(), None, false);
         };
-        match directory(text, self.anchors) {
+        match parse_directory(text, self.anchors) {
             Ok(path) => {
                 let (layer, file) = (self.kind, self.name.to_owned());
-                let (line, text) = (self.line(item.span().start), text.to_owned());
-                self.directories.push(Directory { layer, file, line, text, path });
+                let (line, text) = (self.line_at(item.span().start), text.to_owned());
+                self.directories.push(AdditionalDirectory { layer, file, line, text, path });
             }
             Err(message) => {
                 let help = "name a directory: `../shared`, `~/notes` or `/srv/data`".to_owned();
-                self.problem(message, item.span(), Some(help), false);
+                self.push_problem(message, item.span(), Some(help), false);
             }
         }
     }
@@ -42,16 +47,16 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_permission::{Anchors, LayerKind};
+    use openoxide_permission::{LayerKind, PathAnchors};
     use openoxide_protocol::AbsPath;
 
     use super::*;
-    use crate::policy_file::{PolicyFile, read};
+    use crate::policy_file::{PolicyFile, parse_policy};
 
     fn read_text(text: &str) -> PolicyFile {
         let [home, base] = ["/home/ann", "/w/project"].map(|path| AbsPath::new(path).unwrap());
-        let anchors = Anchors { home: Some(&home), base: &base };
-        read(text, LayerKind::Project, "policy.toml", anchors)
+        let anchors = PathAnchors { home: Some(&home), base: &base };
+        parse_policy(text, LayerKind::Project, "policy.toml", anchors)
     }
 
     #[test]
@@ -86,7 +91,7 @@ mod tests {
             assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
             assert_eq!(file.directories, [], "{text}");
         }
-        let many = "\"../lib\",".repeat(MOST + 1);
+        let many = "\"../lib\",".repeat(MAX_DIRECTORIES + 1);
         assert_eq!(read_text(&format!("directories = [{many}]")).problems.len(), 1);
         let other = read_text("directories = [\"../lib\"]\n[permissions]\nallow = [7]\n");
         assert_eq!(other.directories, [], "a file with any problem allows nothing");

@@ -2,55 +2,55 @@
 
 use std::{ops::Range, time::Duration};
 
-use openoxide_permission::{Hook, HookCommand, HookEvent, Matcher};
+use openoxide_permission::{Hook, HookCommand, HookEvent, HookMatcher};
 use toml::de::{DeTable, DeValue};
 
-use super::{Reader, Value};
+use super::{PolicyFileParser, TomlValue};
 
 const KEYS: &[&str] = &["event", "matcher", "command", "timeout"];
 
 /// A file holds so many: each is a process for each call.
-const MOST: usize = 32;
+const MAX_HOOKS: usize = 32;
 
 /// Seconds. Claude Code waits ten minutes for a hook, and goes on without it; so all of ours must have ended well before.
-const LONGEST: u64 = 300;
+const MAX_TIMEOUT_SECONDS: u64 = 300;
 
 /// Seconds: what decides about every call of a tool should take less than one.
-const USUAL: u64 = 30;
+const DEFAULT_TIMEOUT_SECONDS: u64 = 30;
 
-impl Reader<'_> {
+impl PolicyFileParser<'_> {
     /// Reads the hooks. What is wrong with one may have held something back.
-    pub(super) fn hooks(&mut self, value: &Value<'_>) {
+    pub(super) fn parse_hooks(&mut self, value: &TomlValue<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some("write `[[hooks]]`".to_owned());
-            return self.problem("hooks are tables", value.span(), help, true);
+            return self.push_problem("hooks are tables", value.span(), help, true);
         };
-        if items.len() > MOST {
-            let message = format!("these are more than {MOST} hooks");
-            self.problem(message, value.span(), None, true);
+        if items.len() > MAX_HOOKS {
+            let message = format!("these are more than {MAX_HOOKS} hooks");
+            self.push_problem(message, value.span(), None, true);
         }
-        for item in items.iter().take(MOST) {
+        for item in items.iter().take(MAX_HOOKS) {
             match item.get_ref() {
-                DeValue::Table(table) => self.hook(table, &item.span()),
-                _ => self.problem("a hook is a table", item.span(), None, true),
+                DeValue::Table(table) => self.parse_hook(table, &item.span()),
+                _ => self.push_problem("a hook is a table", item.span(), None, true),
             }
         }
     }
 
-    fn hook(&mut self, table: &DeTable<'_>, span: &Range<usize>) {
+    fn parse_hook(&mut self, table: &DeTable<'_>, span: &Range<usize>) {
         for (key, _) in table {
             if !KEYS.contains(&key.get_ref().as_ref()) {
-                self.unknown_key(key.get_ref(), key.span(), KEYS);
+                self.push_unknown_key(key.get_ref(), key.span(), KEYS);
             }
         }
-        let (event, command) = (self.event(table, span), self.command(table, span));
-        let (matcher, timeout) = (self.matcher(table), self.timeout(table));
+        let (event, command) = (self.parse_event(table, span), self.parse_command(table, span));
+        let (matcher, timeout) = (self.parse_matcher(table), self.parse_timeout(table));
         let (Some(event), Some(command), Some(matcher), Some(timeout)) =
             (event, command, matcher, timeout)
         else {
             return;
         };
-        let (layer, file, line) = (self.kind, self.name.to_owned(), self.line(span.start));
+        let (layer, file, line) = (self.kind, self.name.to_owned(), self.line_at(span.start));
         let (may_allow, below_rules, project, vouched) = (true, false, None, true);
         self.hooks.push(Hook {
             layer,
@@ -61,46 +61,46 @@ impl Reader<'_> {
             command,
             timeout,
             may_allow,
-            below_rules,
+            respects_ask_rules: below_rules,
             project,
-            vouched,
+            is_trusted: vouched,
         });
     }
 
-    fn event(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookEvent> {
+    fn parse_event(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookEvent> {
         let Some(value) = table.get("event") else {
             let help = Some("write `event = \"pre_tool_use\"`".to_owned());
-            self.problem("the hook has no `event`", span.clone(), help, true);
+            self.push_problem("the hook has no `event`", span.clone(), help, true);
             return None;
         };
-        self.word(value, "event", HookEvent::parse, HookEvent::PreToolUse.as_str())
+        self.parse_word(value, "event", HookEvent::parse, HookEvent::PreToolUse.as_str())
     }
 
-    fn matcher(&mut self, table: &DeTable<'_>) -> Option<Matcher> {
-        let Some(value) = table.get("matcher") else { return Some(Matcher::default()) };
+    fn parse_matcher(&mut self, table: &DeTable<'_>) -> Option<HookMatcher> {
+        let Some(value) = table.get("matcher") else { return Some(HookMatcher::default()) };
         let Some(text) = value.get_ref().as_str() else {
-            self.problem("`matcher` is a text", value.span(), None, true);
+            self.push_problem("`matcher` is a text", value.span(), None, true);
             return None;
         };
-        let read = Matcher::parse(text);
+        let read = HookMatcher::parse(text);
         read.map_err(|message| {
             let help =
                 "names with `|` between them, `*` in a name for any text: `Edit|mcp__git__*`";
-            self.problem(message, value.span(), Some(help.to_owned()), true);
+            self.push_problem(message, value.span(), Some(help.to_owned()), true);
         })
         .ok()
     }
 
-    fn command(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookCommand> {
+    fn parse_command(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookCommand> {
         let Some(value) = table.get("command") else {
-            self.problem("the hook has no `command`", span.clone(), None, true);
+            self.push_problem("the hook has no `command`", span.clone(), None, true);
             return None;
         };
-        let command = command(value.get_ref());
+        let command = to_hook_command(value.get_ref());
         if command.is_none() {
             let help =
                 Some("write `\"…\"` for a shell, or `[\"PROGRAM\", \"ARGUMENT\"]`".to_owned());
-            self.problem(
+            self.push_problem(
                 "expected a command string or an array of strings",
                 value.span(),
                 help,
@@ -110,23 +110,26 @@ impl Reader<'_> {
         command
     }
 
-    fn timeout(&mut self, table: &DeTable<'_>) -> Option<Duration> {
-        let Some(value) = table.get("timeout") else { return Some(Duration::from_secs(USUAL)) };
+    fn parse_timeout(&mut self, table: &DeTable<'_>) -> Option<Duration> {
+        let Some(value) = table.get("timeout") else {
+            return Some(Duration::from_secs(DEFAULT_TIMEOUT_SECONDS));
+        };
         let number = value.get_ref().as_integer();
         let number =
             number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
-        let seconds = number.filter(|seconds| (1..=LONGEST).contains(seconds));
+        let seconds = number.filter(|seconds| (1..=MAX_TIMEOUT_SECONDS).contains(seconds));
         if seconds.is_none() {
-            let message = format!("`timeout` is a number of seconds from 1 to {LONGEST}");
-            self.problem(message, value.span(), None, true);
+            let message =
+                format!("`timeout` is a number of seconds from 1 to {MAX_TIMEOUT_SECONDS}");
+            self.push_problem(message, value.span(), None, true);
         }
         seconds.map(Duration::from_secs)
     }
 }
 
-fn command(value: &DeValue<'_>) -> Option<HookCommand> {
+fn to_hook_command(value: &DeValue<'_>) -> Option<HookCommand> {
     let sound = |text: &&str| !text.contains('\0');
-    let text = |value: &Value<'_>| value.get_ref().as_str().filter(sound).map(str::to_owned);
+    let text = |value: &TomlValue<'_>| value.get_ref().as_str().filter(sound).map(str::to_owned);
     let command = match value {
         DeValue::Array(words) => {
             HookCommand::Program(words.iter().map(text).collect::<Option<_>>()?)
@@ -142,15 +145,15 @@ fn command(value: &DeValue<'_>) -> Option<HookCommand> {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_permission::{Anchors, LayerKind};
+    use openoxide_permission::{LayerKind, PathAnchors};
     use openoxide_protocol::AbsPath;
 
     use super::*;
-    use crate::policy_file::{PolicyFile, read};
+    use crate::policy_file::{PolicyFile, parse_policy};
 
     fn read_text(text: &str) -> PolicyFile {
         let base = AbsPath::new("/p").unwrap();
-        read(text, LayerKind::User, "policy.toml", Anchors { home: None, base: &base })
+        parse_policy(text, LayerKind::User, "policy.toml", PathAnchors { home: None, base: &base })
     }
 
     #[test]
@@ -165,11 +168,14 @@ mod tests {
             (3, LayerKind::User, "policy.toml")
         );
         assert_eq!(first.command, HookCommand::Shell("./guard.sh --all".to_owned()));
-        assert_eq!((first.timeout, first.name()), (Duration::from_secs(USUAL), "guard.sh"));
-        assert!(first.concerns(HookEvent::PreToolUse, "anything") && first.may_allow);
+        assert_eq!(
+            (first.timeout, first.name()),
+            (Duration::from_secs(DEFAULT_TIMEOUT_SECONDS), "guard.sh")
+        );
+        assert!(first.applies_to(HookEvent::PreToolUse, "anything") && first.may_allow);
         assert_eq!((second.line, second.timeout), (7, Duration::from_secs(5)));
-        assert!(second.concerns(HookEvent::PreToolUse, "Write"));
-        assert!(!second.concerns(HookEvent::PreToolUse, "Bash"));
+        assert!(second.applies_to(HookEvent::PreToolUse, "Write"));
+        assert!(!second.applies_to(HookEvent::PreToolUse, "Bash"));
         assert_eq!(second.command.to_string(), r#"["guard", "a b"]"#);
     }
 
@@ -199,9 +205,9 @@ mod tests {
             let file = read_text(&text);
             let [problem] = file.problems.as_slice() else { panic!("{text}: {:?}", file.problems) };
             assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
-            assert!(problem.loses_restraint, "{text}");
+            assert!(problem.loses_restriction, "{text}");
         }
-        assert_eq!(read_text(&hook("command = \"x\"").repeat(MOST + 1)).problems.len(), 1);
+        assert_eq!(read_text(&hook("command = \"x\"").repeat(MAX_HOOKS + 1)).problems.len(), 1);
     }
 
     #[test]

@@ -2,28 +2,28 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use openoxide_permission::{Directory, directory, place};
+use openoxide_permission::{AdditionalDirectory, parse_directory, parse_protected_path};
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use super::{Reader, Value};
+use super::{PolicyFileParser, TomlValue};
 
 const KEYS: &[&str] =
     &["require", "network", "writable", "unreadable", "protected", "environment", "limits"];
 
 /// A list holds so many: each is a mount, or is looked at for each run.
-const MOST: usize = 64;
+const MAX_LIST_ITEMS: usize = 64;
 
 /// What a policy says of the sandbox: one file, or all together ([`Self::with`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxSettings {
     /// Who says that nothing runs unconfined, and how.
-    pub require: Option<Required>,
+    pub require: Option<SandboxRequirement>,
     /// What of the network is reached.
     pub network: Option<NetworkSetting>,
-    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::writable`].
+    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::parse_writable`].
     pub writable: BTreeSet<AbsPath>,
     /// What no confined command can read.
     pub unreadable: BTreeSet<AbsPath>,
@@ -38,24 +38,24 @@ pub struct SandboxSettings {
 /// That nothing runs unconfined, and where it is said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Required {
+pub struct SandboxRequirement {
     /// What happens where nothing confines.
-    pub how: Require,
+    pub action: MissingSandboxAction,
     /// The file and the line, from 1.
-    pub place: String,
+    pub location: String,
 }
 
 /// What happens where nothing confines (seed 001, `require_os_sandbox`), the stricter last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Require {
+pub enum MissingSandboxAction {
     /// Tools that have to be confined are refused; others go on.
     RefuseTools,
     /// Nothing starts.
     FailFast,
 }
 
-impl Require {
+impl MissingSandboxAction {
     /// Returns its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -110,35 +110,35 @@ impl SandboxSettings {
     /// Returns what both say together: of what tightens the strictest, of what loosens all. Of two that require the same, `self`
     /// speaks.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub fn merge(self, other: Self) -> Self {
         let require = match (self.require, other.require) {
-            (Some(a), Some(b)) => Some(if b.how > a.how { b } else { a }),
+            (Some(a), Some(b)) => Some(if b.action > a.action { b } else { a }),
             (a, b) => a.or(b),
         };
         Self {
             require,
-            network: least(self.network, other.network),
+            network: min_some(self.network, other.network),
             writable: &self.writable | &other.writable,
             unreadable: &self.unreadable | &other.unreadable,
             protected: &self.protected | &other.protected,
             environment: &self.environment | &other.environment,
             limits: SandboxLimits {
-                seconds: least(self.limits.seconds, other.limits.seconds),
-                memory: least(self.limits.memory, other.limits.memory),
-                processes: least(self.limits.processes, other.limits.processes),
+                seconds: min_some(self.limits.seconds, other.limits.seconds),
+                memory: min_some(self.limits.memory, other.limits.memory),
+                processes: min_some(self.limits.processes, other.limits.processes),
             },
         }
     }
 
     /// Returns what of it only tightens.
     #[must_use]
-    pub fn tightened(self) -> Self {
+    pub fn into_restrictions(self) -> Self {
         let network = self.network.filter(|network| *network < NetworkSetting::Internet);
         Self { network, writable: BTreeSet::new(), environment: BTreeSet::new(), ..self }
     }
 
     /// Returns what of it loosens, each in words; directories aside.
-    pub(crate) fn loosening(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn describe_loosening(&self) -> impl Iterator<Item = String> {
         let on = self.network.filter(|network| *network >= NetworkSetting::Internet);
         let network = on.map(|network| format!("sandbox network {}", network.as_str()));
         let variable = |name: &String| format!("sandbox environment {name}");
@@ -147,130 +147,135 @@ impl SandboxSettings {
 }
 
 /// The lesser of what is said.
-fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+fn min_some<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     a.into_iter().chain(b).min()
 }
 
-impl Reader<'_> {
+impl PolicyFileParser<'_> {
     /// Reads the table. What is written wrongly may have held something back, unless its key only loosens.
-    pub(super) fn sandbox(&mut self, value: &Value<'_>) {
+    pub(super) fn parse_sandbox(&mut self, value: &TomlValue<'_>) {
         let Some(table) = value.get_ref().as_table() else {
-            return self.problem("`sandbox` must be a table", value.span(), None, true);
+            return self.push_problem("`sandbox` must be a table", value.span(), None, true);
         };
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "require" => self.require(value, &key.span()),
-                "network" => self.sandbox.network = self.network(value),
-                "writable" => self.writable(value),
-                "unreadable" => self.sandbox.unreadable = self.places(value, "unreadable"),
-                "protected" => self.sandbox.protected = self.places(value, "protected"),
-                "environment" => self.environment(value),
+                "require" => self.parse_require(value, &key.span()),
+                "network" => self.sandbox.network = self.parse_network(value),
+                "writable" => self.parse_writable(value),
+                "unreadable" => self.sandbox.unreadable = self.parse_paths(value, "unreadable"),
+                "protected" => self.sandbox.protected = self.parse_paths(value, "protected"),
+                "environment" => self.parse_environment(value),
                 "limits" => match value.get_ref() {
-                    DeValue::Table(table) => self.limits(table),
-                    _ => self.problem("`limits` must be a table", value.span(), None, true),
+                    DeValue::Table(table) => self.parse_limits(table),
+                    _ => self.push_problem("`limits` must be a table", value.span(), None, true),
                 },
-                other => self.unknown_key(other, key.span(), KEYS),
+                other => self.push_unknown_key(other, key.span(), KEYS),
             }
         }
     }
 
-    fn require(&mut self, value: &Value<'_>, at: &Range<usize>) {
-        let all = [Require::FailFast, Require::RefuseTools];
+    fn parse_require(&mut self, value: &TomlValue<'_>, at: &Range<usize>) {
+        let all = [MissingSandboxAction::FailFast, MissingSandboxAction::RefuseTools];
         let parse = |word: &str| all.into_iter().find(|one| one.as_str() == word);
-        if let Some(how) = self.word(value, "require", parse, "fail_fast`, `refuse_tools") {
-            let place = format!("{}:{}", self.name, self.line(at.start));
-            self.sandbox.require = Some(Required { how, place });
+        if let Some(how) = self.parse_word(value, "require", parse, "fail_fast`, `refuse_tools") {
+            let place = format!("{}:{}", self.name, self.line_at(at.start));
+            self.sandbox.require = Some(SandboxRequirement { action: how, location: place });
         }
     }
 
-    fn network(&mut self, value: &Value<'_>) -> Option<NetworkSetting> {
+    fn parse_network(&mut self, value: &TomlValue<'_>) -> Option<NetworkSetting> {
         use NetworkSetting::{Host, Hosts, Internet, Off};
         let parse = |word: &str| match word {
             // What opened everything opens the safer part of it.
             "on" => Some(Internet),
             _ => [Off, Hosts, Internet, Host].into_iter().find(|one| one.as_str() == word),
         };
-        self.word(value, "network", parse, "off`, `hosts`, `internet`, `host")
+        self.parse_word(value, "network", parse, "off`, `hosts`, `internet`, `host")
     }
 
     /// Returns the texts of a list, each with where it stands.
-    fn texts(
+    fn parse_texts(
         &mut self,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         key: &str,
         restrains: bool,
     ) -> Vec<(String, Range<usize>)> {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some(format!("write `{key} = [\"…\"]`"));
-            self.problem(format!("`{key}` is a list"), value.span(), help, restrains);
+            self.push_problem(format!("`{key}` is a list"), value.span(), help, restrains);
             return Vec::new();
         };
-        if items.len() > MOST {
-            let message = format!("these are more than {MOST} in `{key}`");
-            self.problem(message, value.span(), None, restrains);
+        if items.len() > MAX_LIST_ITEMS {
+            let message = format!("these are more than {MAX_LIST_ITEMS} in `{key}`");
+            self.push_problem(message, value.span(), None, restrains);
         }
         let mut texts = Vec::new();
-        for item in items.iter().take(MOST) {
+        for item in items.iter().take(MAX_LIST_ITEMS) {
             match item.get_ref().as_str() {
                 Some(text) => texts.push((text.to_owned(), item.span())),
                 None => {
                     let message = format!("expected a string in `{key}`");
-                    self.problem(message, item.span(), None, restrains);
+                    self.push_problem(message, item.span(), None, restrains);
                 }
             }
         }
         texts
     }
 
-    fn writable(&mut self, value: &Value<'_>) {
-        for (text, span) in self.texts(value, "writable", false) {
-            match directory(&text, self.anchors) {
+    fn parse_writable(&mut self, value: &TomlValue<'_>) {
+        for (text, span) in self.parse_texts(value, "writable", false) {
+            match parse_directory(&text, self.anchors) {
                 Ok(path) => {
                     let (layer, file, line) =
-                        (self.kind, self.name.to_owned(), self.line(span.start));
-                    self.writable.push(Directory { layer, file, line, text, path });
+                        (self.kind, self.name.to_owned(), self.line_at(span.start));
+                    self.writable.push(AdditionalDirectory { layer, file, line, text, path });
                 }
                 Err(message) => {
                     let help = "name a directory: `~/.cache/pip` or `/srv/data`".to_owned();
-                    self.problem(message, span, Some(help), false);
+                    self.push_problem(message, span, Some(help), false);
                 }
             }
         }
     }
 
-    fn places(&mut self, value: &Value<'_>, key: &str) -> BTreeSet<AbsPath> {
+    fn parse_paths(&mut self, value: &TomlValue<'_>, key: &str) -> BTreeSet<AbsPath> {
         let mut places = BTreeSet::new();
-        for (text, span) in self.texts(value, key, true) {
-            match place(&text, self.anchors) {
+        for (text, span) in self.parse_texts(value, key, true) {
+            match parse_protected_path(&text, self.anchors) {
                 Ok(path) => {
                     places.insert(path);
                 }
                 Err(message) => {
                     let help = "name a file or a directory; for a pattern write a rule under `deny`: `Read(**/*.pem)`, `Edit(**/x/**)`";
-                    self.problem(message, span, Some(help.to_owned()), true);
+                    self.push_problem(message, span, Some(help.to_owned()), true);
                 }
             }
         }
         places
     }
 
-    fn environment(&mut self, value: &Value<'_>) {
-        for (text, span) in self.texts(value, "environment", false) {
-            if is_variable(&text) {
+    fn parse_environment(&mut self, value: &TomlValue<'_>) {
+        for (text, span) in self.parse_texts(value, "environment", false) {
+            if is_variable_name(&text) {
                 self.sandbox.environment.insert(text);
             } else {
                 let help = Some("write the name alone: `DATABASE_URL`".to_owned());
-                self.problem(format!("`{text}` is not a valid variable name"), span, help, false);
+                self.push_problem(
+                    format!("`{text}` is not a valid variable name"),
+                    span,
+                    help,
+                    false,
+                );
             }
         }
     }
 
-    fn limits(&mut self, table: &DeTable<'_>) {
+    fn parse_limits(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             let number = match key.get_ref().as_ref() {
-                "seconds" | "memory" | "processes" => self.number(value, key.get_ref()),
+                "seconds" | "memory" | "processes" => self.parse_number(value, key.get_ref()),
                 other => {
-                    self.unknown_key(other, key.span(), &["seconds", "memory", "processes"]);
+                    self.push_unknown_key(other, key.span(), &["seconds", "memory", "processes"]);
                     continue;
                 }
             };
@@ -283,21 +288,21 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self, value: &Value<'_>, key: &str) -> Option<u32> {
+    fn parse_number(&mut self, value: &TomlValue<'_>, key: &str) -> Option<u32> {
         let number = value.get_ref().as_integer();
         let number =
             number.and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok());
         let number = number.filter(|number| *number > 0);
         if number.is_none() {
             let message = format!("`{key}` is a number from 1 to {}", u32::MAX);
-            self.problem(message, value.span(), None, true);
+            self.push_problem(message, value.span(), None, true);
         }
         number
     }
 }
 
 /// Says whether a text can name a variable of the environment, as POSIX has them.
-fn is_variable(text: &str) -> bool {
+fn is_variable_name(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let digit = text.bytes().next().is_none_or(|first| first.is_ascii_digit());
     !digit && text.len() <= 256 && text.bytes().all(letter)

@@ -4,7 +4,12 @@ use super::*;
 
 fn read_text(text: &str) -> PolicyFile {
     let base = AbsPath::new("/p").unwrap();
-    read(text, LayerKind::User, "policy.toml", Anchors { home: Some(&base), base: &base })
+    parse_policy(
+        text,
+        LayerKind::User,
+        "policy.toml",
+        PathAnchors { home: Some(&base), base: &base },
+    )
 }
 
 fn rules(file: &PolicyFile) -> Vec<(u32, String)> {
@@ -45,7 +50,7 @@ fn the_contracts_example_is_read_in_order() {
     ];
     assert_eq!(rules(&file), expected.map(|(line, text)| (line, text.to_owned())));
     assert_eq!(file.layer.mode, Some(PermissionMode::AcceptEdits));
-    assert_eq!(file.layer.combining, Combining::LastMatch);
+    assert_eq!(file.layer.combining_algorithm, CombiningAlgorithm::LastMatch);
     assert_eq!(file.layer.rules[5].reason.as_deref(), Some("changes production"));
 }
 
@@ -77,11 +82,11 @@ alow = []
 #[test]
 fn only_what_may_lose_a_restraint_says_so() {
     let file = read_text("[permissions]\nallow = [\"Bash(\"]\n");
-    assert!(file.problems.iter().all(|problem| !problem.loses_restraint));
+    assert!(file.problems.iter().all(|problem| !problem.loses_restriction));
     for text in
         ["[permissions]\ndeny = [\"Bash(\"]\n", "[permissions\n", "[permisions]\ndeny = []\n"]
     {
-        assert!(read_text(text).problems.iter().any(|problem| problem.loses_restraint), "{text}");
+        assert!(read_text(text).problems.iter().any(|problem| problem.loses_restriction), "{text}");
     }
 }
 
@@ -137,7 +142,7 @@ fn only_what_asks_has_a_reviewer() {
             "[[permissions.rule]]\npermission = \"bash\"\npattern = \"x\"\naction = \"{action}\"\nreviewer = \"{reviewer}\"\n"
         ))
     };
-    assert!(rule("ask", "human").layer.rules[0].human);
+    assert!(rule("ask", "human").layer.rules[0].requires_human);
     for (action, reviewer) in [("allow", "human"), ("deny", "human"), ("ask", "model")] {
         let file = rule(action, reviewer);
         assert_eq!(file.problems.len(), 1, "{action} {reviewer}");
@@ -157,6 +162,6 @@ fn unproved_programs_are_asked_about_where_a_file_says_so_or_tries_to() {
     ] {
         let file = read_text(text);
         assert_eq!((file.asks_unproved, file.problems.len()), (asks, problems), "{text}");
-        assert!(file.problems.iter().all(|problem| problem.loses_restraint), "{text}");
+        assert!(file.problems.iter().all(|problem| problem.loses_restriction), "{text}");
     }
 }

@@ -36,7 +36,7 @@ impl Disk {
 
     fn main_of(&self, name: &str) -> Option<PathBuf> {
         let directory = AbsPath::new(self.path(name).to_str().unwrap()).unwrap();
-        main_checkout(&directory).map(|main| PathBuf::from(main.as_str()))
+        find_main_checkout(&directory).map(|main| PathBuf::from(main.as_str()))
     }
 
     fn is_worktree(&self, name: &str) -> bool {

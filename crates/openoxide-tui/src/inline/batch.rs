@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope, GrantTerms, SessionId};
 
-use super::{AskError, render::Batch};
+use super::{AskError, render::BatchPosition};
 
 /// What one question brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum PromptAnswer {
     /// An answer to it.
-    This(ApprovalResponse),
+    Single(ApprovalResponse),
     /// Yes to it and to all that follow, but for those that demand a yes of their own.
     All,
     /// No to it and to all that follow.
@@ -18,72 +18,72 @@ pub(crate) enum Choice {
 }
 
 /// What an answer means for the requests after it.
-enum Rest {
+enum BatchState {
     Ask,
     All,
     Skip,
-    Fallen(SessionId, ApprovalResponse),
+    SessionEnded(SessionId, ApprovalResponse),
 }
 
 /// Returns an answer to each of `requests`, asking `ask` where no earlier answer holds.
 pub(crate) fn answer_each(
     requests: &[ApprovalRequest],
-    mut ask: impl FnMut(&ApprovalRequest, Option<Batch<'_>>) -> Result<Choice, AskError>,
+    mut ask: impl FnMut(&ApprovalRequest, Option<BatchPosition<'_>>) -> Result<PromptAnswer, AskError>,
 ) -> Result<Vec<ApprovalResponse>, AskError> {
     let mut answers = Vec::with_capacity(requests.len());
-    let mut rest = Rest::Ask;
+    let mut rest = BatchState::Ask;
     for (at, request) in requests.iter().enumerate() {
-        if let Some(answer) = rest.answer(request) {
+        if let Some(answer) = rest.known_response(request) {
             answers.push(answer);
             continue;
         }
-        let choice = ask(request, Batch::at(requests, at))?;
-        rest = rest.after(&choice, request);
-        answers.push(choice.response(request));
+        let choice = ask(request, BatchPosition::from_requests(requests, at))?;
+        rest = rest.update(&choice, request);
+        answers.push(choice.into_response(request));
     }
     Ok(answers)
 }
 
-impl Rest {
+impl BatchState {
     /// Returns the answer that `request` already has.
-    fn answer(&self, request: &ApprovalRequest) -> Option<ApprovalResponse> {
+    fn known_response(&self, request: &ApprovalRequest) -> Option<ApprovalResponse> {
         match self {
-            Self::All if !request.explicit_yes_required => Some(yes()),
+            Self::All if !request.explicit_yes_required => Some(approve_once()),
             Self::Skip => Some(ApprovalResponse::Denied),
-            Self::Fallen(session, response) if *session == request.session => {
+            Self::SessionEnded(session, response) if *session == request.session => {
                 Some(response.clone())
             }
-            Self::Ask | Self::All | Self::Fallen(..) => None,
+            Self::Ask | Self::All | Self::SessionEnded(..) => None,
         }
     }
 
-    fn after(self, choice: &Choice, request: &ApprovalRequest) -> Self {
+    fn update(self, choice: &PromptAnswer, request: &ApprovalRequest) -> Self {
         match choice {
-            Choice::All => Self::All,
-            Choice::Skip => Self::Skip,
+            PromptAnswer::All => Self::All,
+            PromptAnswer::Skip => Self::Skip,
             // The correction is for this request; the others fall without one.
-            Choice::This(ApprovalResponse::Rejected { .. }) => {
-                Self::Fallen(request.session, ApprovalResponse::Rejected { message: None })
+            PromptAnswer::Single(ApprovalResponse::Rejected { .. }) => {
+                Self::SessionEnded(request.session, ApprovalResponse::Rejected { message: None })
             }
-            Choice::This(ApprovalResponse::Cancelled) => {
-                Self::Fallen(request.session, ApprovalResponse::Cancelled)
+            PromptAnswer::Single(ApprovalResponse::Cancelled) => {
+                Self::SessionEnded(request.session, ApprovalResponse::Cancelled)
             }
-            Choice::This(_) => self,
+            PromptAnswer::Single(_) => self,
         }
     }
 }
 
-impl Choice {
+impl PromptAnswer {
     /// Returns what was chosen, in words, for the screen.
     pub(crate) fn describe(&self) -> Cow<'static, str> {
         let text = match self {
-            Self::This(ApprovalResponse::Approved { scope, terms }) => {
-                return describe_yes(*scope, terms.as_ref());
+            Self::Single(ApprovalResponse::Approved { scope, terms }) => {
+                return describe_approval(*scope, terms.as_ref());
             }
-            Self::This(ApprovalResponse::Rejected { message: None }) => "no",
-            Self::This(ApprovalResponse::Rejected { message: Some(_) }) => "no, with a message",
-            Self::This(ApprovalResponse::Denied) => "no, to this alone",
-            Self::This(ApprovalResponse::Cancelled) => "stopped",
+            Self::Single(ApprovalResponse::Rejected { message: None }) => "no",
+            Self::Single(ApprovalResponse::Rejected { message: Some(_) }) => "no, with a message",
+            Self::Single(ApprovalResponse::Denied) => "no, to this alone",
+            Self::Single(ApprovalResponse::Cancelled) => "stopped",
             Self::All => "yes to all, once each",
             Self::Skip => "no, to this and the rest",
         };
@@ -91,17 +91,17 @@ impl Choice {
     }
 
     /// Returns the answer to the request that was asked about.
-    fn response(self, request: &ApprovalRequest) -> ApprovalResponse {
+    fn into_response(self, request: &ApprovalRequest) -> ApprovalResponse {
         match self {
-            Self::This(response) => response,
+            Self::Single(response) => response,
             Self::All if request.explicit_yes_required => ApprovalResponse::Denied,
-            Self::All => yes(),
+            Self::All => approve_once(),
             Self::Skip => ApprovalResponse::Denied,
         }
     }
 }
 
-fn describe_yes(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'static, str> {
+fn describe_approval(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'static, str> {
     let text = match scope {
         GrantScope::Once => "yes, once",
         GrantScope::Session => "yes, for the session",
@@ -117,21 +117,21 @@ fn describe_yes(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'static, s
     Cow::Owned(format!("{text}{which}{bounds}"))
 }
 
-const fn yes() -> ApprovalResponse {
-    ApprovalResponse::approved(GrantScope::Once)
+const fn approve_once() -> ApprovalResponse {
+    ApprovalResponse::new_approval(GrantScope::Once)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{command, in_group, in_session, needing_explicit_yes};
+    use crate::samples::{command_request, with_explicit_approval, with_group, with_session};
 
     const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
 
     /// Answers from a list, and returns what was asked about with what came out.
     fn run(
         requests: &[ApprovalRequest],
-        choices: &[Choice],
+        choices: &[PromptAnswer],
     ) -> (Vec<String>, Vec<ApprovalResponse>) {
         let (mut asked, mut choices) = (Vec::new(), choices.iter().cloned());
         let answers = answer_each(requests, |request, _| {
@@ -142,50 +142,58 @@ mod tests {
     }
 
     fn three() -> Vec<ApprovalRequest> {
-        in_group(vec![command("a"), needing_explicit_yes(command("b")), command("c")])
+        with_group(vec![
+            command_request("a"),
+            with_explicit_approval(command_request("b")),
+            command_request("c"),
+        ])
     }
 
     #[test]
     fn all_stops_before_a_request_that_needs_its_own_yes() {
-        let (asked, answers) = run(&three(), &[Choice::All, Choice::This(NO)]);
+        let (asked, answers) = run(&three(), &[PromptAnswer::All, PromptAnswer::Single(NO)]);
         assert_eq!(asked, ["a", "b"]);
-        assert_eq!(answers, [yes(), NO, NO], "and a no to it is still a no to the rest");
+        assert_eq!(answers, [approve_once(), NO, NO], "and a no to it is still a no to the rest");
     }
 
     #[test]
     fn all_goes_on_after_a_yes_to_the_request_that_needs_its_own() {
-        let (asked, answers) = run(&three(), &[Choice::All, Choice::This(yes())]);
+        let (asked, answers) =
+            run(&three(), &[PromptAnswer::All, PromptAnswer::Single(approve_once())]);
         assert_eq!(asked, ["a", "b"]);
-        assert_eq!(answers, [yes(), yes(), yes()]);
+        assert_eq!(answers, [approve_once(), approve_once(), approve_once()]);
     }
 
     #[test]
     fn all_is_never_a_yes_to_what_needs_its_own() {
-        let requests = in_group(vec![needing_explicit_yes(command("b")), command("c")]);
-        let (_, answers) = run(&requests, &[Choice::All]);
-        assert_eq!(answers, [ApprovalResponse::Denied, yes()]);
+        let requests =
+            with_group(vec![with_explicit_approval(command_request("b")), command_request("c")]);
+        let (_, answers) = run(&requests, &[PromptAnswer::All]);
+        assert_eq!(answers, [ApprovalResponse::Denied, approve_once()]);
     }
 
     #[test]
     fn skip_denies_the_rest_alone() {
-        let (asked, answers) = run(&three(), &[Choice::This(yes()), Choice::Skip]);
+        let (asked, answers) =
+            run(&three(), &[PromptAnswer::Single(approve_once()), PromptAnswer::Skip]);
         assert_eq!(asked, ["a", "b"]);
-        assert_eq!(answers, [yes(), ApprovalResponse::Denied, ApprovalResponse::Denied]);
+        assert_eq!(answers, [approve_once(), ApprovalResponse::Denied, ApprovalResponse::Denied]);
     }
 
     #[test]
     fn a_rejection_falls_on_the_session_and_on_no_other() {
-        let requests = vec![command("a"), in_session(command("b"), 2), command("c")];
+        let requests =
+            vec![command_request("a"), with_session(command_request("b"), 2), command_request("c")];
         let message = Some("use make".to_owned());
-        let first = Choice::This(ApprovalResponse::Rejected { message: message.clone() });
-        let (asked, answers) = run(&requests, &[first, Choice::This(yes())]);
+        let first = PromptAnswer::Single(ApprovalResponse::Rejected { message: message.clone() });
+        let (asked, answers) = run(&requests, &[first, PromptAnswer::Single(approve_once())]);
         assert_eq!(asked, ["a", "b"]);
-        assert_eq!(answers, [ApprovalResponse::Rejected { message }, yes(), NO]);
+        assert_eq!(answers, [ApprovalResponse::Rejected { message }, approve_once(), NO]);
     }
 
     #[test]
     fn a_cancellation_falls_on_the_session() {
-        let (asked, answers) = run(&three(), &[Choice::This(ApprovalResponse::Cancelled)]);
+        let (asked, answers) = run(&three(), &[PromptAnswer::Single(ApprovalResponse::Cancelled)]);
         assert_eq!(asked, ["a"]);
         assert_eq!(answers, vec![ApprovalResponse::Cancelled; 3]);
     }

@@ -6,29 +6,29 @@ use crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::{
     AskError,
-    keys::{is_end, is_enter},
-    terminal::Terminal,
+    prompt_state::{is_cancel_key, is_enter_key},
+    terminal::TerminalIo,
 };
-use crate::wrap::{columns, words};
+use crate::text_wrap::{display_width, wrap_words};
 
 /// So long nothing may be typed before the question is shown.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET_PERIOD: Duration = Duration::from_millis(50);
 /// So long, if something was: whoever is typing pauses longer than that only to read.
-const REST: Duration = Duration::from_millis(400);
+const READING_PAUSE: Duration = Duration::from_millis(400);
 /// Keys that come closer together than this were not pressed one by one.
-const TOGETHER: Duration = Duration::from_millis(25);
+const BURST_INTERVAL: Duration = Duration::from_millis(25);
 /// A terminal that is being resized says so many times.
-const RESIZING: Duration = Duration::from_millis(120);
+const RESIZE_INTERVAL: Duration = Duration::from_millis(120);
 /// How often is looked whether the question still stands.
-const WAIT: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Discards everything that was typed until now, and says whether Ctrl-C was among it.
-pub(crate) fn settle(terminal: &mut impl Terminal) -> Result<bool, AskError> {
-    let mut quiet = QUIET;
-    while let Some(event) = terminal.event(quiet)? {
+pub(crate) fn discard_input(terminal: &mut impl TerminalIo) -> Result<bool, AskError> {
+    let mut quiet = QUIET_PERIOD;
+    while let Some(event) = terminal.next_event(quiet)? {
         match event {
-            Event::Key(key) if is_end(key) => return Ok(true),
-            Event::Key(_) | Event::Paste(_) => quiet = REST,
+            Event::Key(key) if is_cancel_key(key) => return Ok(true),
+            Event::Key(_) | Event::Paste(_) => quiet = READING_PAUSE,
             _ => {}
         }
     }
@@ -36,7 +36,7 @@ pub(crate) fn settle(terminal: &mut impl Terminal) -> Result<bool, AskError> {
 }
 
 /// A terminal with what was typed there and not yet looked at.
-pub(crate) struct Console<'a, T> {
+pub(crate) struct PromptConsole<'a, T> {
     pub(crate) terminal: &'a mut T,
     /// Events that were read too early.
     pending: VecDeque<Event>,
@@ -45,7 +45,7 @@ pub(crate) struct Console<'a, T> {
 }
 
 /// What the reviewer did.
-pub(crate) enum Typed {
+pub(crate) enum ConsoleInput {
     Key(KeyEvent),
     Paste(String),
     /// Several keys at once.
@@ -55,82 +55,86 @@ pub(crate) enum Typed {
     Resized,
 }
 
-impl<'a, T: Terminal> Console<'a, T> {
+impl<'a, T: TerminalIo> PromptConsole<'a, T> {
     pub(crate) const fn new(terminal: &'a mut T) -> Self {
         Self { terminal, pending: VecDeque::new(), ready_at: Duration::ZERO }
     }
 
     /// Writes a question or a part of one. For a while no key answers it: whoever is typing has not read it.
     pub(crate) fn show_question(&mut self, text: &str) -> Result<(), AskError> {
-        self.ready_at = self.terminal.now() + REST;
+        self.ready_at = self.terminal.elapsed() + READING_PAUSE;
         self.terminal.write(text)
     }
 
     /// Waits for what the reviewer does next. While something is `written`, keys come at any speed.
-    pub(crate) fn next(&mut self, written: bool) -> Result<Typed, AskError> {
+    pub(crate) fn next_input(&mut self, written: bool) -> Result<ConsoleInput, AskError> {
         loop {
-            match self.event(WAIT)? {
+            match self.next_event(POLL_INTERVAL)? {
                 Some(Event::Key(key)) if key.kind == KeyEventKind::Release => {}
-                Some(Event::Key(key)) if written || is_end(key) => {
-                    return Ok(Typed::Key(key));
+                Some(Event::Key(key)) if written || is_cancel_key(key) => {
+                    return Ok(ConsoleInput::Key(key));
                 }
                 Some(Event::Key(key)) => {
-                    let early = self.terminal.now() < self.ready_at;
-                    return match self.alone(key)? {
-                        Typed::Key(key) if early && !is_end(key) => Ok(Typed::Early),
+                    let early = self.terminal.elapsed() < self.ready_at;
+                    return match self.check_single_key(key)? {
+                        ConsoleInput::Key(key) if early && !is_cancel_key(key) => {
+                            Ok(ConsoleInput::Early)
+                        }
                         typed => Ok(typed),
                     };
                 }
-                Some(Event::Paste(text)) => return Ok(Typed::Paste(text)),
-                Some(Event::Resize(..)) => return self.resized(),
+                Some(Event::Paste(text)) => return Ok(ConsoleInput::Paste(text)),
+                Some(Event::Resize(..)) => return self.wait_for_resize(),
                 _ => {}
             }
         }
     }
 
     /// Puts `text` in the place of the last row, or below it if it is too long for one.
-    pub(crate) fn status(&mut self, text: &str, width: u16) -> Result<(), AskError> {
+    pub(crate) fn show_status(&mut self, text: &str, width: u16) -> Result<(), AskError> {
         let width = usize::from(width);
-        if columns(text) + 2 < width {
+        if display_width(text) + 2 < width {
             return self.terminal.write(&format!("\r\x1b[K> {text}"));
         }
-        let rows = words(text, width.saturating_sub(2).max(8)).join("\n  ");
+        let rows = wrap_words(text, width.saturating_sub(2).max(8)).join("\n  ");
         self.terminal.write(&format!("\n> {rows}"))
     }
 
     /// Makes sure that `key` was pressed by itself, or with Enter behind it as where lines are read.
-    fn alone(&mut self, key: KeyEvent) -> Result<Typed, AskError> {
-        let (mut quiet, mut pasted, mut resized) = (TOGETHER, is_enter(key), false);
+    fn check_single_key(&mut self, key: KeyEvent) -> Result<ConsoleInput, AskError> {
+        let (mut quiet, mut pasted, mut resized) = (BURST_INTERVAL, is_enter_key(key), false);
         let mut alone = true;
-        while let Some(event) = self.event(quiet)? {
+        while let Some(event) = self.next_event(quiet)? {
             match event {
-                Event::Key(next) if is_end(next) => return Ok(Typed::Key(next)),
+                Event::Key(next) if is_cancel_key(next) => return Ok(ConsoleInput::Key(next)),
                 Event::Key(next) if next.kind == KeyEventKind::Release => {}
-                Event::Key(next) if is_enter(next) && !pasted => {}
-                Event::Key(_) | Event::Paste(_) => (alone, pasted, quiet) = (false, true, QUIET),
+                Event::Key(next) if is_enter_key(next) && !pasted => {}
+                Event::Key(_) | Event::Paste(_) => {
+                    (alone, pasted, quiet) = (false, true, QUIET_PERIOD)
+                }
                 Event::Resize(..) => resized = true,
                 _ => {}
             }
         }
         self.pending.extend(resized.then_some(Event::Resize(0, 0)));
-        Ok(if alone { Typed::Key(key) } else { Typed::Burst })
+        Ok(if alone { ConsoleInput::Key(key) } else { ConsoleInput::Burst })
     }
 
     /// Waits until the terminal keeps its size.
-    fn resized(&mut self) -> Result<Typed, AskError> {
-        while let Some(event) = self.event(RESIZING)? {
+    fn wait_for_resize(&mut self) -> Result<ConsoleInput, AskError> {
+        while let Some(event) = self.next_event(RESIZE_INTERVAL)? {
             if !matches!(event, Event::Resize(..)) {
                 self.pending.push_back(event);
                 break;
             }
         }
-        Ok(Typed::Resized)
+        Ok(ConsoleInput::Resized)
     }
 
-    fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError> {
+    fn next_event(&mut self, within: Duration) -> Result<Option<Event>, AskError> {
         match self.pending.pop_front() {
             Some(event) => Ok(Some(event)),
-            None => self.terminal.event(within),
+            None => self.terminal.next_event(within),
         }
     }
 }

@@ -5,34 +5,38 @@ use std::cmp::Reverse;
 use openoxide_protocol::{ApprovalRequest, Finding, FindingKind, Obligation, PresentationKind};
 
 use super::{
-    options::COVERS,
-    render::{Page, RenderOptions},
+    prompt_options::COVERS_KEY,
+    render::{RenderOptions, TextPage},
 };
-use openoxide_protocol::escape::{Glyph, Lines, Shown, glyphs};
+use openoxide_protocol::escape::{DisplayGlyph, GlyphContent, LineMode, escaped_glyphs};
 
 use crate::{
-    style::Tone,
-    wrap::{Row, columns, rows},
+    style::TextTone,
+    text_wrap::{WrappedRow, display_width, wrap_rows},
 };
 
 /// More rows than these are shown on demand.
-const ROWS: usize = 12;
+const MAX_ROWS: usize = 12;
 /// More findings or further data than these are shown on demand.
-pub(crate) const ITEMS: usize = 6;
+pub(crate) const MAX_ITEMS: usize = 6;
 /// The columns before the content: a margin and a mark.
-const GUTTER: usize = 4;
+const GUTTER_WIDTH: usize = 4;
 /// Marks a row that goes on with the line above. No content can stand in its column.
-const GOES_ON: &str = "  \\ ";
+const CONTINUATION_GUTTER: &str = "  \\ ";
 
 /// Adds the content, the findings where they were made, and the directory.
-pub(crate) fn show(request: &ApprovalRequest, options: &RenderOptions<'_>, page: &mut Page) {
+pub(crate) fn show_content(
+    request: &ApprovalRequest,
+    options: &RenderOptions<'_>,
+    page: &mut TextPage,
+) {
     let content = &request.presentation.content;
     let content = content.strip_suffix('\n').unwrap_or(content);
-    let placed = show_rows(request, content, options.whole, page);
+    let placed = show_rows(request, content, options.show_all, page);
     show_escapes(content, page);
-    show_elsewhere(request, &placed, options.whole, page);
-    show_metadata(request, options.whole, page);
-    if request.presentation.kind == PresentationKind::Command || options.whole {
+    show_other_findings(request, &placed, options.show_all, page);
+    show_metadata(request, options.show_all, page);
+    if request.presentation.kind == PresentationKind::Command || options.show_all {
         show_cwd(request, page);
     }
 }
@@ -42,171 +46,201 @@ fn show_rows<'a>(
     request: &'a ApprovalRequest,
     content: &str,
     whole: bool,
-    page: &mut Page,
+    page: &mut TextPage,
 ) -> Vec<&'a Finding> {
     let kind = request.presentation.kind;
     let mut placed = Vec::new();
-    let mut all = rows(content, page.width - GUTTER);
-    let findings = pointed_at(request, whole);
-    for (at, row) in all.by_ref().take(if whole { usize::MAX } else { ROWS }).enumerate() {
-        show_row(&row, gutter(kind, at, row.begins), kind, page);
-        point(&row, &findings, &mut placed, page);
+    let mut all = wrap_rows(content, page.width - GUTTER_WIDTH);
+    let findings = annotated_findings(request, whole);
+    for (at, row) in all.by_ref().take(if whole { usize::MAX } else { MAX_ROWS }).enumerate() {
+        show_row(&row, row_gutter(kind, at, row.starts_line), kind, page);
+        show_carets(&row, &findings, &mut placed, page);
     }
-    more(all.count(), "lines", page);
+    show_omitted_count(all.count(), "lines", page);
     placed
 }
 
 /// Returns the findings that carets may point at: those of commands, for of nothing else do they know the place; and
 /// only the gravest, lest many small ones push the command out of sight.
-fn pointed_at(request: &ApprovalRequest, whole: bool) -> Vec<&Finding> {
+fn annotated_findings(request: &ApprovalRequest, whole: bool) -> Vec<&Finding> {
     if request.presentation.kind != PresentationKind::Command {
         return Vec::new();
     }
-    gravest_first(&request.decision.findings).take(if whole { usize::MAX } else { ITEMS }).collect()
+    sort_by_severity(&request.decision.findings)
+        .take(if whole { usize::MAX } else { MAX_ITEMS })
+        .collect()
 }
 
-fn gravest_first(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+fn sort_by_severity(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     let mut findings: Vec<_> = findings.iter().collect();
     findings.sort_by_key(|finding| Reverse(finding.kind));
     findings.into_iter()
 }
 
-const fn gutter(kind: PresentationKind, at: usize, begins: bool) -> &'static str {
+const fn row_gutter(kind: PresentationKind, at: usize, begins: bool) -> &'static str {
     match kind {
-        _ if !begins => GOES_ON,
+        _ if !begins => CONTINUATION_GUTTER,
         PresentationKind::Command if at == 0 => "  $ ",
         PresentationKind::Command => "  > ",
         _ => "  | ",
     }
 }
 
-fn show_row(row: &Row, gutter: &str, kind: PresentationKind, page: &mut Page) {
+fn show_row(row: &WrappedRow, gutter: &str, kind: PresentationKind, page: &mut TextPage) {
     let tone = line_tone(row, kind);
-    let mut pieces = vec![(Tone::Faint, gutter.to_owned())];
+    let mut pieces = vec![(TextTone::Dim, gutter.to_owned())];
     for glyph in &row.glyphs {
-        let tone = if is_escaped(glyph) { Tone::Escaped } else { tone };
+        let tone = if is_escaped(glyph) { TextTone::Escaped } else { tone };
         match pieces.last_mut() {
-            Some((last, piece)) if *last == tone => glyph.shown.write(piece),
+            Some((last, piece)) if *last == tone => glyph.content.write_to(piece),
             _ => {
                 let mut piece = String::new();
-                glyph.shown.write(&mut piece);
+                glyph.content.write_to(&mut piece);
                 pieces.push((tone, piece));
             }
         }
     }
     let pieces: Vec<_> = pieces.iter().map(|(tone, piece)| (*tone, piece.as_str())).collect();
-    page.row(&pieces);
+    page.push_row(&pieces);
 }
 
-fn line_tone(row: &Row, kind: PresentationKind) -> Tone {
-    match (kind, row.glyphs.first().map(|glyph| &glyph.shown)) {
-        (PresentationKind::Diff, Some(Shown::Char('+'))) if row.begins => Tone::Good,
-        (PresentationKind::Diff, Some(Shown::Char('-'))) if row.begins => Tone::Bad,
-        (PresentationKind::Command, _) => Tone::Strong,
-        _ => Tone::Body,
+fn line_tone(row: &WrappedRow, kind: PresentationKind) -> TextTone {
+    match (kind, row.glyphs.first().map(|glyph| &glyph.content)) {
+        (PresentationKind::Diff, Some(GlyphContent::Char('+'))) if row.starts_line => {
+            TextTone::Success
+        }
+        (PresentationKind::Diff, Some(GlyphContent::Char('-'))) if row.starts_line => {
+            TextTone::Error
+        }
+        (PresentationKind::Command, _) => TextTone::Strong,
+        _ => TextTone::Body,
     }
 }
 
-const fn is_escaped(glyph: &Glyph) -> bool {
-    matches!(glyph.shown, Shown::Escaped(_))
+const fn is_escaped(glyph: &DisplayGlyph) -> bool {
+    matches!(glyph.content, GlyphContent::Escaped(_))
 }
 
 /// Adds carets under what the findings mean in this row. The row in which a finding ends says what it is.
-fn point<'a>(row: &Row, findings: &[&'a Finding], placed: &mut Vec<&'a Finding>, page: &mut Page) {
+fn show_carets<'a>(
+    row: &WrappedRow,
+    findings: &[&'a Finding],
+    placed: &mut Vec<&'a Finding>,
+    page: &mut TextPage,
+) {
     for finding in findings {
         let Some((before, carets)) = caret_columns(row, finding) else { continue };
         if placed.contains(finding) {
             continue; // It was found twice.
         }
-        let carets = format!("{}{}", " ".repeat(GUTTER + before), "^".repeat(carets));
+        let carets = format!("{}{}", " ".repeat(GUTTER_WIDTH + before), "^".repeat(carets));
         if finding.span.end as usize <= row.end {
             placed.push(finding);
-            label(&carets, finding, page);
+            show_label(&carets, finding, page);
         } else {
-            page.row(&[(Tone::Careful, &carets)]);
+            page.push_row(&[(TextTone::Warning, &carets)]);
         }
     }
 }
 
 /// Adds carets with the finding behind them, or below them where there is no room.
-fn label(carets: &str, finding: &Finding, page: &mut Page) {
-    let text = describe(finding);
-    if columns(carets) + 1 + columns(&text) <= page.width {
-        page.marked((Tone::Careful, &format!("{carets} ")), "", Tone::Careful, &text);
+fn show_label(carets: &str, finding: &Finding, page: &mut TextPage) {
+    let text = describe_finding(finding);
+    if display_width(carets) + 1 + display_width(&text) <= page.width {
+        page.push_marked_block(
+            (TextTone::Warning, &format!("{carets} ")),
+            "",
+            TextTone::Warning,
+            &text,
+        );
     } else {
-        page.row(&[(Tone::Careful, carets)]);
-        page.block(Tone::Careful, ["    ", "    "], &text);
+        page.push_row(&[(TextTone::Warning, carets)]);
+        page.push_block(TextTone::Warning, ["    ", "    "], &text);
     }
 }
 
 /// Returns how many columns of `row` lie before the finding, and how many in it.
-fn caret_columns(row: &Row, finding: &Finding) -> Option<(usize, usize)> {
+fn caret_columns(row: &WrappedRow, finding: &Finding) -> Option<(usize, usize)> {
     let (mut before, mut within) = (0, 0);
     for glyph in &row.glyphs {
-        match glyph.at {
-            at if at < finding.span.start as usize => before += glyph.shown.width(),
-            at if at < finding.span.end as usize => within += glyph.shown.width(),
+        match glyph.start {
+            at if at < finding.span.start as usize => before += glyph.content.width(),
+            at if at < finding.span.end as usize => within += glyph.content.width(),
             _ => break,
         }
     }
     (within > 0).then_some((before, within))
 }
 
-fn describe(finding: &Finding) -> String {
+fn describe_finding(finding: &Finding) -> String {
     let note = if finding.kind == FindingKind::Note { " (note)" } else { "" };
     format!("{}{note} {}", finding.code, finding.message)
 }
 
 /// Says that some characters are not shown as they are. Without this line, `\x1b` in the content is four letters.
-fn show_escapes(content: &str, page: &mut Page) {
-    let text = match glyphs(content, Lines::Many).filter(is_escaped).count() {
+fn show_escapes(content: &str, page: &mut TextPage) {
+    let text = match escaped_glyphs(content, LineMode::MultiLine).filter(is_escaped).count() {
         0 => return,
         1 => "1 hidden or control character is shown escaped".to_owned(),
         n => format!("{n} hidden or control characters are shown escaped"),
     };
-    page.marked((Tone::Careful, "  ! "), "    ", Tone::Careful, &text);
+    page.push_marked_block((TextTone::Warning, "  ! "), "    ", TextTone::Warning, &text);
 }
 
 /// Adds the findings that no caret points at.
-fn show_elsewhere(request: &ApprovalRequest, placed: &[&Finding], whole: bool, page: &mut Page) {
-    let findings = gravest_first(&request.decision.findings);
+fn show_other_findings(
+    request: &ApprovalRequest,
+    placed: &[&Finding],
+    whole: bool,
+    page: &mut TextPage,
+) {
+    let findings = sort_by_severity(&request.decision.findings);
     let elsewhere = findings.filter(|finding| !placed.contains(finding));
-    shorten(elsewhere, whole, "findings", page, |finding, page| {
-        page.marked((Tone::Careful, "  ! "), "    ", Tone::Careful, &describe(finding));
+    show_limited(elsewhere, whole, "findings", page, |finding, page| {
+        page.push_marked_block(
+            (TextTone::Warning, "  ! "),
+            "    ",
+            TextTone::Warning,
+            &describe_finding(finding),
+        );
     });
 }
 
 /// Adds what else came with the content. It is the agent that says so, and it may be wrong.
-fn show_metadata(request: &ApprovalRequest, whole: bool, page: &mut Page) {
-    let agents = request.presentation.metadata.iter().filter(|(name, _)| *name != COVERS);
-    shorten(agents, whole, "entries", page, |(name, value), page| {
+fn show_metadata(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
+    let agents = request.presentation.metadata.iter().filter(|(name, _)| *name != COVERS_KEY);
+    show_limited(agents, whole, "entries", page, |(name, value), page| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        page.block(Tone::Body, ["  ", "    "], &format!("the agent's {name}: {value}"));
+        page.push_block(TextTone::Body, ["  ", "    "], &format!("the agent's {name}: {value}"));
     });
 }
 
-fn show_cwd(request: &ApprovalRequest, page: &mut Page) {
+fn show_cwd(request: &ApprovalRequest, page: &mut TextPage) {
     let confined = request.decision.obligations.contains(&Obligation::Confine);
     let how = if confined { ", confined by the sandbox" } else { "" };
-    page.block(Tone::Body, ["  ", "    "], &format!("in {}{how}", request.cwd));
+    page.push_block(TextTone::Body, ["  ", "    "], &format!("in {}{how}", request.cwd));
 }
 
 /// Adds the first of `items`, and says how many more there are; all of them if `whole`.
-pub(crate) fn shorten<T>(
+pub(crate) fn show_limited<T>(
     mut items: impl Iterator<Item = T>,
     whole: bool,
     name: &str,
-    page: &mut Page,
-    mut show: impl FnMut(T, &mut Page),
+    page: &mut TextPage,
+    mut show: impl FnMut(T, &mut TextPage),
 ) {
-    let limit = if whole { usize::MAX } else { ITEMS };
+    let limit = if whole { usize::MAX } else { MAX_ITEMS };
     items.by_ref().take(limit).for_each(|item| show(item, page));
-    more(items.count(), name, page);
+    show_omitted_count(items.count(), name, page);
 }
 
 /// Says how much was left out.
-fn more(count: usize, name: &str, page: &mut Page) {
+fn show_omitted_count(count: usize, name: &str, page: &mut TextPage) {
     if count > 0 {
-        page.block(Tone::Careful, ["  ", "  "], &format!("… {count} more {name} (v to view)"));
+        page.push_block(
+            TextTone::Warning,
+            ["  ", "  "],
+            &format!("… {count} more {name} (v to view)"),
+        );
     }
 }

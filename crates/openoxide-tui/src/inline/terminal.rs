@@ -15,10 +15,10 @@ use crossterm::{
 use super::AskError;
 
 /// Where the width cannot be learned.
-const USUAL_WIDTH: u16 = 80;
+const DEFAULT_WIDTH: u16 = 80;
 
 /// What the prompt needs of a terminal.
-pub(crate) trait Terminal {
+pub(crate) trait TerminalIo {
     /// Returns how many columns it has.
     fn width(&self) -> u16;
 
@@ -26,10 +26,10 @@ pub(crate) trait Terminal {
     fn write(&mut self, text: &str) -> Result<(), AskError>;
 
     /// Returns how much time has passed since some fixed moment.
-    fn now(&self) -> Duration;
+    fn elapsed(&self) -> Duration;
 
     /// Returns the next event, or nothing if there is none for so long.
-    fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError>;
+    fn next_event(&mut self, within: Duration) -> Result<Option<Event>, AskError>;
 }
 
 /// The terminal of this process, in raw mode as long as this value lives.
@@ -54,9 +54,9 @@ impl<'a> RawTerminal<'a> {
     }
 }
 
-impl Terminal for RawTerminal<'_> {
+impl TerminalIo for RawTerminal<'_> {
     fn width(&self) -> u16 {
-        width()
+        terminal_width()
     }
 
     fn write(&mut self, text: &str) -> Result<(), AskError> {
@@ -66,11 +66,11 @@ impl Terminal for RawTerminal<'_> {
         Ok(out.flush()?)
     }
 
-    fn now(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         self.opened.elapsed()
     }
 
-    fn event(&mut self, within: Duration) -> Result<Option<Event>, AskError> {
+    fn next_event(&mut self, within: Duration) -> Result<Option<Event>, AskError> {
         self.check_withdrawn()?;
         if event::poll(within)? {
             return Ok(Some(event::read()?));
@@ -81,8 +81,8 @@ impl Terminal for RawTerminal<'_> {
 }
 
 /// Returns how many columns the terminal of this process has.
-pub(crate) fn width() -> u16 {
-    window_size().ok().map(|size| size.columns).filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
+pub(crate) fn terminal_width() -> u16 {
+    window_size().ok().map(|size| size.columns).filter(|width| *width > 0).unwrap_or(DEFAULT_WIDTH)
 }
 
 /// Raw mode; it ends with this value, however the prompt ended.

@@ -2,7 +2,7 @@
 
 use crate::{
     pty::{End, Pty},
-    samples::{command, in_group, needing_explicit_yes},
+    samples::{command_request, with_explicit_approval, with_group},
 };
 
 const YES: &str = r#"{"response":"approved","scope":"once"}"#;
@@ -11,11 +11,15 @@ const DENIED: &str = r#"{"response":"denied"}"#;
 const STOP: &str = r#"[{"response":"cancelled"}]"#;
 
 fn push() -> Pty {
-    Pty::ask(&[command("git push")])
+    Pty::ask(&[command_request("git push")])
 }
 
 fn three() -> Pty {
-    Pty::ask(&in_group(vec![command("a"), needing_explicit_yes(command("b")), command("c")]))
+    Pty::ask(&with_group(vec![
+        command_request("a"),
+        with_explicit_approval(command_request("b")),
+        command_request("c"),
+    ]))
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn control_c_stops_while_a_message_is_written() {
 #[test]
 fn v_shows_all_and_asks_again() {
     let script: String = (1..=40).map(|n| format!("echo {n}\n")).collect();
-    let mut pty = Pty::ask(&[command(&script)]);
+    let mut pty = Pty::ask(&[command_request(&script)]);
     pty.answer("v");
     pty.after("> echo 40", "n");
     assert_eq!(pty.end().answers, format!("[{NO}]"));
@@ -141,7 +145,7 @@ fn a_no_falls_on_the_rest() {
 #[test]
 fn a_dumb_terminal_is_answered_by_lines() {
     let dumb = |lines: &str| {
-        let requests = [command("git push")];
+        let requests = [command_request("git push")];
         let mut pty = Pty::run(&requests, "exec \"$0\" \"$1\" > \"$2\"", "dumb");
         pty.answer(lines);
         let end = pty.end();

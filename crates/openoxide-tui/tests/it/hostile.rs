@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use crate::{
     pty::Pty,
-    samples::{command, with_finding},
+    samples::{command_request, with_finding},
 };
 
 const NO: &str = r#"[{"response":"rejected"}]"#;
@@ -24,7 +24,7 @@ fn what_was_typed_ahead_is_no_line() {
 fn typed_ahead(term: &str, answer: &str) {
     let lines = "y\n".repeat(1000);
     for ahead in ["y", "y\n", "y\ny\na\np\n", "yyyyyy", &lines, "\x1b[200~y\r\x1b[201~"] {
-        let mut pty = Pty::run(&[command("git push")], LATE, term);
+        let mut pty = Pty::run(&[command_request("git push")], LATE, term);
         pty.wait_for("ready");
         pty.send(ahead);
         pty.answer(answer);
@@ -34,7 +34,7 @@ fn typed_ahead(term: &str, answer: &str) {
 
 #[test]
 fn somebody_who_types_on_is_not_interrupted() {
-    let mut pty = Pty::ask(&[command("git push")]);
+    let mut pty = Pty::ask(&[command_request("git push")]);
     for _ in 0..10 {
         pty.send("y");
         thread::sleep(Duration::from_millis(100));
@@ -46,7 +46,7 @@ fn somebody_who_types_on_is_not_interrupted() {
 
 #[test]
 fn a_paste_answers_nothing() {
-    let mut pty = Pty::ask(&[command("git push")]);
+    let mut pty = Pty::ask(&[command_request("git push")]);
     pty.answer("\x1b[200~y\r\x1b[201~");
     pty.after("pasted input is ignored", "yes\ry\r");
     pty.after("input too fast to be a key press; ignored", "n");
@@ -55,7 +55,7 @@ fn a_paste_answers_nothing() {
 
 #[test]
 fn a_long_paste_answers_nothing() {
-    let mut pty = Pty::ask(&[command("git push")]);
+    let mut pty = Pty::ask(&[command_request("git push")]);
     pty.answer(&"y\r".repeat(2000));
     pty.after("input too fast to be a key press; ignored", "n");
     assert_eq!(pty.end().answers, NO);
@@ -64,7 +64,7 @@ fn a_long_paste_answers_nothing() {
 #[test]
 fn a_hostile_command_is_shown_and_not_obeyed() {
     let script = "ls \x1b[2J\x1b[H\x1b]0;pwned\x07\u{9b}31m\u{202e}\r\n\u{200b}rm -rf ~";
-    let mut request = with_finding(command(script), (3, 10), "OX301", "hides\x1b[8m text");
+    let mut request = with_finding(command_request(script), (3, 10), "OX301", "hides\x1b[8m text");
     request.title = "run \x1b[1;1H a command\u{2028}".to_owned();
     request.decision.reason = "because\x1b[0m\u{2066}".to_owned();
     let mut pty = Pty::ask(&[request]);

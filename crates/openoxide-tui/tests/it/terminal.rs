@@ -11,12 +11,12 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use crate::{
     pty::{Pty, example, file, wait},
-    samples::command,
+    samples::command_request,
 };
 
 #[test]
 fn a_resize_draws_the_question_anew() {
-    let mut pty = Pty::ask(&[command("git push --force origin HEAD:refs/heads/release")]);
+    let mut pty = Pty::ask(&[command_request("git push --force origin HEAD:refs/heads/release")]);
     pty.wait_for("stop the agent");
     pty.resize(40);
     pty.wait_for("  \\ HEAD:refs/heads/release");
@@ -27,7 +27,7 @@ fn a_resize_draws_the_question_anew() {
 
 #[test]
 fn a_resize_keeps_the_message() {
-    let mut pty = Pty::ask(&[command("git push")]);
+    let mut pty = Pty::ask(&[command_request("git push")]);
     pty.answer("m");
     pty.after("message (", "use make");
     pty.wait_for("use make");
@@ -39,7 +39,7 @@ fn a_resize_keeps_the_message() {
 #[test]
 fn the_terminal_is_restored_and_says_what_was_answered() {
     let script = "\"$0\" \"$1\" > \"$2\"; stty -a";
-    let mut pty = Pty::run(&[command("git push")], script, "xterm");
+    let mut pty = Pty::run(&[command_request("git push")], script, "xterm");
     pty.answer("a");
     pty.wait_for("> yes, for the session");
     pty.wait_for("isig icanon iexten echo ");
@@ -51,7 +51,7 @@ fn the_terminal_is_restored_and_says_what_was_answered() {
 
 #[test]
 fn a_withdrawn_question_ends_and_restores_the_terminal() {
-    let pty = Pty::run(&[command("git push")], "exec \"$0\" \"$1\" 1 > \"$2\"", "xterm");
+    let pty = Pty::run(&[command_request("git push")], "exec \"$0\" \"$1\" 1 > \"$2\"", "xterm");
     pty.wait_for("> the question was withdrawn");
     let end = pty.end();
     assert!(!end.success && end.answers.is_empty());
@@ -60,7 +60,7 @@ fn a_withdrawn_question_ends_and_restores_the_terminal() {
 #[test]
 fn without_a_terminal_nobody_is_asked() {
     let requests = file("json");
-    fs::write(&requests, serde_json::to_vec(&[command("git push")]).unwrap()).unwrap();
+    fs::write(&requests, serde_json::to_vec(&[command_request("git push")]).unwrap()).unwrap();
     let output = Command::new(example()).arg(requests).stdin(Stdio::null()).output().unwrap();
     assert!(!output.status.success() && output.stdout.is_empty());
     let message = String::from_utf8(output.stderr).unwrap();
@@ -71,7 +71,7 @@ fn without_a_terminal_nobody_is_asked() {
 fn a_terminal_that_hangs_up_is_no_answer() {
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let (requests, answers) = (file("json"), file("out"));
-    fs::write(&requests, serde_json::to_vec(&[command("git push")]).unwrap()).unwrap();
+    fs::write(&requests, serde_json::to_vec(&[command_request("git push")]).unwrap()).unwrap();
     let mut builder = CommandBuilder::new("/bin/sh");
     // A program that ignores the signal must still notice.
     builder.args(["-c", "trap '' HUP; exec \"$0\" \"$1\" > \"$2\""]);

@@ -1,7 +1,7 @@
 use super::*;
 
-fn read_hooks(hooks: &str) -> Hooks {
-    read(&format!("{{\n\"hooks\": {hooks}\n}}"), LayerKind::Project, "settings.json")
+fn read_hooks(hooks: &str) -> ClaudeHooks {
+    parse_hooks(&format!("{{\n\"hooks\": {hooks}\n}}"), LayerKind::Project, "settings.json")
 }
 
 fn pre(hook: &str) -> String {
@@ -21,7 +21,7 @@ fn hooks_that_decide_are_read_with_their_place() {
 "PermissionRequest": [{"hooks": [{"type": "command", "command": "answer", "timeout": 9000}]}]
 }"#,
     );
-    assert_eq!((found.faults.as_slice(), found.notes.as_slice()), (&[][..], &[][..]));
+    assert_eq!((found.errors.as_slice(), found.notes.as_slice()), (&[][..], &[][..]));
     let [style, program, answer] = found.hooks.as_slice() else { panic!("{found:?}") };
     let script = "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/style.sh";
     assert_eq!(style.command, HookCommand::Shell(script.to_owned()));
@@ -30,7 +30,7 @@ fn hooks_that_decide_are_read_with_their_place() {
         (6, HookEvent::PreToolUse, LayerKind::Project)
     );
     assert!(style.matcher.matches("Write") && !style.matcher.matches("Bash"));
-    assert!(style.may_allow && style.below_rules);
+    assert!(style.may_allow && style.respects_ask_rules);
     let words = ["${CLAUDE_PROJECT_DIR}/x", "a b", ""].map(str::to_owned).to_vec();
     assert_eq!(program.command, HookCommand::Program(words));
     assert_eq!((program.line, program.timeout), (7, Duration::from_secs(3)));
@@ -38,7 +38,7 @@ fn hooks_that_decide_are_read_with_their_place() {
         (answer.event, answer.timeout),
         (HookEvent::PermissionRequest, Duration::from_mins(5))
     );
-    assert!(answer.matcher.matches("anything") && !answer.below_rules);
+    assert!(answer.matcher.matches("anything") && !answer.respects_ask_rules);
 }
 
 #[test]
@@ -58,14 +58,14 @@ fn what_cannot_be_run_is_said() {
     ];
     for (hooks, expected) in rows {
         let found = read_hooks(&hooks);
-        assert!(found.hooks.is_empty() && found.faults.is_empty(), "{hooks}: {found:?}");
+        assert!(found.hooks.is_empty() && found.errors.is_empty(), "{hooks}: {found:?}");
         let [note] = found.notes.as_slice() else { panic!("{hooks}: {found:?}") };
         assert!(note.starts_with("settings.json:2: ") && note.contains(expected), "{note}");
     }
     let off = r#"{"disableAllHooks": true, "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]}}"#;
-    let found = read(off, LayerKind::Project, "settings.json");
+    let found = parse_hooks(off, LayerKind::Project, "settings.json");
     assert!(found.hooks.is_empty() && found.notes.len() == 1, "{found:?}");
-    let on = read(&off.replace("true", "\"yes\""), LayerKind::Project, "settings.json");
+    let on = parse_hooks(&off.replace("true", "\"yes\""), LayerKind::Project, "settings.json");
     assert_eq!(on.hooks.len(), 1, "only `true` switches them off");
 }
 
@@ -77,7 +77,7 @@ fn what_is_asked_about_more_than_there_allows_nothing() {
     ] {
         let found = read_hooks(&hooks);
         let [hook] = found.hooks.as_slice() else { panic!("{found:?}") };
-        assert!(hook.concerns(HookEvent::PreToolUse, "Bash") && !hook.may_allow, "{hook:?}");
+        assert!(hook.applies_to(HookEvent::PreToolUse, "Bash") && !hook.may_allow, "{hook:?}");
         assert_eq!(found.notes.len(), 1, "{found:?}");
     }
 }
@@ -107,21 +107,21 @@ fn what_is_wrong_is_found_at_its_place_and_may_have_held_something_back() {
     ];
     for (hooks, at) in rows {
         let text = format!("{{\n\"hooks\": {hooks}\n}}");
-        let found = read(&text, LayerKind::User, "settings.json");
-        let [fault] = found.faults.as_slice() else { panic!("{text}: {found:?}") };
+        let found = parse_hooks(&text, LayerKind::User, "settings.json");
+        let [fault] = found.errors.as_slice() else { panic!("{text}: {found:?}") };
         assert_eq!(text.get(fault.span.clone()).unwrap(), at, "{text}");
-        assert!(fault.loses_restraint && found.hooks.is_empty(), "{text}");
+        assert!(fault.loses_restriction && found.hooks.is_empty(), "{text}");
     }
-    let many = vec![r#"{"type": "command", "command": "x"}"#; MOST + 1].join(",");
+    let many = vec![r#"{"type": "command", "command": "x"}"#; MAX_HOOKS + 1].join(",");
     let found = read_hooks(&pre(&many));
-    assert_eq!((found.hooks.len(), found.faults.len()), (MOST, 1));
+    assert_eq!((found.hooks.len(), found.errors.len()), (MAX_HOOKS, 1));
 }
 
 #[test]
 fn only_managed_hooks_is_read_as_the_client_reads_it() {
     let only = |value: &str| {
         let text = format!(r#"{{"allowManagedHooksOnly": {value}}}"#);
-        read(&text, LayerKind::Managed, "managed-settings.json").managed_only
+        parse_hooks(&text, LayerKind::Managed, "managed-settings.json").managed_only
     };
     // `"yes"` is read as true (measured).
     assert!(only("true") && only("\"yes\"") && !only("false"));

@@ -6,31 +6,36 @@ use std::{
     time::Duration,
 };
 
-use openoxide_store::audit::{AuditError, Entry, Journal, Record, Segment, lines};
+use openoxide_store::audit::{
+    AuditError, AuditEvent, AuditRecord, Journal, JournalSegment, split_lines,
+};
 
-use super::{NOTHING, row::row};
+use super::{NO_RECORDS, record_row::render_row};
 use crate::{
-    args::{Global, LogArgs},
-    color,
-    exit::Exit,
-    report,
+    args::{GlobalArgs, LogArgs},
+    program_exit::ProgramExit,
+    terminal_color, user_messages,
 };
 
 /// A person is shown so many records at first.
-const USUAL: usize = 50;
+const DEFAULT_LIMIT: usize = 50;
 /// How often is looked for new records.
-const POLL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Shows the records that are asked for.
-pub(super) fn log(args: &LogArgs, journal: &Journal, global: Global) -> Result<Exit, AuditError> {
-    let colored = color::wanted(global.color, &std::io::stdout());
-    let mut reader = Reader { args, colored, seq: 0, shown: HashSet::new() };
-    let segments = journal.segments_after(0)?;
-    let limit = args.limit.unwrap_or(if args.json { usize::MAX } else { USUAL });
+pub(super) fn show_log(
+    args: &LogArgs,
+    journal: &Journal,
+    global: GlobalArgs,
+) -> Result<ProgramExit, AuditError> {
+    let colored = terminal_color::use_color(global.color, &std::io::stdout());
+    let mut reader = LogReader { args, colored, last_seq: 0, shown_decisions: HashSet::new() };
+    let segments = journal.open_segments_after(0)?;
+    let limit = args.limit.unwrap_or(if args.json { usize::MAX } else { DEFAULT_LIMIT });
     let mut kept = VecDeque::new();
     let mut left = 0;
     for segment in &segments {
-        for shown in reader.read(segment)? {
+        for shown in reader.read_new_entries(segment)? {
             kept.push_back(shown);
             if kept.len() > limit {
                 kept.pop_front();
@@ -38,103 +43,108 @@ pub(super) fn log(args: &LogArgs, journal: &Journal, global: Global) -> Result<E
             }
         }
     }
-    if reader.seq == 0 && !args.follow && !args.json {
-        return Ok(report::data(format!("{NOTHING}\n").as_bytes(), Exit::Success));
+    if reader.last_seq == 0 && !args.follow && !args.json {
+        return Ok(user_messages::print_data(
+            format!("{NO_RECORDS}\n").as_bytes(),
+            ProgramExit::Success,
+        ));
     }
     if left > 0 && args.limit.is_none() {
-        report::note(&format!("{left} older records omitted; see --limit and --since"));
+        user_messages::print_note(&format!(
+            "{left} older records omitted; see --limit and --since"
+        ));
     }
     if kept.is_empty() && !args.follow && !args.json {
-        report::note(&"no record matches");
+        user_messages::print_note(&"no record matches");
     }
-    let text: String = kept.iter().map(|shown| reader.text(shown)).collect();
+    let text: String = kept.iter().map(|shown| reader.render_entry(shown)).collect();
     if !args.follow {
-        return Ok(report::data(text.as_bytes(), Exit::Success));
+        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     }
-    follow(&mut reader, journal, &text, stamp(&segments))
+    follow_log(&mut reader, journal, &text, segment_lengths(&segments))
 }
 
 /// Shows what is written from now on, until nobody reads it any more.
-fn follow(
-    reader: &mut Reader<'_>,
+fn follow_log(
+    reader: &mut LogReader<'_>,
     journal: &Journal,
     first: &str,
     mut seen: Vec<(String, u64)>,
-) -> Result<Exit, AuditError> {
+) -> Result<ProgramExit, AuditError> {
     let mut output = std::io::stdout().lock();
     let mut text = first.to_owned();
     loop {
         if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
-            return Ok(Exit::Success);
+            return Ok(ProgramExit::Success);
         }
         text.clear();
-        std::thread::sleep(POLL);
-        let segments = journal.segments_after(reader.seq)?;
-        let now = stamp(&segments);
+        std::thread::sleep(POLL_INTERVAL);
+        let segments = journal.open_segments_after(reader.last_seq)?;
+        let now = segment_lengths(&segments);
         if now != seen {
             for segment in &segments {
-                let new = reader.read(segment)?;
-                text.extend(new.iter().map(|shown| reader.text(shown)));
+                let new = reader.read_new_entries(segment)?;
+                text.extend(new.iter().map(|shown| reader.render_entry(shown)));
             }
             seen = now;
         }
     }
 }
 
-fn stamp(segments: &[Segment]) -> Vec<(String, u64)> {
-    segments.iter().map(|segment| (segment.name.clone(), segment.length())).collect()
+fn segment_lengths(segments: &[JournalSegment]) -> Vec<(String, u64)> {
+    segments.iter().map(|segment| (segment.name.clone(), segment.len())).collect()
 }
 
 /// A record as it will be shown.
-enum Shown {
+enum LogEntry {
     /// As it stands in the journal.
     Line(String),
     /// For a person.
-    Row(Box<Record>),
+    Row(Box<AuditRecord>),
 }
 
-struct Reader<'a> {
+struct LogReader<'a> {
     args: &'a LogArgs,
     colored: bool,
     /// The last record that was read.
-    seq: u64,
+    last_seq: u64,
     /// The decisions that were shown: their outcomes are, too.
-    shown: HashSet<u64>,
+    shown_decisions: HashSet<u64>,
 }
 
-impl Reader<'_> {
+impl LogReader<'_> {
     /// Returns the new records of a segment that are asked for. What is no record is left out: `verify` names it.
-    fn read(&mut self, segment: &Segment) -> Result<Vec<Shown>, AuditError> {
-        let bytes = segment.bytes()?;
+    fn read_new_entries(&mut self, segment: &JournalSegment) -> Result<Vec<LogEntry>, AuditError> {
+        let bytes = segment.read_all()?;
         let mut found = Vec::new();
-        for line in lines(&bytes).0 {
-            let Some(record) = Record::read(line) else { continue };
-            let is_new = record.seq > self.seq;
-            self.seq = self.seq.max(record.seq);
-            if is_new && self.wants(&record) {
+        for line in split_lines(&bytes).0 {
+            let Some(record) = AuditRecord::parse(line) else { continue };
+            let is_new = record.seq > self.last_seq;
+            self.last_seq = self.last_seq.max(record.seq);
+            if is_new && self.is_selected(&record) {
                 found.push(match self.args.json {
-                    true => Shown::Line(String::from_utf8_lossy(line).into_owned()),
-                    false => Shown::Row(Box::new(record)),
+                    true => LogEntry::Line(String::from_utf8_lossy(line).into_owned()),
+                    false => LogEntry::Row(Box::new(record)),
                 });
             }
         }
         Ok(found)
     }
 
-    fn text(&self, shown: &Shown) -> String {
+    fn render_entry(&self, shown: &LogEntry) -> String {
         match shown {
-            Shown::Line(line) => format!("{line}\n"),
-            Shown::Row(record) => row(record, self.colored),
+            LogEntry::Line(line) => format!("{line}\n"),
+            LogEntry::Row(record) => render_row(record, self.colored),
         }
     }
 
-    fn wants(&mut self, record: &Record) -> bool {
+    fn is_selected(&mut self, record: &AuditRecord) -> bool {
         let args = self.args;
         if args.since.is_some_and(|since| record.time < since) {
             return false;
         }
         match &record.entry {
-            Entry::Decision(decided) => {
+            AuditEvent::Decision(decided) => {
                 let wanted = args.decision.is_none_or(|effect| decided.decision == Some(effect))
                     && args
                         .tool
@@ -142,12 +152,12 @@ impl Reader<'_> {
                         .is_none_or(|tool| decided.tool.eq_ignore_ascii_case(tool))
                     && args.session.as_ref().is_none_or(|id| decided.session.starts_with(id));
                 if wanted {
-                    self.shown.insert(record.seq);
+                    self.shown_decisions.insert(record.seq);
                 }
                 wanted
             }
-            Entry::Outcome(outcome) => self.shown.contains(&outcome.of),
-            Entry::Removed(_) | Entry::Repaired(_) => {
+            AuditEvent::Outcome(outcome) => self.shown_decisions.contains(&outcome.of),
+            AuditEvent::Prune(_) | AuditEvent::Repair(_) => {
                 args.decision.is_none() && args.tool.is_none() && args.session.is_none()
             }
         }

@@ -4,65 +4,70 @@ use std::{collections::HashMap, path::PathBuf};
 
 use openoxide_engine::{Engine, RecordedCall, RecordedHistory, project_roots, read_history};
 use openoxide_protocol::{AbsPath, Decision, Effect, SCHEMA};
-use openoxide_store::{Environment, project_root};
-use openoxide_tui::{Lines, visible};
+use openoxide_store::{UserEnvironment, find_project_root};
+use openoxide_tui::{LineMode, escape_text};
 use serde_json::{Value, json};
 
-use super::{row, times};
+use super::{format_times, record_row};
 use crate::{
-    args::{Global, PolicyArgs, ReplayArgs},
+    args::{GlobalArgs, PolicyArgs, ReplayArgs},
     error::CliError,
-    exit::Exit,
-    policy_args, report,
+    policy_args,
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 const EFFECTS: [Effect; 3] = [Effect::Allow, Effect::Ask, Effect::Deny];
 
 /// Decides what was recorded again, and shows what comes out otherwise.
-pub(super) fn replay(args: &ReplayArgs, global: Global) -> Result<Exit, CliError> {
-    let here = policy_args::open(&args.policy)?;
-    if let Err(exit) = policy_args::sound(&here, global) {
+pub(super) fn replay_history(
+    args: &ReplayArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
+    let here = policy_args::open_engine(&args.policy)?;
+    if let Err(exit) = policy_args::check_policy(&here, global) {
         return Ok(exit);
     }
-    let environment = Environment::read();
+    let environment = UserEnvironment::from_process();
     let past = read_history(&environment, args.since)?;
-    let mut engines = Engines { args: &args.policy, home: environment.home, known: HashMap::new() };
-    let mut found = Found::default();
+    let mut engines =
+        ProjectEngines { args: &args.policy, home: environment.home, engines: HashMap::new() };
+    let mut found = ReplayResult::default();
     for call in &past.calls {
-        match engines.decide(call)? {
-            Some(decision) => found.add(call, decision),
-            None => found.in_doubt += call.times,
+        match engines.decide_call(call)? {
+            Some(decision) => found.add_decision(call, decision),
+            None => found.undecidable += call.count,
         }
     }
-    let text = if args.json { found.in_json(&past) } else { found.in_words(&past, args.limit) };
-    let exit = if found.changed.is_empty() { Exit::Success } else { Exit::Failure };
-    Ok(report::data(text.as_bytes(), exit))
+    let text = if args.json { found.to_json(&past) } else { found.to_text(&past, args.limit) };
+    let exit = if found.changed.is_empty() { ProgramExit::Success } else { ProgramExit::Failure };
+    Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
 /// The policy of each project that something was recorded in.
-struct Engines<'a> {
+struct ProjectEngines<'a> {
     args: &'a PolicyArgs,
     home: Option<AbsPath>,
-    known: HashMap<AbsPath, Engine>,
+    engines: HashMap<AbsPath, Engine>,
 }
 
-impl Engines<'_> {
+impl ProjectEngines<'_> {
     /// Decides a call in its project; nothing if the policy there cannot be relied on.
-    fn decide(&mut self, call: &RecordedCall) -> Result<Option<Decision>, CliError> {
-        let project = project_root(&call.what.cwd, self.home.as_ref());
-        if !self.known.contains_key(&project) {
+    fn decide_call(&mut self, call: &RecordedCall) -> Result<Option<Decision>, CliError> {
+        let project = find_project_root(&call.call.cwd, self.home.as_ref());
+        if !self.engines.contains_key(&project) {
             let cwd = self.args.cwd.clone().or_else(|| Some(PathBuf::from(project.as_str())));
-            let engine = policy_args::open(&PolicyArgs { cwd, ..self.args.clone() })?;
-            self.known.insert(project.clone(), engine);
+            let engine = policy_args::open_engine(&PolicyArgs { cwd, ..self.args.clone() })?;
+            self.engines.insert(project.clone(), engine);
         }
-        let engine = self.known.get(&project).filter(|engine| engine.is_sound());
+        let engine = self.engines.get(&project).filter(|engine| engine.is_policy_valid());
         Ok(engine.map(|engine| {
             // Where one directory's policy is named for all, each call is still in its own project.
             let roots = match self.args.cwd {
                 Some(_) => project_roots(&project),
                 None => engine.roots().to_vec(),
             };
-            let again = call.what.to_call(self.home.as_ref()).in_project(roots);
+            let again = call.call.to_call(self.home.as_ref()).with_roots(roots);
             engine.evaluate(&again).decision
         }))
     }
@@ -70,38 +75,38 @@ impl Engines<'_> {
 
 /// What came out.
 #[derive(Default)]
-struct Found<'a> {
-    same: u64,
+struct ReplayResult<'a> {
+    unchanged: u64,
     changed: Vec<(&'a RecordedCall, Decision)>,
-    in_doubt: u64,
+    undecidable: u64,
 }
 
-impl<'a> Found<'a> {
-    fn add(&mut self, call: &'a RecordedCall, decision: Decision) {
-        match decision.effect == call.was {
-            true => self.same += call.times,
+impl<'a> ReplayResult<'a> {
+    fn add_decision(&mut self, call: &'a RecordedCall, decision: Decision) {
+        match decision.effect == call.effect {
+            true => self.unchanged += call.count,
             false => self.changed.push((call, decision)),
         }
     }
 
     /// Returns how many came out so, for each pair of then and now.
-    fn counts(&self) -> Vec<(Effect, Effect, u64)> {
+    fn count_changes(&self) -> Vec<(Effect, Effect, u64)> {
         let pairs = EFFECTS.into_iter().flat_map(|old| EFFECTS.map(|new| (old, new)));
         let count = |old, new| {
             let so =
-                |(call, now): &&(&RecordedCall, Decision)| call.was == old && now.effect == new;
-            self.changed.iter().filter(so).map(|(call, _)| call.times).sum()
+                |(call, now): &&(&RecordedCall, Decision)| call.effect == old && now.effect == new;
+            self.changed.iter().filter(so).map(|(call, _)| call.count).sum()
         };
         let counts = pairs.map(|(old, new)| (old, new, count(old, new)));
         counts.filter(|(.., count)| *count > 0).collect()
     }
 
-    fn differ(&self) -> u64 {
-        self.changed.iter().map(|(call, _)| call.times).sum()
+    fn changed_calls(&self) -> u64 {
+        self.changed.iter().map(|(call, _)| call.count).sum()
     }
 
-    fn in_words(&self, past: &RecordedHistory, limit: usize) -> String {
-        let (same, differ) = (self.same, self.differ());
+    fn to_text(&self, past: &RecordedHistory, limit: usize) -> String {
+        let (same, differ) = (self.unchanged, self.changed_calls());
         let all = same + differ;
         let mut lines = vec![format!(
             "{all} recorded calls were decided again: {same} as before, {differ} otherwise"
@@ -109,65 +114,66 @@ impl<'a> Found<'a> {
         let count = |(old, new, count): (Effect, Effect, u64)| {
             format!("{count:>7}  {} -> {}", old.as_str(), new.as_str())
         };
-        lines.extend(self.counts().into_iter().map(count));
-        lines
-            .extend(self.left_out(past).map(|(count, why)| format!("{count:>7}  were not: {why}")));
+        lines.extend(self.count_changes().into_iter().map(count));
+        lines.extend(
+            self.skipped_calls(past).map(|(count, why)| format!("{count:>7}  were not: {why}")),
+        );
         let shown = self.changed.iter().take(limit);
-        lines.extend(shown.map(|(call, decision)| in_words(call, decision)));
+        lines.extend(shown.map(|(call, decision)| render_text(call, decision)));
         let more = self.changed.len().saturating_sub(limit);
         lines.extend((more > 0).then(|| format!("\n{more} more omitted; see --limit")));
         lines.join("\n") + "\n"
     }
 
-    fn left_out(&self, past: &RecordedHistory) -> impl Iterator<Item = (u64, &'static str)> {
+    fn skipped_calls(&self, past: &RecordedHistory) -> impl Iterator<Item = (u64, &'static str)> {
         [
-            (past.lost, "redacted or truncated input"),
-            (past.by_hooks, "decided by a hook, and hooks are not run again"),
-            (self.in_doubt, "the policy of their project cannot be relied on"),
+            (past.incomplete_calls, "redacted or truncated input"),
+            (past.hook_decisions, "decided by a hook, and hooks are not run again"),
+            (self.undecidable, "the policy of their project cannot be relied on"),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
     }
 
-    fn in_json(&self, past: &RecordedHistory) -> String {
+    fn to_json(&self, past: &RecordedHistory) -> String {
         let mut lines: Vec<Value> =
-            self.changed.iter().map(|(call, decision)| in_json(call, decision)).collect();
+            self.changed.iter().map(|(call, decision)| render_json(call, decision)).collect();
         let changed = self
-            .counts()
+            .count_changes()
             .into_iter()
             .map(|(old, new, count)| json!({ "old": old, "new": new, "count": count }));
         lines.push(json!({
-            "schema": SCHEMA, "kind": "counts", "same": self.same, "differ": self.differ(),
+            "schema": SCHEMA, "kind": "counts", "same": self.unchanged, "differ": self.changed_calls(),
             "changed": changed.collect::<Vec<_>>(),
-            "redacted": past.lost, "hooks": past.by_hooks, "in_doubt": self.in_doubt,
+            "redacted": past.incomplete_calls, "hooks": past.hook_decisions, "in_doubt": self.undecidable,
         }));
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 }
 
-fn in_words(call: &RecordedCall, decision: &Decision) -> String {
-    let line = |text: &str| visible(text, Lines::One);
-    let (old, new) = (call.was.as_str(), decision.effect.as_str());
-    let before = call.rule.as_ref().map(|of| format!("\n  then: {}", row::rule(of)));
+fn render_text(call: &RecordedCall, decision: &Decision) -> String {
+    let line = |text: &str| escape_text(text, LineMode::SingleLine);
+    let (old, new) = (call.effect.as_str(), decision.effect.as_str());
+    let before = call.rule.as_ref().map(|of| format!("\n  then: {}", record_row::render_rule(of)));
     let now = match &decision.rule {
-        Some(of) => row::rule(of),
+        Some(of) => record_row::render_rule(of),
         None => line(&decision.reason),
     };
     format!(
         "\n{old} -> {new}  {}  {}  ({}, last in record {}){}\n  now:  {now}",
-        line(&call.what.tool),
-        line(&call.what.title),
-        times(call.times),
-        call.last,
+        line(&call.call.tool),
+        line(&call.call.title),
+        format_times(call.count),
+        call.last_seq,
         before.unwrap_or_default(),
     )
 }
 
-fn in_json(call: &RecordedCall, decision: &Decision) -> Value {
+fn render_json(call: &RecordedCall, decision: &Decision) -> Value {
     json!({
-        "schema": SCHEMA, "kind": "history", "tool": call.what.tool, "call": call.what.title,
-        "cwd": call.what.cwd, "mode": call.what.mode, "times": call.times, "last": call.last,
-        "old": call.was, "new": decision.effect, "old_rule": call.rule, "rule": decision.rule,
+        "schema": SCHEMA, "kind": "history", "tool": call.call.tool, "call": call.call.title,
+        "cwd": call.call.cwd, "mode": call.call.mode, "times": call.count, "last": call.last_seq,
+        "old": call.effect, "new": decision.effect, "old_rule": call.rule, "rule": decision.rule,
         "reason": decision.reason,
     })
 }

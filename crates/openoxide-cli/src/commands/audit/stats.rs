@@ -1,43 +1,50 @@
 //! `audit stats`: what is asked about, and which rules decide.
 
-mod chart;
-mod count;
+mod decision_counts;
+mod stats_chart;
 
 use openoxide_permission::LayerKind;
 use openoxide_protocol::{RuleRef, SCHEMA};
-use openoxide_store::audit::{AuditError, DAY, Journal, Moment, redact};
+use openoxide_store::audit::{AuditError, Journal, MILLIS_PER_DAY, UtcTimestamp, redact};
 use serde_json::{Value, json};
 
-use super::NOTHING;
-use crate::{args::PolicyArgs, exit::Exit, policy_args, report};
-use count::Counts;
+use super::NO_RECORDS;
+use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
+use decision_counts::DecisionCounts;
 
 /// Counts what was decided in the last days, today included.
-pub(super) fn stats(as_json: bool, days: u16, journal: &Journal) -> Result<Exit, AuditError> {
-    let today = Moment::now().day();
+pub(super) fn show_stats(
+    as_json: bool,
+    days: u16,
+    journal: &Journal,
+) -> Result<ProgramExit, AuditError> {
+    let today = UtcTimestamp::now().day_number();
     let first = (today + 1).saturating_sub(u64::from(days));
-    let counts = Counts::of(journal, Moment(first * DAY))?;
-    if counts.records == 0 && !as_json {
-        return Ok(report::data(format!("{NOTHING}\n").as_bytes(), Exit::Success));
+    let counts = DecisionCounts::from_journal(journal, UtcTimestamp(first * MILLIS_PER_DAY))?;
+    if counts.total_records == 0 && !as_json {
+        return Ok(user_messages::print_data(
+            format!("{NO_RECORDS}\n").as_bytes(),
+            ProgramExit::Success,
+        ));
     }
     let questions: Vec<_> =
-        (first..=today).map(|day| (date(day), counts.questions_on(day))).collect();
-    let idle = rules().map(|rules| idle(rules, &counts));
+        (first..=today).map(|day| (day_to_date(day), counts.questions_on_day(day))).collect();
+    let idle = rules_in_force().map(|rules| find_unused_rules(rules, &counts));
     let text = match as_json {
-        true => format!("{}\n", in_json(&counts, &questions, idle.as_deref())),
-        false => chart::in_words(&counts, &questions, idle.as_deref()),
+        true => format!("{}\n", render_json(&counts, &questions, idle.as_deref())),
+        false => stats_chart::render_text(&counts, &questions, idle.as_deref()),
     };
-    Ok(report::data(text.as_bytes(), Exit::Success))
+    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }
 
-fn date(day: u64) -> String {
-    Moment(day * DAY).to_string().split('T').next().unwrap_or_default().to_owned()
+fn day_to_date(day: u64) -> String {
+    UtcTimestamp(day * MILLIS_PER_DAY).to_string().split('T').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the rules in force here, but for the built-in ones; nothing where the policy cannot be relied on.
-fn rules() -> Option<Vec<RuleRef>> {
+fn rules_in_force() -> Option<Vec<RuleRef>> {
     let here = PolicyArgs::default();
-    let engine = policy_args::open_with_layers(&here).ok()?;
+    let engine = policy_args::open_engine_with_layers(&here).ok()?;
     let layers = engine.layers().iter().filter(|layer| layer.kind != LayerKind::Default);
     let rules = layers.flat_map(|layer| {
         let (kind, file) = (layer.kind, &layer.file);
@@ -55,20 +62,24 @@ fn rules() -> Option<Vec<RuleRef>> {
 }
 
 /// Returns the rules that decided nothing. In the journal, their texts went through the redaction.
-fn idle(rules: Vec<RuleRef>, counts: &Counts) -> Vec<RuleRef> {
+fn find_unused_rules(rules: Vec<RuleRef>, counts: &DecisionCounts) -> Vec<RuleRef> {
     let is_idle = |rule: &RuleRef| {
         let file = rule.file.as_deref().map(|file| redact(file).into_owned());
-        !counts.has_used(&rule.layer, file.as_deref(), &redact(&rule.text))
+        !counts.has_decided(&rule.layer, file.as_deref(), &redact(&rule.text))
     };
     rules.into_iter().filter(is_idle).collect()
 }
 
-fn in_json(counts: &Counts, questions: &[(String, u64)], idle: Option<&[RuleRef]>) -> Value {
+fn render_json(
+    counts: &DecisionCounts,
+    questions: &[(String, u64)],
+    idle: Option<&[RuleRef]>,
+) -> Value {
     let questions = questions.iter().map(|(day, count)| json!({ "day": day, "count": count }));
-    let prefixes = counts.prefixes();
+    let prefixes = counts.prefixes_by_count();
     let prefixes =
         prefixes.iter().map(|(prefix, count)| json!({ "prefix": prefix, "count": count }));
-    let rules = counts.rules();
+    let rules = counts.rules_by_count();
     let rules = rules.iter().map(|(rule, count)| json!({ "rule": rule, "count": count }));
     json!({
         "schema": SCHEMA,

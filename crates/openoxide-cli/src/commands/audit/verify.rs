@@ -1,24 +1,24 @@
 //! `audit verify`: whether anything was changed.
 
 use openoxide_protocol::SCHEMA;
-use openoxide_store::audit::{AuditError, Journal, Verdict};
+use openoxide_store::audit::{AuditError, Journal, VerificationReport};
 use serde_json::{Value, json};
 
-use super::NOTHING;
-use crate::{exit::Exit, report};
+use super::NO_RECORDS;
+use crate::{program_exit::ProgramExit, user_messages};
 
 /// Follows the chain, and says what is wrong with it.
-pub(super) fn verify(as_json: bool, journal: &Journal) -> Result<Exit, AuditError> {
+pub(super) fn verify_journal(as_json: bool, journal: &Journal) -> Result<ProgramExit, AuditError> {
     let verdict = journal.verify()?;
-    let text = if as_json { format!("{}\n", in_json(&verdict)) } else { in_words(&verdict) };
-    let exit = if verdict.fault.is_some() { Exit::Failure } else { Exit::Success };
-    Ok(report::data(text.as_bytes(), exit))
+    let text = if as_json { format!("{}\n", render_json(&verdict)) } else { render_text(&verdict) };
+    let exit = if verdict.fault.is_some() { ProgramExit::Failure } else { ProgramExit::Success };
+    Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-fn in_json(verdict: &Verdict) -> Value {
+fn render_json(verdict: &VerificationReport) -> Value {
     let head = verdict.head.as_ref().map(|head| json!({ "seq": head.seq, "hash": head.hash }));
     let fault = verdict.fault.as_ref().map(|fault| {
-        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "what": fault.what })
+        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "what": fault.message })
     });
     json!({
         "schema": SCHEMA,
@@ -27,18 +27,18 @@ fn in_json(verdict: &Verdict) -> Value {
         "first": verdict.first,
         "head": head,
         "unfinished": verdict.unfinished,
-        "anchored": verdict.anchored,
+        "anchored": verdict.has_anchor,
         "fault": fault,
     })
 }
 
-fn in_words(verdict: &Verdict) -> String {
+fn render_text(verdict: &VerificationReport) -> String {
     let mut lines = Vec::new();
     match (&verdict.fault, &verdict.head) {
         (Some(fault), _) => {
             lines.push(format!(
                 "{}:{}: record {}: {}",
-                fault.segment, fault.line, fault.seq, fault.what
+                fault.segment, fault.line, fault.seq, fault.message
             ));
             lines.push(format!("{} records before it are whole", verdict.records));
         }
@@ -52,11 +52,11 @@ fn in_words(verdict: &Verdict) -> String {
                 lines.push("older ones were removed because of their age or size".to_owned());
             }
             lines.push(format!("the last one's hash: {}", head.hash));
-            if !verdict.anchored {
+            if !verdict.has_anchor {
                 lines.push("no anchor: missing records at the end cannot be detected".to_owned());
             }
         }
-        (None, None) => lines.push(NOTHING.to_owned()),
+        (None, None) => lines.push(NO_RECORDS.to_owned()),
     }
     if verdict.fault.is_none() && verdict.unfinished > 0 {
         let bytes = verdict.unfinished;

@@ -2,30 +2,32 @@
 
 use std::{env, path::PathBuf};
 
-use openoxide_adapters::codex::exact::{DEFAULT_RULES, is_banned, prefix_line};
-use openoxide_store::append_once;
+use openoxide_adapters::codex::exact_semantics::{
+    DEFAULT_RULES, is_banned_prefix, render_prefix_rule,
+};
+use openoxide_store::append_line_once;
 
-use crate::{args::CodexAmendArgs, exit::Exit, report};
+use crate::{args::CodexAmendArgs, program_exit::ProgramExit, user_messages};
 
 /// Adds the rule. Codex's sessions see it when they start.
 ///
 /// # Errors
 /// When the words would allow everything, or the file cannot be written.
-pub(super) fn amend(args: &CodexAmendArgs) -> Result<Exit, String> {
+pub(super) fn add_prefix_rule(args: &CodexAmendArgs) -> Result<ProgramExit, String> {
     let shown = args.prefix.join(" ");
-    if is_banned(&args.prefix) {
+    if is_banned_prefix(&args.prefix) {
         return Err(format!("error: `{shown}` would let any program run; name more of its words"));
     }
-    let line = prefix_line(&args.prefix).map_err(|error| format!("error: {error}"))?;
-    let file = home(args)?.join(DEFAULT_RULES);
-    let added = append_once(&file, &line)
+    let line = render_prefix_rule(&args.prefix).map_err(|error| format!("error: {error}"))?;
+    let file = codex_home(args)?.join(DEFAULT_RULES);
+    let added = append_line_once(&file, &line)
         .map_err(|error| format!("error: cannot add the rule to {}: {error}", file.display()))?;
     let what = if added { "added to" } else { "is already in" };
-    report::note(&format!("`{line}` {what} {}", file.display()));
-    Ok(Exit::Success)
+    user_messages::print_note(&format!("`{line}` {what} {}", file.display()));
+    Ok(ProgramExit::Success)
 }
 
-fn home(args: &CodexAmendArgs) -> Result<PathBuf, String> {
+fn codex_home(args: &CodexAmendArgs) -> Result<PathBuf, String> {
     let named = args.home.clone().or_else(|| env::var_os("CODEX_HOME").map(PathBuf::from));
     let usual = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".codex"));
     named.or_else(usual).ok_or_else(|| "error: set HOME or CODEX_HOME".to_owned())
@@ -62,8 +64,8 @@ mod tests {
                 fs::write(&file, start).unwrap();
             }
             // What is no rule is said to the person there, and written nowhere.
-            for line in case.lists.iter().filter_map(|list| prefix_line(list).ok()) {
-                append_once(&file, &line).unwrap();
+            for line in case.lists.iter().filter_map(|list| render_prefix_rule(list).ok()) {
+                append_line_once(&file, &line).unwrap();
             }
             assert_eq!(fs::read_to_string(&file).unwrap(), case.result, "{:?}", case.lists);
         }

@@ -6,8 +6,9 @@ use std::{
     path::Path,
 };
 
-use openoxide_adapters::codex::exact::{
-    Answer, Call, Dialect, Judge, Place, Policy, SandboxPermissions, Writable,
+use openoxide_adapters::codex::exact_semantics::{
+    CallEvaluator, CallOutcome, CodexDialect, ExecPolicy, LaunchContext, SandboxPermissions,
+    ShellToolCall, WritableRoots,
 };
 use openoxide_protocol::SCHEMA;
 use serde::{Deserialize, Serialize};
@@ -15,17 +16,17 @@ use serde_json::{Value, json};
 
 use crate::{
     args::CodexDecideArgs,
-    commands::check::{ended, id_of},
-    exit::Exit,
-    lines,
+    commands::check::{batch_exit, row_id},
+    json_lines,
+    program_exit::ProgramExit,
 };
 
 /// A line: a call, an object in which it stands, or a patch.
 #[derive(Deserialize)]
-struct Row {
+struct CodexDecideRow {
     #[serde(default)]
     id: Option<Value>,
-    cmd: Option<Cmd>,
+    cmd: Option<CodexCommandField>,
     patch: Option<String>,
     workdir: Option<String>,
     login: Option<bool>,
@@ -37,15 +38,15 @@ struct Row {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`cmd` is a script, or an object in which `cmd` is one")]
-enum Cmd {
+enum CodexCommandField {
     Script(String),
-    Call(Call),
+    Call(ShellToolCall),
 }
 
-impl Row {
-    fn answer(self, judge: &Judge<'_>) -> Result<Answer, &'static str> {
+impl CodexDecideRow {
+    fn to_answer(self, judge: &CallEvaluator<'_>) -> Result<CallOutcome, &'static str> {
         match (self.cmd, self.patch) {
-            (Some(Cmd::Script(cmd)), None) => Ok(judge.answer(Call {
+            (Some(CodexCommandField::Script(cmd)), None) => Ok(judge.decide(ShellToolCall {
                 cmd,
                 login: self.login,
                 sandbox_permissions: self.sandbox_permissions,
@@ -54,8 +55,8 @@ impl Row {
                 prefix_rule: self.prefix_rule,
                 workdir: self.workdir,
             })),
-            (Some(Cmd::Call(call)), None) => Ok(judge.answer(call)),
-            (None, Some(patch)) => Ok(judge.patch(&patch)),
+            (Some(CodexCommandField::Call(call)), None) => Ok(judge.decide(call)),
+            (None, Some(patch)) => Ok(judge.decide_apply_patch(&patch)),
             (Some(_), Some(_)) => Err("a call has `cmd` or `patch`, not both"),
             (None, None) => Err("missing field `cmd`, or `patch`"),
         }
@@ -63,61 +64,71 @@ impl Row {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct CodexDecideLine {
     schema: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Value>,
     #[serde(flatten)]
-    answer: Answer,
+    answer: CallOutcome,
 }
 
 /// Answers each line.
 ///
 /// # Errors
 /// When a rule file cannot be read, or Codex would not take it.
-pub(super) fn decide(args: &CodexDecideArgs) -> Result<Exit, String> {
-    let (cwd, home) = super::here(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
-    let place = Place { cwd: &cwd, home: home.as_deref() };
-    let mut policy = super::policy(&args.rules, &place)?;
-    args.requirements.iter().try_for_each(|path| require(&mut policy, path, args.dialect))?;
-    let roots = writable(args)?;
-    let judge = Judge {
+pub(super) fn decide_lines(args: &CodexDecideArgs) -> Result<ProgramExit, String> {
+    let (cwd, home) =
+        super::absolute_directory_and_home(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let place = LaunchContext { cwd: &cwd, home: home.as_deref() };
+    let mut policy = super::read_rule_files(&args.rules, &place)?;
+    args.requirements
+        .iter()
+        .try_for_each(|path| add_requirements(&mut policy, path, args.dialect))?;
+    let roots = writable_directories(args)?;
+    let judge = CallEvaluator {
         policy: &policy,
         approval: args.policy,
         sandbox: args.sandbox,
         dialect: args.dialect,
-        place,
+        context: place,
         shell: &args.shell,
-        writable: Writable { roots: &roots },
+        writable_roots: WritableRoots { roots: &roots },
     };
-    Ok(ended(lines::each(|line, output| answer(&judge, line, output))))
+    Ok(batch_exit(json_lines::answer_each_line(|line, output| write_answer(&judge, line, output))))
 }
 
-fn require(policy: &mut Policy, path: &Path, dialect: Dialect) -> Result<(), String> {
-    let text =
-        super::text(path).map_err(|error| super::failed("read", path, &error.to_string()))?;
+fn add_requirements(
+    policy: &mut ExecPolicy,
+    path: &Path,
+    dialect: CodexDialect,
+) -> Result<(), String> {
+    let text = super::read_bounded_text(path)
+        .map_err(|error| super::format_read_error("read", path, &error.to_string()))?;
     policy
-        .require(&path.to_string_lossy(), &text, dialect)
+        .add_requirements(&path.to_string_lossy(), &text, dialect)
         .map_err(|error| format!("Error: {error}"))
 }
 
 /// Returns the directories that a patch may write to: those that are named, and those for temporary files.
-fn writable(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
+fn writable_directories(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
     let set = env::var_os("TMPDIR").filter(|value| !value.is_empty());
     let temporary = ["/tmp".into()].into_iter().chain(set.map(Into::into));
     let all = args.writable.iter().cloned().chain(temporary);
-    all.map(|directory| super::here(&directory).map(|(absolute, _)| absolute)).collect()
+    all.map(|directory| {
+        super::absolute_directory_and_home(&directory).map(|(absolute, _)| absolute)
+    })
+    .collect()
 }
 
-fn answer(judge: &Judge<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
-    let row = lines::object::<Row>(line)
-        .and_then(|mut row| Ok((row.id.take(), row.answer(judge).map_err(str::to_owned)?)));
+fn write_answer(judge: &CallEvaluator<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
+    let row = json_lines::parse_object::<CodexDecideRow>(line)
+        .and_then(|mut row| Ok((row.id.take(), row.to_answer(judge).map_err(str::to_owned)?)));
     match row {
         Ok((id, answer)) => {
-            serde_json::to_writer(&mut *output, &Line { schema: SCHEMA, id, answer })?;
+            serde_json::to_writer(&mut *output, &CodexDecideLine { schema: SCHEMA, id, answer })?;
         }
         Err(error) => {
-            let answer = json!({ "schema": SCHEMA, "id": id_of(line), "error": error });
+            let answer = json!({ "schema": SCHEMA, "id": row_id(line), "error": error });
             serde_json::to_writer(&mut *output, &answer)?;
         }
     }

@@ -1,144 +1,154 @@
 //! `codex review`: a client of a running `codex app-server` that answers its requests for approvals, the policy first and the person
 //! second. The first answer of all clients counts; what is not answered here, another one still can.
 
-mod deal;
-mod heard;
-mod judge;
-mod lines;
-mod prompt;
-mod server;
-mod threads;
+mod app_server;
+mod codex_threads;
+mod request_handling;
+mod review_case;
+mod review_lines;
+mod review_prompt;
+mod server_events;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use openoxide_adapters::codex::wire::{Request, RequestId};
+use openoxide_adapters::codex::app_server::{RequestId, ServerRequest};
 use openoxide_tui::can_ask;
 
 use self::{
-    heard::{Calls, Changes},
-    lines::say,
-    server::{Lost, Server},
-    threads::Threads,
+    app_server::{AppServer, ServerError},
+    codex_threads::ThreadRegistry,
+    review_lines::print_line,
+    server_events::{ItemChanges, RunningCalls},
 };
 use crate::{
-    args::{CodexReviewArgs, Global},
+    approval_review::SignalWatch,
+    args::{CodexReviewArgs, GlobalArgs},
     error::CliError,
-    exit::Exit,
-    policy_args, report,
-    review::Signals,
+    policy_args,
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// Attaches to a server, and answers until somebody ends it.
-pub(super) fn review(args: &CodexReviewArgs, global: Global) -> Result<Exit, CliError> {
-    let engine = policy_args::open_for_execution(&judge::policy_args(args, None), None)?;
+pub(super) fn run_review(
+    args: &CodexReviewArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
+    let engine =
+        policy_args::open_engine_for_execution(&review_case::new_policy_args(args, None), None)?;
     let closed = engine.managed_policy_error().is_some();
-    if policy_args::sound(&engine, global).is_err() && !closed {
-        report::note(&"the policy has errors; every action needs approval until they are fixed");
+    if policy_args::check_policy(&engine, global).is_err() && !closed {
+        user_messages::print_note(
+            &"the policy has errors; every action needs approval until they are fixed",
+        );
     }
     let at_terminal = !global.no_input && can_ask();
-    let path = server::place(args.socket.as_deref())?;
-    let server = match Server::open(&path, at_terminal) {
+    let path = app_server::socket_path(args.socket.as_deref())?;
+    let server = match AppServer::connect(&path, at_terminal) {
         Ok(server) => server,
         Err(error) => {
-            report::failure(&error);
-            return Ok(Exit::Failure);
+            user_messages::print_error(&error);
+            return Ok(ProgramExit::Failure);
         }
     };
     let who =
         if at_terminal { "and asks you" } else { "and leaves what has to be asked to others" };
-    say(&format!("answers for Codex at {} {who}; Ctrl-C ends that", path.display()));
-    let ended = Reviewer::of(args, global, at_terminal, server).and_then(Reviewer::run);
+    print_line(&format!("answers for Codex at {} {who}; Ctrl-C ends that", path.display()));
+    let ended =
+        CodexReviewer::attach(args, global, at_terminal, server).and_then(CodexReviewer::run_loop);
     Ok(ended.unwrap_or_else(|stop| match stop {
-        Stop::Interrupted => Exit::Interrupted,
-        Stop::Lost(lost) => {
-            report::failure(&lost);
-            Exit::Failure
+        ReviewStop::Interrupted => ProgramExit::Interrupted,
+        ReviewStop::Disconnected(lost) => {
+            user_messages::print_error(&lost);
+            ProgramExit::Failure
         }
     }))
 }
 
 /// Why nothing more is answered.
 #[derive(Debug)]
-enum Stop {
+enum ReviewStop {
     /// The person wants that.
     Interrupted,
     /// The server is gone.
-    Lost(Lost),
+    Disconnected(ServerError),
 }
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dealt {
-    Here,
-    Elsewhere,
-    Left,
+enum RequestDisposition {
+    AnsweredHere,
+    AnsweredElsewhere,
+    LeftToOthers,
 }
 
 /// A client with all that it has heard and not yet dealt with.
-struct Reviewer<'a> {
+struct CodexReviewer<'a> {
     args: &'a CodexReviewArgs,
-    global: Global,
+    global: GlobalArgs,
     at_terminal: bool,
-    server: Server,
-    threads: Threads,
-    signals: Option<Signals>,
-    waiting: VecDeque<Request>,
+    server: AppServer,
+    threads: ThreadRegistry,
+    signals: Option<SignalWatch>,
+    queued_requests: VecDeque<ServerRequest>,
     /// The one that is being dealt with.
-    current: Option<RequestId>,
+    current_request: Option<RequestId>,
     /// Those that were answered here, until the server says so.
-    answered: BTreeSet<RequestId>,
+    answered_requests: BTreeSet<RequestId>,
     /// The one that is being dealt with, once somebody else has answered it.
-    resolved: BTreeSet<RequestId>,
-    changes: Changes,
-    calls: Calls,
+    resolved_elsewhere: BTreeSet<RequestId>,
+    file_changes: ItemChanges,
+    running_calls: RunningCalls,
 }
 
-impl<'a> Reviewer<'a> {
-    fn of(
+impl<'a> CodexReviewer<'a> {
+    fn attach(
         args: &'a CodexReviewArgs,
-        global: Global,
+        global: GlobalArgs,
         at_terminal: bool,
-        mut server: Server,
-    ) -> Result<Self, Stop> {
-        let threads = Threads::of(&mut server, args.thread.as_deref()).map_err(Stop::Lost)?;
+        mut server: AppServer,
+    ) -> Result<Self, ReviewStop> {
+        let threads = ThreadRegistry::request_threads(&mut server, args.thread.as_deref())
+            .map_err(ReviewStop::Disconnected)?;
         Ok(Self {
             args,
             global,
             at_terminal,
             server,
             threads,
-            signals: Some(Signals::listen()),
-            waiting: VecDeque::new(),
-            current: None,
-            answered: BTreeSet::new(),
-            resolved: BTreeSet::new(),
-            changes: Changes::default(),
-            calls: Calls::default(),
+            signals: Some(SignalWatch::start()),
+            queued_requests: VecDeque::new(),
+            current_request: None,
+            answered_requests: BTreeSet::new(),
+            resolved_elsewhere: BTreeSet::new(),
+            file_changes: ItemChanges::default(),
+            running_calls: RunningCalls::default(),
         })
     }
 
-    fn run(mut self) -> Result<Exit, Stop> {
+    fn run_loop(mut self) -> Result<ProgramExit, ReviewStop> {
         loop {
-            self.listen()?;
-            let Some(request) = self.next() else { continue };
-            self.current = Some(request.id.clone());
-            let dealt = self.deal(&request)?;
-            self.current = None;
-            self.resolved.clear();
+            self.poll_server()?;
+            let Some(request) = self.next_request() else { continue };
+            self.current_request = Some(request.id.clone());
+            let dealt = self.handle_request(&request)?;
+            self.current_request = None;
+            self.resolved_elsewhere.clear();
             if self.args.once {
                 return Ok(match dealt {
-                    Dealt::Here => Exit::Success,
-                    Dealt::Elsewhere => Exit::Failure,
-                    Dealt::Left => Exit::Ask,
+                    RequestDisposition::AnsweredHere => ProgramExit::Success,
+                    RequestDisposition::AnsweredElsewhere => ProgramExit::Failure,
+                    RequestDisposition::LeftToOthers => ProgramExit::Ask,
                 });
             }
         }
     }
 
     /// Returns the oldest request whose conversation is known: the rules of its project judge it.
-    fn next(&mut self) -> Option<Request> {
-        let known = |request: &Request| self.threads.cwd(request.asked.thread()).is_some();
-        let at = self.waiting.iter().position(known)?;
-        self.waiting.remove(at)
+    fn next_request(&mut self) -> Option<ServerRequest> {
+        let known =
+            |request: &ServerRequest| self.threads.cwd(request.params.thread_id()).is_some();
+        let at = self.queued_requests.iter().position(known)?;
+        self.queued_requests.remove(at)
     }
 }

@@ -3,174 +3,193 @@
 use std::path::PathBuf;
 
 use openoxide_adapters::{
-    claude_code, codex,
-    export::{Export, Unsaid},
-    llm_do, opencode,
+    claude_code, codex, llm_do, opencode,
+    policy_export::{PolicyExport, UnsupportedRule},
 };
-use openoxide_permission::{Combining, LayerKind};
+use openoxide_permission::{CombiningAlgorithm, LayerKind};
 use openoxide_protocol::{Effect, SCHEMA};
-use openoxide_store::{PolicyFile, SandboxSettings, edit, read_policy};
-use openoxide_tui::{Lines, visible};
+use openoxide_store::{PolicyFile, SandboxSettings, policy_edit, read_policy};
+use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
 use super::{
-    edit::Target,
-    files::{self, PolicyText},
-    native,
+    native_rules,
+    policy_texts::{self, PolicyText},
+    rule_edit::EditTarget,
 };
 use crate::{
-    args::{ConvertArgs, ExportArgs, Global, ImportArgs},
-    exit::Exit,
-    formats::Program,
-    report,
+    args::{ConvertArgs, ExportArgs, GlobalArgs, ImportArgs},
+    policy_formats::PolicyProgram,
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// Prints a policy in another format.
-pub(super) fn convert(args: &ConvertArgs, global: Global) -> Result<Exit, String> {
-    let file = one(args.file.clone(), args.from)?;
-    written(&file, args.to, args.partial, args.json, global)
+pub(super) fn convert_policy(
+    args: &ConvertArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, String> {
+    let file = read_policy_text(args.file.clone(), args.from)?;
+    print_policy(&file, args.to, args.partial, args.json, global)
 }
 
 /// Prints a policy of ours in another format.
-pub(super) fn export(args: &ExportArgs, global: Global) -> Result<Exit, String> {
-    let users =
-        || files::in_force().map(|all| all.into_iter().find(|one| one.kind == LayerKind::User));
+pub(super) fn export_policy(args: &ExportArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+    let users = || {
+        policy_texts::sources_in_force()
+            .map(|all| all.into_iter().find(|one| one.kind == LayerKind::User))
+    };
     let file = match &args.file {
         Some(file) => file.clone(),
         None => users()?.ok_or("no configuration directory: name a file")?.path,
     };
-    let file = one(file, Some(Program::Native))?;
-    written(&file, args.format, args.partial, args.json, global)
+    let file = read_policy_text(file, Some(PolicyProgram::Native))?;
+    print_policy(&file, args.format, args.partial, args.json, global)
 }
 
 /// Prints a policy in our rules, or adds them to a file of ours.
-pub(super) fn import(args: &ImportArgs, global: Global) -> Result<Exit, String> {
-    let file = one(args.file.clone(), args.format)?;
+pub(super) fn import_policy(args: &ImportArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+    let file = read_policy_text(args.file.clone(), args.format)?;
     if !args.write {
-        return written(&file, Program::Native, false, args.json, global);
+        return print_policy(&file, PolicyProgram::Native, false, args.json, global);
     }
-    if let Err(exit) = file.sound(global) {
+    if let Err(exit) = file.check_problems(global) {
         return Ok(exit);
     }
-    let target = Target::of(args.place)?;
-    if let Err(exit) = target.sound(&target.text, global) {
+    let target = EditTarget::open(args.target)?;
+    if let Err(exit) = target.check_text(&target.text, global) {
         return Ok(exit);
     }
-    let (text, export) = merged(&file.read, &target)?;
-    say(&file, &export, args.json);
-    if let Err(exit) = target.sound(&text, global) {
+    let (text, export) = merge_rules(&file.policy_file, &target)?;
+    print_losses(&file, &export, args.json);
+    if let Err(exit) = target.check_text(&text, global) {
         return Ok(exit);
     }
     let path = target.source.path.display().to_string();
-    target.write(&text, file.read.layer.rules.iter().any(|rule| rule.effect == Effect::Allow))?;
-    let path = visible(&path, Lines::One);
-    Ok(report::data(
-        format!("{path}: {} rules read\n", file.read.layer.rules.len()).as_bytes(),
-        Exit::Success,
+    target.write_text(
+        &text,
+        file.policy_file.layer.rules.iter().any(|rule| rule.effect == Effect::Allow),
+    )?;
+    let path = escape_text(&path, LineMode::SingleLine);
+    Ok(user_messages::print_data(
+        format!("{path}: {} rules read\n", file.policy_file.layer.rules.len()).as_bytes(),
+        ProgramExit::Success,
     ))
 }
 
-fn one(file: PathBuf, format: Option<Program>) -> Result<PolicyText, String> {
-    let mut files = files::read(&[file], format)?;
+fn read_policy_text(file: PathBuf, format: Option<PolicyProgram>) -> Result<PolicyText, String> {
+    let mut files = policy_texts::read_policies(&[file], format)?;
     files.pop().ok_or_else(|| "no file is named".to_owned())
 }
 
 /// Returns the text of a file with the rules of a layer at its end. Where the order decides, rules of two files cannot be
 /// mixed: one of them must be empty.
-fn merged(read: &PolicyFile, target: &Target) -> Result<(String, Export), String> {
+fn merge_rules(read: &PolicyFile, target: &EditTarget) -> Result<(String, PolicyExport), String> {
     let (layer, directories) = (&read.layer, &read.directories);
     let name = target.source.path.to_string_lossy();
     let own = read_policy(&target.text, target.source.kind, &name, target.anchors()).layer;
     if own.rules.is_empty() && own.mode.is_none() && target.text.trim().is_empty() {
-        let export = native::write(layer, directories);
+        let export = native_rules::render_policy(layer, directories);
         return Ok((export.text.clone(), export));
     }
-    if own.combining != Combining::Strictest || layer.combining == Combining::LastMatch {
+    if own.combining_algorithm != CombiningAlgorithm::Strictest
+        || layer.combining_algorithm == CombiningAlgorithm::LastMatch
+    {
         return Err(format!(
             "{name}: the order of rules decides in one of the files, so they cannot be put together; print them without --write"
         ));
     }
     if layer.mode.is_some() {
-        report::note(&"the mode was not imported; set it with `mode = …`");
+        user_messages::print_note(&"the mode was not imported; set it with `mode = …`");
     }
     if !directories.is_empty() {
-        report::note(&"the directories were not imported; set them with `directories = …`");
+        user_messages::print_note(
+            &"the directories were not imported; set them with `directories = …`",
+        );
     }
-    let (said, export) = native::said(layer);
+    let (said, export) = native_rules::render_rules(layer);
     let mut text = target.text.clone();
     for one in said {
-        if one.human {
+        if one.requires_human {
             return Err(format!("`{}` is answered by a person alone: copy it by hand", one.text));
         }
-        text = edit::with_rule(&text, one.effect, &one.text, one.reason.as_deref())
+        text = policy_edit::with_rule(&text, one.effect, &one.text, one.reason.as_deref())
             .map_err(|error| format!("{name}: {error}"))?;
     }
     Ok((text, export))
 }
 
-fn written(
+fn print_policy(
     file: &PolicyText,
-    to: Program,
+    to: PolicyProgram,
     partial: bool,
     json: bool,
-    global: Global,
-) -> Result<Exit, String> {
-    if let Err(exit) = file.sound(global) {
+    global: GlobalArgs,
+) -> Result<ProgramExit, String> {
+    if let Err(exit) = file.check_problems(global) {
         return Ok(exit);
     }
-    let (layer, directories) = (&file.read.layer, file.read.directories.as_slice());
+    let (layer, directories) = (&file.policy_file.layer, file.policy_file.directories.as_slice());
     let mut export = match to {
-        Program::Native => native::write(layer, directories),
-        Program::Claude => claude_code::write(layer, directories),
-        Program::Opencode => opencode::write(layer),
-        Program::Codex => codex::write(layer),
-        Program::LlmDo => llm_do::write(layer),
+        PolicyProgram::Native => native_rules::render_policy(layer, directories),
+        PolicyProgram::Claude => claude_code::render_settings(layer, directories),
+        PolicyProgram::Opencode => opencode::render_config(layer),
+        PolicyProgram::Codex => codex::render_rule_file(layer),
+        PolicyProgram::LlmDo => llm_do::render_config(layer),
     };
-    if matches!(to, Program::Opencode | Program::Codex | Program::LlmDo) {
-        export.no_directories(directories);
+    if matches!(to, PolicyProgram::Opencode | PolicyProgram::Codex | PolicyProgram::LlmDo) {
+        export.add_unsupported_directories(directories);
     }
-    say(file, &export, json);
-    if let Some(line) = file.read.audit {
-        report::note(&format!("{}:{line}: a required audit cannot be expressed", file.shown));
+    print_losses(file, &export, json);
+    if let Some(line) = file.policy_file.audit {
+        user_messages::print_note(&format!(
+            "{}:{line}: a required audit cannot be expressed",
+            file.display_path
+        ));
     }
-    if file.read.sandbox != SandboxSettings::default() || !file.read.writable.is_empty() {
-        report::note(&format!("{}: `[sandbox]` cannot be expressed in this format", file.shown));
+    if file.policy_file.sandbox != SandboxSettings::default()
+        || !file.policy_file.writable.is_empty()
+    {
+        user_messages::print_note(&format!(
+            "{}: `[sandbox]` cannot be expressed in this format",
+            file.display_path
+        ));
     }
-    if (export.is_looser() || file.read.audit.is_some()) && !partial {
+    if (export.is_looser() || file.policy_file.audit.is_some()) && !partial {
         let what =
             "the output would be less strict than the input; nothing printed (see --partial)";
-        report::failure(&what);
-        return Ok(Exit::Failure);
+        user_messages::print_error(&what);
+        return Ok(ProgramExit::Failure);
     }
-    Ok(report::data(export.text.as_bytes(), Exit::Success))
+    Ok(user_messages::print_data(export.text.as_bytes(), ProgramExit::Success))
 }
 
 /// Says on standard error what cannot be said in the other format, and which hooks stay behind.
-fn say(file: &PolicyText, export: &Export, json: bool) {
-    for hook in &file.read.hooks {
+fn print_losses(file: &PolicyText, export: &PolicyExport, json: bool) {
+    for hook in &file.policy_file.hooks {
         let what = format!("{} omitted: only rules are converted", hook.command);
-        report::note(&format!("{}:{}: the hook {what}", file.shown, hook.line));
+        user_messages::print_note(&format!("{}:{}: the hook {what}", file.display_path, hook.line));
     }
-    for one in &export.unsaid {
+    for one in &export.unsupported_rules {
         if json {
-            report::say(&in_json(file, one));
+            user_messages::print_line(&render_json(file, one));
         } else {
             let place = match one.line {
-                0 => file.shown.clone(),
-                line => format!("{}:{line}", file.shown),
+                0 => file.display_path.clone(),
+                line => format!("{}:{line}", file.display_path),
             };
-            report::note(&format!("{place}: `{}`: {}", one.rule, one.became.as_str()));
+            user_messages::print_note(&format!("{place}: `{}`: {}", one.rule, one.loss.as_str()));
         }
     }
 }
 
-fn in_json(file: &PolicyText, one: &Unsaid) -> String {
+fn render_json(file: &PolicyText, one: &UnsupportedRule) -> String {
     json!({
         "schema": SCHEMA,
-        "file": file.shown,
+        "file": file.display_path,
         "line": (one.line != 0).then_some(one.line),
         "rule": one.rule,
-        "became": format!("{:?}", one.became).to_lowercase(),
+        "became": format!("{:?}", one.loss).to_lowercase(),
     })
     .to_string()
 }

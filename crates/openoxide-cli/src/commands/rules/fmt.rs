@@ -1,49 +1,50 @@
 //! `rules fmt`: one layout for all policy files.
 
-use openoxide_permission::{Anchors, LayerKind};
-use openoxide_store::{Environment, Lock, edit};
-use openoxide_tui::{Lines, visible};
+use openoxide_permission::{LayerKind, PathAnchors};
+use openoxide_store::{FileLock, UserEnvironment, policy_edit};
+use openoxide_tui::{LineMode, escape_text};
 
-use super::files::{self, PolicyText};
+use super::policy_texts::{self, PolicyText};
 use crate::{
-    args::{FmtArgs, Global},
-    exit::Exit,
-    report,
+    args::{FmtArgs, GlobalArgs},
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// Lays out each file, or says which ones would change.
-pub(super) fn fmt(args: &FmtArgs, global: Global) -> Result<Exit, String> {
-    let lock = (!args.check).then(|| Lock::of_policies(&Environment::read()));
+pub(super) fn format_files(args: &FmtArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+    let lock =
+        (!args.check).then(|| FileLock::acquire_policy_lock(&UserEnvironment::from_process()));
     let _lock = lock.transpose().map_err(|error| error.to_string())?;
-    let (mut text, mut exit) = (String::new(), Exit::Success);
-    for file in files::read_native(&args.files)? {
-        if let Err(broken) = file.sound(global) {
+    let (mut text, mut exit) = (String::new(), ProgramExit::Success);
+    for file in policy_texts::read_native_policies(&args.files)? {
+        if let Err(broken) = file.check_problems(global) {
             exit = broken;
             continue;
         }
-        let new = laid_out(&file)?;
+        let new = format_text(&file)?;
         let administered = args.files.is_empty() && file.source.kind == LayerKind::Managed;
         if administered || new == file.text {
             continue;
         }
-        text.extend([format!("{}\n", visible(&file.shown, Lines::One))]);
+        text.extend([format!("{}\n", escape_text(&file.display_path, LineMode::SingleLine))]);
         if args.check {
-            exit = if exit == Exit::Success { Exit::Failure } else { exit };
+            exit = if exit == ProgramExit::Success { ProgramExit::Failure } else { exit };
         } else {
-            let write = edit::replace(&file.source.path, &new);
-            write.map_err(|error| format!("{}: {error}", file.shown))?;
+            let write = policy_edit::replace_file(&file.source.path, &new);
+            write.map_err(|error| format!("{}: {error}", file.display_path))?;
         }
     }
-    Ok(report::data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
 /// Returns the new text, which is known to decide the same.
-fn laid_out(file: &PolicyText) -> Result<String, String> {
-    let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", file.shown);
-    let new = edit::formatted(&file.text).map_err(|error| wrong(&error))?;
-    let home = Environment::read().home;
-    let anchors = Anchors { home: home.as_ref(), base: &file.source.base };
-    match new == file.text || edit::same_meaning(&file.text, &new, anchors) {
+fn format_text(file: &PolicyText) -> Result<String, String> {
+    let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display_path);
+    let new = policy_edit::format_policy(&file.text).map_err(|error| wrong(&error))?;
+    let home = UserEnvironment::from_process().home;
+    let anchors = PathAnchors { home: home.as_ref(), base: &file.source.base };
+    match new == file.text || policy_edit::is_equivalent_policy(&file.text, &new, anchors) {
         true => Ok(new),
         false => Err(wrong(&"not reformatted: the new layout would change its meaning")),
     }

@@ -2,58 +2,61 @@
 
 use openoxide_permission::{Hook, Layer, Rule};
 use openoxide_protocol::SCHEMA;
-use openoxide_tui::{Lines, visible};
+use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
-use super::directories;
+use super::directory_rows;
 use crate::{
-    args::{Global, PolicyArgs},
+    args::{GlobalArgs, PolicyArgs},
     error::CliError,
-    exit::Exit,
-    hooks, policy_args, report,
+    hook_display, policy_args,
+    program_exit::ProgramExit,
+    user_messages,
 };
 
 /// Lists the hooks, which are asked first, those that nobody vouched for, too; and the rules, the most precedent layer first.
-pub(super) fn list(
+pub(super) fn list_rules(
     policy: &PolicyArgs,
     origins: bool,
     json: bool,
-    global: Global,
-) -> Result<Exit, CliError> {
-    let engine = policy_args::open_with_layers(policy)?;
-    let sound = policy_args::sound(&engine, global);
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
+    let engine = policy_args::open_engine_with_layers(policy)?;
+    let sound = policy_args::check_policy(&engine, global);
     let mut text = String::new();
     for hook in engine.hooks().iter().chain(engine.untrusted_hooks()) {
-        text += &if json { hook_in_json(hook) } else { hook_in_words(hook, origins) };
+        text += &if json { render_hook_json(hook) } else { render_hook_text(hook, origins) };
         text.push('\n');
     }
     for layer in engine.layers() {
         for rule in &layer.rules {
-            text += &if json { in_json(layer, rule) } else { in_words(layer, rule, origins) };
+            text +=
+                &if json { render_json(layer, rule) } else { render_text(layer, rule, origins) };
             text.push('\n');
         }
     }
-    text += &directories::rows(&engine, origins, json);
+    text += &directory_rows::render_directories(&engine, origins, json);
     // What is wrong was said; the rules that are left are shown all the same.
-    Ok(report::data(text.as_bytes(), sound.err().unwrap_or(Exit::Success)))
+    Ok(user_messages::print_data(text.as_bytes(), sound.err().unwrap_or(ProgramExit::Success)))
 }
 
-fn hook_in_json(hook: &Hook) -> String {
-    json!({ "schema": SCHEMA, "hook": hooks::fields(hook) }).to_string()
+fn render_hook_json(hook: &Hook) -> String {
+    json!({ "schema": SCHEMA, "hook": hook_display::hook_to_json(hook) }).to_string()
 }
 
-fn hook_in_words(hook: &Hook, origins: bool) -> String {
+fn render_hook_text(hook: &Hook, origins: bool) -> String {
     let text = format!("{} {}: {}", hook.event.as_str(), hook.matcher, hook.command);
-    let (text, limits) = (visible(&text, Lines::One), hooks::limits(hook));
+    let (text, limits) =
+        (escape_text(&text, LineMode::SingleLine), hook_display::describe_limits(hook));
     let line = format!("{:<8} {:<6} {text}{limits}", hook.layer.as_str(), "hook");
     if origins {
-        format!("{line}  {}:{}", visible(&hook.file, Lines::One), hook.line)
+        format!("{line}  {}:{}", escape_text(&hook.file, LineMode::SingleLine), hook.line)
     } else {
         line
     }
 }
 
-fn in_json(layer: &Layer, rule: &Rule) -> String {
+fn render_json(layer: &Layer, rule: &Rule) -> String {
     json!({
         "schema": SCHEMA,
         "layer": layer.kind.as_str(),
@@ -66,18 +69,20 @@ fn in_json(layer: &Layer, rule: &Rule) -> String {
     .to_string()
 }
 
-fn in_words(layer: &Layer, rule: &Rule, origins: bool) -> String {
-    let text = visible(&rule.text, Lines::One);
+fn render_text(layer: &Layer, rule: &Rule, origins: bool) -> String {
+    let text = escape_text(&rule.text, LineMode::SingleLine);
     let line = format!("{:<8} {:<6} {text}", layer.kind.as_str(), rule.effect.as_str());
     match (origins, &layer.file) {
-        (true, Some(file)) => format!("{line}  {}:{}", visible(file, Lines::One), rule.line),
-        (true, None) => format!("{line}  ({})", origin(layer)),
+        (true, Some(file)) => {
+            format!("{line}  {}:{}", escape_text(file, LineMode::SingleLine), rule.line)
+        }
+        (true, None) => format!("{line}  ({})", layer_origin(layer)),
         (false, _) => line,
     }
 }
 
 /// Says where the rules of a layer come from that no file holds.
-fn origin(layer: &Layer) -> &'static str {
+fn layer_origin(layer: &Layer) -> &'static str {
     match layer.kind {
         openoxide_permission::LayerKind::Default => "built in",
         _ => "command line",

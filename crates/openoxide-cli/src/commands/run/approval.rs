@@ -1,48 +1,51 @@
 //! From a checked operation to its permit: a reviewer is asked, where one can be.
 
 use openoxide_engine::{
-    CheckOptions, CheckOutcome, ExecutionPermit, InterruptedError, ReviewResult,
+    CheckOptions, CheckOutcome, ExecutionPermit, InterruptedError, ReviewRecord,
 };
-use openoxide_permission::Refusal;
+use openoxide_permission::OperationRefusal;
 use openoxide_protocol::{ApprovalRequest, Operation};
 
-use super::confined::RunContext;
-use crate::{check_host::TerminalHost, review::Review};
+use super::confined_run::RunContext;
+use crate::{approval_review::ApprovalReview, terminal_host::TerminalHost};
 
 /// The result of a check, with the review if there was one.
-pub(super) struct Approval {
-    pub(super) verdict: Verdict,
-    pub(super) review: Option<ReviewResult>,
+pub(super) struct ApprovalResult {
+    pub(super) verdict: ApprovalVerdict,
+    pub(super) review: Option<ReviewRecord>,
 }
 
 /// Whether an operation may be executed.
-pub(super) enum Verdict {
+pub(super) enum ApprovalVerdict {
     /// It may.
     Allowed(ExecutionPermit),
     /// It may not.
-    Denied(Refusal),
+    Denied(OperationRefusal),
     /// A reviewer is needed, and none can be asked.
     Unanswerable(Box<ApprovalRequest>),
 }
 
-impl Approval {
+impl ApprovalResult {
     /// Has a question answered until none is left. What must be recorded and cannot be is a second question.
-    pub(super) fn from_outcome(mut outcome: CheckOutcome<'_>, review: Option<&Review<'_>>) -> Self {
+    pub(super) fn from_outcome(
+        mut outcome: CheckOutcome<'_>,
+        review: Option<&ApprovalReview<'_>>,
+    ) -> Self {
         let mut result = None;
         loop {
             let verdict = match (outcome, review) {
                 (CheckOutcome::NeedsApproval(pending), Some(review)) => {
-                    let answered = review.ask(pending.request().clone());
+                    let answered = review.ask_for_approval(pending.request().clone());
                     outcome = pending.answer(&answered, &TerminalHost);
                     result = Some(answered);
                     continue;
                 }
                 (CheckOutcome::NeedsApproval(pending), None) => {
                     result = None;
-                    Verdict::Unanswerable(Box::new(pending.give_up(&TerminalHost)))
+                    ApprovalVerdict::Unanswerable(Box::new(pending.abandon(&TerminalHost)))
                 }
-                (CheckOutcome::Allowed(permit), _) => Verdict::Allowed(permit),
-                (CheckOutcome::Denied(refusal), _) => Verdict::Denied(refusal),
+                (CheckOutcome::Allowed(permit), _) => ApprovalVerdict::Allowed(permit),
+                (CheckOutcome::Denied(refusal), _) => ApprovalVerdict::Denied(refusal),
             };
             return Self { verdict, review: result };
         }
@@ -54,18 +57,18 @@ impl RunContext<'_> {
     ///
     /// # Errors
     /// When the hooks were interrupted.
-    pub(super) fn approve(
+    pub(super) fn check_operation(
         &self,
         operation: &Operation,
         options: CheckOptions,
         gone: Option<&dyn Fn() -> bool>,
-    ) -> Result<Approval, InterruptedError> {
-        let review = Review::of(self.engine, self.args, self.global, operation.clone());
+    ) -> Result<ApprovalResult, InterruptedError> {
+        let review = ApprovalReview::new(self.engine, self.args, self.global, operation.clone());
         let review = match gone {
-            Some(gone) => review.map(|review| review.unless(gone)),
+            Some(gone) => review.map(|review| review.with_abandonment_check(gone)),
             None => review,
         };
         let outcome = self.engine.check(operation.clone(), options, &TerminalHost)?;
-        Ok(Approval::from_outcome(outcome, review.as_ref()))
+        Ok(ApprovalResult::from_outcome(outcome, review.as_ref()))
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path, process::Command,
 };
 
-use openoxide_protocol::{AbsPath, Confined};
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use serde_json::{Value, json};
 
 use super::{Arena, names};
@@ -21,7 +21,7 @@ fn abs(path: &Path) -> AbsPath {
 }
 
 /// Two roots, one in the other, with repositories, links out and in, and things that are missing.
-fn arena() -> (Arena, Confined) {
+fn arena() -> (Arena, SandboxRestrictions) {
     let arena = Arena::new();
     let script = "git init -q w; mkdir -p w/sub/a w/sub/b w/pp/keep w/a/b outside/a outside/sub; git init -q w/a/sub; \
                   echo x > w/x.txt; echo x > outside/x.txt; echo x > w/pp/keep/x.txt; ln -s sub w/link; ln -s ../outside w/out; \
@@ -29,7 +29,7 @@ fn arena() -> (Arena, Confined) {
     let mut sh = Command::new("sh");
     assert!(sh.args(["-ec", script]).current_dir(arena.path("")).status().unwrap().success());
     let all = |names: &[&str]| names.iter().map(|name| abs(&arena.path(name))).collect();
-    let profile = Confined {
+    let profile = SandboxRestrictions {
         writable: all(&["w", "w/sub/b", "outside/sub"]),
         protected: all(&[
             "w/.git",
@@ -40,12 +40,12 @@ fn arena() -> (Arena, Confined) {
             "w/b",
             "w/sub/b/config",
         ]),
-        ..Confined::default()
+        ..SandboxRestrictions::default()
     };
     (arena, profile)
 }
 
-fn run(arena: &Arena, profile: &Confined, seed: usize) -> Vec<Value> {
+fn run(arena: &Arena, profile: &SandboxRestrictions, seed: usize) -> Vec<Value> {
     let script = workspace().join("corpus/sandbox/weaker.py");
     fs::copy(script, arena.path("weaker.py")).unwrap();
     let some = |names: &[&str]| names.iter().map(|name| arena.path(name)).collect::<Vec<_>>();
@@ -70,15 +70,15 @@ fn run(arena: &Arena, profile: &Confined, seed: usize) -> Vec<Value> {
 }
 
 /// Asks the oracle about a place: a directory without links, and a name in it.
-fn allowed(profile: &Confined, place: &Value) -> bool {
+fn allowed(profile: &SandboxRestrictions, place: &Value) -> bool {
     let (directory, name) = (place[0].as_str().unwrap(), place[1].as_str().unwrap());
     let path = AbsPath::new(directory).unwrap().join(name);
-    let own = ITS_OWN.iter().any(|own| path.below(&AbsPath::new(own).unwrap()).is_some());
+    let own = ITS_OWN.iter().any(|own| path.strip_prefix(&AbsPath::new(own).unwrap()).is_some());
     own || profile.may_write(&path)
 }
 
 /// All that must stay as it is: what it is, and what it says.
-fn outside(arena: &Arena, profile: &Confined) -> BTreeMap<String, String> {
+fn outside(arena: &Arena, profile: &SandboxRestrictions) -> BTreeMap<String, String> {
     let mut open: Vec<_> = ["outside", "home"].map(|name| arena.path(name)).into();
     open.extend(profile.protected.iter().map(|path| path.as_str().into()));
     let mut found = BTreeMap::new();

@@ -6,26 +6,26 @@ fn policy(rules: &[(Effect, &str)]) -> Arc<PolicyStack> {
     gate(rules).policy
 }
 
-fn explicit(question: Question) -> Question {
-    Question { explicit_yes_required: true, ..question }
+fn explicit(question: CheckRequest) -> CheckRequest {
+    CheckRequest { requires_explicit_approval: true, ..question }
 }
 
-fn repeated(mut question: Question) -> Question {
+fn repeated(mut question: CheckRequest) -> CheckRequest {
     question.facts.accesses.push(Access::DoomLoop { tool: "Bash".to_owned() });
     question
 }
 
-fn keyed(question: Question, keys: &[&str]) -> Question {
+fn keyed(question: CheckRequest, keys: &[&str]) -> CheckRequest {
     let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-    Question { covers: Covers { keys, rules: vec![] }, ..question }
+    CheckRequest { coverage: GrantCoverage { keys, rules: vec![] }, ..question }
 }
 
-fn below(session: SessionId, question: Question) -> Question {
-    Question { operation: Operation { session, ..question.operation.clone() }, ..question }
+fn below(session: SessionId, question: CheckRequest) -> CheckRequest {
+    CheckRequest { operation: Operation { session, ..question.operation.clone() }, ..question }
 }
 
-fn kinds(settled: &[Settled]) -> Vec<(ApprovalId, ResolutionKind, bool)> {
-    let of = |one: &Settled| (one.resolution.id, one.resolution.kind, one.outcome.is_ok());
+fn kinds(settled: &[ResolvedRequest]) -> Vec<(ApprovalId, ResolutionKind, bool)> {
+    let of = |one: &ResolvedRequest| (one.resolution.id, one.resolution.kind, one.outcome.is_ok());
     settled.iter().map(of).collect()
 }
 
@@ -40,8 +40,10 @@ fn another_mode_ends_what_it_allows_and_what_it_denies() {
     assert_eq!(kinds(&settled), [(id(1), ResolutionKind::Retroactive, true)]);
     let settled = gate.set_mode(session(1), PermissionMode::DontAsk);
     assert_eq!(kinds(&settled), [(id(2), ResolutionKind::Retroactive, false)]);
-    assert!(matches!(&settled[0].outcome, Err(Refusal::Denied(of)) if of.effect == Effect::Deny));
-    assert_eq!(gate.pending().count(), 1, "another session is not touched");
+    assert!(
+        matches!(&settled[0].outcome, Err(OperationRefusal::Denied(of)) if of.effect == Effect::Deny)
+    );
+    assert_eq!(gate.pending_requests().count(), 1, "another session is not touched");
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn the_end_of_a_session_cancels_its_requests_and_forgets_its_grants() {
     asked(gate.check(run(3, "make all")));
     let settled = gate.end_session(session(1));
     assert_eq!(kinds(&settled), [(id(3), ResolutionKind::Withdrawn, false)]);
-    assert_eq!(settled[0].outcome, Err(Refusal::Cancelled));
+    assert_eq!(settled[0].outcome, Err(OperationRefusal::Cancelled));
     asked(gate.check(run(4, "npm install")));
 }
 
@@ -108,17 +110,17 @@ fn a_request_that_nobody_waits_for_takes_no_other_with_it() {
     asked(gate.check(run(2, "c d")));
     let settled = gate.withdraw(id(1)).unwrap();
     assert_eq!(settled.resolution.kind, ResolutionKind::Withdrawn);
-    assert_eq!(settled.outcome, Err(Refusal::Cancelled));
-    assert_eq!(gate.withdraw(id(1)).unwrap_err(), NotPending(id(1)));
-    assert_eq!(gate.pending().count(), 1);
+    assert_eq!(settled.outcome, Err(OperationRefusal::Cancelled));
+    assert_eq!(gate.withdraw(id(1)).unwrap_err(), NotPendingError(id(1)));
+    assert_eq!(gate.pending_requests().count(), 1);
 }
 
 #[test]
 fn two_requests_never_share_an_id() {
     let mut gate = gate(&[]);
     asked(gate.check(run(1, "a b")));
-    assert!(matches!(gate.check(run(1, "c d")), Step::Refuse(Refusal::Denied(_))));
-    assert_eq!(gate.pending().count(), 1);
+    assert!(matches!(gate.check(run(1, "c d")), GateOutcome::Refuse(OperationRefusal::Denied(_))));
+    assert_eq!(gate.pending_requests().count(), 1);
 }
 
 /// Guards I16.
@@ -161,7 +163,10 @@ fn a_tool_offers_its_own_rules_but_none_about_commands() {
     let mut gate = gate(&[]);
     let offer = |number, rules: &[&str]| {
         let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
-        Question { covers: Covers { keys: vec![], rules }, ..run(number, "npm install x") }
+        CheckRequest {
+            coverage: GrantCoverage { keys: vec![], rules },
+            ..run(number, "npm install x")
+        }
     };
     let always = |step| asked(step).decision.always;
     let own = ["Edit(/docs/**)", "Bash(npm *)", "*", "Edit("];
@@ -201,7 +206,7 @@ fn nothing_but_its_own_answer_is_an_explicit_yes() {
 #[test]
 fn a_group_is_answered_together_but_for_explicit_yeses() {
     let mut gate = gate(&[]);
-    let grouped = |question| Question { group: Some("g".into()), ..question };
+    let grouped = |question| CheckRequest { group: Some("g".into()), ..question };
     let fill = |gate: &mut PermissionGate| {
         asked(gate.check(grouped(run(1, "a b"))));
         asked(gate.check(grouped(explicit(run(2, "c d")))));
@@ -211,20 +216,20 @@ fn a_group_is_answered_together_but_for_explicit_yeses() {
     fill(&mut gate);
     let settled = gate.answer_group(session(1), "g", GroupAnswer::All);
     assert_eq!(kinds(&settled), [(id(1), ResolutionKind::Answered, true)]);
-    assert_eq!(gate.pending().count(), 3);
+    assert_eq!(gate.pending_requests().count(), 3);
     drop((gate.end_session(session(1)), gate.end_session(session(2))));
     fill(&mut gate);
     let settled = gate.answer_group(session(1), "g", GroupAnswer::Skip);
     let answered = ResolutionKind::Answered;
     assert_eq!(kinds(&settled), [(id(1), answered, false), (id(2), answered, false)]);
-    assert_eq!(gate.pending().count(), 2);
+    assert_eq!(gate.pending_requests().count(), 2);
 }
 
 /// Ten thousand requests of one session.
 fn crowd(gate: &mut PermissionGate) -> Vec<ApprovalId> {
     let number = |number: u64| ApprovalId::from_parts(number, [0; 10]);
     for each in 0..10_000 {
-        let question = Question { id: number(each), ..run(1, &format!("npm install p{each}")) };
+        let question = CheckRequest { id: number(each), ..run(1, &format!("npm install p{each}")) };
         asked(gate.check(question));
     }
     (0..10_000).map(number).collect()
@@ -244,6 +249,6 @@ fn a_crowd_is_answered_one_by_one_and_at_once() {
     eprintln!("one yes that covers 10,000 requests, in {:?}", start.elapsed());
     drop(gate.end_session(session(1)));
     let ids = crowd(&mut gate);
-    assert_eq!(gate.answer(ids[9_999], &NO).unwrap().len(), 10_000);
-    assert_eq!(gate.pending().count(), 0);
+    assert_eq!(gate.answer(ids[9_999], &REJECTED).unwrap().len(), 10_000);
+    assert_eq!(gate.pending_requests().count(), 0);
 }

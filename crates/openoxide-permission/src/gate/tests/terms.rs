@@ -1,10 +1,10 @@
 //! A yes with terms: other rules than those that were offered first, and bounds.
 
-use openoxide_protocol::{GrantTerms, Width};
+use openoxide_protocol::{GrantTerms, RuleBreadth};
 
 use super::*;
 
-fn npm(number: u8, command: &str) -> Question {
+fn npm(number: u8, command: &str) -> CheckRequest {
     let mut question = run(number, command);
     if let Some(Access::Exec(exec)) = question.facts.accesses.first_mut() {
         exec.arity = 3;
@@ -31,9 +31,9 @@ fn a_request_says_what_can_be_chosen() {
     let request = asked(gate(&[]).check(npm(1, "npm run build")));
     let choices = request.choices().into_iter().map(|choice| (choice.width, choice.rules));
     let expected = [
-        (Width::Narrower, vec!["Bash(npm run build)".to_owned()]),
-        (Width::AsOffered, vec!["Bash(npm run build *)".to_owned()]),
-        (Width::Wider, vec!["Bash(npm run *)".to_owned()]),
+        (RuleBreadth::Narrower, vec!["Bash(npm run build)".to_owned()]),
+        (RuleBreadth::AsOffered, vec!["Bash(npm run build *)".to_owned()]),
+        (RuleBreadth::Wider, vec!["Bash(npm run *)".to_owned()]),
     ];
     assert_eq!(choices.collect::<Vec<_>>(), expected);
 }
@@ -106,6 +106,6 @@ fn an_answer_to_a_question_of_an_earlier_task_is_not_kept_for_the_next() {
 
 #[test]
 fn where_only_an_explicit_yes_counts_there_is_nothing_to_choose() {
-    let question = Question { explicit_yes_required: true, ..npm(1, "npm run build") };
+    let question = CheckRequest { requires_explicit_approval: true, ..npm(1, "npm run build") };
     assert_eq!(asked(gate(&[]).check(question)).choices(), []);
 }

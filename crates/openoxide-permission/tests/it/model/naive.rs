@@ -2,7 +2,7 @@
 //! index nor the evaluator.
 
 use Effect::{Allow, Ask, Deny};
-use openoxide_permission::{GroupAnswer, inherited};
+use openoxide_permission::{GroupAnswer, inherit_mode};
 use openoxide_protocol::{
     ApprovalId, ApprovalResponse, Effect, GrantScope, PermissionMode, ResolutionKind, SessionId,
 };
@@ -93,7 +93,7 @@ impl Naive {
     fn chosen(&self, session: SessionId) -> PermissionMode {
         let own = self.modes.iter().find(|(of, _)| *of == session).map(|(_, mode)| *mode);
         match self.parents.iter().find(|(of, _)| *of == session) {
-            Some((_, parent)) => inherited(self.chosen(*parent), own),
+            Some((_, parent)) => inherit_mode(self.chosen(*parent), own),
             None => own.unwrap_or(self.usual),
         }
     }

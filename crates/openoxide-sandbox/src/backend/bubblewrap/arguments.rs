@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_protocol::{AbsPath, Confined, Network, Temp};
+use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 
-use crate::{Launch, protect::Mounted};
+use crate::{LaunchConfig, protected_paths::MountPlan};
 
 /// What lies at a path of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum HostEntryKind {
     /// Nothing.
     Missing,
     /// A directory.
@@ -23,10 +23,10 @@ pub(crate) enum Kind {
     Link,
 }
 
-impl Kind {
+impl HostEntryKind {
     /// Looks at a path. What cannot be looked at counts as a link: it is refused.
     #[must_use]
-    pub(crate) fn of(path: &Path) -> Self {
+    pub(crate) fn from_path(path: &Path) -> Self {
         match std::fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() => Self::Directory,
             Ok(found) if !found.is_symlink() => Self::File,
@@ -38,28 +38,28 @@ impl Kind {
 
 /// Descriptors that `bwrap` inherits. It closes them before the program.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Channels {
+pub(crate) struct BwrapDescriptors {
     /// Where it reads the filter of system calls: [`super::filter`].
     pub(crate) filter: i32,
     /// Where it writes how it went, as JSON: an `exit-code` stands there only if the program was reached. Its own failures
     /// are told from the program's by that, never by words.
     pub(crate) status: i32,
     /// It waits until something is to be read here: limits are set by then.
-    pub(crate) begin: i32,
+    pub(crate) start_gate: i32,
 }
 
 /// A path that `bwrap` cannot hold: it is a symbolic link, or cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NotCallable(pub(crate) PathBuf);
+pub(crate) struct UnmountablePath(pub(crate) PathBuf);
 
-impl fmt::Display for NotCallable {
+impl fmt::Display for UnmountablePath {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.0.display();
         write!(out, "bwrap cannot hold `{path}`: it is a symbolic link, or cannot be looked at")
     }
 }
 
-impl std::error::Error for NotCallable {}
+impl std::error::Error for UnmountablePath {}
 
 /// Returns the options of `bwrap`, for its `--args`: what stands on its command line is for everybody to read, and the
 /// environment stands here. It itself is to be started with an empty one, whose variables would be obeyed outside of the sandbox.
@@ -67,33 +67,33 @@ impl std::error::Error for NotCallable {}
 ///
 /// # Errors
 /// One of the paths is a symbolic link, which `bwrap` would follow.
-pub(crate) fn arguments(
-    launch: &Launch,
-    guards: &Mounted,
-    channels: Channels,
-    kind: impl Fn(&Path) -> Kind,
-) -> Result<Vec<OsString>, NotCallable> {
-    let mut words = Words::default();
-    namespaces(&launch.profile, &mut words);
-    system(&launch.profile, &mut words);
-    writable(launch, &mut words);
-    protected(guards, &kind, &mut words)?;
-    unreadable(&launch.profile, &kind, &mut words)?;
-    words.all(&["--chdir", launch.cwd.as_str()]);
+pub(crate) fn build_arguments(
+    launch: &LaunchConfig,
+    guards: &MountPlan,
+    channels: BwrapDescriptors,
+    kind: impl Fn(&Path) -> HostEntryKind,
+) -> Result<Vec<OsString>, UnmountablePath> {
+    let mut words = BwrapArguments::default();
+    push_namespaces(&launch.profile, &mut words);
+    push_system_mounts(&launch.profile, &mut words);
+    push_writable_binds(launch, &mut words);
+    push_protected_binds(guards, &kind, &mut words)?;
+    push_hidden_paths(&launch.profile, &kind, &mut words)?;
+    words.push_all(&["--chdir", launch.cwd.as_str()]);
     for (name, value) in &launch.environment {
         words.0.extend(["--setenv".into(), name.clone(), value.clone()]);
     }
-    words.all(&["--seccomp", &channels.filter.to_string()]);
-    words.all(&["--json-status-fd", &channels.status.to_string()]);
-    words.all(&["--block-fd", &channels.begin.to_string()]);
+    words.push_all(&["--seccomp", &channels.filter.to_string()]);
+    words.push_all(&["--json-status-fd", &channels.status.to_string()]);
+    words.push_all(&["--block-fd", &channels.start_gate.to_string()]);
     Ok(words.0)
 }
 
 #[derive(Default)]
-struct Words(Vec<OsString>);
+struct BwrapArguments(Vec<OsString>);
 
-impl Words {
-    fn all(&mut self, words: &[&str]) {
+impl BwrapArguments {
+    fn push_all(&mut self, words: &[&str]) {
         self.0.extend(words.iter().map(OsString::from));
     }
 
@@ -105,13 +105,13 @@ impl Words {
     /// Covers a directory with an empty one that nobody reads.
     fn hide(&mut self, path: &AbsPath) {
         let path = path.as_str();
-        self.all(&["--perms", "000", "--tmpfs", path, "--remount-ro", path]);
+        self.push_all(&["--perms", "000", "--tmpfs", path, "--remount-ro", path]);
     }
 }
 
 /// Settings of the kernel: a new /proc shows them to be written, and to root the kernel obeys (`core_pattern` names a program that
 /// the host runs as root).
-const SETTINGS: &[&str] = &[
+const KERNEL_SETTINGS: &[&str] = &[
     "/proc/sys",
     "/proc/sysrq-trigger",
     "/proc/irq",
@@ -124,7 +124,7 @@ const SETTINGS: &[&str] = &[
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
 /// Makes everything its own, and all files read-only.
-fn namespaces(profile: &Confined, words: &mut Words) {
+fn push_namespaces(profile: &SandboxRestrictions, words: &mut BwrapArguments) {
     const OWN: &[&str] = &[
         "--unshare-user",
         "--unshare-pid",
@@ -132,34 +132,45 @@ fn namespaces(profile: &Confined, words: &mut Words) {
         "--unshare-uts",
         "--unshare-cgroup-try",
     ];
-    words.all(OWN);
-    if profile.network != Network::On {
-        words.all(&["--unshare-net"]);
+    words.push_all(OWN);
+    if profile.network != NetworkAccess::On {
+        words.push_all(&["--unshare-net"]);
     }
-    words.all(&["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"]);
+    words.push_all(&[
+        "--new-session",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+        "--ro-bind",
+        "/",
+        "/",
+    ]);
 }
 
 /// Makes /dev, /proc and the directories for temporary files.
-fn system(profile: &Confined, words: &mut Words) {
-    words.all(&["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
-    for path in SETTINGS {
-        words.all(&["--ro-bind-try", path, path]);
+fn push_system_mounts(profile: &SandboxRestrictions, words: &mut BwrapArguments) {
+    words.push_all(&["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
+    for path in KERNEL_SETTINGS {
+        words.push_all(&["--ro-bind-try", path, path]);
     }
-    if profile.temp == Temp::Private {
+    if profile.temp == TempDirectories::Private {
         for path in TEMPORARY.iter().chain(&["/dev/shm"]) {
-            words.all(&["--perms", "1777", "--tmpfs", path]);
+            words.push_all(&["--perms", "1777", "--tmpfs", path]);
         }
     }
 }
 
 /// Binds what may be written; and what is shown and the working directory, where a private directory for temporary files would hide
 /// them.
-fn writable(launch: &Launch, words: &mut Words) {
+fn push_writable_binds(launch: &LaunchConfig, words: &mut BwrapArguments) {
     let profile = &launch.profile;
     let is_hidden = |path: &AbsPath| {
-        profile.temp == Temp::Private && TEMPORARY.iter().any(|place| is_below(path, place))
+        profile.temp == TempDirectories::Private
+            && TEMPORARY.iter().any(|place| is_below(path, place))
     };
-    for path in launch.shown.iter().filter(|path| is_hidden(path) && !profile.may_write(path)) {
+    for path in
+        launch.visible_paths.iter().filter(|path| is_hidden(path) && !profile.may_write(path))
+    {
         words.bind("--ro-bind-try", Path::new(path.as_str()));
     }
     for root in profile.writable.iter().filter(|root| profile.may_write(root)) {
@@ -175,34 +186,36 @@ fn is_below(path: &AbsPath, place: &str) -> bool {
 }
 
 /// Makes directories mount points that lead to something guarded, and covers what is guarded with itself, read-only.
-fn protected(
-    mounted: &Mounted,
-    kind: &impl Fn(&Path) -> Kind,
-    words: &mut Words,
-) -> Result<(), NotCallable> {
+fn push_protected_binds(
+    mounted: &MountPlan,
+    kind: &impl Fn(&Path) -> HostEntryKind,
+    words: &mut BwrapArguments,
+) -> Result<(), UnmountablePath> {
     let pins = mounted.pins.iter().map(|path| ("--bind", path));
     for (option, path) in pins.chain(mounted.guards.iter().map(|path| ("--ro-bind", path))) {
         match kind(path) {
-            Kind::Directory | Kind::File => words.bind(option, path),
-            Kind::Missing | Kind::Link => return Err(NotCallable(path.clone())),
+            HostEntryKind::Directory | HostEntryKind::File => words.bind(option, path),
+            HostEntryKind::Missing | HostEntryKind::Link => {
+                return Err(UnmountablePath(path.clone()));
+            }
         }
     }
     Ok(())
 }
 
 /// Hides what must not be read, on top of everything else.
-fn unreadable(
-    profile: &Confined,
-    kind: &impl Fn(&Path) -> Kind,
-    words: &mut Words,
-) -> Result<(), NotCallable> {
+fn push_hidden_paths(
+    profile: &SandboxRestrictions,
+    kind: &impl Fn(&Path) -> HostEntryKind,
+    words: &mut BwrapArguments,
+) -> Result<(), UnmountablePath> {
     for path in &profile.unreadable {
         match kind(Path::new(path.as_str())) {
-            Kind::Directory => words.hide(path),
+            HostEntryKind::Directory => words.hide(path),
             // A device that is mounted without devices: it cannot be opened.
-            Kind::File => words.all(&["--ro-bind", "/dev/null", path.as_str()]),
-            Kind::Missing => {}
-            Kind::Link => return Err(NotCallable(path.as_str().into())),
+            HostEntryKind::File => words.push_all(&["--ro-bind", "/dev/null", path.as_str()]),
+            HostEntryKind::Missing => {}
+            HostEntryKind::Link => return Err(UnmountablePath(path.as_str().into())),
         }
     }
     Ok(())

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use openoxide_protocol::{AbsPath, Confined, Network, Temp};
+use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 
-use super::{Channels, Kind, arguments, filter};
-use crate::{Guarded, Launch, Limits, Registry, Support};
+use super::{BwrapDescriptors, HostEntryKind, build_arguments, build_seccomp_filter};
+use crate::{HostFeatures, LaunchConfig, PlaceholderRegistry, ProtectedPaths, ResourceLimits};
 
 fn path(path: &Path) -> AbsPath {
     AbsPath::new(path.to_str().unwrap()).unwrap()
@@ -36,15 +36,15 @@ try temporary put /tmp/x
 exit 7
 "#;
 
-fn profile(world: &Path) -> Confined {
+fn profile(world: &Path) -> SandboxRestrictions {
     let all =
         |names: &[&str]| names.iter().map(|name| path(&world.join(name))).collect::<BTreeSet<_>>();
-    Confined {
+    SandboxRestrictions {
         writable: all(&["w"]),
         protected: all(&["w/.git", "w/.codex", "w/.agents", "w/deep/er/keep"]),
         unreadable: all(&["secret"]),
-        network: Network::Off,
-        temp: Temp::Private,
+        network: NetworkAccess::Off,
+        temp: TempDirectories::Private,
     }
 }
 
@@ -65,33 +65,33 @@ fn world() -> tempfile::TempDir {
     fs::write(world.path().join("w/.git/config"), "before").unwrap();
     fs::write(world.path().join("w/deep/repo/.git/HEAD"), "ref: refs/heads/main").unwrap();
     fs::write(world.path().join("secret/key"), "key").unwrap();
-    fs::write(world.path().join("filter"), filter()).unwrap();
+    fs::write(world.path().join("filter"), build_seccomp_filter()).unwrap();
     world
 }
 
 /// Runs the script, and returns what it ended with and the attempts that worked.
 fn run(world: &Path) -> (Option<i32>, Vec<String>) {
-    let launch = Launch {
-        changeable: std::collections::BTreeSet::new(),
+    let launch = LaunchConfig {
+        changeable_paths: std::collections::BTreeSet::new(),
         profile: profile(world),
-        scratch: Vec::new(),
-        staged: None,
-        shown: BTreeSet::new(),
+        scratch_directories: Vec::new(),
+        staging_directory: None,
+        visible_paths: BTreeSet::new(),
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
         cwd: path(&world.join("w")),
         environment: Vec::new(),
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
         terminal: false,
-        ask: false,
-        live: false,
+        has_reviewer: false,
+        reviews_file_changes: false,
         registry: path(world),
     };
-    let guarded = Guarded::find(&launch.profile).unwrap();
-    let registry = Registry::open(&world.join("registry")).unwrap();
-    let placeholders = registry.hold(&guarded).unwrap();
-    let guards = guarded.without(placeholders.passed_over());
-    let channels = Channels { filter: 3, status: 4, begin: 5 };
-    let words = arguments(&launch, &guards, channels, Kind::of).unwrap();
+    let guarded = ProtectedPaths::find(&launch.profile).unwrap();
+    let registry = PlaceholderRegistry::open(&world.join("registry")).unwrap();
+    let placeholders = registry.create_placeholders(&guarded).unwrap();
+    let guards = guarded.mount_plan_without(placeholders.skipped_paths());
+    let channels = BwrapDescriptors { filter: 3, status: 4, start_gate: 5 };
+    let words = build_arguments(&launch, &guards, channels, HostEntryKind::from_path).unwrap();
     let mut command = Command::new("/bin/sh");
     let call = r#"exec /usr/bin/bwrap "$@" 3<../filter 4>../status 5</dev/zero"#;
     command.args(["-c", call, "sh"]).args(words).arg("--").args(&launch.argv);
@@ -108,7 +108,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
 
 #[test]
 fn bwrap_holds_what_its_plan_says() {
-    Support::probe()
+    HostFeatures::probe()
         .bubblewrap
         .expect("the package `bubblewrap` is there, as `cargo xtask test` sees to");
     let world = world();

@@ -8,13 +8,13 @@ fn path(text: &str) -> AbsPath {
 /// excepted, the directories that lead there by their literal.
 #[test]
 fn a_workspace_profile_reads_as_worked_out() {
-    let confined = Confined {
+    let confined = SandboxRestrictions {
         writable: [path("/p"), path("/q")].into(),
         protected: [path("/p/.git"), path("/p/sub/.codex")].into(),
         unreadable: [path("/h/.ssh")].into(),
-        ..Confined::default()
+        ..SandboxRestrictions::default()
     };
-    let SeatbeltProfile { text, parameters } = profile(&confined);
+    let SeatbeltProfile { text, parameters } = build_profile(&confined);
     let expected = r#"(allow file-write* (require-all (subpath (param "ROOT_0")) (require-not (literal (param "PROTECTED_1"))) (require-not (subpath (param "PROTECTED_1"))) (require-not (literal (param "ABOVE_2"))) (require-not (literal (param "PROTECTED_3"))) (require-not (subpath (param "PROTECTED_3"))) (require-not (literal (param "ABOVE_4"))) (require-not (literal (param "ABOVE_5")))))
 (allow file-write* (require-all (subpath (param "ROOT_6"))))
 (allow file-write* (subpath (param "TEMP")))
@@ -28,24 +28,30 @@ fn a_workspace_profile_reads_as_worked_out() {
 
 #[test]
 fn a_read_only_profile_writes_nothing_and_reaches_nothing() {
-    let confined = Confined { temp: Temp::ReadOnly, ..Confined::default() };
-    assert_eq!(profile(&confined).text, BASE);
+    let confined =
+        SandboxRestrictions { temp: TempDirectories::ReadOnly, ..SandboxRestrictions::default() };
+    assert_eq!(build_profile(&confined).text, BASE);
     assert!(!BASE.contains("network") && !BASE.contains("subpath"));
 }
 
 #[test]
 fn no_path_becomes_a_part_of_the_text() {
     let evil = path("/p\") (allow default) (\"");
-    let confined = Confined { writable: [evil.clone()].into(), ..Confined::default() };
-    let found = profile(&confined);
+    let confined =
+        SandboxRestrictions { writable: [evil.clone()].into(), ..SandboxRestrictions::default() };
+    let found = build_profile(&confined);
     assert!(!found.text.contains("allow default"));
     assert_eq!(found.parameters, [("ROOT_0".to_owned(), evil)]);
 }
 
 #[test]
 fn the_whole_network_is_never_the_sockets_of_services() {
-    let confined = Confined { network: Network::On, temp: Temp::ReadOnly, ..Confined::default() };
-    let text = profile(&confined).text;
+    let confined = SandboxRestrictions {
+        network: NetworkAccess::On,
+        temp: TempDirectories::ReadOnly,
+        ..SandboxRestrictions::default()
+    };
+    let text = build_profile(&confined).text;
     assert_eq!(
         text.strip_prefix(BASE),
         Some("(allow network*)\n(deny network* (remote unix-socket))\n")

@@ -15,7 +15,7 @@ fn packet(name: &[&[u8]], kind: u16) -> Vec<u8> {
 }
 
 fn asked(name: &[&[u8]], kind: u16) -> Vec<u8> {
-    answer(&packet(name, kind), &Pool::default()).unwrap()
+    build_answer(&packet(name, kind), &AddressPool::default()).unwrap()
 }
 
 fn code(answer: &[u8]) -> u8 {
@@ -76,12 +76,12 @@ fn what_is_no_name_of_a_host_does_not_exist() {
 
 #[test]
 fn what_is_no_question_is_not_answered_as_one() {
-    let pool = Pool::default();
+    let pool = AddressPool::default();
     let fine = packet(&[b"example", b"org"], 1);
     let with = |at: usize, byte: u8| {
         let mut packet = fine.clone();
         packet[at] = byte;
-        answer(&packet, &pool)
+        build_answer(&packet, &pool)
     };
     assert_eq!(with(2, 0x81), None, "an answer");
     assert_eq!(code(&with(2, 0x29).unwrap()), 4, "an update");
@@ -89,7 +89,7 @@ fn what_is_no_question_is_not_answered_as_one() {
     assert_eq!(code(&with(12, 0xc0).unwrap()), 1, "a pointer");
     assert_eq!(code(&with(28, 3).unwrap()), 4, "another class");
     for length in 0..fine.len() {
-        let answer = answer(&fine[..length], &pool);
+        let answer = build_answer(&fine[..length], &pool);
         assert_eq!(answer.map(|answer| code(&answer)), (length >= 12).then_some(1), "{length}");
     }
 }
@@ -103,7 +103,7 @@ proptest! {
         let mut packet = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00".to_vec();
         packet.extend(&body);
         packet.splice(..head.len().min(2), head);
-        let answer = answer(&packet, &Pool::default());
+        let answer = build_answer(&packet, &AddressPool::default());
         prop_assert!(answer.is_none_or(|answer| (12..320).contains(&answer.len())));
     }
 }

@@ -14,24 +14,25 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::Network;
+use openoxide_protocol::NetworkAccess;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Denial, LiveAnswer,
+    RuntimeDecision, SandboxDenial,
+    message_socket::{InitMessage, MessageSocket},
     network::{
-        Broker, NetworkReviewer,
-        inside::{listen, name_server, prepare},
-        outside::Outside,
+        ConnectionBroker, NetworkReviewer,
+        host_network::HostNetwork,
+        namespace_setup::{listen, mount_resolv_conf, prepare},
     },
-    notify::{self, Capture, Context, OwnSockets},
-    seccomp, sys,
-    wire::{Message, Wire},
+    seccomp,
+    seccomp_notify::{self, PortCapture, SandboxSockets, SyscallContext},
+    sys,
 };
 
 /// What a program runs in.
 pub(crate) struct World {
-    pub(crate) network: Network,
+    pub(crate) network: NetworkAccess,
     pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
     /// The product's own filter and the supervisor that answers for connect(2).
     pub(crate) notify: bool,
@@ -48,7 +49,7 @@ pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,
-    pub(crate) denials: Vec<Denial>,
+    pub(crate) denials: Vec<SandboxDenial>,
 }
 
 /// An internet for tests: which addresses names have, and which server of this machine stands for which.
@@ -62,7 +63,7 @@ pub(crate) struct Internet {
 
 #[derive(Serialize, Deserialize)]
 struct Inside {
-    network: Network,
+    network: NetworkAccess,
     ask: bool,
     /// Whether there is a filter, and then whether somebody listens.
     filter: Option<bool>,
@@ -79,7 +80,7 @@ impl World {
         let hosts = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
         let outside = Arc::new(Internet::default());
         Self {
-            network: Network::Hosts(hosts),
+            network: NetworkAccess::Hosts(hosts),
             reviewer: None,
             notify: false,
             deaf: false,
@@ -102,11 +103,11 @@ impl World {
 
     pub(crate) fn asking(
         self,
-        reviewer: impl Fn(&str, u16) -> LiveAnswer + Send + Sync + 'static,
+        reviewer: impl Fn(&str, u16) -> RuntimeDecision + Send + Sync + 'static,
     ) -> Self {
         struct Asked<F>(F);
-        impl<F: Fn(&str, u16) -> LiveAnswer + Send + Sync> NetworkReviewer for Asked<F> {
-            fn ask(&self, host: &str, port: u16) -> LiveAnswer {
+        impl<F: Fn(&str, u16) -> RuntimeDecision + Send + Sync> NetworkReviewer for Asked<F> {
+            fn ask(&self, host: &str, port: u16) -> RuntimeDecision {
                 (self.0)(host, port)
             }
         }
@@ -123,7 +124,7 @@ impl World {
 
     /// Runs a program inside, to its end.
     pub(crate) fn run(self, argv: &[&str]) -> Outcome {
-        let (outer, inner) = Wire::pair().unwrap();
+        let (outer, inner) = MessageSocket::pair().unwrap();
         let inside = Inside {
             network: self.network.clone(),
             ask: self.reviewer.is_some(),
@@ -149,10 +150,10 @@ impl World {
     }
 }
 
-fn started(inside: &Inside, wire: &Wire) -> std::process::Child {
+fn started(inside: &Inside, wire: &MessageSocket) -> std::process::Child {
     let test = [concat!(module_path!(), "::inside").split_once("::").unwrap().1, "--exact"];
     let mut command = Command::new("unshare");
-    let namespaces = if inside.network == Network::On { "-Urm" } else { "-Urnm" };
+    let namespaces = if inside.network == NetworkAccess::On { "-Urm" } else { "-Urnm" };
     command.args([namespaces, "--propagation", "private"]).arg(std::env::current_exe().unwrap());
     command.args(test).args(["--ignored", "--nocapture", "--test-threads=1"]);
     command.env(VARIABLE, serde_json::to_string(inside).unwrap());
@@ -166,35 +167,37 @@ fn started(inside: &Inside, wire: &Wire) -> std::process::Child {
 }
 
 /// The half outside.
-fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
-    let (Message::Listeners { .. }, listeners) = wire.receive().ok()?? else { return None };
+fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>> {
+    let (InitMessage::Listeners { .. }, listeners) = wire.receive().ok()?? else { return None };
     if let Some(input) = world.input {
-        wire.send(&Message::Terminal, &[input]).unwrap();
+        wire.send(&InitMessage::Terminal, &[input]).unwrap();
     }
     let outside = Box::new(Arc::clone(&world.outside));
     let network = world.network.clone();
-    let broker = Broker::start_with(listeners, network, world.reviewer, outside).unwrap();
+    let broker = ConnectionBroker::start_with(listeners, network, world.reviewer, outside).unwrap();
     let broker = Arc::new(broker);
     if world.notify {
-        let (Message::Diagnostics, mut own) = wire.receive().ok()?? else { return None };
-        let (Message::Restricted { .. }, mut listener) = wire.receive().ok()?? else { return None };
+        let (InitMessage::Diagnostics, mut own) = wire.receive().ok()?? else { return None };
+        let (InitMessage::RestrictionsApplied { .. }, mut listener) = wire.receive().ok()?? else {
+            return None;
+        };
         let (own, listener) = (own.pop().unwrap(), listener.pop().unwrap());
         let ask = move |port| {
-            wire.send(&Message::Listen(port), &[])?;
-            let answer: Option<(Message, _)> = wire.receive()?;
+            wire.send(&InitMessage::Listen(port), &[])?;
+            let answer: Option<(InitMessage, _)> = wire.receive()?;
             Ok(answer.map(|(_, sockets)| sockets).unwrap_or_default())
         };
-        let capture = matches!(world.network, Network::Hosts(_));
-        let capture = capture.then(|| Capture::new(Arc::clone(&broker), ask));
-        let own = (world.network != Network::On).then(|| OwnSockets::new(own).unwrap());
-        let context = Context {
+        let capture = matches!(world.network, NetworkAccess::Hosts(_));
+        let capture = capture.then(|| PortCapture::new(Arc::clone(&broker), ask));
+        let own = (world.network != NetworkAccess::On).then(|| SandboxSockets::new(own).unwrap());
+        let context = SyscallContext {
             capture,
-            own,
-            refused: broker.refused(),
-            listened: Arc::default(),
-            live: None,
+            sandbox_sockets: own,
+            denials: broker.denial_log(),
+            listening_ports: Arc::default(),
+            file_requests: None,
         };
-        thread::spawn(move || notify::serve(listener, context));
+        thread::spawn(move || seccomp_notify::serve_notifications(listener, context));
     }
     Some(broker)
 }
@@ -205,24 +208,28 @@ fn supervise(world: World, wire: Wire) -> Option<Arc<Broker>> {
 fn inside() {
     let Ok(said) = std::env::var(VARIABLE) else { return };
     let inside: Inside = serde_json::from_str(&said).unwrap();
-    let wire = Wire::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
+    let wire = MessageSocket::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
     let sockets = prepare(&inside.network, inside.ask).unwrap();
-    name_server().unwrap();
-    wire.send(&Message::Listeners { port: None }, &sockets).unwrap();
-    let own = notify::diagnostics().unwrap();
+    mount_resolv_conf().unwrap();
+    wire.send(&InitMessage::Listeners { port: None }, &sockets).unwrap();
+    let own = seccomp_notify::open_diagnostics().unwrap();
     let input = inside.input.then(|| {
-        let given: Option<(Message, Vec<OwnedFd>)> = wire.receive().unwrap();
+        let given: Option<(InitMessage, Vec<OwnedFd>)> = wire.receive().unwrap();
         Stdio::from(given.unwrap().1.pop().unwrap())
     });
     print!("{MARK}");
     io::stdout().flush().unwrap();
-    let Some(worker) = sys::fork_into(sys::Namespaces::NONE).unwrap() else {
+    let Some(worker) = sys::fork_into_namespaces(sys::NamespaceFlags::NONE).unwrap() else {
         rustix::thread::set_no_new_privs(true).unwrap();
         if let Some(listen) = inside.filter {
-            let filter = seccomp::filter(seccomp::Wanted { listen, live: false });
-            if let Some(listener) = sys::install(&filter, listen).unwrap() {
-                wire.send(&Message::Diagnostics, &[own]).unwrap();
-                wire.send(&Message::Restricted { landlock: false }, &[listener]).unwrap();
+            let filter = seccomp::build_filter(seccomp::FilterOptions {
+                notify_connect: listen,
+                notify_file_changes: false,
+            });
+            if let Some(listener) = sys::install_filter(&filter, listen).unwrap() {
+                wire.send(&InitMessage::Diagnostics, &[own]).unwrap();
+                wire.send(&InitMessage::RestrictionsApplied { landlock: false }, &[listener])
+                    .unwrap();
             }
         }
         let (program, arguments) = inside.argv.split_first().unwrap();
@@ -233,19 +240,22 @@ fn inside() {
     thread::spawn(move || serve(&wire));
     let status = rustix::process::waitpid(Some(worker), rustix::process::WaitOptions::empty());
     let status = status.unwrap().unwrap().1;
-    sys::end(status.exit_status().unwrap_or(200));
+    sys::exit_process(status.exit_status().unwrap_or(200));
 }
 
-fn serve(wire: &Wire) {
+fn serve(wire: &MessageSocket) {
     while let Ok(Some((message, _))) = wire.receive() {
-        if let Message::Listen(port) = message {
-            wire.send(&Message::Listeners { port: Some(port) }, &listen(port).unwrap_or_default())
-                .unwrap();
+        if let InitMessage::Listen(port) = message {
+            wire.send(
+                &InitMessage::Listeners { port: Some(port) },
+                &listen(port).unwrap_or_default(),
+            )
+            .unwrap();
         }
     }
 }
 
-impl Outside for Arc<Internet> {
+impl HostNetwork for Arc<Internet> {
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let names = self.names.lock().unwrap();
         names.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -257,7 +267,7 @@ impl Outside for Arc<Internet> {
         TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?)
     }
 
-    fn is_own(&self, address: IpAddr) -> bool {
+    fn is_local_address(&self, address: IpAddr) -> bool {
         self.own.contains(&address)
     }
 }
@@ -300,6 +310,6 @@ pub(crate) fn web(text: &'static str) -> (SocketAddr, mpsc::Receiver<String>) {
     })
 }
 
-pub(crate) fn refused(host: &str, port: u16) -> Denial {
-    Denial::Connect { host: host.to_owned(), port }
+pub(crate) fn refused(host: &str, port: u16) -> SandboxDenial {
+    SandboxDenial::Connect { host: host.to_owned(), port }
 }

@@ -6,10 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use openoxide_protocol::Network;
+use openoxide_protocol::NetworkAccess;
 
 use super::harness::{World, refused, server, web};
-use crate::LiveAnswer;
+use crate::RuntimeDecision;
 
 const V4: &str = "93.184.216.34";
 
@@ -64,7 +64,7 @@ fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
         let noted = Arc::clone(&asked);
         let world = World::of("*.example").asking(move |host, port| {
             noted.lock().unwrap().push((host.to_owned(), port));
-            LiveAnswer::Session
+            RuntimeDecision::Session
         });
         let outside = Arc::clone(&world.outside);
         let script =
@@ -84,7 +84,7 @@ fn what_is_asked_about_a_bare_address_names_the_address() {
     let world = World::of("").host("other.example", "10.0.0.7 93.184.216.34", 80, server);
     let world = world.asking(move |host, port| {
         noted.lock().unwrap().push((host.to_owned(), port));
-        LiveAnswer::Once
+        RuntimeDecision::Once
     });
     let outcome =
         world.run(&["sh", "-c", "curl -s http://10.7/; curl -s http://[::ffff:93.184.216.34]/"]);
@@ -169,7 +169,7 @@ fn fast_open_reaches_what_a_rule_names() {
 #[test]
 fn with_the_network_off_nothing_is_reached() {
     for notify in [false, true] {
-        let world = World { network: Network::Off, notify, ..World::of("") };
+        let world = World { network: NetworkAccess::Off, notify, ..World::of("") };
         let outside = Arc::clone(&world.outside);
         let outcome = world.run(&["sh", "-c", "curl -s http://example.org/; curl -s http://93.184.216.34/; curl -s http://127.0.0.1/; exit 5"]);
         assert_eq!((outcome.status, outcome.output.as_str()), (Some(5), ""), "{outcome:?}");

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::harness::{World, refused, server, web};
-use crate::LiveAnswer;
+use crate::RuntimeDecision;
 
 /// Addresses that were given out to real hosts; the tests' internet leads them elsewhere.
 const V4: &str = "93.184.216.34";
@@ -84,7 +84,7 @@ fn an_unknown_host_is_held_until_somebody_has_answered() {
                 assert_eq!((host, port), ("www.example.org", 80));
                 counted.fetch_add(1, Ordering::SeqCst);
                 std::thread::sleep(Duration::from_millis(700));
-                LiveAnswer::Session
+                RuntimeDecision::Session
             });
         let twice = format!("{0} && {0}", shell(&client));
         let outcome = world.run(&["sh", "-c", &twice]);
@@ -95,7 +95,7 @@ fn an_unknown_host_is_held_until_somebody_has_answered() {
 
 #[test]
 fn a_no_is_kept_and_told() {
-    let world = World::of("").asking(|_, _| LiveAnswer::No);
+    let world = World::of("").asking(|_, _| RuntimeDecision::Rejected);
     let outcome = world.run(&[
         "sh",
         "-c",

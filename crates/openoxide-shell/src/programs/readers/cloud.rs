@@ -1,6 +1,6 @@
 //! The command lines of clouds: hundreds of subcommands, of which a few verbs only read.
 
-use openoxide_protocol::{CommandClass, Word};
+use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{Arg, Arguments, Meaning, level::Level},
@@ -117,8 +117,8 @@ fn text_of(arg: Arg<'_>) -> Option<&str> {
 /// Returns the words, if all of them are known.
 fn known<'a>(arguments: Arguments<'a>, from: usize) -> Option<Vec<&'a str>> {
     let word = |word| match word {
-        Word::Known(text) => Some(text),
-        Word::Begins(_) | Word::Many => None,
+        CommandWord::Known(text) => Some(text),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
     };
     arguments.words.iter().skip(from).map(word).collect()
 }

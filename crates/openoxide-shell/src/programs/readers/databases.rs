@@ -1,6 +1,6 @@
 //! The clients of data bases: their commands can start shells, read and write files.
 
-use openoxide_protocol::{CommandClass, Database};
+use openoxide_protocol::{CommandClass, SqliteDatabase};
 
 use super::{
     super::{
@@ -226,7 +226,9 @@ fn base(meaning: &mut Meaning, text: &str, reads: bool, read_only: bool) {
     if reads {
         meaning.read(Arg::Known(name), false);
         let makes_missing = !read_only && !opens_existing;
-        meaning.databases.push(Database { file: name.to_owned(), makes_missing });
+        meaning
+            .databases
+            .push(SqliteDatabase { file: name.to_owned(), creates_if_missing: makes_missing });
     } else {
         meaning.write(Arg::Known(name));
     }

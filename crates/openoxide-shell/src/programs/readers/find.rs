@@ -1,6 +1,6 @@
 //! The expression of `find`, which can run programs.
 
-use openoxide_protocol::{CommandClass, Word};
+use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
@@ -28,11 +28,13 @@ enum Primary {
 }
 
 /// Says whether this word ends the list of starting points.
-fn starts_expression(word: Word<'_>) -> bool {
+fn starts_expression(word: CommandWord<'_>) -> bool {
     match word {
-        Word::Known(text) => matches!(text, "(" | "!" | ")" | ",") || text.starts_with('-'),
-        Word::Begins(text) => text.is_empty() || text.starts_with(['-', '(', '!', ')', ',']),
-        Word::Many => true,
+        CommandWord::Known(text) => matches!(text, "(" | "!" | ")" | ",") || text.starts_with('-'),
+        CommandWord::KnownPrefix(text) => {
+            text.is_empty() || text.starts_with(['-', '(', '!', ')', ','])
+        }
+        CommandWord::AnyWords => true,
     }
 }
 
@@ -102,23 +104,27 @@ pub(in super::super) fn find(_: &Level, arguments: Arguments<'_>, from: usize) -
 
 fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<()> {
     let mut words = arguments.words.iter().skip(from).peekable();
-    while words.next_if(|word| matches!(word, Word::Known("-H" | "-L" | "-P"))).is_some() {}
+    while words.next_if(|word| matches!(word, CommandWord::Known("-H" | "-L" | "-P"))).is_some() {}
     let mut starts = Vec::new();
     while let Some(word) = words.next_if(|word| !starts_expression(*word)) {
         look(meaning, word);
-        starts.push(if let Word::Known(start) = word { start.to_owned() } else { "/".to_owned() });
+        starts.push(if let CommandWord::Known(start) = word {
+            start.to_owned()
+        } else {
+            "/".to_owned()
+        });
     }
     if starts.is_empty() {
-        look(meaning, Word::Known("."));
+        look(meaning, CommandWord::Known("."));
         starts.push(".".to_owned());
     }
-    let words: Vec<Word<'_>> = words.collect();
+    let words: Vec<CommandWord<'_>> = words.collect();
     let search = Box::new(find_names::narrowed(words.iter().copied()));
     let mut words = words.into_iter();
     meaning.printed = Some(search.clone());
     let mut below = Paths::Below { roots: starts, bare: false, search: Some(search) };
     while let Some(word) = words.next() {
-        let Word::Known(name) = word else { return None };
+        let CommandWord::Known(name) = word else { return None };
         match primary(name)? {
             Primary::Test => {
                 // Rights, owners and where links lead stand beside the names.
@@ -128,12 +134,12 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
             }
             // The format can put another directory or a dash before the name.
             Primary::TestOf if name == "-printf" => {
-                if !matches!(words.next()?, Word::Known("%p\\n" | "%p\\0")) {
+                if !matches!(words.next()?, CommandWord::Known("%p\\n" | "%p\\0")) {
                     meaning.prints = Prints::Anything;
                 }
             }
             Primary::TestOf if name == "-inum" || chooses_names(name) => {
-                let pattern = words.next().filter(|word| *word != Word::Many)?;
+                let pattern = words.next().filter(|word| *word != CommandWord::AnyWords)?;
                 if name == "-inum" || may_choose_secrets(last_of(name, pattern)) {
                     meaning.prints = Prints::Anything;
                     below = Paths::Input { whole: false };
@@ -185,23 +191,23 @@ pub(super) fn chooses_names(test: &str) -> bool {
 }
 
 /// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
-pub(super) fn last_of<'a>(test: &str, pattern: Word<'a>) -> Word<'a> {
-    let Word::Known(text) = pattern else { return pattern };
+pub(super) fn last_of<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'a> {
+    let CommandWord::Known(text) = pattern else { return pattern };
     if test.ends_with("regex") {
-        return Word::Known(text.strip_prefix(".*").unwrap_or(text));
+        return CommandWord::Known(text.strip_prefix(".*").unwrap_or(text));
     }
     match text.rsplit_once('/') {
         // Whatever lies below a directory.
-        Some((_, "*" | "**")) if !test.ends_with("lname") => Word::Known("*.any"),
-        Some((_, last)) => Word::Known(last),
+        Some((_, "*" | "**")) if !test.ends_with("lname") => CommandWord::Known("*.any"),
+        Some((_, last)) => CommandWord::Known(last),
         None => pattern,
     }
 }
 
 /// Says whether names that match a pattern may be those of secrets, so that the files must not be read as if they were any
 /// below a directory: it names one file, or hides how the name begins and ends.
-pub(super) fn may_choose_secrets(pattern: Word<'_>) -> bool {
-    let Word::Known(pattern) = pattern else { return true };
+pub(super) fn may_choose_secrets(pattern: CommandWord<'_>) -> bool {
+    let CommandWord::Known(pattern) = pattern else { return true };
     let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
     let secret = matches!(
         ending.to_ascii_lowercase().as_str(),
@@ -224,44 +230,48 @@ pub(super) fn may_choose_secrets(pattern: Word<'_>) -> bool {
     pattern.starts_with('.') || secret || !plain(ending)
 }
 
-fn arg(word: Word<'_>) -> Arg<'_> {
+fn arg(word: CommandWord<'_>) -> Arg<'_> {
     match word {
-        Word::Known(text) => Arg::Known(text),
-        Word::Begins(text) => Arg::Begins(text),
-        Word::Many => Arg::Many,
+        CommandWord::Known(text) => Arg::Known(text),
+        CommandWord::KnownPrefix(text) => Arg::Begins(text),
+        CommandWord::AnyWords => Arg::Many,
     }
 }
 
 /// Notes that names, sizes and the like of a file or directory are looked at.
-fn look(meaning: &mut Meaning, word: Word<'_>) {
+fn look(meaning: &mut Meaning, word: CommandWord<'_>) {
     match word {
-        Word::Known(file) => meaning.effects.push(Effect::Lists(Target::File(file.to_owned()))),
+        CommandWord::Known(file) => {
+            meaning.effects.push(Effect::Lists(Target::File(file.to_owned())))
+        }
         _ => meaning.lower(CommandClass::Unknown),
     }
 }
 
 /// Takes the word that belongs to the one before; nothing if it could be several.
-fn one<'a>(words: &mut impl Iterator<Item = Word<'a>>) -> Option<()> {
-    words.next().filter(|word| *word != Word::Many).map(|_| ())
+fn one<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>) -> Option<()> {
+    words.next().filter(|word| *word != CommandWord::AnyWords).map(|_| ())
 }
 
 /// Reads the words up to `;` or `{} +`. What stands for `{}` lies below the starting points.
-fn command<'a>(words: &mut impl Iterator<Item = Word<'a>>, starts: &Paths) -> Option<Argv> {
+fn command<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>, starts: &Paths) -> Option<Argv> {
     let mut command = Argv::default();
     let mut braces = false; // After `{}` a `+` ends the command.
     for (count, word) in words.enumerate() {
-        if word == Word::Known("+") && braces {
+        if word == CommandWord::Known("+") && braces {
             return Some(command);
         }
-        braces = word == Word::Known("{}");
+        braces = word == CommandWord::Known("{}");
         match word {
-            Word::Known("{}") => {
+            CommandWord::Known("{}") => {
                 command.paths.push((count, starts.clone()));
-                command.words.push_many();
+                command.words.push_any_words();
             }
-            Word::Known(";") => return (count > 0).then_some(command),
+            CommandWord::Known(";") => return (count > 0).then_some(command),
             // These could end the command.
-            Word::Begins("" | ";" | "+" | "{" | "{}") | Word::Many => return None,
+            CommandWord::KnownPrefix("" | ";" | "+" | "{" | "{}") | CommandWord::AnyWords => {
+                return None;
+            }
             word => push_replaced(&mut command.words, word, "{}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Which names the tests of `find` let pass.
 
-use openoxide_protocol::{Search, Word};
+use openoxide_protocol::{CommandWord, FileSearch};
 
 use super::find::{chooses_names, last_of};
 
@@ -14,20 +14,20 @@ struct Alternative {
 }
 
 /// Returns which files the expression can choose. Where it is not plain, they are all files.
-pub(super) fn narrowed<'a>(words: impl Iterator<Item = Word<'a>>) -> Search {
-    let all = Search::of_all();
+pub(super) fn narrowed<'a>(words: impl Iterator<Item = CommandWord<'a>>) -> FileSearch {
+    let all = FileSearch::all_files();
     let mut search = all.clone();
     let mut words = words.peekable();
     let (mut current, mut alternatives) = (Alternative::default(), 1);
     while let Some(word) = words.next() {
-        let Word::Known(word) = word else { return all };
+        let CommandWord::Known(word) = word else { return all };
         match word {
             "!" | "-not" => match words.next() {
-                Some(Word::Known(test)) if chooses_names(test) => {
+                Some(CommandWord::Known(test)) if chooses_names(test) => {
                     let Some(pattern) = words.next() else { return all };
                     exclude(&mut search, test, pattern);
                 }
-                Some(Word::Known(test)) if test.starts_with('-') => {}
+                Some(CommandWord::Known(test)) if test.starts_with('-') => {}
                 _ => return all,
             },
             "-o" | "-or" | "," => {
@@ -39,7 +39,7 @@ pub(super) fn narrowed<'a>(words: impl Iterator<Item = Word<'a>>) -> Search {
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 current.open |= !current.chosen;
-                let end = |word: &Word<'_>| matches!(word, Word::Known(";" | "+"));
+                let end = |word: &CommandWord<'_>| matches!(word, CommandWord::Known(";" | "+"));
                 while words.next_if(|word| !end(word)).is_some() {}
             }
             "-print" | "-print0" | "-printf" | "-ls" => current.open |= !current.chosen,
@@ -47,7 +47,7 @@ pub(super) fn narrowed<'a>(words: impl Iterator<Item = Word<'a>>) -> Search {
                 let Some(pattern) = words.next() else { return all };
                 let Some(name) = name_pattern(test, pattern) else { continue };
                 current.chosen = true;
-                search.included.push(name);
+                search.include_patterns.push(name);
             }
             _ => {}
         }
@@ -57,15 +57,15 @@ pub(super) fn narrowed<'a>(words: impl Iterator<Item = Word<'a>>) -> Search {
     }
     match (current.chosen, alternatives) {
         (true, 1) => search,
-        (true, _) => Search { included: search.included, ..all },
-        (false, 1) => Search { included: Vec::new(), ..search },
+        (true, _) => FileSearch { include_patterns: search.include_patterns, ..all },
+        (false, 1) => FileSearch { include_patterns: Vec::new(), ..search },
         (false, _) => all,
     }
 }
 
 /// Returns the pattern that the name of a file has to match; nothing, if it can be any.
-fn name_pattern(test: &str, pattern: Word<'_>) -> Option<String> {
-    let Word::Known(last) = last_of(test, pattern) else { return None };
+fn name_pattern(test: &str, pattern: CommandWord<'_>) -> Option<String> {
+    let CommandWord::Known(last) = last_of(test, pattern) else { return None };
     if test.ends_with("regex") {
         return last.rsplit_once('.').map(|(_, ending)| format!("*.{ending}"));
     }
@@ -73,8 +73,8 @@ fn name_pattern(test: &str, pattern: Word<'_>) -> Option<String> {
 }
 
 /// Leaves out what a test refuses, where that is a name: `! -name x`, `-not -path '*/x/*'`.
-fn exclude(search: &mut Search, test: &str, pattern: Word<'_>) {
-    let Word::Known(pattern) = pattern else { return };
+fn exclude(search: &mut FileSearch, test: &str, pattern: CommandWord<'_>) {
+    let CommandWord::Known(pattern) = pattern else { return };
     let (name, is_directory) = match test {
         "-name" => (Some(pattern), false),
         "-path" | "-wholename" => {
@@ -86,10 +86,10 @@ fn exclude(search: &mut Search, test: &str, pattern: Word<'_>) {
     };
     match name {
         // All that has a hidden name, and all below it.
-        Some(".*") if !is_directory && test != "-name" => search.hidden = false,
+        Some(".*") if !is_directory && test != "-name" => search.includes_hidden = false,
         Some(name) if name.contains('/') => {}
         Some(name) if is_directory => search.excluded_directories.push(name.to_owned()),
-        Some(name) => search.excluded.push(name.to_owned()),
+        Some(name) => search.exclude_patterns.push(name.to_owned()),
         None => {}
     }
 }
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
 
     fn narrowed_by(expression: &str) -> (Vec<String>, Vec<String>, bool) {
-        let search = narrowed(expression.split(' ').map(Word::Known));
-        (search.included, search.excluded, search.hidden)
+        let search = narrowed(expression.split(' ').map(CommandWord::Known));
+        (search.include_patterns, search.exclude_patterns, search.includes_hidden)
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
     #[test]
     fn what_is_refused_is_left_out() {
         let left_out = |expression: &str| {
-            let search = narrowed(expression.split(' ').map(Word::Known));
-            (search.excluded, search.excluded_directories, search.hidden)
+            let search = narrowed(expression.split(' ').map(CommandWord::Known));
+            (search.exclude_patterns, search.excluded_directories, search.includes_hidden)
         };
         let none = Vec::<String>::new;
         let found = left_out("-type f -not -path */.git/*");

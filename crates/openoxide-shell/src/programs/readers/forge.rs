@@ -1,6 +1,6 @@
 //! The programs of GitHub, GitLab and the like: where they send the person's login, and what a request does.
 
-use openoxide_protocol::{CommandClass, Word};
+use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
@@ -28,10 +28,14 @@ pub(in super::super) fn forge(
         .words
         .iter()
         .skip(from)
-        .take_while(|word| *word != Word::Known("--"))
-        .any(|word| matches!(word, Word::Known("clone" | "fork")));
-    let mut behind =
-        arguments.words.iter().skip(from).skip_while(|word| *word != Word::Known("--")).skip(1);
+        .take_while(|word| *word != CommandWord::Known("--"))
+        .any(|word| matches!(word, CommandWord::Known("clone" | "fork")));
+    let mut behind = arguments
+        .words
+        .iter()
+        .skip(from)
+        .skip_while(|word| *word != CommandWord::Known("--"))
+        .skip(1);
     if hands_on && !behind.all(is_plain_for_clone) {
         meaning.cannot_tell("hands options on to git");
     }
@@ -66,8 +70,8 @@ fn names_other_host(word: &str) -> bool {
 }
 
 /// Says whether git may be given this behind `gh repo clone X --`.
-fn is_plain_for_clone(word: Word<'_>) -> bool {
-    let Word::Known(text) = word else { return false };
+fn is_plain_for_clone(word: CommandWord<'_>) -> bool {
+    let CommandWord::Known(text) = word else { return false };
     let name = text.split('=').next().unwrap_or(text);
     !text.starts_with('-')
         || matches!(

@@ -1,6 +1,6 @@
 //! Programs that start others in ways that several of them share.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
@@ -44,7 +44,8 @@ pub(super) fn behind_dashes(
     from: usize,
     add: fn(&mut Meaning, Argv),
 ) -> Meaning {
-    let dashes = arguments.words.iter().skip(from).position(|word| word == Word::Known("--"));
+    let dashes =
+        arguments.words.iter().skip(from).position(|word| word == CommandWord::Known("--"));
     let Some(at) = dashes.map(|at| at + from) else { return hidden(level, arguments, from) };
     let before = before(arguments.words, at);
     let mut meaning = read_plainly(level, (&before).into(), from);
@@ -67,7 +68,7 @@ pub(in super::super) fn after_command_option(
     arguments: Arguments<'_>,
     from: usize,
 ) -> Meaning {
-    let is_option = |word| matches!(word, Word::Known("-c" | "--command"));
+    let is_option = |word| matches!(word, CommandWord::Known("-c" | "--command"));
     let Some(at) = arguments.words.iter().skip(from).position(is_option).map(|at| at + from) else {
         return read_plainly(level, arguments, from);
     };
@@ -98,19 +99,19 @@ pub(in super::super) fn script_or_command(
     let mut meaning = read_plainly(level, (&before).into(), from);
     let command = arguments.tail(at);
     let unclear = |item| matches!(item, Item::Unclear);
-    if items(level, (&before).into(), from).any(unclear) || command.words.has_many() {
+    if items(level, (&before).into(), from).any(unclear) || command.words.is_variadic() {
         meaning.cannot_tell(NOT_UNDERSTOOD);
     } else if command.words.len() > 1 {
         meaning.effects.push(Effect::Runs(command));
     } else {
-        meaning.run_script(command.words.known(0).map_or(Arg::Many, Arg::Known));
+        meaning.run_script(command.words.known_word(0).map_or(Arg::Many, Arg::Known));
     }
     meaning
 }
 
 /// Returns the words before the given one.
-pub(super) fn before(words: &Words, at: usize) -> Words {
-    let mut before = Words::new();
+pub(super) fn before(words: &CommandWords, at: usize) -> CommandWords {
+    let mut before = CommandWords::new();
     words.iter().take(at).for_each(|word| push(&mut before, word));
     before
 }
@@ -196,7 +197,7 @@ pub(in super::super) fn parallel(
 
 fn parallel_scripts(arguments: Arguments<'_>, at: usize) -> Option<Vec<String>> {
     const MOST: usize = 64;
-    let known = |word| if let Word::Known(text) = word { Some(text) } else { None };
+    let known = |word| if let CommandWord::Known(text) = word { Some(text) } else { None };
     let words: Option<Vec<&str>> = arguments.words.iter().skip(at).map(known).collect();
     let words = words?;
     let (command, values) =

@@ -1,6 +1,6 @@
 //! Pagers, and what else shows things.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
@@ -202,7 +202,7 @@ fn grep_inside(arguments: Arguments<'_>, from: usize) -> Option<Argv> {
         "rgrep" => "-r",
         _ => return None,
     };
-    let mut words = Words::new();
+    let mut words = CommandWords::new();
     ["grep", option].into_iter().for_each(|word| words.push(word));
     arguments.words.iter().skip(from).for_each(|word| push(&mut words, word));
     let paths = arguments.paths.iter().filter(|(at, _)| *at >= from);
@@ -214,7 +214,7 @@ fn grep_inside(arguments: Arguments<'_>, from: usize) -> Option<Argv> {
 fn includes(meaning: &mut Meaning, option: &str, value: Option<Arg<'_>>) {
     if let ("include" | "g" | "glob" | "iglob", Some(Arg::Known(pattern))) = (option, value) {
         let name = pattern.rsplit('/').next().unwrap_or_default();
-        if !pattern.starts_with('!') && may_choose_secrets(Word::Known(name)) {
+        if !pattern.starts_with('!') && may_choose_secrets(CommandWord::Known(name)) {
             meaning.read(Arg::Known(pattern), false);
         }
     }

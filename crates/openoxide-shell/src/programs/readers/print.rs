@@ -1,6 +1,6 @@
 //! Programs whose operands are texts, dates or numbers.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{Arg, Arguments, Meaning, level::Level, reading::read_plainly},
@@ -48,15 +48,15 @@ pub(in super::super) fn printf(_: &Level, arguments: Arguments<'_>, from: usize)
     harmless(prints(arguments.words, from))
 }
 
-fn prints(argv: &Words, from: usize) -> Option<Known> {
+fn prints(argv: &CommandWords, from: usize) -> Option<Known> {
     let mut words = argv.iter().skip(from);
     let format = match words.next()? {
-        Word::Known("--") => words.next()?,
-        Word::Known(text) if text.starts_with('-') => return None,
+        CommandWord::Known("--") => words.next()?,
+        CommandWord::Known(text) if text.starts_with('-') => return None,
         word => word,
     };
-    let Word::Known(format) = format else { return None };
-    let plain = |word| matches!(word, Word::Known(text) if !text.contains(['[', '$', '`']));
+    let CommandWord::Known(format) = format else { return None };
+    let plain = |word| matches!(word, CommandWord::Known(text) if !text.contains(['[', '$', '`']));
     (!computes(format)? || words.all(plain)).then(Known::default)
 }
 

@@ -1,6 +1,6 @@
 //! `ps`: it shows the environment of processes if asked with an `e`, in either of its two ways to read options.
 
-use openoxide_protocol::{Word, Words};
+use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
     super::{Arguments, Meaning, level::Level},
@@ -15,11 +15,11 @@ pub(in super::super) fn ps(_: &Level, arguments: Arguments<'_>, _: usize) -> Mea
 ///
 /// A command line that fails in the Unix way is read again in the BSD way, and then `-e` means the environment:
 /// `ps -e -u x` shows it if there is no user `x`. So a selection by name and an `e` do not go together.
-fn judge(argv: &Words) -> Option<Known> {
+fn judge(argv: &CommandWords) -> Option<Known> {
     let mut words = argv.iter().skip(1);
     let (mut by_name, mut every) = (false, false);
     while let Some(word) = words.next() {
-        let Word::Known(text) = word else { return None };
+        let CommandWord::Known(text) = word else { return None };
         let value = match text.strip_prefix('-') {
             Some("aux" | "auxw" | "auxww") => false,
             Some("p" | "o" | "O") => true,
@@ -35,7 +35,7 @@ fn judge(argv: &Words) -> Option<Known> {
             None => bsd(text)?,
         };
         if value {
-            let Word::Known(value) = words.next()? else { return None };
+            let CommandWord::Known(value) = words.next()? else { return None };
             plain(value)?;
         }
     }

@@ -1,6 +1,6 @@
 //! Python: a few of the standard library's modules only read and print.
 
-use openoxide_protocol::{CommandClass, Word};
+use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
@@ -50,8 +50,8 @@ fn add_run_module(
             continue;
         }
         let module = match value {
-            Some(Arg::Known(module)) => Word::Known(module),
-            _ => Word::Many,
+            Some(Arg::Known(module)) => CommandWord::Known(module),
+            _ => CommandWord::AnyWords,
         };
         return add_module(meaning, module, &arguments.tail(items.consumed()));
     }

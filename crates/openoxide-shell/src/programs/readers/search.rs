@@ -1,6 +1,6 @@
 //! Which files a program searches below a directory: `grep -r`, `rg`, `ag`, `ack`.
 
-use openoxide_protocol::Search;
+use openoxide_protocol::FileSearch;
 
 use super::{
     super::{
@@ -52,11 +52,15 @@ pub(in super::super) fn takes_all(option: &str) -> bool {
 }
 
 /// Returns which files the names can be that a program prints; nothing, if they can be any.
-pub(in super::super) fn printed(name: &str, all: bool) -> Option<Box<Search>> {
+pub(in super::super) fn printed(name: &str, all: bool) -> Option<Box<FileSearch>> {
     let search = match name {
-        "ls-files" | "grep" | "diff" => Search { hidden: true, ignored: all, ..Search::default() },
-        "ls" => Search { hidden: all, ignored: true, ..Search::default() },
-        "rg" | "fd" | "ag" if !all => Search::default(),
+        "ls-files" | "grep" | "diff" => {
+            FileSearch { includes_hidden: true, includes_ignored: all, ..FileSearch::default() }
+        }
+        "ls" => {
+            FileSearch { includes_hidden: all, includes_ignored: true, ..FileSearch::default() }
+        }
+        "rg" | "fd" | "ag" if !all => FileSearch::default(),
         _ => return None,
     };
     Some(Box::new(search))
@@ -78,10 +82,10 @@ pub(in super::super) fn git_grep(
     {
         return meaning;
     }
-    let search = Search {
-        hidden: true,
-        ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
-        ..Search::default()
+    let search = FileSearch {
+        includes_hidden: true,
+        includes_ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
+        ..FileSearch::default()
     };
     let mut targets = read_targets(&meaning);
     if targets.is_empty() {
@@ -132,34 +136,37 @@ fn search(
     name: &str,
     arguments: Arguments<'_>,
     from: usize,
-) -> Option<Search> {
+) -> Option<FileSearch> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
     let silver = name == "ag";
     // grep(1) says no more of a directory than that it is one; other programs of that name (ugrep) search the files in it.
     let mut recursive = true;
     let (mut unrestricted, mut negated) = (0, false);
-    let mut search =
-        Search { hidden: !(ripgrep || silver), ignored: !(ripgrep || silver), ..Search::default() };
+    let mut search = FileSearch {
+        includes_hidden: !(ripgrep || silver),
+        includes_ignored: !(ripgrep || silver),
+        ..FileSearch::default()
+    };
     for item in items(level, arguments, from) {
         let Item::Option { option, value } = item else { continue };
         match option.name {
             "r" | "R" | "recursive" | "dereference-recursive" if !ripgrep => recursive = true,
             "d" | "directories" => recursive = value != Some(Arg::Known("skip")),
             "u" | "unrestricted" => unrestricted += 1,
-            "hidden" | "." => search.hidden = true,
+            "hidden" | "." => search.includes_hidden = true,
             "no-ignore" | "no-ignore-vcs" | "no-ignore-files" | "U" | "skip-vcs-ignores" | "a"
                 if ripgrep && option.name.starts_with("no") || silver =>
             {
-                search.ignored = true;
+                search.includes_ignored = true;
             }
             "t" | "type" if ripgrep => {
                 if let Some(Arg::Known(kind)) = value {
-                    search.included.push(format!("*.{kind}*"));
+                    search.include_patterns.push(format!("*.{kind}*"));
                 }
             }
             "g" | "glob" | "iglob" if !silver => included(&mut search, value),
             // ugrep leaves out what begins with `!`, grep(1) takes it in.
-            "include" if !silver => search.included.push(match value {
+            "include" if !silver => search.include_patterns.push(match value {
                 Some(Arg::Known(pattern)) if !pattern.starts_with('!') => pattern.to_owned(),
                 _ => "*".to_owned(),
             }),
@@ -169,34 +176,34 @@ fn search(
                 Some(Arg::Known(pattern)) if option.name == "exclude-dir" => {
                     search.excluded_directories.push(pattern.to_owned());
                 }
-                Some(Arg::Known(pattern)) => search.excluded.push(pattern.to_owned()),
+                Some(Arg::Known(pattern)) => search.exclude_patterns.push(pattern.to_owned()),
                 _ => {}
             },
             _ => {}
         }
     }
     // Where both match, the last pattern counts.
-    if negated || !search.included.is_empty() {
-        search.excluded.clear();
+    if negated || !search.include_patterns.is_empty() {
+        search.exclude_patterns.clear();
     }
     if negated {
         search.excluded_directories.clear();
     }
-    search.ignored |= unrestricted > 0;
-    search.hidden |= unrestricted > usize::from(ripgrep);
+    search.includes_ignored |= unrestricted > 0;
+    search.includes_hidden |= unrestricted > usize::from(ripgrep);
     recursive.then_some(search)
 }
 
-fn included(search: &mut Search, value: Option<Arg<'_>>) {
+fn included(search: &mut FileSearch, value: Option<Arg<'_>>) {
     match value {
         Some(Arg::Known(pattern)) => match pattern.strip_prefix('!') {
             Some(excluded) => {
-                search.excluded.push(excluded.to_owned());
+                search.exclude_patterns.push(excluded.to_owned());
                 search.excluded_directories.push(excluded.trim_end_matches('/').to_owned());
             }
-            None => search.included.push(pattern.to_owned()),
+            None => search.include_patterns.push(pattern.to_owned()),
         },
         // It could be any pattern.
-        _ => search.included.push("*".to_owned()),
+        _ => search.include_patterns.push("*".to_owned()),
     }
 }

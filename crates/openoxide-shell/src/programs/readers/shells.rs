@@ -1,6 +1,6 @@
 //! Shells that are given a script with `-c`.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{Arg, Arguments, Meaning, level::Level},
@@ -40,9 +40,9 @@ fn checked(arguments: Arguments<'_>) -> Option<Meaning> {
     })
 }
 
-fn inside_bash(argv: &Words) -> Inside {
+fn inside_bash(argv: &CommandWords) -> Inside {
     let mut skip = 1;
-    while let Some(option) = argv.known(skip).and_then(|word| word.strip_prefix('-')) {
+    while let Some(option) = argv.known_word(skip).and_then(|word| word.strip_prefix('-')) {
         let (name, long) = match option.strip_prefix('-') {
             Some(name) => (name, true),
             None => (option, false),
@@ -68,7 +68,7 @@ pub(in super::super) fn posix(
     checked(arguments).unwrap_or_else(|| carrying(level, inside_posix(arguments.words)))
 }
 
-fn inside_posix(argv: &Words) -> Inside {
+fn inside_posix(argv: &CommandWords) -> Inside {
     after(argv, 1, "abefhiklmnpsuvxCEIVo", "")
 }
 
@@ -77,8 +77,8 @@ pub(in super::super) fn zsh(level: &'static Level, arguments: Arguments<'_>, _: 
     carrying(level, inside_zsh(arguments.words))
 }
 
-fn inside_zsh(argv: &Words) -> Inside {
-    match argv.known(1) {
+fn inside_zsh(argv: &CommandWords) -> Inside {
+    match argv.known_word(1) {
         Some("--version" | "--help") => Inside::Ends,
         _ => after(argv, 1, "efilnuvxso", ""),
     }
@@ -86,18 +86,22 @@ fn inside_zsh(argv: &Words) -> Inside {
 
 /// Reads clusters of letters from the word at `skip` on. `o`, and the letters of `named`, take a name from the next
 /// words.
-fn after(argv: &Words, skip: usize, letters: &str, named: &str) -> Inside {
+fn after(argv: &CommandWords, skip: usize, letters: &str, named: &str) -> Inside {
     let mut words = argv.iter().skip(skip).peekable();
     let mut script = false;
     loop {
         let cluster = match words.peek() {
-            Some(Word::Known("-" | "--")) => {
+            Some(CommandWord::Known("-" | "--")) => {
                 words.next();
                 break;
             }
-            Some(Word::Known(text)) if text.starts_with(['-', '+']) => *text,
-            Some(Word::Known(_)) | None => break,
-            Some(Word::Begins(text)) if !text.is_empty() && !text.starts_with(['-', '+']) => break,
+            Some(CommandWord::Known(text)) if text.starts_with(['-', '+']) => *text,
+            Some(CommandWord::Known(_)) | None => break,
+            Some(CommandWord::KnownPrefix(text))
+                if !text.is_empty() && !text.starts_with(['-', '+']) =>
+            {
+                break;
+            }
             Some(_) => return UNCLEAR,
         };
         words.next();
@@ -108,7 +112,7 @@ fn after(argv: &Words, skip: usize, letters: &str, named: &str) -> Inside {
                 'c' if !off => script = true,
                 'o' | 'O' if letter == 'o' || named.contains(letter) => {
                     // Where more letters follow, the shells do not agree what the name is.
-                    let name = words.next_if(|word| matches!(word, Word::Known(_)));
+                    let name = words.next_if(|word| matches!(word, CommandWord::Known(_)));
                     if !rest.as_str().is_empty() || name.is_none() {
                         return UNCLEAR;
                     }
@@ -121,7 +125,7 @@ fn after(argv: &Words, skip: usize, letters: &str, named: &str) -> Inside {
     match (script, words.next()) {
         (false, _) => READS_SCRIPT,
         (true, None) => Inside::Nothing,
-        (true, Some(Word::Known(script))) => Inside::Script(script.to_owned()),
+        (true, Some(CommandWord::Known(script))) => Inside::Script(script.to_owned()),
         (true, Some(_)) => Inside::Unknown("runs a script that is not known"),
     }
 }

@@ -1,6 +1,6 @@
 //! Programs that run another one from the project or its environment: `npx X`, `uv run X`, `python3 -m X`.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
@@ -25,10 +25,10 @@ pub(in super::super) fn add_tool(meaning: &mut Meaning, command: Argv, guest: bo
     if guest {
         return meaning.effects.push(Effect::Guest(command));
     }
-    let Some(name) = command.words.known(0) else {
+    let Some(name) = command.words.known_word(0) else {
         return meaning.cannot_tell("the program that it runs is not known");
     };
-    let mut words = Words::new();
+    let mut words = CommandWords::new();
     words.push(program_name(name));
     command.words.iter().skip(1).for_each(|word| push(&mut words, word));
     meaning.effects.push(Effect::Tool(Argv { words, ..command }));
@@ -40,7 +40,7 @@ pub(in super::super) const PATH_AS_SUBCOMMAND: &str =
 
 /// Adds the program that a word names which is no subcommand: `cargo audit` is `cargo-audit`, and gets that word, too.
 pub(in super::super) fn add_plugin(meaning: &mut Meaning, outer: &str, command: &Argv) {
-    let Some(name) = command.words.known(0) else {
+    let Some(name) = command.words.known_word(0) else {
         meaning.lower(CommandClass::Unknown);
         return meaning.cannot_tell("the program that it runs is not known");
     };
@@ -49,7 +49,7 @@ pub(in super::super) fn add_plugin(meaning: &mut Meaning, outer: &str, command: 
         return meaning.cannot_tell(PATH_AS_SUBCOMMAND);
     }
     let from = usize::from(outer != "cargo");
-    let mut words = Words::new();
+    let mut words = CommandWords::new();
     words.push(&format!("{outer}-{name}"));
     command.words.iter().skip(from).for_each(|word| push(&mut words, word));
     add_tool(meaning, words.into(), false);
@@ -74,7 +74,7 @@ pub(in super::super) fn tool_or_script(
         return read_plainly(level, arguments, from);
     };
     let command = arguments.tail(at);
-    match command.words.known(0) {
+    match command.words.known_word(0) {
         Some(script) if command.words.len() == 1 && !is_name(script) => {
             let mut meaning = read_plainly(level, (&before(arguments.words, at)).into(), from);
             meaning.lower(CommandClass::Unknown);
@@ -95,7 +95,7 @@ pub(in super::super) fn same_program(
     let Some(at) = operand(level, arguments, from, skipped) else {
         return read_plainly(level, arguments, from);
     };
-    let mut words = Words::new();
+    let mut words = CommandWords::new();
     words.push(arguments.known(0).unwrap_or_default());
     arguments.words.iter().skip(at).for_each(|word| push(&mut words, word));
     carry(level, arguments, from, (at, words.into()))
@@ -140,8 +140,8 @@ fn is_name(word: &str) -> bool {
 
 /// Returns the command behind `--`, where options of the outer program can still come before it.
 fn without_dashes(command: Argv) -> Argv {
-    let first = command.words.known(0).unwrap_or_default();
-    let dashes = command.words.iter().position(|word| word == Word::Known("--"));
+    let first = command.words.known_word(0).unwrap_or_default();
+    let dashes = command.words.iter().position(|word| word == CommandWord::Known("--"));
     match dashes.filter(|_| first.starts_with('-')) {
         Some(at) => command.as_arguments().tail(at + 1),
         None => command,
@@ -179,8 +179,8 @@ const MODULES: [(&str, &str); 12] = [
 ];
 
 /// Adds the module that Python runs, with the words behind it.
-pub(super) fn add_module(meaning: &mut Meaning, module: Word<'_>, rest: &Argv) {
-    let Word::Known(module) = module else {
+pub(super) fn add_module(meaning: &mut Meaning, module: CommandWord<'_>, rest: &Argv) {
+    let CommandWord::Known(module) = module else {
         return meaning.cannot_tell("the module that it runs is not known");
     };
     let module = module.strip_suffix(".__main__").unwrap_or(module);

@@ -1,6 +1,6 @@
 //! Programs that are harmless in some of their uses only.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{Arg, Arguments, Meaning, level::Level, reading::read_plainly},
@@ -52,13 +52,14 @@ pub(in super::super) fn tput(_: &Level, arguments: Arguments<'_>, _: usize) -> M
     harmless(shows_capability(arguments.words))
 }
 
-fn shows_capability(argv: &Words) -> Option<Known> {
+fn shows_capability(argv: &CommandWords) -> Option<Known> {
     const PRINTING: [&str; 20] = [
         "bel", "blink", "bold", "civis", "clear", "cnorm", "colors", "cols", "cup", "dim", "el",
         "lines", "op", "rev", "rmul", "setab", "setaf", "sgr0", "smso", "smul",
     ];
-    let number = |word| matches!(word, Word::Known(text) if is_digits(text));
-    (PRINTING.contains(&argv.known(1)?) && argv.iter().skip(2).all(number)).then(Known::default)
+    let number = |word| matches!(word, CommandWord::Known(text) if is_digits(text));
+    (PRINTING.contains(&argv.known_word(1)?) && argv.iter().skip(2).all(number))
+        .then(Known::default)
 }
 
 /// `xxd`: reads its first operand and writes its second. It looks at two letters of each option, and options come first.

@@ -1,6 +1,6 @@
 //! The wrappers with ways of their own.
 
-use openoxide_protocol::{CommandClass, Word, Words};
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
@@ -120,11 +120,11 @@ fn env_of(
 }
 
 /// Splits the text of `env -S`, if it holds nothing that `env` would replace, and puts the rest behind it.
-fn split(value: Option<Arg<'_>>, rest: &Words) -> Option<Words> {
+fn split(value: Option<Arg<'_>>, rest: &CommandWords) -> Option<CommandWords> {
     let Some(Arg::Known(text)) = value else { return None };
     let plain = |each: char| each.is_ascii_alphanumeric() || " _-+./:=,@%".contains(each);
     text.chars().all(plain).then_some(())?;
-    let mut words: Words =
+    let mut words: CommandWords =
         ["env"].into_iter().chain(text.split(' ').filter(|word| !word.is_empty())).collect();
     rest.iter().for_each(|word| push(&mut words, word));
     Some(words)
@@ -147,8 +147,8 @@ pub(in super::super) fn fd(
             continue;
         };
         let at = items.consumed();
-        let before: Words =
-            arguments.words.iter().take(at - 1).fold(Words::new(), |mut words, word| {
+        let before: CommandWords =
+            arguments.words.iter().take(at - 1).fold(CommandWords::new(), |mut words, word| {
                 push(&mut words, word);
                 words
             });
@@ -182,7 +182,7 @@ pub(in super::super) fn fd(
 /// Says whether the files may be chosen for what only secrets have: hidden ones, or by an ending or a pattern of theirs.
 fn chooses(item: &Item<'_>) -> bool {
     let word = |arg: Arg<'_>| match arg {
-        Arg::Known(text) => may_choose_secrets(Word::Known(&format!("x.{text}"))),
+        Arg::Known(text) => may_choose_secrets(CommandWord::Known(&format!("x.{text}"))),
         _ => true,
     };
     match item {
@@ -220,21 +220,21 @@ fn below(meaning: &Meaning) -> Option<Paths> {
 }
 
 fn fd_command<'a>(
-    mut words: impl Iterator<Item = Word<'a>>,
+    mut words: impl Iterator<Item = CommandWord<'a>>,
     below: Option<&Paths>,
 ) -> Option<Argv> {
     let mut command = Argv::default();
     let mut placed = false;
     for word in words.by_ref() {
         match word {
-            Word::Known(";") => break,
-            Word::Known("{}") => {
+            CommandWord::Known(";") => break,
+            CommandWord::Known("{}") => {
                 placed = true;
                 push_file(&mut command, below);
             }
-            Word::Begins("" | ";") | Word::Many => return None,
+            CommandWord::KnownPrefix("" | ";") | CommandWord::AnyWords => return None,
             word => {
-                placed |= matches!(word, Word::Known(text) if text.contains('{'));
+                placed |= matches!(word, CommandWord::Known(text) if text.contains('{'));
                 push_replaced(&mut command.words, word, "{");
             }
         }
@@ -253,7 +253,7 @@ fn push_file(command: &mut Argv, below: Option<&Paths>) {
     if let Some(below) = below {
         command.paths.push((command.words.len(), below.clone()));
     }
-    command.words.push_many();
+    command.words.push_any_words();
 }
 
 /// `runuser -u USER COMMAND …`, and otherwise as `su`.
@@ -362,10 +362,10 @@ pub(in super::super) fn script(
 }
 
 /// Returns known words with blanks between them.
-pub(in super::super) fn joined(command: &Words) -> Option<String> {
+pub(in super::super) fn joined(command: &CommandWords) -> Option<String> {
     let mut script = String::new();
     for word in command.iter() {
-        let Word::Known(text) = word else { return None };
+        let CommandWord::Known(text) = word else { return None };
         if !script.is_empty() {
             script.push(' ');
         }
@@ -430,7 +430,7 @@ pub(in super::super) fn xargs(
     if counted || placeholder.is_none() {
         let index = command.words.len();
         command.paths.push((index, Paths::Input { whole }));
-        command.words.push_many();
+        command.words.push_any_words();
     }
     meaning.effects.push(Effect::Runs(command));
     meaning
@@ -447,10 +447,10 @@ fn keeps_lines(item: &Item<'_>) -> bool {
 }
 
 /// Adds a word in which `placeholder` stands for what is read.
-fn push_input(command: &mut Argv, word: Word<'_>, placeholder: &str) {
-    if word == Word::Known(placeholder) {
+fn push_input(command: &mut Argv, word: CommandWord<'_>, placeholder: &str) {
+    if word == CommandWord::Known(placeholder) {
         command.paths.push((command.words.len(), Paths::Input { whole: true }));
-        command.words.push_many();
+        command.words.push_any_words();
     } else {
         push_replaced(&mut command.words, word, placeholder);
     }
@@ -458,17 +458,19 @@ fn push_input(command: &mut Argv, word: Word<'_>, placeholder: &str) {
 
 /// Returns the command as it is when it runs in another directory: relative names are other files there, and what is
 /// not named is somewhere else, too.
-pub(in super::super) fn moved(command: &Words) -> Words {
-    let mut words = Words::new();
+pub(in super::super) fn moved(command: &CommandWords) -> CommandWords {
+    let mut words = CommandWords::new();
     for (at, word) in command.iter().enumerate() {
         match word {
-            Word::Known(text) if at == 0 || text.starts_with(['/', '-']) => words.push(text),
-            Word::Begins(text) if text.starts_with('/') => push_beginning(&mut words, text),
-            Word::Known(_) | Word::Begins(_) => words.push_unknown(),
-            Word::Many => words.push_many(),
+            CommandWord::Known(text) if at == 0 || text.starts_with(['/', '-']) => words.push(text),
+            CommandWord::KnownPrefix(text) if text.starts_with('/') => {
+                push_beginning(&mut words, text)
+            }
+            CommandWord::Known(_) | CommandWord::KnownPrefix(_) => words.push_unknown(),
+            CommandWord::AnyWords => words.push_any_words(),
         }
     }
-    words.push_many();
+    words.push_any_words();
     words
 }
 

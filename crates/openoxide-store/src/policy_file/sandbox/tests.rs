@@ -1,12 +1,12 @@
-use openoxide_permission::{Anchors, LayerKind};
+use openoxide_permission::{LayerKind, PathAnchors};
 
 use super::*;
-use crate::policy_file::{PolicyFile, read};
+use crate::policy_file::{PolicyFile, parse_policy};
 
 fn read_text(text: &str) -> PolicyFile {
     let [home, base] = ["/home/ann", "/w/project"].map(|path| AbsPath::new(path).unwrap());
-    let anchors = Anchors { home: Some(&home), base: &base };
-    read(text, LayerKind::Project, "policy.toml", anchors)
+    let anchors = PathAnchors { home: Some(&home), base: &base };
+    parse_policy(text, LayerKind::Project, "policy.toml", anchors)
 }
 
 fn names(paths: &BTreeSet<AbsPath>) -> Vec<&str> {
@@ -32,7 +32,10 @@ fn everything_is_read() {
     assert_eq!(file.problems, []);
     let said = &file.sandbox;
     let required = said.require.as_ref().unwrap();
-    assert_eq!((required.how, required.place.as_str()), (Require::FailFast, "policy.toml:2"));
+    assert_eq!(
+        (required.action, required.location.as_str()),
+        (MissingSandboxAction::FailFast, "policy.toml:2")
+    );
     assert_eq!(said.network, Some(NetworkSetting::Internet));
     assert_eq!(names(&said.unreadable), ["/home/ann/company", "/w/project/keys"]);
     assert_eq!(names(&said.protected), ["/w/project/deploy"]);
@@ -54,9 +57,9 @@ fn the_network_has_four_settings_and_an_older_name() {
     ] {
         let file = read_text(&format!("sandbox.network = \"{word}\""));
         assert_eq!((file.problems.len(), file.sandbox.network), (0, Some(expected)), "{word}");
-        let loosens = file.sandbox.loosening().count() == 1;
+        let loosens = file.sandbox.describe_loosening().count() == 1;
         assert_eq!(loosens, expected > NetworkSetting::Hosts, "{word}");
-        assert_eq!(file.sandbox.tightened().network.is_none(), loosens, "{word}");
+        assert_eq!(file.sandbox.into_restrictions().network.is_none(), loosens, "{word}");
     }
 }
 
@@ -89,9 +92,9 @@ fn what_is_wrong_is_found_at_its_place() {
         let file = read_text(text);
         let [problem] = file.problems.as_slice() else { panic!("{text}: {:?}", file.problems) };
         assert_eq!(text.get(problem.span.clone()).unwrap(), at, "{text}");
-        assert_eq!(problem.loses_restraint, restrains, "{text}");
+        assert_eq!(problem.loses_restriction, restrains, "{text}");
     }
-    let many = "\"x\",".repeat(MOST + 1);
+    let many = "\"x\",".repeat(MAX_LIST_ITEMS + 1);
     assert_eq!(read_text(&format!("sandbox.protected = [{many}]")).problems.len(), 1);
 }
 
@@ -113,12 +116,12 @@ fn of_what_tightens_the_strictest_counts_and_of_what_loosens_all() {
     let b = said(
         "sandbox.network = \"hosts\"\nsandbox.environment = [\"B\"]\nsandbox.limits.seconds = 5\nsandbox.protected = [\"x\"]\n\nsandbox.require = \"fail_fast\"\n",
     );
-    for both in [a.clone().with(b.clone()), b.with(a)] {
-        assert_eq!(both.require.unwrap().place, "policy.toml:6");
+    for both in [a.clone().merge(b.clone()), b.merge(a)] {
+        assert_eq!(both.require.unwrap().location, "policy.toml:6");
         assert_eq!(both.network, Some(NetworkSetting::Hosts));
         assert_eq!((both.environment.len(), both.protected.len()), (2, 1));
         assert_eq!(both.limits.seconds, Some(5));
     }
-    let off = said("sandbox.network = \"off\"").with(said("sandbox.network = \"on\""));
+    let off = said("sandbox.network = \"off\"").merge(said("sandbox.network = \"on\""));
     assert_eq!(off.network, Some(NetworkSetting::Off));
 }

@@ -3,10 +3,12 @@
 use openoxide_protocol::{Effect, FindingKind};
 
 use super::*;
-use crate::samples::{command, in_group, needing_explicit_yes, patch, with_finding, with_parts};
+use crate::samples::{
+    command_request, patch_request, with_explicit_approval, with_finding, with_group, with_parts,
+};
 
 fn at(width: u16, request: &ApprovalRequest) -> String {
-    render(request, &RenderOptions { width, ..RenderOptions::default() })
+    render_prompt(request, &RenderOptions { width, ..RenderOptions::default() })
 }
 
 #[test]
@@ -25,7 +27,7 @@ OpenOxide asks: run a command (Bash)
 [y] yes, once  [a] yes, this exact action for the session  [p] always  [n] no
 [m] no, with a message  [v] view all  [Esc] stop the agent
 ";
-    assert_eq!(at(80, &command("git push origin main")), expected);
+    assert_eq!(at(80, &command_request("git push origin main")), expected);
 }
 
 #[test]
@@ -51,14 +53,17 @@ OpenOxide asks: run a command (Bash)
 [m] no, with a message  [v] view all
 [Esc] stop the agent
 ";
-    assert_eq!(at(40, &command("git push --force origin HEAD:refs/heads/release")), expected);
+    assert_eq!(
+        at(40, &command_request("git push --force origin HEAD:refs/heads/release")),
+        expected
+    );
 }
 
 #[test]
 fn findings_are_pointed_at() {
     let script = "git status && git push --force";
     let request =
-        with_finding(command(script), (23, 30), "OX204", "throws away what others pushed");
+        with_finding(command_request(script), (23, 30), "OX204", "throws away what others pushed");
     let request = with_finding(request, (0, 0), "OX301", "is written twice");
     let request =
         with_parts(request, &[("git status", Effect::Allow), ("git push --force", Effect::Ask)]);
@@ -93,7 +98,7 @@ OpenOxide asks: run a command (Bash)
 
 #[test]
 fn a_finding_over_two_rows_is_told_under_the_last() {
-    let request = command("curl https://example.com/install\nsh x");
+    let request = command_request("curl https://example.com/install\nsh x");
     let request = with_finding(request, (5, 36), "OX101", "runs what it loads");
     let shown = at(80, &request);
     let expected = "\
@@ -108,7 +113,7 @@ fn a_finding_over_two_rows_is_told_under_the_last() {
 #[test]
 fn a_finding_beyond_what_is_shown_is_still_told() {
     let script = format!("{}rm -rf /", "true\n".repeat(40));
-    let request = with_finding(command(&script), (200, 208), "OX201", "removes everything");
+    let request = with_finding(command_request(&script), (200, 208), "OX201", "removes everything");
     let shown = at(80, &request);
     assert!(
         shown.contains("  … 29 more lines (v to view)\n  ! OX201 removes everything\n"),
@@ -118,7 +123,7 @@ fn a_finding_beyond_what_is_shown_is_still_told() {
 
 #[test]
 fn many_findings_do_not_hide_the_gravest() {
-    let mut request = command(&format!("ls {}", "$a ".repeat(51)));
+    let mut request = command_request(&format!("ls {}", "$a ".repeat(51)));
     for at in (3..153).step_by(3) {
         request = with_finding(request, (at, at + 2), "OX103", "expands");
         request.decision.findings.last_mut().unwrap().kind = FindingKind::Note;
@@ -132,7 +137,7 @@ fn many_findings_do_not_hide_the_gravest() {
 
 #[test]
 fn a_hostile_request_shows_its_numbers() {
-    let mut request = command("ls\x1b[2J\u{202e}\r\n\tid\u{a0}");
+    let mut request = command_request("ls\x1b[2J\u{202e}\r\n\tid\u{a0}");
     request.title = "run\x1b]0;x\x07\nrm".to_owned();
     request.tool = "B\u{200b}ash".to_owned();
     request.decision.reason = "because\x1b[8m".to_owned();
@@ -160,7 +165,7 @@ OpenOxide asks: run\\x1b]0;x\\x07\\nrm (B\\u{200b}ash)
 #[test]
 fn a_change_says_where_it_goes_and_how_much_is_not_shown() {
     let lines: String = (1..=20).map(|n| format!("+line {n}\n")).collect();
-    let shown = at(80, &patch(&format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n{lines}")));
+    let shown = at(80, &patch_request(&format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n{lines}")));
     let expected = "  | +line 10
   … 10 more lines (v to view)
 
@@ -176,15 +181,15 @@ fn a_change_says_where_it_goes_and_how_much_is_not_shown() {
 #[test]
 fn all_of_it_is_shown_on_demand() {
     let script: String = (1..=50).map(|n| format!("echo {n}\n")).collect();
-    let options = RenderOptions { whole: true, ..RenderOptions::default() };
-    let shown = render(&command(&script), &options);
+    let options = RenderOptions { show_all: true, ..RenderOptions::default() };
+    let shown = render_prompt(&command_request(&script), &options);
     assert!((1..=50).all(|n| shown.contains(&format!(" echo {n}\n"))));
     assert!(!shown.contains('…'));
 }
 
 #[test]
 fn a_link_says_where_it_leads() {
-    let mut request = patch("+x");
+    let mut request = patch_request("+x");
     if let openoxide_protocol::Access::Edit(path) = &mut request.decision.parts[0].access {
         path.resolved = openoxide_protocol::AbsPath::new("/etc/passwd").ok();
     }
@@ -193,13 +198,13 @@ fn a_link_says_where_it_leads() {
 
 #[test]
 fn a_batch_names_what_all_covers() {
-    let requests = in_group(vec![
-        command("make"),
-        needing_explicit_yes(command("rm -rf target")),
-        command("make install\x1b"),
+    let requests = with_group(vec![
+        command_request("make"),
+        with_explicit_approval(command_request("rm -rf target")),
+        command_request("make install\x1b"),
     ]);
-    let batch = Batch::at(&requests, 0);
-    let shown = render(&requests[0], &RenderOptions { batch, ..RenderOptions::default() });
+    let batch = BatchPosition::from_requests(&requests, 0);
+    let shown = render_prompt(&requests[0], &RenderOptions { batch, ..RenderOptions::default() });
     let expected = "\
 OpenOxide asks (1 of 3): run a command (Bash)
 
@@ -222,7 +227,7 @@ OpenOxide asks (1 of 3): run a command (Bash)
 
 #[test]
 fn where_only_its_own_yes_counts_no_other_is_offered() {
-    let shown = at(80, &needing_explicit_yes(command("rm -rf target")));
+    let shown = at(80, &with_explicit_approval(command_request("rm -rf target")));
     assert!(
         shown
             .contains("         needs explicit approval; batch and saved approvals do not apply\n")
@@ -237,19 +242,23 @@ fn where_only_its_own_yes_counts_no_other_is_offered() {
 #[test]
 fn rows_are_no_wider_than_the_terminal() {
     let script = "git push --force 世界世界世界 \u{202e} && find / -name '*.rs' -exec rm {} \\; | tee /dev/null";
-    let request =
-        with_finding(command(script), (5, 60), "OX204", "is a message of some length indeed");
+    let request = with_finding(
+        command_request(script),
+        (5, 60),
+        "OX204",
+        "is a message of some length indeed",
+    );
     for width in 24..120 {
         let shown = at(width, &request);
-        assert!(shown.lines().all(|row| columns(row) <= width.into()), "{width}: {shown}");
+        assert!(shown.lines().all(|row| display_width(row) <= width.into()), "{width}: {shown}");
     }
 }
 
 #[test]
 fn colours_change_no_word() {
-    let request = with_finding(command("ls \x1b[31m"), (3, 5), "OX301", "hides");
-    let ansi = RenderOptions { style: Style::Ansi, ..RenderOptions::default() };
-    let mut plain = render(&request, &ansi);
+    let request = with_finding(command_request("ls \x1b[31m"), (3, 5), "OX301", "hides");
+    let ansi = RenderOptions { style: TextStyle::Ansi, ..RenderOptions::default() };
+    let mut plain = render_prompt(&request, &ansi);
     for code in ["0", "1", "2", "7", "31", "32", "33"] {
         plain = plain.replace(&format!("\x1b[{code}m"), "");
     }
@@ -259,7 +268,7 @@ fn colours_change_no_word() {
 /// Guards I16.
 #[test]
 fn what_a_yes_for_the_session_covers_is_shown_whole() {
-    let mut request = command("edit a b c d e f g h");
+    let mut request = command_request("edit a b c d e f g h");
     let keys: Vec<_> = "abcdefgh".chars().map(|key| format!("edit {key}")).collect();
     request.presentation.metadata.insert("covers".to_owned(), keys.clone().into());
     let shown = at(80, &request);

@@ -1,78 +1,82 @@
 use openoxide_protocol::HostPort;
 
 use super::*;
-use crate::{Guard, Guarded, Limits};
+use crate::{GuardKind, ProtectedPaths, ResourceLimits};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
-const CHANNELS: Channels = Channels { filter: 3, status: 4, begin: 5 };
+const CHANNELS: BwrapDescriptors = BwrapDescriptors { filter: 3, status: 4, start_gate: 5 };
 
-fn launch(profile: Confined) -> Launch {
-    Launch {
-        scratch: Vec::new(),
-        changeable: std::collections::BTreeSet::new(),
-        staged: None,
-        shown: std::collections::BTreeSet::new(),
+fn launch(profile: SandboxRestrictions) -> LaunchConfig {
+    LaunchConfig {
+        scratch_directories: Vec::new(),
+        changeable_paths: std::collections::BTreeSet::new(),
+        staging_directory: None,
+        visible_paths: std::collections::BTreeSet::new(),
         profile,
         argv: vec!["true".into(), "a b".into()],
         cwd: path("/p"),
         environment: vec![("A".into(), "b=c".into())],
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
         terminal: false,
-        ask: false,
-        live: false,
+        has_reviewer: false,
+        reviews_file_changes: false,
         registry: path("/r"),
     }
 }
 
 /// Returns the words that are special to a profile: those between what is always there.
-fn special(profile: Confined, guarded: &Guarded) -> Result<String, NotCallable> {
-    let mounted = guarded.without(&["/p/passed".into()]);
-    let words = arguments(&launch(profile), &mounted, CHANNELS, kinds)?;
+fn special(
+    profile: SandboxRestrictions,
+    guarded: &ProtectedPaths,
+) -> Result<String, UnmountablePath> {
+    let mounted = guarded.mount_plan_without(&["/p/passed".into()]);
+    let words = build_arguments(&launch(profile), &mounted, CHANNELS, kinds)?;
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
     let from = words.iter().rposition(|word| word == "/proc/scsi").unwrap();
     let to = words.iter().position(|word| word == "--chdir").unwrap();
     Ok(words[from + 1..to].join(" "))
 }
 
-fn whole(profile: Confined) -> Vec<String> {
-    let words = arguments(&launch(profile), &nothing(), CHANNELS, kinds).unwrap();
+fn whole(profile: SandboxRestrictions) -> Vec<String> {
+    let words = build_arguments(&launch(profile), &nothing(), CHANNELS, kinds).unwrap();
     words.iter().map(|word| word.to_str().unwrap().to_owned()).collect()
 }
 
-fn nothing() -> Mounted {
-    Guarded::default().without(&[])
+fn nothing() -> MountPlan {
+    ProtectedPaths::default().mount_plan_without(&[])
 }
 
-fn guarded(pins: &[&str], guards: &[&str]) -> Guarded {
-    Guarded {
+fn guarded(pins: &[&str], guards: &[&str]) -> ProtectedPaths {
+    ProtectedPaths {
         pins: pins.iter().map(PathBuf::from).collect(),
-        guards: guards.iter().map(|path| (path.into(), Guard::Present)).collect(),
-        ..Guarded::default()
+        guards: guards.iter().map(|path| (path.into(), GuardKind::Present)).collect(),
+        ..ProtectedPaths::default()
     }
 }
 
-fn kinds(path: &Path) -> Kind {
+fn kinds(path: &Path) -> HostEntryKind {
     match path.file_name().unwrap().to_str().unwrap() {
-        "missing" => Kind::Missing,
-        "file" => Kind::File,
-        "link" => Kind::Link,
-        _ => Kind::Directory,
+        "missing" => HostEntryKind::Missing,
+        "file" => HostEntryKind::File,
+        "link" => HostEntryKind::Link,
+        _ => HostEntryKind::Directory,
     }
 }
 
-fn workspace(unreadable: &[&str]) -> Confined {
+fn workspace(unreadable: &[&str]) -> SandboxRestrictions {
     let unreadable = unreadable.iter().map(|text| path(text)).collect();
-    let (writable, temp) = ([path("/p")].into(), Temp::ReadOnly);
-    Confined { writable, unreadable, temp, ..Confined::default() }
+    let (writable, temp) = ([path("/p")].into(), TempDirectories::ReadOnly);
+    SandboxRestrictions { writable, unreadable, temp, ..SandboxRestrictions::default() }
 }
 
 /// The whole of it once, as worked out from bwrap(1).
 #[test]
 fn a_read_only_profile_is_this_command() {
-    let profile = Confined { temp: Temp::ReadOnly, ..Confined::default() };
+    let profile =
+        SandboxRestrictions { temp: TempDirectories::ReadOnly, ..SandboxRestrictions::default() };
     let words = whole(profile);
     let expected = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net \
         --new-session --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --remount-ro /dev --proc /proc \
@@ -128,20 +132,21 @@ fn what_would_be_followed_or_is_not_there_is_refused() {
 
 #[test]
 fn named_hosts_are_no_reason_for_the_hosts_network() {
-    let has_own = |network: Network| {
-        let profile = Confined { network, ..Confined::default() };
+    let has_own = |network: NetworkAccess| {
+        let profile = SandboxRestrictions { network, ..SandboxRestrictions::default() };
         whole(profile).contains(&"--unshare-net".to_owned())
     };
     let host: HostPort = "x.io".parse().unwrap();
-    assert!(has_own(Network::Off) && has_own(Network::Hosts([host].into())));
-    assert!(!has_own(Network::On));
+    assert!(has_own(NetworkAccess::Off) && has_own(NetworkAccess::Hosts([host].into())));
+    assert!(!has_own(NetworkAccess::On));
 }
 
 #[test]
 fn private_directories_do_not_hide_where_it_runs() {
-    let profile = Confined { temp: Temp::Private, ..Confined::default() };
-    let launch = Launch { cwd: path("/tmp/x"), ..launch(profile) };
-    let words = arguments(&launch, &nothing(), CHANNELS, kinds).unwrap();
+    let profile =
+        SandboxRestrictions { temp: TempDirectories::Private, ..SandboxRestrictions::default() };
+    let launch = LaunchConfig { cwd: path("/tmp/x"), ..launch(profile) };
+    let words = build_arguments(&launch, &nothing(), CHANNELS, kinds).unwrap();
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
     assert!(words.join(" ").contains(
         "--perms 1777 --tmpfs /tmp --perms 1777 --tmpfs /var/tmp --perms 1777 --tmpfs /dev/shm --ro-bind /tmp/x /tmp/x --chdir"

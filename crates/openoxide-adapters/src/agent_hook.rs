@@ -1,0 +1,316 @@
+//! The payload of a hook, as Claude Code sends it and Codex after its example, and what their answers have in common.
+
+use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode, escape::escape_and_truncate};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The hooks that are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentHookEvent {
+    /// Before a tool runs: the only place that can hold it back in every mode.
+    PreToolUse,
+    /// When a person would be asked.
+    PermissionRequest,
+}
+
+/// One payload, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentHookCall {
+    /// Which hook was called.
+    pub event: AgentHookEvent,
+    /// The client's own name of the conversation.
+    pub session_id: String,
+    /// The client's own name of the call; a permission request has none.
+    pub call_id: String,
+    /// The client's own name of what the person last asked it to do, if it says it.
+    pub prompt_id: String,
+    /// The directory that the session is in.
+    pub cwd: AbsPath,
+    /// The mode that the client is in; nothing when it is one that we do not have.
+    pub mode: Option<PermissionMode>,
+    /// The subagent that asks, if it is one.
+    pub subagent: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+}
+
+/// The client shows a reason in its dialog: so many characters of it are given.
+const MAX_REASON_LENGTH: usize = 2000;
+
+/// So many characters of what the reason quotes are given.
+const MAX_COMMAND_LENGTH: usize = 600;
+
+/// No name that a client gives is longer.
+const MAX_NAME_LENGTH: usize = 200;
+
+impl AgentHookCall {
+    /// Returns the name of the task: it lasts until the person asks for the next thing. Nothing where the client does not say what it
+    /// works on: then the end of a task cannot be told.
+    #[must_use]
+    pub fn task_name(&self) -> Option<String> {
+        let is_name = |name: &str| (1..=MAX_NAME_LENGTH).contains(&name.len());
+        let names = is_name(&self.session_id) && is_name(&self.prompt_id);
+        names.then(|| format!("{}/{}", self.session_id, self.prompt_id))
+    }
+}
+
+/// Why a payload was not understood.
+#[derive(Debug)]
+pub enum PayloadError {
+    /// It is no JSON object.
+    NotAnObject,
+    /// It is not JSON, or not of this shape.
+    InvalidJson(serde_json::Error),
+    /// It is for a hook that cannot be answered.
+    UnsupportedEvent(String),
+    /// It names no directory that a path could count from.
+    InvalidDirectory(String),
+}
+
+impl std::fmt::Display for PayloadError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotAnObject => write!(out, "the payload is no JSON object"),
+            Self::InvalidJson(error) => write!(out, "the payload was not understood: {error}"),
+            Self::UnsupportedEvent(name) => write!(out, "`{name}` is no hook that decides"),
+            Self::InvalidDirectory(cwd) => write!(out, "`{cwd}` is no absolute directory"),
+        }
+    }
+}
+
+impl std::error::Error for PayloadError {}
+
+#[derive(Deserialize)]
+struct HookPayload {
+    hook_event_name: String,
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    tool_use_id: String,
+    #[serde(default, alias = "turn_id")]
+    prompt_id: String,
+    cwd: String,
+    #[serde(default)]
+    permission_mode: Option<String>,
+    #[serde(default)]
+    agent_type: Option<String>,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+}
+
+/// Reads a payload. Fields that are not known are left alone: the client adds some with each version.
+///
+/// # Errors
+/// When it was not understood.
+pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
+    // A list would be read as the fields in their order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(PayloadError::NotAnObject);
+    }
+    let payload: HookPayload = serde_json::from_slice(bytes).map_err(PayloadError::InvalidJson)?;
+    let event = match payload.hook_event_name.as_str() {
+        "PreToolUse" => AgentHookEvent::PreToolUse,
+        "PermissionRequest" => AgentHookEvent::PermissionRequest,
+        _ => return Err(PayloadError::UnsupportedEvent(payload.hook_event_name)),
+    };
+    let Ok(cwd) = AbsPath::new(&payload.cwd) else {
+        return Err(PayloadError::InvalidDirectory(payload.cwd));
+    };
+    Ok(AgentHookCall {
+        event,
+        session_id: payload.session_id,
+        call_id: payload.tool_use_id,
+        prompt_id: payload.prompt_id,
+        cwd,
+        mode: payload.permission_mode.as_deref().and_then(PermissionMode::parse),
+        subagent: payload.agent_type,
+        tool: payload.tool_name,
+        input: payload.tool_input,
+    })
+}
+
+/// Answers before a tool runs.
+pub(crate) fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
+    json!({
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": effect.as_str(),
+            "permissionDecisionReason": escape_and_truncate(reason, MAX_REASON_LENGTH),
+        }
+    })
+    .to_string()
+}
+
+/// Answers in the place of a person.
+pub(crate) fn render_permission_request(decision: &Value) -> String {
+    json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
+        .to_string()
+}
+
+/// Returns the answer for when nothing may be done at all.
+#[must_use]
+pub fn render_blocked(event: AgentHookEvent, why: &str) -> String {
+    let reason = format!("OpenOxide: {why}");
+    match event {
+        AgentHookEvent::PreToolUse => render_pre_tool_use(Effect::Deny, &reason),
+        AgentHookEvent::PermissionRequest => render_denial(&reason),
+    }
+}
+
+/// Says no in the place of a person.
+pub(crate) fn render_denial(reason: &str) -> String {
+    let message = escape_and_truncate(reason, MAX_REASON_LENGTH);
+    render_permission_request(&json!({ "behavior": "deny", "message": message }))
+}
+
+/// Returns the reason with the rule behind it, so that the model can see what it ran into and a person where it stands.
+pub(crate) fn render_reason(decision: &Decision) -> String {
+    match &decision.rule {
+        Some(rule) => {
+            // The end of the text says which rule it is: a long command must not push it out.
+            let reason = escape_and_truncate(&decision.reason, MAX_COMMAND_LENGTH);
+            let place = match (&rule.file, rule.line) {
+                (Some(file), Some(line)) => format!(", {file}:{line}"),
+                _ => String::new(),
+            };
+            format!("{reason} (`{}`{place})", escape_and_truncate(&rule.text, MAX_COMMAND_LENGTH))
+        }
+        None => escape_and_truncate(&decision.reason, MAX_COMMAND_LENGTH),
+    }
+}
+
+/// Tools that ask the person: their own dialog is the question, and no hook answers it in the person's place. The names are
+/// those of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, Cline, Roo Code, Copilot CLI and Crush.
+const USER_PROMPT_TOOLS: &[&str] = &[
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "ask_followup_question",
+    "ask_question",
+    "ask_user",
+    "ask_user_question",
+    "askuserquestion",
+    "attempt_completion",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "plan_enter",
+    "plan_exit",
+    "plan_mode_respond",
+    "question",
+    "request_user_input",
+    "switch_mode",
+];
+
+/// Says whether a tool asks the person by itself. An allow or an ask of ours would be an answer to its question, or a second
+/// question; only a deny is given.
+#[must_use]
+pub fn is_user_prompt_tool(tool: &str) -> bool {
+    USER_PROMPT_TOOLS.contains(&tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // As the client sent it (2.1.330), with the ids shortened.
+    const PRE: &str = r#"{"session_id":"c6dc","transcript_path":"/h/.claude/projects/-tmp-proj/c6dc.jsonl","cwd":"/tmp/proj","prompt_id":"87e7","permission_mode":"acceptEdits","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","timeout":60000,"description":"Build it"},"tool_use_id":"toolu_e608"}"#;
+    const ASK: &str = r#"{"session_id":"c6dc","cwd":"/tmp/proj","permission_mode":"auto","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"x"},"permission_suggestions":[]}"#;
+
+    #[test]
+    fn real_payloads_are_read() {
+        let call = parse_payload(PRE.as_bytes()).unwrap();
+        assert_eq!((call.event, call.tool.as_str()), (AgentHookEvent::PreToolUse, "Bash"));
+        assert_eq!((call.cwd.as_str(), call.call_id.as_str()), ("/tmp/proj", "toolu_e608"));
+        assert_eq!(call.mode, Some(PermissionMode::AcceptEdits));
+        assert_eq!(call.input["command"], "git status && npm run build");
+        assert_eq!(call.task_name().as_deref(), Some("c6dc/87e7"));
+        let call = parse_payload(ASK.as_bytes()).unwrap();
+        assert_eq!(call.task_name(), None, "a client that does not say what it works on");
+        assert_eq!(
+            (call.event, call.call_id.as_str(), call.mode),
+            (AgentHookEvent::PermissionRequest, "", None)
+        );
+    }
+
+    /// As Codex 0.169 sends it, with the ids shortened: the directory is the one that the model named for this command.
+    #[test]
+    fn a_payload_of_codex_is_read() {
+        let call = parse_payload(br#"{"session_id":"01a2","turn_id":"01a3","transcript_path":"/h/s.jsonl","cwd":"/p/sub","hook_event_name":"PreToolUse","model":"gpt-5.5","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"call_5"}"#).unwrap();
+        assert_eq!((call.event, call.cwd.as_str()), (AgentHookEvent::PreToolUse, "/p/sub"));
+        assert_eq!(
+            (call.call_id.as_str(), call.task_name().as_deref()),
+            ("call_5", Some("01a2/01a3"))
+        );
+    }
+
+    /// The client draws the reason in a dialog as it is.
+    #[test]
+    fn a_reason_is_escaped_and_bounded() {
+        let hostile =
+            ["\u{1b}[2J", "\u{9b}31m", "\u{202e}", "\u{200b}", "\u{e0041}", "\r", "\n", "\u{7}"];
+        let reason = format!("a {} {}", hostile.concat(), "x".repeat(60_000));
+        for line in [
+            render_pre_tool_use(Effect::Ask, &reason),
+            render_denial(&reason),
+            render_blocked(AgentHookEvent::PreToolUse, &reason),
+            render_blocked(AgentHookEvent::PermissionRequest, &reason),
+        ] {
+            let value: Value = serde_json::from_str(&line).unwrap();
+            let output = &value["hookSpecificOutput"];
+            let shown = output["permissionDecisionReason"].as_str();
+            let shown = shown.or_else(|| output["decision"]["message"].as_str()).unwrap();
+            for part in hostile {
+                assert!(!shown.contains(part), "{part:?}");
+            }
+            assert!(shown.contains("\\x1b[2J\\u{9b}31m\\u{202e}\\u{200b}\\u{e0041}\\r\\n\\x07"));
+            assert!(shown.chars().count() < 2100, "{}", shown.len());
+        }
+    }
+
+    #[test]
+    fn a_long_command_leaves_room_for_the_rule() {
+        use openoxide_protocol::RuleRef;
+        let rule = RuleRef {
+            layer: "user".into(),
+            file: Some("/h/policy.toml".into()),
+            line: Some(4),
+            text: "deny Bash(rm *)".into(),
+            reason: None,
+        };
+        let decision = Decision {
+            effect: Effect::Deny,
+            reason: "x".repeat(60_000),
+            rule: Some(rule),
+            parts: vec![],
+            findings: vec![],
+            always: vec![],
+            obligations: vec![],
+        };
+        assert!(render_reason(&decision).ends_with("(`deny Bash(rm *)`, /h/policy.toml:4)"));
+        assert!(render_reason(&decision).len() < 800);
+    }
+
+    #[test]
+    fn what_is_no_payload_is_an_error() {
+        for text in [
+            "",
+            "not json",
+            "[]",
+            r#"["PreToolUse","s","t","/p",null,null,"Bash",{"command":"ls"}]"#,
+            "{}",
+            "\u{0}",
+            r#"{"hook_event_name":"PreToolUse","cwd":"/p"}"#,
+            r#"{"hook_event_name":"PreToolUse","cwd":"p","tool_name":"Bash"}"#,
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#,
+            r#"{"hook_event_name":"Stop","cwd":"/p","tool_name":"Bash"}"#,
+        ] {
+            assert!(parse_payload(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(parse_payload(&[0xFF, 0xFE]).is_err());
+        let deep = format!("{{\"tool_input\":{}", "[".repeat(100_000));
+        assert!(parse_payload(deep.as_bytes()).is_err());
+    }
+}

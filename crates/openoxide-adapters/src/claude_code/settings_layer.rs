@@ -1,0 +1,212 @@
+//! Claude Code's rules in our own: deny over ask over allow, never looser than theirs.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::Value;
+use openoxide_permission::{
+    AdditionalDirectory, CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, parse_directory,
+    parse_rule,
+};
+use openoxide_protocol::{AbsPath, Effect, PermissionMode};
+
+use super::{
+    command_wrappers::NO_WILDCARD_COMMANDS,
+    hooks::{self, ClaudeHooks},
+    rules::{self, parse_parameter},
+    settings::{ClaudeMode, ClaudeSettings},
+};
+use crate::{
+    json_text::{JsonDialect, find_member, parse_object, value_span},
+    policy_translation::{PolicyTextError, PolicyTranslation, RuleOrigin, line_number},
+};
+
+/// Returns the settings as a layer. `anchors.base` is what `/` stands for in their paths.
+///
+/// # Errors
+/// As [`Settings::read`].
+pub fn translate_settings(
+    text: &str,
+    kind: LayerKind,
+    file: &str,
+    anchors: PathAnchors<'_>,
+) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
+    let settings = ClaudeSettings::parse(text, file, anchors.base)?;
+    let mut to =
+        SettingsTranslator { text, file, anchors, rules: vec![], errors: vec![], notes: vec![] };
+    to.translate_lists()?;
+    let mode = to.translate_mode(&settings);
+    let directories = to.translate_directories(kind)?;
+    let (rules, name) = (to.rules, Some(file.to_owned()));
+    let layer =
+        Layer { kind, file: name, combining_algorithm: CombiningAlgorithm::Strictest, rules, mode };
+    let ClaudeHooks { hooks, errors: faults, notes, managed_only } =
+        hooks::parse_hooks(text, kind, file);
+    let (faults, notes) = ([to.errors, faults].concat(), [to.notes, notes].concat());
+    Ok(PolicyTranslation {
+        directories,
+        hooks,
+        managed_hooks_only: managed_only,
+        ..PolicyTranslation::new(layer, faults, notes)
+    })
+}
+
+struct SettingsTranslator<'a> {
+    text: &'a str,
+    file: &'a str,
+    anchors: PathAnchors<'a>,
+    rules: Vec<Rule>,
+    errors: Vec<PolicyTextError>,
+    notes: Vec<String>,
+}
+
+/// Parameters of a shell call, which are no commands.
+const BASH_PARAMETERS: &[&str] =
+    &["timeout", "description", "run_in_background", "dangerouslyDisableSandbox"];
+
+impl SettingsTranslator<'_> {
+    fn translate_lists(&mut self) -> Result<(), Vec<PolicyTextError>> {
+        let whole = parse_object(self.text, JsonDialect::Strict).map_err(|fault| vec![fault])?;
+        let permissions = find_member(&whole, "permissions").and_then(Value::as_object);
+        for (name, effect) in
+            [("deny", Effect::Deny), ("ask", Effect::Ask), ("allow", Effect::Allow)]
+        {
+            let list =
+                permissions.and_then(|object| find_member(object, name)).and_then(Value::as_array);
+            for item in list.map(|array| array.elements.as_slice()).unwrap_or_default() {
+                let text = item.as_string_lit().map(|literal| literal.value.as_ref());
+                self.translate_rule(text.unwrap_or_default(), effect, value_span(item));
+            }
+        }
+        Ok(())
+    }
+
+    /// There a relative path counts from where the client was started: in a project's settings that is taken for the project.
+    fn translate_directories(
+        &mut self,
+        kind: LayerKind,
+    ) -> Result<Vec<AdditionalDirectory>, Vec<PolicyTextError>> {
+        let whole = parse_object(self.text, JsonDialect::Strict).map_err(|fault| vec![fault])?;
+        let permissions = find_member(&whole, "permissions").and_then(Value::as_object);
+        let list = permissions.and_then(|object| find_member(object, "additionalDirectories"));
+        let mut all = Vec::new();
+        for item in list.and_then(Value::as_array).into_iter().flat_map(|array| &array.elements) {
+            let Some(text) = item.as_string_lit().map(|literal| literal.value.to_string()) else {
+                continue;
+            };
+            let line = line_number(self.text, value_span(item).start);
+            match self.translate_directory(&text) {
+                Ok(path) => {
+                    let (layer, file) = (kind, self.file.to_owned());
+                    all.push(AdditionalDirectory { layer, file, line, text, path });
+                }
+                Err(why) => self.notes.push(format!("{}:{line}: {why}; it is left out", self.file)),
+            }
+        }
+        Ok(all)
+    }
+
+    fn translate_directory(&self, text: &str) -> Result<AbsPath, String> {
+        let relative = !text.starts_with(['/', '~']);
+        match relative && self.anchors.home == Some(self.anchors.base) {
+            true => Err(format!("`{text}` counts from wherever Claude Code is started")),
+            false => parse_directory(text, self.anchors),
+        }
+    }
+
+    fn translate_rule(&mut self, text: &str, effect: Effect, span: Range<usize>) {
+        let line = line_number(self.text, span.start);
+        let theirs =
+            rules::ClaudeRule::parse(text, effect, RuleOrigin::default(), self.anchors.base);
+        let said = match theirs {
+            None => Err("Claude Code skips it".to_owned()),
+            Some(theirs) => self.find_equivalent_rules(&theirs),
+        };
+        match said {
+            Ok(rules) => self.rules.extend(rules.into_iter().map(|rule| Rule { line, ..rule })),
+            Err(why) => {
+                let message =
+                    format!("`{} {text}` cannot be said in our rules: {why}", effect.as_str());
+                match effect {
+                    Effect::Allow => {
+                        self.notes.push(format!("{}:{line}: {message}; it is left out", self.file));
+                    }
+                    _ => self.errors.push(
+                        PolicyTextError::new(message, span)
+                            .with_help("`--exact` reads it as Claude Code does"),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Returns the rules that say the same.
+    fn find_equivalent_rules(&self, theirs: &rules::ClaudeRule) -> Result<Vec<Rule>, String> {
+        let (tool, content) = (theirs.tool.as_str(), theirs.content.as_deref());
+        let holds_back = theirs.effect != Effect::Allow;
+        if let Some(why) = untranslatable_reason(tool, content, holds_back) {
+            return Err(why.to_owned());
+        }
+        let read = |text: &str| {
+            parse_rule(text, theirs.effect, self.anchors).map_err(|error| error.message)
+        };
+        let mut all = vec![read(&theirs.text)?];
+        // `src/**` lies at any depth where it holds back.
+        let one = content.and_then(|content| content.strip_suffix("/**"));
+        let floats = one.filter(|name| !name.contains('/') && !name.starts_with(['~', '*']));
+        if let (true, Some(name)) = (holds_back && tool != "Bash", floats) {
+            all.push(read(&format!("{tool}(**/{name}/**)"))?);
+        }
+        Ok(all)
+    }
+
+    /// Ours accepts more edits than theirs, so that mode is not taken over.
+    fn translate_mode(&mut self, settings: &ClaudeSettings) -> Option<PermissionMode> {
+        match settings.mode? {
+            ClaudeMode::Default => None,
+            ClaudeMode::Plan => Some(PermissionMode::Plan),
+            ClaudeMode::DontAsk => Some(PermissionMode::DontAsk),
+            ClaudeMode::Bypass if settings.bypass_disabled => None,
+            ClaudeMode::Bypass => Some(PermissionMode::BypassPermissions),
+            ClaudeMode::AcceptEdits => {
+                let note =
+                    "`acceptEdits` is left out, because ours accepts more; name it with --mode";
+                self.notes.push(format!("{}: {note}", self.file));
+                None
+            }
+        }
+    }
+}
+
+/// Says why a rule means something else with us.
+fn untranslatable_reason(
+    tool: &str,
+    content: Option<&str>,
+    holds_back: bool,
+) -> Option<&'static str> {
+    let named = content.and_then(parse_parameter).map(|(name, _)| name);
+    match (tool, content, named) {
+        ("Bash", _, Some(name)) if BASH_PARAMETERS.contains(&name) && holds_back => {
+            Some("it is about a parameter of the call")
+        }
+        // It compares texts: a blank too many and the rule matches nothing.
+        ("Bash", Some(content), _)
+            if !holds_back && (content.trim() != content || content.contains("  ")) =>
+        {
+            Some("a blank too many is part of the text that Claude Code compares")
+        }
+        ("Agent", _, Some(_)) => Some("it is about a parameter of the call"),
+        ("Edit" | "Write" | "MultiEdit", None, _) if !holds_back => {
+            Some("it is about one of the tools that edit; `Edit(**)` is about all")
+        }
+        ("Write" | "MultiEdit" | "NotebookEdit", Some(_), _) if !holds_back => {
+            Some("Claude Code never looks at it")
+        }
+        ("Bash", Some(content), _) if !holds_back && content.contains('*') => {
+            let first = content.split([' ', ':', '*']).next().unwrap_or_default();
+            NO_WILDCARD_COMMANDS
+                .contains(&first)
+                .then_some("what this program starts is not looked at")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,138 @@
+//! What the app server says, as far as a client has to know that answers requests for approvals.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{RequestId, ServerRequest, StartedCall, parse_request};
+
+/// A message of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerMessage {
+    /// It asks for an approval.
+    ApprovalRequest(Box<ServerRequest>),
+    /// It asks for something that no approval is, or that was not understood: its method.
+    UnsupportedRequest(String),
+    /// A request was answered, by whomever.
+    RequestResolved(RequestId),
+    /// A conversation is about to change files.
+    FileChangeStarted(ItemId, Vec<FileUpdateChange>),
+    /// A conversation is about to call a tool of an MCP server.
+    ToolCallStarted(ItemId, StartedCall),
+    /// A call has ended.
+    ItemCompleted(ItemId),
+    /// Something happened in this conversation.
+    ThreadEvent(String),
+    /// It answers a call of ours: what came of it, or its error.
+    CallResponse(i64, Result<Value, String>),
+    /// Anything else.
+    Ignored,
+}
+
+/// A call within a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ItemId {
+    /// The conversation.
+    pub thread: String,
+    /// The call.
+    pub item: String,
+}
+
+/// A change of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileUpdateChange {
+    /// The file.
+    pub path: String,
+    /// What becomes of it.
+    pub kind: PatchChangeKind,
+    /// The difference; of a file that comes or goes, its content.
+    pub diff: String,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum PatchChangeKind {
+    /// It comes.
+    Add,
+    /// It goes.
+    Delete,
+    /// It has another content, and perhaps another name.
+    Update {
+        /// The other name.
+        #[serde(default)]
+        move_path: Option<String>,
+    },
+}
+
+/// Reads a message.
+#[must_use]
+pub fn parse_server_message(message: Value) -> ServerMessage {
+    let id = message.get("id");
+    match (message.get("method").and_then(Value::as_str), id) {
+        (Some(method), Some(_)) => match parse_request(&message) {
+            Ok(Some(request)) => ServerMessage::ApprovalRequest(Box::new(request)),
+            Ok(None) | Err(_) => ServerMessage::UnsupportedRequest(method.to_owned()),
+        },
+        (Some(method), None) => {
+            parse_notification(method, message.get("params").unwrap_or(&Value::Null))
+        }
+        (None, _) => parse_call_response(message).unwrap_or(ServerMessage::Ignored),
+    }
+}
+
+/// Reads what is told without a question.
+fn parse_notification(method: &str, params: &Value) -> ServerMessage {
+    let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
+    let thread = || params.get("thread")?.get("id")?.as_str().map(str::to_owned);
+    match method {
+        "serverRequest/resolved" => {
+            let id = params.get("requestId").and_then(|id| RequestId::deserialize(id).ok());
+            id.map_or(ServerMessage::Ignored, ServerMessage::RequestResolved)
+        }
+        "item/started" | "item/fileChange/patchUpdated" => parse_file_changes(params)
+            .or_else(|| parse_tool_call(params))
+            .unwrap_or(ServerMessage::Ignored),
+        "item/completed" => {
+            parse_item_id(params).map_or(ServerMessage::Ignored, ServerMessage::ItemCompleted)
+        }
+        "thread/started" => thread().map_or(ServerMessage::Ignored, ServerMessage::ThreadEvent),
+        "thread/status/changed" => {
+            text("threadId").map_or(ServerMessage::Ignored, ServerMessage::ThreadEvent)
+        }
+        _ => ServerMessage::Ignored,
+    }
+}
+
+/// Reads the name of an item.
+fn parse_item_id(params: &Value) -> Option<ItemId> {
+    let item = params.get("item");
+    let name = item.map_or_else(|| params.get("itemId"), |item| item.get("id"));
+    let thread = params.get("threadId")?.as_str()?.to_owned();
+    Some(ItemId { thread, item: name?.as_str()?.to_owned() })
+}
+
+/// Reads the changes of an item that begins, or of one that is still being written.
+fn parse_file_changes(params: &Value) -> Option<ServerMessage> {
+    let changes = params.get("item").unwrap_or(params).get("changes")?;
+    // What is not understood of them is not shown, and so nobody can say yes to it.
+    let changes = Vec::deserialize(changes).unwrap_or_default();
+    Some(ServerMessage::FileChangeStarted(parse_item_id(params)?, changes))
+}
+
+/// Reads the call of a tool that begins.
+fn parse_tool_call(params: &Value) -> Option<ServerMessage> {
+    let told = params.get("item")?;
+    let begins = told.get("type")?.as_str()? == "mcpToolCall";
+    let call = begins.then(|| StartedCall::deserialize(told).ok()).flatten()?;
+    Some(ServerMessage::ToolCallStarted(parse_item_id(params)?, call))
+}
+
+fn parse_call_response(mut message: Value) -> Option<ServerMessage> {
+    let id = message.get("id")?.as_i64()?;
+    if let Some(error) = message.get("error") {
+        let error = error.get("message").and_then(Value::as_str).unwrap_or("no reason is given");
+        return Some(ServerMessage::CallResponse(id, Err(error.to_owned())));
+    }
+    let result = message.get_mut("result").map(Value::take)?;
+    Some(ServerMessage::CallResponse(id, Ok(result)))
+}

@@ -1,0 +1,72 @@
+//! Rule files of Codex to the letter: what Codex itself makes of them, with its mistakes.
+//!
+//! [`Policy::check_examples`] is its `execpolicy check`: the words of one command against all rules, and nothing else. [`CallEvaluator`] is what it
+//! makes of a call of its shell tool: run it, ask, or refuse. Facts: Codex 0.169,
+//! observed on the program (`corpus/codex`, and `cargo xtask codex-diff`). Our own reading of the same rules is
+//! [`translate`](super::translate).
+
+mod apply_patch;
+mod approval_cache;
+pub mod approval_events;
+mod approval_policy;
+mod approval_requirement;
+mod banned_prefixes;
+mod call_decision;
+mod call_evaluator;
+mod dangerous_commands;
+mod dialect;
+mod fast_split;
+mod launch_context;
+mod network_approvals;
+mod network_rules;
+mod policy_amendment;
+mod policy_index;
+mod prefix_rule;
+mod prompt_coalescing;
+mod requirements_toml;
+mod review_decision;
+mod rule_errors;
+mod rule_examples;
+mod rule_file;
+mod rule_parser;
+mod safe_commands;
+mod sandbox_retry;
+mod script_commands;
+
+pub use apply_patch::{PatchedFile, WritableRoots};
+pub use approval_cache::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
+pub use approval_policy::{AskForApproval, GranularApprovalConfig, SandboxMode};
+pub use approval_requirement::ExecApprovalRequirement;
+pub use banned_prefixes::{is_banned_prefix, longest_banned_prefix};
+pub use call_decision::{CallOutcome, CallVerdict, SandboxPermissions, ShellToolCall};
+pub use call_evaluator::{CallEvaluator, ShellInvocation};
+pub use dialect::CodexDialect;
+pub use launch_context::LaunchContext;
+pub use network_approvals::{HostDecision, HostKey, NetworkApprovals, NetworkProtocol};
+pub use network_rules::NetworkRule;
+pub use policy_amendment::{
+    DEFAULT_RULES, LivePolicy, apply_amendment, is_valid_amendment, render_network_rule,
+    render_prefix_rule,
+};
+pub use policy_index::{CodexRuleMatch, CommandEvaluation, ExecPolicy, HostExecutables};
+pub use prefix_rule::{
+    AbsolutePathBuf, CodexDecision, PatternToken, PrefixPattern, PrefixRule, PrefixRuleMatch,
+};
+pub use review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment};
+pub use rule_errors::{RuleCallError, RuleFileError};
+pub use rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument};
+pub use rule_parser::{RuleLanguage, RuleSource};
+pub use sandbox_retry::{BlockedAttempt, CodexRuntime, NextStep, RETRY_PROMPT, looks_like_denial};
+
+/// A longer rule file is not read.
+pub const MAX_RULE_FILE_SIZE: usize = 1 << 20;
+
+/// What `prefix_rule` takes, in the order in which arguments may stand without their names.
+pub(super) const PREFIX_RULE_PARAMETERS: [&str; 6] =
+    ["pattern", "decision", "match", "not_match", "justification", "canonical_matching"];
+/// What `network_rule` takes.
+pub(super) const NETWORK_RULE_PARAMETERS: [&str; 4] =
+    ["host", "protocol", "decision", "justification"];
+
+#[cfg(test)]
+mod tests;

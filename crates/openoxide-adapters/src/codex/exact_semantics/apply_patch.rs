@@ -1,0 +1,137 @@
+//! What Codex makes of a patch before it applies it (reference of 0.169, §6.3): run it, ask, or refuse.
+//!
+//! The files themselves are not looked at. Codex also refuses a patch whose files are not there, or not as it expects them; that comes
+//! before its policy, and is not known here.
+
+mod patch_change;
+mod patch_parser;
+mod patch_script;
+
+use std::collections::BTreeSet;
+
+pub use patch_change::{PatchedFile, WritableRoots};
+
+use self::patch_change::ParsedPatch;
+use super::{
+    approval_policy::AskForApproval,
+    call_decision::{CallOutcome, CallVerdict},
+    call_evaluator::CallEvaluator,
+    dialect::CodexDialect,
+    launch_context::normalize_path,
+};
+
+/// Stands before what is wrong with a patch.
+const VERIFICATION_FAILED: &str = "apply_patch verification failed: ";
+/// A patch names a machine, and there is only one.
+const ENVIRONMENT_UNAVAILABLE: &str =
+    "apply_patch environment selection is unavailable for this turn";
+/// A script is a patch, and calls nothing.
+const IMPLICIT_PATCH_ERROR: &str =
+    r#"patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]"#;
+
+impl CallEvaluator<'_> {
+    /// Returns what becomes of a call of the tool; its paths count from where Codex was started.
+    #[must_use]
+    pub fn decide_apply_patch(&self, text: &str) -> CallOutcome {
+        self.parse_patch(text, self.context.cwd, |patch| !patch.names_environment)
+    }
+
+    /// Returns what becomes of a script that is a patch, or a call of `apply_patch`: no process is started for it. A machine that it
+    /// names is not looked at.
+    pub(super) fn decide_patch_script(&self, script: &str, cwd: &str) -> Option<CallOutcome> {
+        let may_be_one = script.trim_start().starts_with(['*', '<']);
+        if may_be_one && ParsedPatch::parse(script).is_ok() {
+            return Some(CallOutcome::new_rejection(format!(
+                "{VERIFICATION_FAILED}{IMPLICIT_PATCH_ERROR}"
+            )));
+        }
+        let call = patch_script::parse_call(script)?;
+        let at = call.directory.map_or_else(|| cwd.to_owned(), |to| join_path(cwd, &to));
+        Some(self.parse_patch(&call.patch, &at, |_| true))
+    }
+
+    fn parse_patch(
+        &self,
+        text: &str,
+        cwd: &str,
+        is_here: impl Fn(&ParsedPatch<'_>) -> bool,
+    ) -> CallOutcome {
+        let answer = match ParsedPatch::parse(text) {
+            Ok(patch) if !is_here(&patch) => Err(ENVIRONMENT_UNAVAILABLE.to_owned()),
+            Ok(patch) => self.resolve_changes(&patch, cwd),
+            Err(why) => Err(format!("{VERIFICATION_FAILED}{why}")),
+        };
+        answer.unwrap_or_else(CallOutcome::new_rejection)
+    }
+
+    fn resolve_changes(&self, patch: &ParsedPatch<'_>, cwd: &str) -> Result<CallOutcome, String> {
+        let changes: Vec<PatchedFile> = patch
+            .changes
+            .iter()
+            .map(|change| change.resolve(|path| join_path(cwd, path)))
+            .collect();
+        if let Some(wrong) = self.find_path_error(&changes) {
+            return Err(format!("{VERIFICATION_FAILED}{wrong}"));
+        }
+        if changes.is_empty() {
+            return Err("patch rejected: empty patch".to_owned());
+        }
+        let verdict = self.patch_verdict(&changes)?;
+        Ok(CallOutcome { changes: Some(changes), ..CallOutcome::new(verdict, None, false) })
+    }
+
+    /// Returns what is wrong with the paths. Until 0.145 a file might come up twice.
+    fn find_path_error(&self, changes: &[PatchedFile]) -> Option<String> {
+        let mut seen = BTreeSet::new();
+        for change in changes {
+            if let Some(odd) = change.patch_paths.iter().find(|path| path.contains('\0')) {
+                return Some(format!("'{odd}' is invalid on 'linux'"));
+            }
+            if !seen.insert(&change.path) && self.dialect != CodexDialect::V0145 {
+                return Some(format!("invalid patch: multiple operations target {}", change.path));
+            }
+        }
+        None
+    }
+
+    fn patch_verdict(&self, changes: &[PatchedFile]) -> Result<CallVerdict, String> {
+        if self.approval == AskForApproval::UnlessTrusted {
+            return Ok(CallVerdict::Prompt);
+        }
+        let paths = changes.iter().flat_map(PatchedFile::collect_affected_paths);
+        let writable = !self.sandbox.is_restricted()
+            || self.writable_roots.contains_all(self.context.cwd, paths);
+        match (self.sandbox.allows_writes() && writable, self.allows_patch_prompt()) {
+            (true, _) => Ok(CallVerdict::Run),
+            (false, true) => Ok(CallVerdict::Prompt),
+            (false, false) if self.sandbox.allows_writes() => {
+                Err(render_parse_error("writing outside of the project"))
+            }
+            (false, false) => Err(render_parse_error("writing is blocked by read-only sandbox")),
+        }
+    }
+
+    const fn allows_patch_prompt(&self) -> bool {
+        match self.approval {
+            AskForApproval::Never => false,
+            AskForApproval::Granular(granular) => granular.sandbox_approval,
+            AskForApproval::UnlessTrusted | AskForApproval::OnRequest => true,
+        }
+    }
+}
+
+fn render_parse_error(why: &str) -> String {
+    format!("patch rejected: {why}; rejected by user approval settings")
+}
+
+/// Returns a path that counts from a directory; nothing is looked up.
+fn join_path(cwd: &str, path: &str) -> String {
+    if path.starts_with('/') {
+        normalize_path(path)
+    } else {
+        normalize_path(&format!("{cwd}/{path}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! A patch as Codex reads it, and what it says of one that is none.
+
+use std::fmt;
+
+use super::patch_change::{FileHunk, HunkKind, ParsedPatch};
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const ENVIRONMENT_ID: &str = "*** Environment ID:";
+const ADD: &str = "*** Add File: ";
+const DELETE: &str = "*** Delete File: ";
+const UPDATE: &str = "*** Update File: ";
+const MOVE: &str = "*** Move to: ";
+const END_OF_FILE: &str = "*** End of File";
+/// A patch may come with the marks of the here-document that it was meant for.
+const HEREDOC: [&str; 3] = ["<<EOF", "<<'EOF'", "<<\"EOF\""];
+
+/// Why a text is no patch, in Codex's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PatchParseError {
+    MissingBegin,
+    MissingEnd,
+    InvalidEnvironment,
+    /// A line, counted from one, and what is wrong with it.
+    InvalidHunk(usize, String),
+}
+
+impl fmt::Display for PatchParseError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingBegin => {
+                write!(out, "invalid patch: The first line of the patch must be '{BEGIN}'")
+            }
+            Self::MissingEnd => {
+                write!(out, "invalid patch: The last line of the patch must be '{END}'")
+            }
+            Self::InvalidEnvironment => {
+                write!(out, "invalid patch: apply_patch environment_id cannot be empty")
+            }
+            Self::InvalidHunk(line, why) => write!(out, "invalid hunk at line {line}, {why}"),
+        }
+    }
+}
+
+impl<'a> ParsedPatch<'a> {
+    /// Reads a patch.
+    ///
+    /// # Errors
+    /// What is wrong with the text, in Codex's words.
+    pub(super) fn parse(text: &'a str) -> Result<Self, PatchParseError> {
+        let lines: Vec<&str> = text.trim().lines().collect();
+        let lines = find_patch_lines(&lines).or_else(|why| match lines.as_slice() {
+            [first, within @ .., last]
+                if HEREDOC.contains(first) && last.ends_with("EOF") && within.len() >= 2 =>
+            {
+                find_patch_lines(within)
+            }
+            _ => Err(why),
+        })?;
+        let mut reader = PatchReader { lines, line_index: 1, patch: ParsedPatch::default() };
+        reader.read_environment()?;
+        while reader.read_hunk()? {}
+        Ok(reader.patch)
+    }
+}
+
+/// Returns the lines if they begin and end as a patch does.
+fn find_patch_lines<'l, 'a>(lines: &'l [&'a str]) -> Result<&'l [&'a str], PatchParseError> {
+    let is = |line: Option<&&str>, mark| line.is_some_and(|line| line.trim() == mark);
+    if !lines.is_empty() && !is(lines.first(), BEGIN) {
+        return Err(PatchParseError::MissingBegin);
+    }
+    if is(lines.last(), END) { Ok(lines) } else { Err(PatchParseError::MissingEnd) }
+}
+
+struct PatchReader<'l, 'a> {
+    lines: &'l [&'a str],
+    /// The line that is next, from nought.
+    line_index: usize,
+    patch: ParsedPatch<'a>,
+}
+
+/// A line that begins or ends a hunk.
+enum HunkHeader<'a> {
+    File(FileHunk<'a>),
+    End,
+}
+
+impl<'a> PatchReader<'_, 'a> {
+    fn peek_line(&self) -> Option<&'a str> {
+        self.lines.get(self.line_index).copied()
+    }
+
+    fn hunk_error<T>(&self, why: String) -> Result<T, PatchParseError> {
+        Err(PatchParseError::InvalidHunk(self.line_index + 1, why))
+    }
+
+    /// Reads the line that says on which machine the files are.
+    fn read_environment(&mut self) -> Result<(), PatchParseError> {
+        let Some(name) = self.peek_line().and_then(|line| line.trim().strip_prefix(ENVIRONMENT_ID))
+        else {
+            return Ok(());
+        };
+        self.line_index += 1;
+        self.patch.names_environment = true;
+        if name.trim().is_empty() { Err(PatchParseError::InvalidEnvironment) } else { Ok(()) }
+    }
+
+    /// Reads what becomes of one file; says whether there was one.
+    fn read_hunk(&mut self) -> Result<bool, PatchParseError> {
+        let Some(line) = self.peek_line() else { return Ok(false) };
+        match parse_header(line.trim()) {
+            Some(HunkHeader::File(mut change)) => {
+                let begun = self.line_index;
+                self.line_index += 1;
+                match &mut change.kind {
+                    HunkKind::Add => self.read_added_lines(),
+                    HunkKind::Delete => {}
+                    HunkKind::Update { move_path: moved } => {
+                        *moved = self.read_move_path();
+                        self.read_update_chunks(begun, change.path)?;
+                    }
+                }
+                self.patch.changes.push(change);
+                Ok(true)
+            }
+            Some(HunkHeader::End) => self.check_end(),
+            None => self.hunk_error(format!(
+                "'{}' is not a valid hunk header. Valid hunk headers: '*** Add File: {{path}}', '*** Delete File: {{path}}', \
+                 '*** Update File: {{path}}'",
+                line.trim()
+            )),
+        }
+    }
+
+    /// Behind the end nothing follows.
+    fn check_end(&self) -> Result<bool, PatchParseError> {
+        let rest = self.lines.get(self.line_index..).unwrap_or_default();
+        match rest.iter().all(|line| line.trim() == END) {
+            true => Ok(false),
+            false => Err(PatchParseError::MissingEnd),
+        }
+    }
+
+    fn read_added_lines(&mut self) {
+        while self.peek_line().is_some_and(|line| line.starts_with('+')) {
+            self.line_index += 1;
+        }
+    }
+
+    fn read_move_path(&mut self) -> Option<&'a str> {
+        let moved =
+            self.peek_line()?.trim_end().strip_prefix(MOVE).filter(|path| !path.is_empty())?;
+        self.line_index += 1;
+        Some(moved)
+    }
+
+    /// Reads the pieces of an update.
+    fn read_update_chunks(&mut self, begun: usize, path: &str) -> Result<(), PatchParseError> {
+        let mut piece = ChunkState::Empty;
+        while let Some(line) = self.peek_line() {
+            match (piece.advance(line), piece) {
+                (Some(next), _) => piece = next,
+                (None, ChunkState::Empty) if is_hunk_end(line) => {
+                    let why = format!("Update file hunk for path '{path}' is empty");
+                    return Err(PatchParseError::InvalidHunk(begun + 1, why));
+                }
+                (None, ChunkState::Started) if matches!(line.trim_end(), END | END_OF_FILE) => {
+                    return self.hunk_error("Update hunk does not contain any lines".to_owned());
+                }
+                (None, ChunkState::Empty | ChunkState::Started) => {
+                    // What would begin the next file is shown without the blanks behind it.
+                    let line = parse_header(line.trim_end()).map_or(line, |_| line.trim_end());
+                    return self.hunk_error(format!(
+                        "Unexpected line found in update hunk: '{line}'. Every line should start with ' ' (context line), '+' \
+                         (added line), or '-' (removed line)"
+                    ));
+                }
+                (None, ChunkState::NonEmpty | ChunkState::EndOfFile)
+                    if parse_header(line.trim_end()).is_some() =>
+                {
+                    break;
+                }
+                (None, ChunkState::NonEmpty | ChunkState::EndOfFile) => {
+                    return self.hunk_error(format!(
+                        "Expected update hunk to start with a @@ context marker, got: '{line}'"
+                    ));
+                }
+            }
+            self.line_index += 1;
+        }
+        Ok(())
+    }
+}
+
+/// How far the reader is within an update.
+#[derive(Clone, Copy)]
+enum ChunkState {
+    /// Nothing was there yet.
+    Empty,
+    /// A mark, and no line.
+    Started,
+    /// A line at least.
+    NonEmpty,
+    /// The end of the file.
+    EndOfFile,
+}
+
+impl ChunkState {
+    /// Returns how far it is behind a line that can follow.
+    fn advance(self, line: &str) -> Option<Self> {
+        let marked = line.trim_end();
+        let filled = line.is_empty() || line.starts_with([' ', '+', '-']);
+        let begins = marked == "@@" || marked.starts_with("@@ ");
+        match self {
+            Self::EndOfFile if line.trim().is_empty() => Some(Self::EndOfFile),
+            Self::EndOfFile if filled => None,
+            _ if filled => Some(Self::NonEmpty),
+            Self::Started => None,
+            _ if begins => Some(Self::Started),
+            Self::NonEmpty if marked == END_OF_FILE => Some(Self::EndOfFile),
+            _ => None,
+        }
+    }
+}
+
+fn is_hunk_end(line: &str) -> bool {
+    line.trim_end() == END_OF_FILE || parse_header(line.trim_end()).is_some()
+}
+
+fn parse_header(line: &str) -> Option<HunkHeader<'_>> {
+    let file =
+        |mark, kind| Some(HunkHeader::File(FileHunk { path: line.strip_prefix(mark)?, kind }));
+    match line {
+        END => Some(HunkHeader::End),
+        _ => file(ADD, HunkKind::Add)
+            .or_else(|| file(DELETE, HunkKind::Delete))
+            .or_else(|| file(UPDATE, HunkKind::Update { move_path: None })),
+    }
+}

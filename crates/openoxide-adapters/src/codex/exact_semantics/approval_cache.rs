@@ -1,0 +1,180 @@
+//! What was said yes to for the session: Codex's `ApprovalStore` and `with_cached_approval` (002 §1; reference of 0.169).
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use serde::Serialize;
+
+use super::{
+    call_decision::SandboxPermissions, dialect::CodexDialect, review_decision::CodexReviewDecision,
+    script_commands,
+};
+
+/// The keys that a yes for the session is remembered under, as JSON. It lives as long as the session, and is never written down.
+#[derive(Debug, Default)]
+pub struct ApprovalStore {
+    approved: Mutex<BTreeSet<String>>,
+}
+
+impl ApprovalStore {
+    fn lock_keys(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.approved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says whether all of these were said yes to. Of nothing nobody has said yes.
+    fn contains_all(&self, keys: &[String]) -> bool {
+        let approved = self.lock_keys();
+        !keys.is_empty() && keys.iter().all(|key| approved.contains(key))
+    }
+}
+
+/// Returns the cached yes, or asks. A yes for the session is remembered under each key by itself; nothing else is remembered.
+///
+/// While somebody is asked the store is free: a second question about the same is asked, too.
+pub async fn with_cached_approval<K: Serialize + Sync>(
+    store: &ApprovalStore,
+    keys: &[K],
+    ask: impl AsyncFnOnce() -> CodexReviewDecision,
+) -> CodexReviewDecision {
+    // What cannot be written as a key is not remembered.
+    let keys: Vec<String> =
+        keys.iter().map(serde_json::to_string).collect::<Result<_, _>>().unwrap_or_default();
+    if store.contains_all(&keys) {
+        return CodexReviewDecision::ApprovedForSession;
+    }
+    let decision = ask().await;
+    if decision == CodexReviewDecision::ApprovedForSession {
+        store.lock_keys().extend(keys);
+    }
+    decision
+}
+
+/// The key of a command: only the very same one passes, wherever its blanks and quotes stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommandKey {
+    environment_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executable: Option<String>,
+    command: Vec<String>,
+    cwd: String,
+    tty: bool,
+    sandbox_permissions: SandboxPermissions,
+}
+
+impl CommandKey {
+    /// Returns the key of a process in a directory. Since August 2026 the shell itself counts, too.
+    #[must_use]
+    pub fn new(
+        argv: &[String],
+        cwd: &str,
+        tty: bool,
+        sandbox_permissions: SandboxPermissions,
+        dialect: CodexDialect,
+    ) -> Self {
+        let executable = argv.first().filter(|_| dialect != CodexDialect::V0145).cloned();
+        let (environment_id, cwd) = ("local".to_owned(), cwd.to_owned());
+        Self {
+            environment_id,
+            executable,
+            command: canonical_command(argv, dialect),
+            cwd,
+            tty,
+            sandbox_permissions,
+        }
+    }
+}
+
+/// The key of a file in a patch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileKey {
+    environment_id: String,
+    path: String,
+}
+
+impl FileKey {
+    /// Returns the key of each file of a patch: a yes to one patch covers another that touches no other file.
+    #[must_use]
+    pub fn for_patch(paths: &[String]) -> Vec<Self> {
+        let key = |path: &String| Self { environment_id: "local".to_owned(), path: path.clone() };
+        paths.iter().map(key).collect()
+    }
+}
+
+/// Returns the words that a command is remembered by: those of the only command of a plain script, else the script as it stands.
+fn canonical_command(argv: &[String], dialect: CodexDialect) -> Vec<String> {
+    let Some(script) = script_commands::extract_script(argv) else { return argv.to_vec() };
+    match script_commands::read_plain_commands(script, dialect).as_deref() {
+        Some([only]) => only.clone(),
+        _ => {
+            let rest = argv.iter().skip(1).cloned();
+            std::iter::once("__codex_shell_script__".to_owned()).chain(rest).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        task::{Context, Poll, Waker},
+    };
+
+    use super::*;
+
+    fn key(shell: &str, flag: &str, script: &str, cwd: &str, tty: bool) -> String {
+        let argv = [shell, flag, script].map(str::to_owned);
+        let key =
+            CommandKey::new(&argv, cwd, tty, SandboxPermissions::UseDefault, CodexDialect::V0169);
+        serde_json::to_string(&key).unwrap()
+    }
+
+    // Observed on 0.169: what hits the cache and what misses it.
+    #[test]
+    fn blanks_and_quotes_do_not_count_and_places_do() {
+        let of = |script| key("/bin/bash", "-lc", script, "/w", false);
+        assert_eq!(of("touch  'a'"), of("touch a"));
+        assert_eq!(of("touch a"), key("/bin/bash", "-c", "touch a", "/w", false));
+        assert_ne!(of("touch a"), of("touch b"));
+        assert_ne!(of("touch a"), key("/bin/bash", "-lc", "touch a", "/x", false));
+        assert_ne!(of("touch a"), key("/bin/bash", "-lc", "touch a", "/w", true));
+        assert_ne!(of("touch a"), key("/bin/sh", "-lc", "touch a", "/w", false));
+        // What is no plain command counts as it stands.
+        assert_ne!(of("touch a > b"), of("touch a  > b"));
+        assert!(of("touch a && ls").contains("__codex_shell_script__"));
+    }
+
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => done,
+            Poll::Pending => panic!("nothing is waited for"),
+        }
+    }
+
+    #[test]
+    fn only_a_yes_for_the_session_is_remembered_and_all_keys_have_to_be() {
+        use CodexReviewDecision::{Approved, ApprovedForSession};
+        let store = ApprovalStore::default();
+        let files = |names: &[&str]| {
+            FileKey::for_patch(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        let ask = |names: &[&str], answer: CodexReviewDecision| {
+            let mut asked = false;
+            let keys = files(names);
+            let found = now(with_cached_approval(&store, &keys, async || {
+                asked = true;
+                answer
+            }));
+            (found, asked)
+        };
+        assert_eq!(ask(&["a"], Approved), (Approved, true));
+        assert_eq!(ask(&["a"], ApprovedForSession), (ApprovedForSession, true));
+        assert_eq!(ask(&["a"], Approved), (ApprovedForSession, false));
+        assert_eq!(ask(&["a", "b"], Approved), (Approved, true));
+        assert_eq!(ask(&["b", "c"], ApprovedForSession), (ApprovedForSession, true));
+        assert_eq!(ask(&["a", "b"], Approved), (ApprovedForSession, false));
+        assert_eq!(ask(&[], ApprovedForSession), (ApprovedForSession, true));
+        assert_eq!(ask(&[], Approved), (Approved, true));
+    }
+}

@@ -1,0 +1,109 @@
+//! Codex's settings that decide whether a person is asked.
+//!
+//! The names of types and fields are Codex's own: its messages show them in Rust's `Debug` form.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::dialect::CodexDialect;
+
+/// When a person is asked (`approval_policy`); as it stands on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskForApproval {
+    /// About all that no rule allows.
+    #[serde(rename = "untrusted")]
+    UnlessTrusted,
+    /// When the model asks for it, or a rule does.
+    #[serde(alias = "on-failure")]
+    OnRequest,
+    /// As with `on-request`, and each kind of question can be switched off.
+    Granular(GranularApprovalConfig),
+    /// Never.
+    Never,
+}
+
+/// Which kinds of questions may be asked.
+#[expect(clippy::struct_excessive_bools, reason = "as on the wire")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GranularApprovalConfig {
+    /// About commands outside of the sandbox.
+    pub sandbox_approval: bool,
+    /// Those of rules.
+    pub rules: bool,
+    /// About skills.
+    #[serde(default)]
+    pub skill_approval: bool,
+    /// About more permissions.
+    #[serde(default)]
+    pub request_permissions: bool,
+    /// Those of MCP servers.
+    #[serde(default)]
+    pub mcp_elicitations: bool,
+}
+
+impl AskForApproval {
+    /// Says whether the model may ask for a run outside of the sandbox.
+    pub(super) fn may_escalate(self, dialect: CodexDialect) -> bool {
+        match (self, dialect) {
+            (Self::OnRequest, _) => true,
+            (_, CodexDialect::V0145) | (Self::Never, _) => false,
+            (Self::UnlessTrusted, _) => true,
+            (Self::Granular(granular), _) => granular.sandbox_approval,
+        }
+    }
+}
+
+impl FromStr for AskForApproval {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let value = match text.trim_start().starts_with('{') {
+            true => serde_json::from_str(text).map_err(|error| error.to_string()),
+            false => serde_json::from_value(text.into())
+                .map_err(|_| "there is none of this name".to_owned()),
+        };
+        value.map_err(|why| {
+            let known = "write `untrusted`, `on-request`, `never`, or {\"granular\":{\"sandbox_approval\":true,\"rules\":true}}";
+            format!("`{text}` is no approval policy ({why}): {known}")
+        })
+    }
+}
+
+/// What holds a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxMode {
+    /// Nothing is written.
+    ReadOnly,
+    /// The project is written to.
+    WorkspaceWrite,
+    /// Nothing does.
+    DangerFullAccess,
+    /// Something outside of Codex does.
+    #[serde(alias = "external")]
+    ExternalSandbox,
+}
+
+impl SandboxMode {
+    /// Says whether anything may be written.
+    pub(super) const fn allows_writes(self) -> bool {
+        !matches!(self, Self::ReadOnly)
+    }
+
+    /// Says whether Codex itself holds commands.
+    pub(super) const fn is_restricted(self) -> bool {
+        matches!(self, Self::ReadOnly | Self::WorkspaceWrite)
+    }
+}
+
+impl FromStr for SandboxMode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        serde_json::from_value(name.into()).map_err(|_| {
+            format!("`{name}` is no sandbox: write `read-only`, `workspace-write` or `danger-full-access`")
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! What has to happen before a call runs, and how Codex says why.
+
+use super::{
+    approval_policy::AskForApproval,
+    call_evaluator::{CallEvaluator, CommandSegment, ShellInvocation},
+    dangerous_commands::DangerKind,
+    dialect::CodexDialect,
+    prefix_rule::{CodexDecision, PrefixRuleMatch},
+};
+
+/// What has to happen before a call runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExecApprovalRequirement {
+    /// Nothing.
+    Skip {
+        /// Whether it runs without a sandbox: rules allow every command of it.
+        bypass_sandbox: bool,
+        /// The words of the rule that is proposed when the sandbox refuses it.
+        amendment: Option<Vec<String>>,
+    },
+    /// A person says yes.
+    NeedsApproval {
+        /// Why the policy asks, if a rule does.
+        reason: Option<String>,
+        /// The words of the rule that is proposed.
+        amendment: Option<Vec<String>>,
+    },
+    /// A person says yes, once, and nothing else counts: no rule, no hook, no yes of before.
+    NeedsHumanApproval {
+        /// Why: the words of the administrator's rule.
+        reason: String,
+    },
+    /// It does not run.
+    Forbidden {
+        /// Why, as the model reads it.
+        reason: String,
+    },
+}
+
+const FORCED_REMOVAL_REASON: &str = "rm -f style commands are not permitted. Use a safer approach";
+
+/// The words that a decision is explained with.
+pub(super) struct RequirementBuilder<'a> {
+    pub(super) judge: &'a CallEvaluator<'a>,
+    pub(super) call: &'a ShellInvocation,
+    pub(super) segments: &'a [CommandSegment],
+}
+
+impl RequirementBuilder<'_> {
+    /// Returns why it does not run: the longest prefix that a rule forbids says it.
+    pub(super) fn explain_forbidden(&self) -> String {
+        let command = render_command(&self.call.argv);
+        match self.longest_match(CodexDecision::Forbidden) {
+            Some(PrefixRuleMatch { justification: Some(why), .. }) => {
+                format!("`{command}` rejected: {why}")
+            }
+            Some(found) => {
+                let prefix = render_command(&found.matched_prefix);
+                format!("`{command}` rejected: policy forbids commands starting with `{prefix}`")
+            }
+            None if self.has_forced_removal() => {
+                format!("`{command}` rejected: {FORCED_REMOVAL_REASON}")
+            }
+            None => format!("`{command}` rejected: blocked by policy"),
+        }
+    }
+
+    /// Asks a person, unless that is switched off.
+    pub(super) fn build_prompt(&self) -> ExecApprovalRequirement {
+        let rule = self.longest_match(CodexDecision::Prompt);
+        if let Some(reason) = self.prompt_disabled_reason(rule.is_some()) {
+            return ExecApprovalRequirement::Forbidden { reason };
+        }
+        let reason = rule.map(|found| self.approval_reason("approval", found));
+        let once = rule.is_none() && self.asks_without_amendment();
+        let amendment =
+            || self.judge.propose_amendment(self.call, self.segments, CodexDecision::Prompt);
+        ExecApprovalRequirement::NeedsApproval {
+            reason,
+            amendment: if once { None } else { amendment() },
+        }
+    }
+
+    /// Asks a person whose answer alone counts, unless questions of rules are switched off.
+    pub(super) fn build_human_prompt(&self) -> ExecApprovalRequirement {
+        match (self.prompt_disabled_reason(true), self.longest_match(CodexDecision::PromptUser)) {
+            (None, Some(rule)) => ExecApprovalRequirement::NeedsHumanApproval {
+                reason: self.approval_reason("human approval", rule),
+            },
+            (Some(reason), _) => ExecApprovalRequirement::Forbidden { reason },
+            (None, None) => ExecApprovalRequirement::Forbidden { reason: self.explain_forbidden() },
+        }
+    }
+
+    fn approval_reason(&self, what: &str, rule: &PrefixRuleMatch) -> String {
+        let command = render_command(&self.call.argv);
+        match &rule.justification {
+            Some(why) => format!("`{command}` requires {what}: {why}"),
+            None => format!("`{command}` requires {what} by policy"),
+        }
+    }
+
+    fn prompt_disabled_reason(&self, by_rule: bool) -> Option<String> {
+        let off = |name: &str| format!("approval required by policy{name} is false");
+        match self.judge.approval {
+            AskForApproval::Never => {
+                Some("approval required by policy, but AskForApproval is set to Never".to_owned())
+            }
+            AskForApproval::Granular(granular) if by_rule => {
+                (!granular.rules).then(|| off(" rule, but AskForApproval::Granular.rules"))
+            }
+            AskForApproval::Granular(granular) if !granular.sandbox_approval => {
+                match self.has_forced_removal() {
+                    _ if self.asks_without_amendment() => None,
+                    true => Some(FORCED_REMOVAL_REASON.to_owned()),
+                    false => Some(off(", but AskForApproval::Granular.sandbox_approval")),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Since 0.169 what is dangerous is asked about, even where nothing about the sandbox is to be asked.
+    fn asks_without_amendment(&self) -> bool {
+        let AskForApproval::Granular(granular) = self.judge.approval else { return false };
+        let dangers =
+            || self.segments.iter().any(|segment| matches!(segment.heuristic, Some((_, Some(_)))));
+        self.judge.dialect == CodexDialect::V0169 && !granular.sandbox_approval && dangers()
+    }
+
+    fn has_forced_removal(&self) -> bool {
+        let forced = Some(DangerKind::ForcedRemoval);
+        self.segments
+            .iter()
+            .any(|segment| segment.heuristic.is_some_and(|(_, danger)| danger == forced))
+    }
+
+    /// Of those that are equally long, the last.
+    fn longest_match(&self, decision: CodexDecision) -> Option<&PrefixRuleMatch> {
+        let matches = self.segments.iter().flat_map(|segment| &segment.matches);
+        matches
+            .filter(|found| found.decision == decision)
+            .max_by_key(|found| found.matched_prefix.len())
+    }
+}
+
+/// Returns a command as messages show it.
+fn render_command(argv: &[String]) -> String {
+    let words = || argv.iter().map(String::as_str);
+    shlex::try_join(words()).unwrap_or_else(|_| argv.join(" "))
+}

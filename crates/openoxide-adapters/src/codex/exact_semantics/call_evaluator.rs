@@ -1,0 +1,209 @@
+//! What Codex makes of one call of its shell tool before it runs anything (its stage of policies).
+
+use super::{
+    apply_patch::WritableRoots,
+    approval_policy::{AskForApproval, SandboxMode},
+    approval_requirement::{ExecApprovalRequirement, RequirementBuilder},
+    banned_prefixes::is_banned_prefix,
+    dangerous_commands::{DangerKind, find_danger},
+    dialect::CodexDialect,
+    launch_context::LaunchContext,
+    policy_index::ExecPolicy,
+    prefix_rule::{CodexDecision, PrefixRuleMatch},
+    safe_commands, script_commands,
+};
+
+/// Everything that a call is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct CallEvaluator<'a> {
+    /// The rules.
+    pub policy: &'a ExecPolicy,
+    /// When a person is asked.
+    pub approval: AskForApproval,
+    /// What holds commands.
+    pub sandbox: SandboxMode,
+    /// The version.
+    pub dialect: CodexDialect,
+    /// Where Codex was started: paths of programs count from here.
+    pub context: LaunchContext<'a>,
+    /// The shell that is configured.
+    pub shell: &'a str,
+    /// Where a patch may write to.
+    pub writable_roots: WritableRoots<'a>,
+}
+
+/// A call of the shell tool.
+#[derive(Clone, Debug, Default)]
+pub struct ShellInvocation {
+    /// The words of the process.
+    pub argv: Vec<String>,
+    /// Whether the model wants it outside of the sandbox.
+    pub escalated: bool,
+    /// The words of a rule that the model proposes.
+    pub prefix_rule: Option<Vec<String>>,
+}
+
+/// What is known of one of the commands of a call.
+pub(super) struct CommandSegment {
+    pub(super) argv: Vec<String>,
+    pub(super) matches: Vec<PrefixRuleMatch>,
+    /// Whether it is all that is known of a script that is more than plain.
+    is_partial: bool,
+    /// What Codex thinks of it where no rule speaks of it.
+    pub(super) heuristic: Option<(CodexDecision, Option<DangerKind>)>,
+}
+
+impl CommandSegment {
+    pub(super) fn decision(&self) -> CodexDecision {
+        let thought = self.heuristic.map(|(decision, _)| decision);
+        self.matches
+            .iter()
+            .map(|found| found.decision)
+            .chain(thought)
+            .max()
+            .unwrap_or(CodexDecision::Allow)
+    }
+
+    fn is_allowed_by_rule(&self) -> bool {
+        self.matches.iter().any(|found| found.decision == CodexDecision::Allow)
+    }
+
+    fn has_heuristic(&self, decision: CodexDecision) -> bool {
+        self.heuristic.is_some_and(|(thought, _)| thought == decision)
+    }
+}
+
+impl CallEvaluator<'_> {
+    /// Returns what has to happen before a call runs.
+    #[must_use]
+    pub fn approval_requirement(&self, call: &ShellInvocation) -> ExecApprovalRequirement {
+        if let Some(reason) = self.escalation_rejection(call) {
+            return ExecApprovalRequirement::Forbidden { reason };
+        }
+        let segments = self.split_segments(call);
+        let why = RequirementBuilder { judge: self, call, segments: &segments };
+        match segments.iter().map(CommandSegment::decision).max().unwrap_or(CodexDecision::Allow) {
+            CodexDecision::Forbidden => {
+                ExecApprovalRequirement::Forbidden { reason: why.explain_forbidden() }
+            }
+            CodexDecision::PromptUser => why.build_human_prompt(),
+            CodexDecision::Prompt => why.build_prompt(),
+            CodexDecision::Allow => ExecApprovalRequirement::Skip {
+                bypass_sandbox: segments.iter().all(CommandSegment::is_allowed_by_rule),
+                amendment: self.propose_amendment(call, &segments, CodexDecision::Allow),
+            },
+        }
+    }
+
+    /// Returns why a call is refused before anything else is looked at: nobody may be asked for what it wants.
+    pub(super) fn escalation_rejection(&self, call: &ShellInvocation) -> Option<String> {
+        let policy = self.approval;
+        let refused = call.escalated && !policy.may_escalate(self.dialect);
+        refused.then(|| format!(
+            "approval policy is {policy:?}; reject command — you cannot ask for escalated permissions if the approval policy \
+             is {policy:?}"
+        ))
+    }
+
+    fn split_segments(&self, call: &ShellInvocation) -> Vec<CommandSegment> {
+        let script = script_commands::extract_script(&call.argv);
+        let plain =
+            script.and_then(|script| script_commands::read_plain_commands(script, self.dialect));
+        let heredoc = || {
+            script
+                .filter(|_| self.dialect == CodexDialect::V0145)
+                .and_then(script_commands::read_heredoc_command)
+        };
+        let (commands, reduced) = match (plain, heredoc) {
+            (Some(plain), _) => (plain, false),
+            (None, heredoc) => heredoc()
+                .map_or_else(|| (vec![call.argv.clone()], false), |words| (vec![words], true)),
+        };
+        let bound = self.find_unknown_shell(call).map(|shell| vec![shell]);
+        bound
+            .into_iter()
+            .chain(commands)
+            .map(|argv| self.build_segment(argv, call, reduced))
+            .collect()
+    }
+
+    /// A shell from elsewhere is a program like any other.
+    fn find_unknown_shell(&self, call: &ShellInvocation) -> Option<String> {
+        let shell = call.argv.first().filter(|_| {
+            self.dialect != CodexDialect::V0145
+                && script_commands::extract_script(&call.argv).is_some()
+        })?;
+        let known = ["/bin", "/usr/bin"]
+            .contains(&shell.rsplit_once('/').map_or("", |(directory, _)| directory));
+        (shell != self.shell && !known).then(|| shell.clone())
+    }
+
+    fn build_segment(
+        &self,
+        argv: Vec<String>,
+        call: &ShellInvocation,
+        reduced: bool,
+    ) -> CommandSegment {
+        let matches = self.policy.matching_rules(&argv, &self.context);
+        let thought = matches.is_empty().then(|| self.apply_heuristics(&argv, call, reduced));
+        CommandSegment { argv, matches, is_partial: reduced, heuristic: thought }
+    }
+
+    fn apply_heuristics(
+        &self,
+        argv: &[String],
+        call: &ShellInvocation,
+        reduced: bool,
+    ) -> (CodexDecision, Option<DangerKind>) {
+        use AskForApproval::{Never, UnlessTrusted};
+        let old = self.dialect == CodexDialect::V0145;
+        if old && self.approval == UnlessTrusted && !reduced && safe_commands::is_safe_command(argv)
+        {
+            return (CodexDecision::Allow, None);
+        }
+        let danger = find_danger(argv, self.dialect);
+        let decision = match (danger, self.approval) {
+            (Some(_), Never) => CodexDecision::Forbidden,
+            (Some(_), _) | (None, UnlessTrusted) => CodexDecision::Prompt,
+            (None, Never) => CodexDecision::Allow,
+            _ if self.sandbox.is_restricted() && call.escalated => CodexDecision::Prompt,
+            _ => CodexDecision::Allow,
+        };
+        (decision, danger)
+    }
+
+    /// Returns the words of the rule that is proposed.
+    pub(super) fn propose_amendment(
+        &self,
+        call: &ShellInvocation,
+        segments: &[CommandSegment],
+        decision: CodexDecision,
+    ) -> Option<Vec<String>> {
+        if segments.iter().any(|segment| segment.is_partial) {
+            return None;
+        }
+        let ruled = segments.iter().any(|segment| !segment.matches.is_empty());
+        let wanted = call.prefix_rule.as_ref().filter(|_| !ruled);
+        let wanted = wanted.filter(|prefix| !prefix.is_empty() && !is_banned_prefix(prefix));
+        let suffices = |prefix: &&Vec<String>| {
+            segments.iter().all(|segment| self.prefix_allows(segment, prefix))
+        };
+        if let Some(prefix) = wanted.filter(suffices) {
+            return Some(prefix.clone());
+        }
+        let prompted = segments.iter().flat_map(|segment| &segment.matches);
+        let hindered = match decision {
+            CodexDecision::Allow => ruled,
+            _ => prompted.into_iter().any(|found| found.decision == CodexDecision::Prompt),
+        };
+        let first =
+            segments.iter().find(|segment| segment.has_heuristic(decision)).filter(|_| !hindered);
+        first.map(|segment| segment.argv.clone())
+    }
+
+    /// Says whether a rule that allows this prefix would allow a command of which no rule speaks.
+    fn prefix_allows(&self, segment: &CommandSegment, prefix: &[String]) -> bool {
+        segment.decision() == CodexDecision::Allow
+            || self.policy.prefix_matches(prefix, &segment.argv, &self.context)
+    }
+}

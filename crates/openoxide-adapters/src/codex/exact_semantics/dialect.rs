@@ -1,0 +1,25 @@
+//! The versions of Codex whose answers are given to the letter.
+
+use std::str::FromStr;
+
+/// A version, and all those around it that decide alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodexDialect {
+    /// 0.145: the last one with a list of harmless commands.
+    V0145,
+    /// 0.169: nothing is harmless by its name, and words of scripts have to be literal.
+    #[default]
+    V0169,
+}
+
+impl FromStr for CodexDialect {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name.strip_prefix("codex-").unwrap_or(name) {
+            "0.145" => Ok(Self::V0145),
+            "0.169" => Ok(Self::V0169),
+            _ => Err(format!("`{name}` is no dialect: write `0.169` or `0.145`")),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What was said of hosts in a session: Codex's network approvals (reference of 0.169, §7.2).
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    approval_policy::AskForApproval,
+    policy_amendment::render_network_rule,
+    prompt_coalescing::PromptCoalescer,
+    review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment},
+};
+
+/// How a host is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NetworkProtocol {
+    /// HTTP, in the clear.
+    Http,
+    /// HTTPS.
+    Https,
+    /// SOCKS5, TCP.
+    Socks5Tcp,
+    /// SOCKS5, UDP.
+    Socks5Udp,
+}
+
+impl NetworkProtocol {
+    /// Returns the name in rules.
+    #[must_use]
+    pub const fn rule_name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+            Self::Socks5Tcp => "socks5_tcp",
+            Self::Socks5Udp => "socks5_udp",
+        }
+    }
+}
+
+/// What an answer is remembered under.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostKey {
+    environment_id: String,
+    host: String,
+    protocol: NetworkProtocol,
+    port: u16,
+}
+
+impl HostKey {
+    /// Returns the key of a host, whose letters count without their case.
+    #[must_use]
+    pub fn new(host: &str, protocol: NetworkProtocol, port: u16) -> Self {
+        let (environment_id, host) = ("local".to_owned(), host.to_lowercase());
+        Self { environment_id, host, protocol, port }
+    }
+}
+
+/// What becomes of a wish to reach a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostDecision {
+    /// It is reached.
+    Allowed,
+    /// It is not, and the command ends.
+    Denied,
+    /// A person is asked.
+    Ask,
+}
+
+/// What was answered so far. It lives as long as the session.
+#[derive(Debug, Default)]
+pub struct NetworkApprovals {
+    decisions: Mutex<SessionHostDecisions>,
+    /// By the turn, and the host.
+    open_prompts: PromptCoalescer<(String, HostKey), HostDecision>,
+}
+
+#[derive(Debug, Default)]
+struct SessionHostDecisions {
+    allowed: BTreeSet<HostKey>,
+    denied: BTreeSet<HostKey>,
+}
+
+impl NetworkApprovals {
+    fn lock_decisions(&self) -> MutexGuard<'_, SessionHostDecisions> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what becomes of a wish that no rule speaks of: what was denied in this session first. Nobody is asked where Codex does not
+    /// manage the network, nor under `never`.
+    #[must_use]
+    pub fn decide_host(
+        &self,
+        key: &HostKey,
+        approval: AskForApproval,
+        is_managed: bool,
+    ) -> HostDecision {
+        let said = self.lock_decisions();
+        if said.denied.contains(key) {
+            return HostDecision::Denied;
+        }
+        if said.allowed.contains(key) {
+            return HostDecision::Allowed;
+        }
+        match is_managed && approval != AskForApproval::Never {
+            true => HostDecision::Ask,
+            false => HostDecision::Denied,
+        }
+    }
+
+    /// Asks about a host in a turn; whoever asks for the same meanwhile waits for this answer. `ask` returns what becomes of it, which it
+    /// has from [`answered`](Self::answered).
+    pub async fn ask_once(
+        &self,
+        turn: &str,
+        key: &HostKey,
+        ask: impl AsyncFnOnce() -> HostDecision,
+    ) -> HostDecision {
+        self.open_prompts.ask_once(&(turn.to_owned(), key.clone()), ask).await
+    }
+
+    /// Takes an answer: what becomes of the wish, and the line that `default.rules` gets. A rule for good counts in this session, too.
+    pub fn record_answer(
+        &self,
+        key: &HostKey,
+        decision: &CodexReviewDecision,
+    ) -> (HostDecision, Option<String>) {
+        match decision {
+            CodexReviewDecision::Approved => (HostDecision::Allowed, None),
+            CodexReviewDecision::ApprovedForSession => {
+                self.lock_decisions().allowed.insert(key.clone());
+                (HostDecision::Allowed, None)
+            }
+            CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
+                self.apply_amendment(key, network_policy_amendment)
+            }
+            _ => (HostDecision::Denied, None),
+        }
+    }
+
+    fn apply_amendment(
+        &self,
+        key: &HostKey,
+        amendment: &NetworkAmendment,
+    ) -> (HostDecision, Option<String>) {
+        let line = Some(render_network_rule(amendment, key.protocol.rule_name()));
+        let mut said = self.lock_decisions();
+        match amendment.action {
+            NetworkAction::Allow => {
+                said.denied.remove(key);
+                said.allowed.insert(key.clone());
+                (HostDecision::Allowed, line)
+            }
+            NetworkAction::Deny => {
+                said.allowed.remove(key);
+                said.denied.insert(key.clone());
+                (HostDecision::Denied, line)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(host: &str, port: u16) -> HostKey {
+        HostKey::new(host, NetworkProtocol::Https, port)
+    }
+
+    fn amendment(action: NetworkAction) -> CodexReviewDecision {
+        let host = "a.example".to_owned();
+        let network_policy_amendment = NetworkAmendment { host, action };
+        CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment }
+    }
+
+    const ASK: AskForApproval = AskForApproval::OnRequest;
+
+    #[test]
+    fn a_yes_counts_once_for_the_session_or_for_good() {
+        let approvals = NetworkApprovals::default();
+        let a = key("A.example", 443);
+        assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
+        assert_eq!(
+            approvals.record_answer(&a, &CodexReviewDecision::Approved),
+            (HostDecision::Allowed, None)
+        );
+        assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
+        let session = approvals.record_answer(&a, &CodexReviewDecision::ApprovedForSession);
+        assert_eq!(session, (HostDecision::Allowed, None));
+        assert_eq!(
+            approvals.decide_host(&key("a.EXAMPLE", 443), AskForApproval::Never, false),
+            HostDecision::Allowed
+        );
+        // Another port, and another protocol, were not said yes to.
+        assert_eq!(approvals.decide_host(&key("a.example", 8443), ASK, true), HostDecision::Ask);
+        let clear = HostKey::new("a.example", NetworkProtocol::Http, 443);
+        assert_eq!(approvals.decide_host(&clear, ASK, true), HostDecision::Ask);
+
+        let (reach, line) = approvals.record_answer(&a, &amendment(NetworkAction::Deny));
+        let expected = "network_rule(host=\"a.example\", protocol=\"https\", decision=\"deny\", justification=\"Deny https access to a.example\")";
+        assert_eq!((reach, line.as_deref()), (HostDecision::Denied, Some(expected)));
+        assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Denied);
+        let (reach, line) = approvals.record_answer(&a, &amendment(NetworkAction::Allow));
+        assert!(reach == HostDecision::Allowed && line.unwrap().contains("decision=\"allow\""));
+        assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Allowed);
+    }
+
+    #[test]
+    fn nobody_is_asked_under_never_or_without_a_managed_network() {
+        let approvals = NetworkApprovals::default();
+        let a = key("a.example", 443);
+        assert_eq!(approvals.decide_host(&a, AskForApproval::Never, true), HostDecision::Denied);
+        assert_eq!(approvals.decide_host(&a, ASK, false), HostDecision::Denied);
+        for no in [CodexReviewDecision::Abort, CodexReviewDecision::TimedOut] {
+            assert_eq!(approvals.record_answer(&a, &no), (HostDecision::Denied, None));
+        }
+        assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask, "a no counts once");
+    }
+}

@@ -1,0 +1,170 @@
+//! Rules that a yes for good adds: the line in `default.rules`, and the live policy.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::{
+    banned_prefixes::is_banned_prefix,
+    launch_context::LaunchContext,
+    policy_index::ExecPolicy,
+    prefix_rule::{CodexDecision, PrefixRule},
+    review_decision::{NetworkAction, NetworkAmendment},
+};
+
+/// The file that Codex adds rules to, below its folder.
+pub const DEFAULT_RULES: &str = "rules/default.rules";
+
+/// Returns the line that allows what begins with these words, without its end.
+///
+/// # Errors
+/// When there are no words.
+pub fn render_prefix_rule(prefix: &[String]) -> Result<String, String> {
+    if prefix.is_empty() {
+        return Err("prefix rule requires at least one token".to_owned());
+    }
+    let words: Vec<String> =
+        prefix.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
+    Ok(format!("prefix_rule(pattern=[{}], decision=\"allow\")", words.join(", ")))
+}
+
+/// Returns the line about a host that is reached by a protocol (`http`, `https`, `socks5_tcp`, `socks5_udp`).
+#[must_use]
+pub fn render_network_rule(amendment: &NetworkAmendment, protocol: &str) -> String {
+    let (decision, verb) = match amendment.action {
+        NetworkAction::Allow => ("allow", "Allow"),
+        NetworkAction::Deny => ("deny", "Deny"),
+    };
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    let (host, shown) = (&amendment.host, protocol.replace("socks5_", "socks5 "));
+    let why = text(&format!("{verb} {shown} access to {host}"));
+    format!(
+        "network_rule(host={}, protocol={}, decision=\"{decision}\", justification={why})",
+        text(host),
+        text(protocol)
+    )
+}
+
+/// Says whether a yes for good may add this rule: it is the one that was proposed, and it does not allow everything. Codex itself
+/// writes whatever its client answers.
+///
+/// # Errors
+/// With what is wrong with it.
+pub fn is_valid_amendment(prefix: &[String], proposed: &[String]) -> Result<(), String> {
+    if prefix != proposed {
+        return Err("it is not the rule that was proposed".to_owned());
+    }
+    if is_banned_prefix(prefix) {
+        return Err(format!("`{}` would allow everything", prefix.join(" ")));
+    }
+    Ok(())
+}
+
+/// The policy of a session. Who reads it keeps what was read, whatever is added meanwhile.
+#[derive(Debug, Default)]
+pub struct LivePolicy {
+    current: RwLock<Arc<ExecPolicy>>,
+}
+
+impl LivePolicy {
+    /// Starts with these rules.
+    #[must_use]
+    pub fn new(policy: ExecPolicy) -> Self {
+        Self { current: RwLock::new(Arc::new(policy)) }
+    }
+
+    /// Returns the rules of now.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<ExecPolicy> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds a rule that allows what begins with these words, unless rules allow just that already.
+    pub fn allow_prefix(&self, prefix: &[String], place: &LaunchContext<'_>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let found = current.matching_rules(prefix, place);
+        let strictest = found.iter().map(|found| found.decision).max();
+        if let (true, Some(rule)) =
+            (strictest != Some(CodexDecision::Allow), PrefixRule::new_allow(prefix))
+        {
+            let mut next = ExecPolicy::clone(&current);
+            next.rules.add(rule);
+            *current = Arc::new(next);
+        }
+    }
+}
+
+/// Does what a yes for good asks for: `write` adds the line to the file, and then the live policy has it.
+///
+/// A rule that cannot be added takes no yes back: what is returned is a warning, in Codex's words.
+pub fn apply_amendment(
+    live: &LivePolicy,
+    prefix: &[String],
+    place: &LaunchContext<'_>,
+    write: impl FnOnce(&str) -> Result<(), String>,
+) -> Option<String> {
+    match render_prefix_rule(prefix).and_then(|line| write(&line)) {
+        Ok(()) => {
+            live.allow_prefix(prefix, place);
+            None
+        }
+        Err(error) => Some(format!("Failed to apply execpolicy amendment: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: LaunchContext<'_> = LaunchContext { cwd: "/w", home: None };
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    // The forms were observed on 0.169.
+    #[test]
+    fn lines_are_written_as_codex_writes_them() {
+        let line = render_prefix_rule(&["echo".to_owned(), "é\t\"\\\n".to_owned(), String::new()])
+            .unwrap();
+        assert_eq!(line, r#"prefix_rule(pattern=["echo", "é\t\"\\\n", ""], decision="allow")"#);
+        assert_eq!(render_prefix_rule(&[]).unwrap_err(), "prefix rule requires at least one token");
+        let amendment = NetworkAmendment {
+            host: "codex-network-test.invalid".into(),
+            action: NetworkAction::Deny,
+        };
+        let expected = "network_rule(host=\"codex-network-test.invalid\", protocol=\"http\", decision=\"deny\", \
+            justification=\"Deny http access to codex-network-test.invalid\")";
+        assert_eq!(render_network_rule(&amendment, "http"), expected);
+    }
+
+    #[test]
+    fn a_reader_keeps_what_it_has_read() {
+        let live = LivePolicy::default();
+        let before = live.snapshot();
+        assert_eq!(apply_amendment(&live, &words("git push"), &PLACE, |_| Ok(())), None);
+        let push = words("git push origin");
+        assert!(before.matching_rules(&push, &PLACE).is_empty());
+        assert_eq!(live.snapshot().matching_rules(&push, &PLACE).len(), 1);
+        // What rules allow already is not added again.
+        assert_eq!(apply_amendment(&live, &push, &PLACE, |_| Ok(())), None);
+        assert_eq!(live.snapshot().matching_rules(&push, &PLACE).len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_a_warning_and_changes_nothing() {
+        let live = LivePolicy::default();
+        let warning = apply_amendment(&live, &words("ls"), &PLACE, |_| Err("disk full".to_owned()));
+        assert_eq!(warning.as_deref(), Some("Failed to apply execpolicy amendment: disk full"));
+        assert!(live.snapshot().matching_rules(&words("ls"), &PLACE).is_empty());
+    }
+
+    #[test]
+    fn ours_adds_what_was_proposed_and_nothing_that_allows_everything() {
+        assert_eq!(is_valid_amendment(&words("npm test"), &words("npm test")), Ok(()));
+        assert!(is_valid_amendment(&words("npm"), &words("npm test")).is_err());
+        assert!(
+            is_valid_amendment(&words("python3 -c"), &words("python3 -c"))
+                .unwrap_err()
+                .contains("everything")
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! A rule about the first words of a command, and what it makes of one.
+//!
+//! The names of types and fields are Codex's own: its messages show rules in Rust's `Debug` form.
+
+use std::fmt;
+
+use caseless::canonical_caseless_match_str;
+use serde::{Deserialize, Serialize};
+
+/// What a rule says of a command; the greatest of all decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodexDecision {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Prompt,
+    /// A person is asked, whoever else could answer. Only an administrator says so.
+    PromptUser,
+    /// It does not run.
+    Forbidden,
+}
+
+impl CodexDecision {
+    /// Returns the decision that a rule file names.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "allow" => Self::Allow,
+            "prompt" => Self::Prompt,
+            "forbidden" => Self::Forbidden,
+            _ => return None,
+        })
+    }
+}
+
+/// What may stand at one place behind the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PatternToken {
+    /// This word.
+    Single(String),
+    /// One of these.
+    Alts(Vec<String>),
+}
+
+impl PatternToken {
+    /// Returns the words that may stand here.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        match self {
+            Self::Single(word) => std::slice::from_ref(word),
+            Self::Alts(words) => words,
+        }
+    }
+}
+
+/// The first words of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrefixPattern {
+    /// Whether words are compared without regard to case and to how letters are composed.
+    pub canonical_matching: bool,
+    /// The program.
+    pub first: String,
+    /// What follows.
+    pub rest: Vec<PatternToken>,
+}
+
+impl PrefixPattern {
+    /// Says whether a word of a command is a word of the pattern.
+    pub(super) fn words_equal(&self, pattern: &str, word: &str) -> bool {
+        pattern == word || self.canonical_matching && canonical_caseless_match_str(pattern, word)
+    }
+
+    /// Says whether what follows the program is what the pattern says; the program itself was compared.
+    fn rest_matches(&self, arguments: &[String]) -> bool {
+        let fits = |(token, word): (&PatternToken, &String)| {
+            token.words().iter().any(|pattern| self.words_equal(pattern, word))
+        };
+        arguments.len() >= self.rest.len() && self.rest.iter().zip(arguments).all(fits)
+    }
+}
+
+/// A rule about commands that begin with some words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrefixRule {
+    /// The words.
+    pub pattern: PrefixPattern,
+    /// What it says of them.
+    pub decision: CodexDecision,
+    /// Why.
+    pub justification: Option<String>,
+}
+
+impl PrefixRule {
+    /// Returns the rule that allows commands that begin with these words.
+    pub(super) fn new_allow(prefix: &[String]) -> Option<Self> {
+        let (first, rest) = prefix.split_first()?;
+        let rest = rest.iter().cloned().map(PatternToken::Single).collect();
+        let pattern = PrefixPattern { canonical_matching: false, first: first.clone(), rest };
+        Some(Self { pattern, decision: CodexDecision::Allow, justification: None })
+    }
+
+    /// Returns the match with a command of which `program` is the first word; that one was compared before.
+    pub(super) fn to_match(
+        &self,
+        program: &str,
+        arguments: &[String],
+        resolved: Option<&AbsolutePathBuf>,
+    ) -> Option<PrefixRuleMatch> {
+        if !self.pattern.rest_matches(arguments) {
+            return None;
+        }
+        let words = arguments.iter().take(self.pattern.rest.len()).cloned();
+        Some(PrefixRuleMatch {
+            matched_prefix: std::iter::once(program.to_owned()).chain(words).collect(),
+            decision: self.decision,
+            resolved_program: resolved.cloned(),
+            justification: self.justification.clone(),
+        })
+    }
+}
+
+/// A rule that matched a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PrefixRuleMatch {
+    /// The words that it matched, as the command spells them.
+    pub matched_prefix: Vec<String>,
+    /// What it says.
+    pub decision: CodexDecision,
+    /// Where the program lies, if the rule is about its name and the command gives a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_program: Option<AbsolutePathBuf>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub justification: Option<String>,
+}
+
+/// An absolute path without `.` and `..`.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct AbsolutePathBuf(pub(super) String);
+
+impl fmt::Debug for AbsolutePathBuf {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("AbsolutePathBuf").field(&std::path::Path::new(&self.0)).finish()
+    }
+}

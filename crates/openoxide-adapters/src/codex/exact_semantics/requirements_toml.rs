@@ -1,0 +1,172 @@
+//! Rules of a `requirements.toml`, which an administrator adds to all others: they hold back, and never allow.
+//!
+//! Facts: Codex 0.169 and 0.145, observed. With a file that is wrong 0.169 does not start, or starts no conversation.
+
+use serde::Deserialize;
+
+use super::{
+    dialect::CodexDialect,
+    policy_index::ExecPolicy,
+    prefix_rule::{CodexDecision, PatternToken, PrefixPattern, PrefixRule},
+};
+
+/// What is read of the file; the rest is about other things.
+#[derive(Deserialize)]
+struct ConfigRequirementsToml {
+    rules: Option<RequirementsExecPolicyToml>,
+}
+
+#[derive(Deserialize)]
+struct RequirementsExecPolicyToml {
+    prefix_rules: Vec<RequirementsExecPolicyPrefixRuleToml>,
+}
+
+#[derive(Deserialize)]
+struct RequirementsExecPolicyPrefixRuleToml {
+    pattern: Vec<RequirementsExecPolicyPatternTokenToml>,
+    decision: Option<RequirementsExecPolicyDecisionToml>,
+    justification: Option<String>,
+    #[serde(default)]
+    canonical_matching: bool,
+}
+
+/// Codex's own name for it stands in a message.
+#[derive(Deserialize)]
+struct RequirementsExecPolicyPatternTokenToml {
+    token: Option<String>,
+    any_of: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RequirementsExecPolicyDecisionToml {
+    Allow,
+    Prompt,
+    PromptUser,
+    Forbidden,
+}
+
+const ALLOW_NOT_PERMITTED: &str = "has decision 'allow', which is not permitted in requirements.toml: Codex merges these rules with other \
+    config and uses the most restrictive result";
+
+impl ExecPolicy {
+    /// Adds the rules of a `requirements.toml`. They come last, so that of several equal reasons theirs is told.
+    ///
+    /// # Errors
+    /// Where Codex does not go on with such a file, in its words. Nothing is added then.
+    pub fn add_requirements(
+        &mut self,
+        name: &str,
+        text: &str,
+        dialect: CodexDialect,
+    ) -> Result<(), String> {
+        let failed = |error: &dyn std::fmt::Display| {
+            format!("failed to parse requirements layer {name}: {error}")
+        };
+        let read: ConfigRequirementsToml =
+            parse_requirements(text, dialect).map_err(|error| failed(&error))?;
+        let Some(RequirementsExecPolicyToml { prefix_rules }) = read.rules else { return Ok(()) };
+        let rules = collect_rules(prefix_rules, dialect)
+            .map_err(|why| format!("invalid rules in requirements (set by {name}): rules {why}"))?;
+        rules.into_iter().for_each(|rule| self.rules.add(rule));
+        Ok(())
+    }
+}
+
+/// An error names the place in the text, and since 0.169 that in the tables.
+fn parse_requirements(
+    text: &str,
+    dialect: CodexDialect,
+) -> Result<ConfigRequirementsToml, toml::de::Error> {
+    match dialect {
+        CodexDialect::V0145 => toml::from_str(text),
+        CodexDialect::V0169 => toml::from_str::<toml::Table>(text)?.try_into(),
+    }
+}
+
+fn collect_rules(
+    managed: Vec<RequirementsExecPolicyPrefixRuleToml>,
+    dialect: CodexDialect,
+) -> Result<Vec<PrefixRule>, String> {
+    if managed.is_empty() {
+        return Err("prefix_rules cannot be empty".to_owned());
+    }
+    let mut all = Vec::new();
+    for (index, managed) in managed.into_iter().enumerate() {
+        let rules = managed.into_prefix_rules(dialect);
+        all.extend(rules.map_err(|why| format!("prefix_rule at index {index} {why}"))?);
+    }
+    Ok(all)
+}
+
+impl RequirementsExecPolicyPrefixRuleToml {
+    /// Returns one rule for each program that may stand first.
+    fn into_prefix_rules(self, dialect: CodexDialect) -> Result<Vec<PrefixRule>, String> {
+        let blank = |text: &String| text.trim().is_empty();
+        if self.justification.as_ref().is_some_and(blank) {
+            return Err("has an empty justification".to_owned());
+        }
+        let mut tokens = Vec::new();
+        for (index, token) in self.pattern.into_iter().enumerate() {
+            let token = token.into_pattern_token();
+            let wrong = |why| format!("has an invalid pattern token at index {index}: {why}");
+            tokens.push(token.map_err(wrong)?);
+        }
+        let decision = Self::parse_decision(self.decision, dialect);
+        let (first, rest) = tokens.split_first().ok_or("has an empty pattern")?;
+        let decision = decision?;
+        let rule = |first: &String| PrefixRule {
+            pattern: PrefixPattern {
+                canonical_matching: self.canonical_matching && dialect != CodexDialect::V0145,
+                first: first.clone(),
+                rest: rest.to_vec(),
+            },
+            decision,
+            justification: self.justification.clone(),
+        };
+        Ok(first.words().iter().map(rule).collect())
+    }
+
+    fn parse_decision(
+        wanted: Option<RequirementsExecPolicyDecisionToml>,
+        dialect: CodexDialect,
+    ) -> Result<CodexDecision, String> {
+        match wanted {
+            None => Err("is missing a decision".to_owned()),
+            Some(RequirementsExecPolicyDecisionToml::Allow) if dialect == CodexDialect::V0145 => {
+                Err(format!("{ALLOW_NOT_PERMITTED} (use 'prompt' or 'forbidden')"))
+            }
+            Some(RequirementsExecPolicyDecisionToml::Allow) => {
+                Err(format!("{ALLOW_NOT_PERMITTED} (use 'prompt', 'prompt-user', or 'forbidden')"))
+            }
+            Some(RequirementsExecPolicyDecisionToml::Prompt) => Ok(CodexDecision::Prompt),
+            Some(RequirementsExecPolicyDecisionToml::PromptUser)
+                if dialect == CodexDialect::V0145 =>
+            {
+                Err("has decision 'prompt-user', which this version does not know".to_owned())
+            }
+            Some(RequirementsExecPolicyDecisionToml::PromptUser) => Ok(CodexDecision::PromptUser),
+            Some(RequirementsExecPolicyDecisionToml::Forbidden) => Ok(CodexDecision::Forbidden),
+        }
+    }
+}
+
+impl RequirementsExecPolicyPatternTokenToml {
+    fn into_pattern_token(self) -> Result<PatternToken, &'static str> {
+        let blank = |word: &String| word.trim().is_empty();
+        match (self.token, self.any_of) {
+            (Some(_), Some(_)) => Err("set either token or any_of, not both"),
+            (None, None) => Err("set either token or any_of"),
+            (Some(word), None) if blank(&word) => Err("token cannot be empty"),
+            (Some(word), None) => Ok(PatternToken::Single(word)),
+            (None, Some(words)) if words.is_empty() => Err("any_of cannot be empty"),
+            (None, Some(words)) if words.iter().any(blank) => {
+                Err("any_of cannot include empty tokens")
+            }
+            (None, Some(words)) => Ok(PatternToken::Alts(words)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

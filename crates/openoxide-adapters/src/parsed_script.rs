@@ -1,0 +1,66 @@
+//! Shell scripts as the tree-sitter grammar reads them, for programs that cut commands with it.
+//!
+//! It goes on behind what it does not understand, and so do they. Nothing here says what a script does; that is known
+//! elsewhere (`openoxide-shell`).
+
+use tree_sitter::{Node, Parser, Tree};
+
+/// Longer scripts are not cut.
+pub(crate) const MAX_SCRIPT_SIZE: usize = 1 << 20;
+
+/// A script and its tree.
+pub(crate) struct ParsedScript<'a> {
+    text: &'a str,
+    tree: Tree,
+}
+
+impl<'a> ParsedScript<'a> {
+    /// Reads a script; nothing when it is too long.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        if text.len() > MAX_SCRIPT_SIZE {
+            return None;
+        }
+        let mut parser = Parser::new();
+        parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+        Some(Self { text, tree: parser.parse(text, None)? })
+    }
+
+    /// Returns the root.
+    pub(crate) fn root_node(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+
+    /// Returns the whole text.
+    pub(crate) fn full_text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Returns the text of a node.
+    pub(crate) fn node_text(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Returns every node of this kind, in the order in which they begin.
+    pub(crate) fn nodes_of_kind(&self, kind: &str) -> Vec<Node<'_>> {
+        self.find_nodes(|node| node.kind() == kind)
+    }
+
+    /// Returns every node that is wanted, in the order in which they begin. It does not recurse: scripts can be deep.
+    pub(crate) fn find_nodes(&self, wanted: impl Fn(Node<'_>) -> bool) -> Vec<Node<'_>> {
+        let mut cursor = self.root_node().walk();
+        let mut found = Vec::new();
+        loop {
+            if wanted(cursor.node()) {
+                found.push(cursor.node());
+            }
+            if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return found;
+                }
+            }
+        }
+    }
+}

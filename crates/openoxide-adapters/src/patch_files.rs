@@ -1,0 +1,53 @@
+//! The files that a patch in Codex's format touches.
+
+const FILE_HEADERS: &[&str] =
+    &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+
+/// Returns the files that a patch in Codex's format adds, changes, removes or renames; nothing when it is no such patch.
+///
+/// Programs read the names differently: for Codex a second blank before a name is part of it, OpenCode wants no blank at all. All
+/// readings are listed.
+pub(crate) fn collect_changed_files(patch: &str) -> Option<Vec<String>> {
+    let mut lines = patch.lines().map(str::trim_end);
+    let begins = lines.by_ref().any(|line| line.trim_start() == "*** Begin Patch");
+    let files: Vec<_> = lines.filter_map(strip_marker).flat_map(collect_candidate_names).collect();
+    (begins && !files.is_empty()).then_some(files)
+}
+
+fn strip_marker(line: &str) -> Option<&str> {
+    FILE_HEADERS.iter().find_map(|mark| line.trim_start().strip_prefix(mark))
+}
+
+/// Returns the names that the rest of a line can be read as.
+fn collect_candidate_names(rest: &str) -> impl Iterator<Item = String> {
+    // JavaScript takes this mark for a blank, Rust does not.
+    let bare = rest.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let exact = rest.strip_prefix(' ').filter(|exact| *exact != bare);
+    [Some(bare), exact].into_iter().flatten().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_a_patch_is_named() {
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n@@\n-x\n+y\n*** Delete File: c\n*** End Patch";
+        assert_eq!(collect_changed_files(patch).unwrap(), ["a.rs", "b.rs", "c"]);
+        assert_eq!(collect_changed_files("diff --git a b"), None);
+    }
+
+    // Codex 0.169 writes `  b`, seen on the program; OpenCode takes what follows the colon, without its blanks.
+    #[test]
+    fn a_name_is_every_name_that_a_program_reads() {
+        let found = |line: &str| {
+            collect_changed_files(&format!("*** Begin Patch\n{line}\n*** End Patch")).unwrap()
+        };
+        assert_eq!(found("*** Add File:.git/hooks/x"), [".git/hooks/x"]);
+        assert_eq!(found("*** Add File:   b  "), ["b", "  b"]);
+        assert_eq!(found("*** Move to:\tb"), ["b"]);
+        assert_eq!(found("*** Delete File: \u{feff}b"), ["b", "\u{feff}b"]);
+        let both = found("*** Update File: a\n*** Add File:.env");
+        assert_eq!(both, ["a", ".env"]);
+    }
+}

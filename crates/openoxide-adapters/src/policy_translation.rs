@@ -1,0 +1,155 @@
+//! What the policies of all other programs have in common.
+
+use std::{ops::Range, sync::Arc};
+
+use openoxide_permission::{AdditionalDirectory, Hook, Layer};
+use openoxide_protocol::{
+    AbsPath, Access, AccessDecision, CommandClass, Decision, Effect, ExecAccess, RuleRef, Span,
+};
+
+/// One thing that is wrong with the text of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyTextError {
+    /// What is wrong: lower case, the user's words in backticks, no full stop.
+    pub message: String,
+    /// What was probably meant.
+    pub help: Option<String>,
+    /// Where: byte offsets in the text.
+    pub span: Range<usize>,
+    /// Whether a rule that asks or denies may be lost by it.
+    pub loses_restriction: bool,
+}
+
+impl PolicyTextError {
+    pub(crate) fn new(message: impl Into<String>, span: Range<usize>) -> Self {
+        Self { message: message.into(), help: None, span, loses_restriction: true }
+    }
+
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+/// A policy of another program in our rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyTranslation {
+    /// What could be said. If there is any fault, the allows are gone.
+    pub layer: Layer,
+    /// The directories that shall count as the project's.
+    pub directories: Vec<AdditionalDirectory>,
+    /// What could not be read, or not be said although it holds back.
+    pub errors: Vec<PolicyTextError>,
+    /// What was left out because it would only allow, and hooks that cannot be run.
+    pub notes: Vec<String>,
+    /// Hooks. If there is any fault, their allows must not count.
+    pub hooks: Vec<Hook>,
+    /// Whether hooks of other files shall not run, if this file is the administrator's.
+    pub managed_hooks_only: bool,
+}
+
+impl PolicyTranslation {
+    /// Returns what is left of a file that cannot be read: a layer without rules.
+    #[must_use]
+    pub const fn new_empty(layer: Layer, faults: Vec<PolicyTextError>) -> Self {
+        Self::new(layer, faults, Vec::new())
+    }
+
+    /// Returns a translation without hooks and directories.
+    pub(crate) const fn new(
+        layer: Layer,
+        errors: Vec<PolicyTextError>,
+        notes: Vec<String>,
+    ) -> Self {
+        Self {
+            layer,
+            directories: Vec::new(),
+            errors,
+            notes,
+            hooks: Vec::new(),
+            managed_hooks_only: false,
+        }
+    }
+}
+
+/// Answers what only the disk knows.
+pub trait DiskLookup {
+    /// Says whether a directory lies there, links followed.
+    fn is_directory(&self, path: &AbsPath) -> bool;
+    /// Returns where a path leads once symbolic links are followed, as far as it exists.
+    fn resolve_links(&self, path: &AbsPath) -> AbsPath;
+}
+
+/// Where a call is made.
+#[derive(Clone, Copy)]
+pub struct CallContext<'a> {
+    /// The directory that the program was started in.
+    pub cwd: &'a AbsPath,
+    /// The home directory, if it is known.
+    pub home: Option<&'a AbsPath>,
+    /// The root of the repository that `cwd` lies in, if it lies in one.
+    pub worktree: Option<&'a AbsPath>,
+    /// The disk.
+    pub disk: &'a dyn DiskLookup,
+}
+
+impl std::fmt::Debug for CallContext<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Surroundings({})", self.cwd)
+    }
+}
+
+/// Where a rule of another program stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RuleOrigin {
+    /// The file; none for what is built into the program.
+    pub(crate) file: Option<Arc<str>>,
+    /// The line, from 1; 0 when it stands in no file.
+    pub(crate) line: u32,
+}
+
+impl RuleOrigin {
+    /// Returns the reference to a rule that stands here.
+    pub(crate) fn to_rule_ref(&self, text: String) -> RuleRef {
+        RuleRef {
+            layer: if self.file.is_some() { "cli" } else { "default" }.to_owned(),
+            file: self.file.as_deref().map(str::to_owned),
+            line: (self.line != 0).then_some(self.line),
+            text,
+            reason: None,
+        }
+    }
+}
+
+/// Returns the line of a place in a text, counted from 1.
+pub(crate) fn line_number(text: &str, at: usize) -> u32 {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    let lines = before.iter().filter(|byte| **byte == b'\n').count();
+    u32::try_from(lines + 1).unwrap_or(u32::MAX)
+}
+
+/// Returns a command as a part of a decision shows it: cut at blanks, because the other program knows no words.
+pub(crate) fn build_exec_access(text: &str) -> Access {
+    Access::Exec(ExecAccess {
+        argv: text.split_whitespace().collect(),
+        text: text.to_owned(),
+        class: CommandClass::Unknown,
+        span: Span::default(),
+        arity: 0,
+        ..ExecAccess::default()
+    })
+}
+
+/// Puts the answers on all parts together: the strictest is the answer, and the first that gave it says why.
+pub(crate) fn combine_parts(parts: Vec<AccessDecision>, always: Vec<String>) -> Decision {
+    let worst = parts.iter().map(|part| part.decision).max().unwrap_or(Effect::Allow);
+    let first = parts.iter().find(|part| part.decision == worst);
+    Decision {
+        effect: worst,
+        reason: first.map_or_else(|| "nothing is asked".to_owned(), |part| part.reason.clone()),
+        rule: first.and_then(|part| part.rule.clone()),
+        always: if worst == Effect::Ask { always } else { Vec::new() },
+        parts,
+        findings: Vec::new(),
+        obligations: Vec::new(),
+    }
+}

@@ -1,0 +1,306 @@
+//! Tool calls of every agent: a name and an input, to what is wanted.
+
+use openoxide_protocol::Action;
+use serde_json::Value;
+
+use crate::{patch_files, quote_words};
+
+/// Returns what a tool call wants. Names are taken in our spelling and in the agents'; what is not known is a tool of its
+/// own, and an input that does not fit its tool is not understood.
+#[must_use]
+pub fn parse_action(tool: &str, input: &Value) -> Action {
+    match tool {
+        "Bash" | "bash" | "shell" | "local_shell" | "exec" | "exec_command" | "container.exec"
+        | "run_shell_command" => command_action(input),
+        "Read" | "read" | "read_file" | "view" | "NotebookRead" => {
+            path_action(tool, input, |paths| Action::Read { paths })
+        }
+        "Edit" | "edit" | "MultiEdit" | "multiedit" | "Write" | "write" | "write_file"
+        | "NotebookEdit" | "replace" | "str_replace_editor" | "create" => {
+            path_action(tool, input, |paths| Action::Edit { paths })
+        }
+        "apply_patch" | "patch" => patch_action(input),
+        "Glob" | "glob" | "Grep" | "grep" | "LS" | "ls" | "list" | "list_directory" => {
+            search_action(tool, input)
+        }
+        "WebFetch" | "webfetch" | "web_fetch" => match text_field(input, &["url"]) {
+            Some(url) => Action::Fetch { url: url.to_owned() },
+            None => opaque_input(tool, "names no address"),
+        },
+        "Task" | "task" | "Agent" | "agent" => match text_field(input, &["subagent_type", "agent"])
+        {
+            Some(agent) => Action::Delegate { agent: agent.to_owned() },
+            None => Action::Delegate { agent: "general-purpose".to_owned() },
+        },
+        _ => Action::CallTool,
+    }
+}
+
+fn opaque_input(tool: &str, why: &str) -> Action {
+    Action::Opaque { text: format!("the input of `{tool}` {why}") }
+}
+
+fn text_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    unambiguous_field(input, keys).and_then(Value::as_str)
+}
+
+/// Returns the value under the first of these keys. Where two of them say different things, each agent reads its own, and
+/// none may be judged in the place of another.
+fn unambiguous_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a Value> {
+    let mut found = keys.iter().filter_map(|key| input.get(key));
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
+/// A script, or words that are run as they are.
+fn command_action(input: &Value) -> Action {
+    match unambiguous_field(input, &["command", "cmd"]) {
+        Some(Value::String(script)) => Action::Command { script: script.clone() },
+        Some(Value::Array(words)) => {
+            match words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+                // A shell with its script, as Codex gives it: the script is what is meant.
+                Some(words) if matches!(words.as_slice(), ["bash" | "sh", "-c" | "-lc", _]) => {
+                    Action::Command { script: words.last().copied().unwrap_or_default().to_owned() }
+                }
+                Some(words) if !words.is_empty() => Action::Command { script: quote_words(&words) },
+                _ => opaque_input("Bash", "holds words that are no texts"),
+            }
+        }
+        _ => opaque_input("Bash", "names no command"),
+    }
+}
+
+const PATH_KEYS: &[&str] = &["file_path", "filePath", "notebook_path", "absolute_path", "path"];
+
+fn path_action(tool: &str, input: &Value, action: impl Fn(Vec<String>) -> Action) -> Action {
+    match text_field(input, PATH_KEYS) {
+        Some(path) if path.contains('\0') => opaque_input(tool, "holds a NUL"),
+        Some(path) if !path.is_empty() => action(path_spellings(path)),
+        _ => opaque_input(tool, "names no file"),
+    }
+}
+
+/// Returns what a path can mean to an agent: as it is written, and without the white space around it, which some drop. What is
+/// denied or guarded in either reading is denied or guarded.
+fn path_spellings(path: &str) -> Vec<String> {
+    let dropped = path.trim_matches(|each: char| {
+        each.is_whitespace() || each.is_control() || matches!(each, '\u{feff}' | '\u{200b}')
+    });
+    let mut all = vec![path.to_owned()];
+    if dropped != path {
+        all.push(if dropped.is_empty() { ".".to_owned() } else { dropped.to_owned() });
+    }
+    if dropped == "~" {
+        all.push("~/.".to_owned());
+    }
+    all
+}
+
+fn patch_action(input: &Value) -> Action {
+    let patch =
+        input.as_str().or_else(|| text_field(input, &["patchText", "patch", "input", "command"]));
+    match patch.and_then(patch_files::collect_changed_files) {
+        Some(paths) => Action::Edit { paths },
+        None => opaque_input("apply_patch", "is no patch"),
+    }
+}
+
+/// A search reads the directory it begins in; a pattern can lead out of it.
+fn search_action(tool: &str, input: &Value) -> Action {
+    let named = ["path", "dir_path"].iter().any(|key| input.get(key).is_some_and(|v| !v.is_null()));
+    let place = match unambiguous_field(input, &["path", "dir_path"]) {
+        None if named => return opaque_input(tool, "names two places"),
+        None | Some(Value::Null) => ".",
+        Some(Value::String(path)) if !path.contains('\0') => path,
+        Some(_) => return opaque_input(tool, "names a place that is no text"),
+    };
+    let places = path_spellings(if place.is_empty() { "." } else { place });
+    Action::Read {
+        paths: places.iter().flat_map(|place| find_search_targets(tool, place, input)).collect(),
+    }
+}
+
+/// Returns what a search that begins in `place` reaches.
+fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
+    let mut paths = vec![place.to_owned()];
+    if tool.eq_ignore_ascii_case("glob")
+        && let Some(pattern) = text_field(input, &["pattern"])
+    {
+        paths.extend(
+            path_spellings(pattern).iter().filter_map(|pattern| find_fixed_prefix(place, pattern)),
+        );
+    }
+    if !tool.eq_ignore_ascii_case("grep") {
+        return paths;
+    }
+    // What a search is narrowed down to is what it shows.
+    let narrowed = input.get("glob").or_else(|| input.get("include")).is_some();
+    let patterns = if narrowed { filter_patterns(input) } else { Vec::new() };
+    paths.extend(patterns.iter().map(|pattern| format!("{place}/{pattern}")));
+    // Names of files and numbers are no lines of what is found; of the files that a search is narrowed to, they say what is in them.
+    if narrowed
+        || !matches!(text_field(input, &["output_mode"]), Some("files_with_matches" | "count"))
+    {
+        let place = place.trim_end_matches('/');
+        let place = if place.is_empty() { "/." } else { place };
+        let below = |pattern: &&str| format!("{place}/**/{pattern}");
+        paths.extend(if narrowed { &patterns[..] } else { &["*"] }.iter().map(below));
+    }
+    paths
+}
+
+/// Returns the patterns of the files to which a search is narrowed. Agents split the text at white space, and at commas outside of
+/// braces. A pattern that leaves something out narrows nothing.
+fn filter_patterns<'a>(input: &'a Value) -> Vec<&'a str> {
+    let Some(text) = text_field(input, &["glob", "include"]) else { return vec!["*"] };
+    let split = |part: &'a str| match part.contains('{') {
+        true => vec![part],
+        false => part.split(',').collect(),
+    };
+    text.split_whitespace()
+        .flat_map(split)
+        .filter(|part| !part.is_empty())
+        .map(|part| if part.contains(['!', '\0']) { "*" } else { part })
+        .collect()
+}
+
+/// Returns the directory that a pattern leads to before its first wildcard, if it leads anywhere: also into a link.
+fn find_fixed_prefix(place: &str, pattern: &str) -> Option<String> {
+    let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    let (fixed, rest) = pattern.split_at_checked(wild)?;
+    // Behind a wildcard dots can lead anywhere, and braces and classes can make dots and slashes.
+    let (before, last) = rest.rsplit_once('/').unwrap_or(("", rest));
+    let strange = before.contains(['{', '[', '\\']) || last.contains('\\');
+    if rest.contains("..") || strange {
+        return Some("/".to_owned());
+    }
+    let absolute = fixed.starts_with(['/', '~']);
+    match (absolute, fixed.rsplit_once('/').map(|(directory, _)| directory)) {
+        (true, None | Some("")) => Some("/".to_owned()),
+        (true, Some(directory)) => Some(directory.to_owned()),
+        (false, Some(directory)) => Some(format!("{place}/{directory}")),
+        (false, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(paths: &[&str]) -> Action {
+        Action::Read { paths: paths.iter().map(|path| (*path).to_owned()).collect() }
+    }
+
+    fn edit(paths: &[&str]) -> Action {
+        Action::Edit { paths: paths.iter().map(|path| (*path).to_owned()).collect() }
+    }
+
+    #[test]
+    fn tools_of_every_agent_are_understood() {
+        let rows = [
+            ("Bash", json!({"command": "ls"}), Action::Command { script: "ls".into() }),
+            (
+                "shell",
+                json!({"command": ["bash", "-lc", "ls | wc"]}),
+                Action::Command { script: "ls | wc".into() },
+            ),
+            ("Read", json!({"file_path": "/a"}), read(&["/a"])),
+            ("read", json!({"filePath": "/a"}), read(&["/a"])),
+            ("Write", json!({"file_path": "/a", "content": "x"}), edit(&["/a"])),
+            ("NotebookEdit", json!({"notebook_path": "/a"}), edit(&["/a"])),
+            (
+                "apply_patch",
+                json!({"input": "*** Begin Patch\n*** Add File: x\n+y\n*** End Patch"}),
+                edit(&["x"]),
+            ),
+            ("Grep", json!({"pattern": "x"}), read(&[".", "./**/*"])),
+            ("Grep", json!({"pattern": "x", "output_mode": "count"}), read(&["."])),
+            (
+                "Grep",
+                json!({"pattern": "x", "glob": "{.env,a}"}),
+                read(&[".", "./{.env,a}", "./**/{.env,a}"]),
+            ),
+            ("Grep", json!({"pattern": "x", "path": "/etc"}), read(&["/etc", "/etc/**/*"])),
+            ("Glob", json!({"pattern": "src/**"}), read(&[".", "./src"])),
+            ("Glob", json!({"pattern": "**/*.{ts,tsx}"}), read(&["."])),
+            ("Glob", json!({"pattern": "{/etc,x}/*"}), read(&[".", "/"])),
+            ("Glob", json!({"pattern": "[.]./*"}), read(&[".", "/"])),
+            ("Glob", json!({"pattern": "/etc/*.conf"}), read(&[".", "/etc"])),
+            ("Glob", json!({"pattern": "../*"}), read(&[".", "./.."])),
+            ("Glob", json!({"pattern": "*/../../x"}), read(&[".", "/"])),
+            (
+                "WebFetch",
+                json!({"url": "https://x.io"}),
+                Action::Fetch { url: "https://x.io".into() },
+            ),
+            (
+                "Agent",
+                json!({"subagent_type": "Explore"}),
+                Action::Delegate { agent: "Explore".into() },
+            ),
+            ("mcp__a__b", json!({}), Action::CallTool),
+            ("Frobnicate", json!(7), Action::CallTool),
+        ];
+        for (tool, input, expected) in rows {
+            assert_eq!(parse_action(tool, &input), expected, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn a_path_counts_with_and_without_the_white_space_around_it() {
+        for (path, all) in [
+            (" /etc/passwd", &[" /etc/passwd", "/etc/passwd"][..]),
+            ("CLAUDE.md ", &["CLAUDE.md ", "CLAUDE.md"]),
+            ("\u{a0}.git/config", &["\u{a0}.git/config", ".git/config"]),
+            ("\u{feff}~/.ssh/id_rsa\n", &["\u{feff}~/.ssh/id_rsa\n", "~/.ssh/id_rsa"]),
+            ("\u{2028}..\t", &["\u{2028}..\t", ".."]),
+            ("~", &["~", "~/."]),
+            (" ~", &[" ~", "~", "~/."]),
+            ("  ", &["  ", "."]),
+            ("a b", &["a b"]),
+        ] {
+            assert_eq!(parse_action("Edit", &json!({"file_path": path})), edit(all), "{path:?}");
+            assert_eq!(parse_action("Read", &json!({"file_path": path})), read(all), "{path:?}");
+            let listed = parse_action("LS", &json!({"path": path}));
+            assert_eq!(listed, read(all), "{path:?}");
+        }
+        let searched = parse_action("Grep", &json!({"pattern": "x", "path": "~"}));
+        assert_eq!(searched, read(&["~", "~/**/*", "~/.", "~/./**/*"]));
+        let found = parse_action("Glob", &json!({"pattern": " /etc/*", "path": "."}));
+        assert_eq!(found, read(&[".", "./ /etc", "/etc"]));
+    }
+
+    #[test]
+    fn what_narrows_a_search_is_read_as_agents_read_it() {
+        let grep =
+            |glob: &str| parse_action("Grep", &json!({"pattern": "x", "path": "/p", "glob": glob}));
+        assert_eq!(grep("*.rs"), read(&["/p", "/p/*.rs", "/p/**/*.rs"]));
+        assert_eq!(grep("!*.txt"), read(&["/p", "/p/*", "/p/**/*"]));
+        let both = read(&["/p", "/p/*.txt", "/p/.env", "/p/**/*.txt", "/p/**/.env"]);
+        assert_eq!(grep("*.txt .env"), both);
+        assert_eq!(grep("*.txt,.env"), both);
+        assert_eq!(grep("*.{a,b}"), read(&["/p", "/p/*.{a,b}", "/p/**/*.{a,b}"]));
+        assert_eq!(grep(" !a"), read(&["/p", "/p/*", "/p/**/*"]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_understood() {
+        for (tool, input) in [
+            ("Bash", json!({})),
+            ("Bash", json!({"command": 7})),
+            ("Bash", json!({"command": []})),
+            ("Bash", json!({"command": ["a", 1]})),
+            ("Read", json!({"file_path": ""})),
+            ("Read", json!([1])),
+            ("Edit", json!({"file_path": "a\0b"})),
+            ("Grep", json!({"path": 1})),
+            ("Grep", json!({"path": ".", "dir_path": "/etc"})),
+            ("WebFetch", json!("x")),
+            ("apply_patch", json!({"input": "x"})),
+        ] {
+            assert!(matches!(parse_action(tool, &input), Action::Opaque { .. }), "{tool} {input}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! One record of the audit, for a person.
+
+use openoxide_protocol::{
+    Effect, GrantScope, HookAnswer, HookDecision, ReviewDecision, RuleBreadth, RuleRef,
+};
+use openoxide_store::audit::{AuditEvent, AuditRecord, DecisionRecord, OutcomeRecord};
+use openoxide_tui::{LineMode, escape_text};
+
+use crate::{commands::check, terminal_color::paint_text};
+
+/// How many letters of a title are shown.
+const MAX_TITLE_CHARS: usize = 100;
+/// How wide the answer is: `ask, approved`.
+const ANSWER_WIDTH: usize = 14;
+
+/// Returns a record as lines of a table.
+pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
+    let time = record.time.to_string().replace('T', " ");
+    let time = time.get(..19).unwrap_or_default();
+    let start = format!("{:>6}  {time}  ", record.seq);
+    let (answer, code, rest) = row_cells(&record.entry);
+    let answer = paint_text(colored, code, &format!("{answer:<ANSWER_WIDTH$}"));
+    let (what, grounds) = (rest.0.trim_end(), paint_text(colored, "2", &rest.1));
+    let hooks: String = hook_decision_lines(&record.entry)
+        .chain(saved_grant_line(&record.entry))
+        .map(|hook| format!("{:29}{}\n", "", paint_text(colored, "2", &hook)))
+        .collect();
+    match rest.1.is_empty() {
+        true => format!("{start}{answer}  {what}\n{hooks}"),
+        false => format!("{start}{answer}  {what}\n{:29}{grounds}\n{hooks}", ""),
+    }
+}
+
+/// Returns what each hook said that said anything.
+fn hook_decision_lines(entry: &AuditEvent) -> impl Iterator<Item = String> {
+    let decided = if let AuditEvent::Decision(decided) = entry { Some(decided) } else { None };
+    let answers = decided.into_iter().flat_map(|decided| &decided.hooks);
+    answers.filter(|answer| answer.said != HookDecision::Pass).map(
+        |HookAnswer { hook, said, reason, .. }| {
+            let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            escape_text(&format!("{}: {}{why}", hook.text, said.as_str()), LineMode::SingleLine)
+        },
+    )
+}
+
+/// Returns for how long a yes counts, if that is more than once.
+fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
+    let AuditEvent::Decision(decided) = entry else { return None };
+    let answer = decided.answer.as_ref()?;
+    let line = |text: &str| escape_text(text, LineMode::SingleLine);
+    let Some(kept) = &answer.kept else {
+        let session = answer.scope == Some(GrantScope::Session);
+        return session.then(|| "kept for the session: exactly this".to_owned());
+    };
+    let width = match kept.width {
+        Some(RuleBreadth::Narrower) => " (narrower)",
+        Some(RuleBreadth::AsOffered) => " (as offered)",
+        Some(RuleBreadth::Wider) => " (wider)",
+        None => "",
+    };
+    let bounds = [
+        kept.seconds.map(|seconds| format!(", for {seconds} s")),
+        kept.times.map(|times| format!(", {}", format_uses(times))),
+        kept.below.as_deref().map(|below| format!(", below {}", line(below))),
+        kept.task.as_deref().map(|task| format!(", in the task {}", line(task))),
+    ];
+    let bounds: String = bounds.into_iter().flatten().collect();
+    Some(format!("kept for the project: {}{width}{bounds}", line(&kept.rules.join(", "))))
+}
+
+fn format_uses(times: u32) -> String {
+    super::format_times(u64::from(times))
+}
+
+/// Returns the answer, its colour, what it was about, and its grounds.
+fn row_cells(entry: &AuditEvent) -> (String, &'static str, (String, String)) {
+    match entry {
+        AuditEvent::Decision(decided) => {
+            (answer_cell(decided), effect_color(decided.decision), call_cells(decided))
+        }
+        AuditEvent::Outcome(ended) => (
+            "ended".to_owned(),
+            "2",
+            (format!("record {}: {}", ended.of, render_outcome(ended)), String::new()),
+        ),
+        AuditEvent::Prune(removed) => {
+            let text = format!("records up to {}, because of their age or size", removed.through);
+            ("removed".to_owned(), "2", (text, String::new()))
+        }
+        AuditEvent::Repair(repaired) => {
+            let text = format!("cut off {} bytes of a record whose writer died", repaired.cut);
+            ("repaired".to_owned(), "2", (text, String::new()))
+        }
+    }
+}
+
+const fn effect_color(effect: Option<Effect>) -> &'static str {
+    match effect {
+        Some(Effect::Allow) => "32",
+        Some(Effect::Ask) => "33",
+        Some(Effect::Deny) | None => "31",
+    }
+}
+
+fn answer_cell(decided: &DecisionRecord) -> String {
+    let effect = decided.decision.map_or("?", Effect::as_str);
+    let said = decided.answer.as_ref().map(|answer| match answer.choice {
+        ReviewDecision::Approved
+        | ReviewDecision::ApprovedForSession
+        | ReviewDecision::ApprovedExecpolicyAmendment => "approved",
+        ReviewDecision::Denied => "denied",
+        ReviewDecision::Abort => "rejected",
+    });
+    said.map_or_else(|| effect.to_owned(), |said| format!("{effect}, {said}"))
+}
+
+/// Returns who wanted what, and why the answer was as it was.
+fn call_cells(decided: &DecisionRecord) -> (String, String) {
+    let line = |text: &str| escape_text(text, LineMode::SingleLine);
+    let short: String = decided.title.chars().take(MAX_TITLE_CHARS).collect();
+    let more = if short.len() < decided.title.len() { "…" } else { "" };
+    let session: String = decided.session.chars().take(8).collect();
+    let who = match session.is_empty() {
+        true => line(&decided.agent),
+        false => format!("{} {}", line(&decided.agent), line(&session)),
+    };
+    let what = format!("{who}  {}  {}{more}", line(&decided.tool), line(&short));
+    (what, decided.rule.as_ref().map_or_else(|| line(&decided.reason), render_rule))
+}
+
+/// Returns a rule with where it stands.
+pub(super) fn render_rule(rule: &RuleRef) -> String {
+    format!(
+        "{}{}",
+        escape_text(&rule.text, LineMode::SingleLine),
+        check::format_rule_location(rule)
+    )
+}
+
+fn render_outcome(outcome: &OutcomeRecord) -> String {
+    let how = match (&outcome.error, outcome.status, outcome.signal) {
+        (Some(error), ..) => format!("did not start: {}", escape_text(error, LineMode::SingleLine)),
+        (None, Some(status), _) => format!("exit {status}"),
+        (None, None, Some(signal)) => format!("signal {signal}"),
+        (None, None, None) => "no status".to_owned(),
+    };
+    let (seconds, millis) = (outcome.duration_ms / 1_000, outcome.duration_ms % 1_000);
+    let held = if outcome.held.is_some() { ", confined" } else { "" };
+    let refused = match outcome.refused.as_slice() {
+        [] => String::new(),
+        [one] => format!("; refused: {}", escape_text(one, LineMode::SingleLine)),
+        [one, more @ ..] => {
+            format!("; refused: {} and {} more", escape_text(one, LineMode::SingleLine), more.len())
+        }
+    };
+    format!("{how} after {seconds}.{millis:03} s{held}{refused}")
+}

@@ -1,0 +1,204 @@
+//! Counting decisions.
+
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
+
+use openoxide_protocol::{Effect, RuleRef};
+use openoxide_store::audit::{AuditError, Journal, RecordHeader, UtcTimestamp, split_lines};
+use serde::Deserialize;
+
+/// What is counted of a decision's record. It is read where it lies: most of the time would go into copies.
+#[derive(Deserialize)]
+struct CountedDecision<'a> {
+    #[serde(borrow, default)]
+    via: Option<BorrowedText<'a>>,
+    #[serde(borrow, default)]
+    session: Option<BorrowedText<'a>>,
+    #[serde(borrow, default)]
+    call: Option<BorrowedText<'a>>,
+    #[serde(borrow, default)]
+    tool: Option<BorrowedText<'a>>,
+    #[serde(borrow, default)]
+    title: Option<BorrowedText<'a>>,
+    decision: Option<Effect>,
+    #[serde(borrow, default)]
+    rule: Option<CountedRule<'a>>,
+    #[serde(borrow, default)]
+    accesses: Vec<CountedAccess<'a>>,
+    #[serde(borrow, default)]
+    always: Vec<BorrowedText<'a>>,
+}
+
+#[derive(Deserialize)]
+struct CountedAccess<'a> {
+    decision: Option<Effect>,
+    #[serde(borrow)]
+    access: Cow<'a, str>,
+    #[serde(borrow)]
+    what: Cow<'a, str>,
+    #[serde(borrow, default)]
+    rule: Option<CountedRule<'a>>,
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct CountedRule<'a> {
+    #[serde(borrow)]
+    layer: Cow<'a, str>,
+    #[serde(borrow, default)]
+    file: Option<BorrowedText<'a>>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    #[serde(default)]
+    line: Option<u32>,
+}
+
+/// A text that is borrowed where it stands inside of something, too.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub(super) struct DecisionCounts {
+    /// How many records the journal has, those outside of the days included.
+    pub(super) total_records: u64,
+    pub(super) allow: u64,
+    pub(super) ask: u64,
+    pub(super) deny: u64,
+    questions_per_day: BTreeMap<u64, u64>,
+    prefix_counts: BTreeMap<String, u64>,
+    /// Each rule by its key, with its line when it decided last, and how often it decided.
+    rule_counts: BTreeMap<String, (RuleRef, u64)>,
+    /// The calls that a client has announced to its hook and not yet asked a person about.
+    announced_calls: BTreeMap<String, u64>,
+}
+
+/// Names a rule by its layer, file and text, wherever in its file it stands.
+fn rule_key(layer: &str, file: Option<&str>, text: &str) -> String {
+    [layer, file.unwrap_or_default(), text].join("\0")
+}
+
+impl DecisionCounts {
+    /// Counts the decisions since `from`.
+    pub(super) fn from_journal(journal: &Journal, from: UtcTimestamp) -> Result<Self, AuditError> {
+        let mut counts = Self::default();
+        for segment in journal.open_segments_after(0)? {
+            for line in split_lines(&segment.read_all()?).0 {
+                let Some(head) = RecordHeader::parse(line) else { continue };
+                counts.total_records += 1;
+                if !head.is_decision || head.time < from {
+                    continue;
+                }
+                if let Ok(decided) = serde_json::from_slice(line) {
+                    counts.count_decision(head.time, &decided);
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    fn count_decision(&mut self, time: UtcTimestamp, decided: &CountedDecision<'_>) {
+        // Who asked writes the decision down; who answered from elsewhere, the same question once more.
+        if decided.via.as_ref().is_some_and(|via| ["approve", "deny"].contains(&via.0.as_ref())) {
+            return;
+        }
+        if self.is_repeated_event(decided) {
+            return;
+        }
+        match decided.decision {
+            Some(Effect::Allow) => self.allow += 1,
+            Some(Effect::Deny) => self.deny += 1,
+            Some(Effect::Ask) => {
+                self.ask += 1;
+                *self.questions_per_day.entry(time.day_number()).or_default() += 1;
+                self.count_question(decided);
+            }
+            None => {}
+        }
+        let mut rules: Vec<_> = decided.accesses.iter().filter_map(|a| a.rule.as_ref()).collect();
+        rules.extend(&decided.rule);
+        rules.sort_unstable();
+        rules.dedup();
+        rules.into_iter().for_each(|rule| self.count_rule(rule));
+    }
+
+    /// Says whether a hook's record is about a call that is counted already: a client announces each call by its name, and
+    /// where it would ask a person, it asks its hook about the same call once more, without the name.
+    fn is_repeated_event(&mut self, decided: &CountedDecision<'_>) -> bool {
+        if text_or_empty(decided.via.as_ref()) != "hook" {
+            return false;
+        }
+        let names = [&decided.session, &decided.tool, &decided.title];
+        let key = names.map(|name| text_or_empty(name.as_ref())).join("\0");
+        if !text_or_empty(decided.call.as_ref()).is_empty() {
+            *self.announced_calls.entry(key).or_default() += 1;
+            return false;
+        }
+        match self.announced_calls.get_mut(&key) {
+            Some(waiting) if *waiting > 0 => {
+                *waiting -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What "always" would have added is the prefix; where it would add nothing, the first word has to do.
+    fn count_question(&mut self, decided: &CountedDecision<'_>) {
+        for prefix in &decided.always {
+            self.count_prefix(&prefix.0);
+        }
+        let asked = decided.accesses.iter().find(|access| access.decision == Some(Effect::Ask));
+        if let (Some(access), true) = (asked, decided.always.is_empty()) {
+            let word = access.what.split_whitespace().next().unwrap_or_default();
+            self.count_prefix(&format!("{} {word}", access.access));
+        }
+    }
+
+    fn count_prefix(&mut self, prefix: &str) {
+        match self.prefix_counts.get_mut(prefix) {
+            Some(count) => *count += 1,
+            None => drop(self.prefix_counts.insert(prefix.to_owned(), 1)),
+        }
+    }
+
+    fn count_rule(&mut self, rule: &CountedRule<'_>) {
+        let file = rule.file.as_ref().map(|file| &*file.0);
+        let entry =
+            self.rule_counts.entry(rule_key(&rule.layer, file, &rule.text)).or_insert_with(|| {
+                let (layer, text) = (rule.layer.to_string(), rule.text.to_string());
+                let file = file.map(str::to_owned);
+                (RuleRef { layer, file, line: None, text, reason: None }, 0)
+            });
+        entry.0.line = rule.line;
+        entry.1 += 1;
+    }
+
+    pub(super) fn questions_on_day(&self, day: u64) -> u64 {
+        self.questions_per_day.get(&day).copied().unwrap_or_default()
+    }
+
+    /// Says whether a rule has decided, wherever in its file it stood then.
+    pub(super) fn has_decided(&self, layer: &str, file: Option<&str>, text: &str) -> bool {
+        self.rule_counts.contains_key(&rule_key(layer, file, text))
+    }
+
+    /// Returns what was asked about, the most frequent first.
+    pub(super) fn prefixes_by_count(&self) -> Vec<(&str, u64)> {
+        let all = self.prefix_counts.iter().map(|(prefix, count)| (prefix.as_str(), *count));
+        sort_by_count(all.collect())
+    }
+
+    /// Returns the rules that decided, the busiest first.
+    pub(super) fn rules_by_count(&self) -> Vec<(&RuleRef, u64)> {
+        sort_by_count(self.rule_counts.values().map(|(rule, count)| (rule, *count)).collect())
+    }
+}
+
+fn text_or_empty<'a>(text: Option<&'a BorrowedText<'_>>) -> &'a str {
+    text.map_or("", |text| &text.0)
+}
+
+fn sort_by_count<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
+    rows.sort_by_key(|(_, count)| Reverse(*count));
+    rows
+}

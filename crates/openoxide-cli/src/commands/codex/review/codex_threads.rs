@@ -1,0 +1,171 @@
+//! The conversations of a server, and attaching to them.
+//!
+//! A conversation can be attached to when its first turn has begun; until then the server knows nothing to resume, and it is tried again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use openoxide_protocol::AbsPath;
+use serde_json::{Value, json};
+
+use super::{
+    app_server::{AppServer, ServerError},
+    review_lines::print_line,
+};
+
+/// So often is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// No server has more at once that a person could follow.
+const MAX_THREADS: usize = 1000;
+
+/// The conversations that are known.
+pub(super) struct ThreadRegistry {
+    /// The only one that is wanted.
+    selected_thread: Option<String>,
+    threads: BTreeMap<String, ThreadState>,
+    pending_calls: BTreeMap<i64, PendingServerCall>,
+    last_attempt: Option<Instant>,
+    /// Those of which was said that they cannot be attached to yet.
+    reported_threads: BTreeSet<String>,
+}
+
+enum ThreadState {
+    /// It cannot be attached to yet.
+    NotStarted,
+    /// It is being attached to.
+    Attaching,
+    /// Its requests come here, too.
+    Attached(AbsPath),
+}
+
+/// What an answer is awaited to.
+enum PendingServerCall {
+    List,
+    Resume(String),
+}
+
+impl ThreadRegistry {
+    /// Asks for those that there are, or for the one that is wanted.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub(super) fn request_threads(
+        server: &mut AppServer,
+        only: Option<&str>,
+    ) -> Result<Self, ServerError> {
+        let mut threads = Self {
+            selected_thread: only.map(str::to_owned),
+            threads: BTreeMap::new(),
+            pending_calls: BTreeMap::new(),
+            last_attempt: None,
+            reported_threads: BTreeSet::new(),
+        };
+        match only {
+            Some(only) => threads.insert(only.to_owned()),
+            None => threads.request_list(server, None)?,
+        }
+        Ok(threads)
+    }
+
+    /// Returns the directory of a conversation that is attached to.
+    pub(super) fn cwd(&self, thread: &str) -> Option<&AbsPath> {
+        match self.threads.get(thread) {
+            Some(ThreadState::Attached(cwd)) => Some(cwd),
+            _ => None,
+        }
+    }
+
+    /// Notes a conversation.
+    pub(super) fn insert(&mut self, thread: String) {
+        let wanted = self.selected_thread.as_ref().is_none_or(|only| *only == thread);
+        if wanted && self.threads.len() < MAX_THREADS {
+            self.threads.entry(thread).or_insert(ThreadState::NotStarted);
+        }
+    }
+
+    /// Attaches to those that are not yet attached to.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub(super) fn attach_pending(&mut self, server: &mut AppServer) -> Result<(), ServerError> {
+        if self.last_attempt.is_some_and(|tried| tried.elapsed() < RETRY_INTERVAL) {
+            return Ok(());
+        }
+        self.last_attempt = Some(Instant::now());
+        for (name, thread) in &mut self.threads {
+            if matches!(thread, ThreadState::NotStarted) {
+                // The history is neither wanted nor bounded.
+                let params = json!({ "threadId": name, "excludeTurns": true });
+                let call = server.send_call("thread/resume", &params)?;
+                self.pending_calls.insert(call, PendingServerCall::Resume(name.clone()));
+                *thread = ThreadState::Attaching;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the answer to a call.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub(super) fn handle_answer(
+        &mut self,
+        server: &mut AppServer,
+        call: i64,
+        answer: Result<Value, String>,
+    ) -> Result<(), ServerError> {
+        match (self.pending_calls.remove(&call), answer) {
+            (Some(PendingServerCall::List), Ok(list)) => self.handle_list(server, &list),
+            (Some(PendingServerCall::List), Err(error)) => Err(ServerError::Failed(error)),
+            (Some(PendingServerCall::Resume(thread)), Ok(resumed)) => {
+                self.handle_attached(thread, &resumed);
+                Ok(())
+            }
+            (Some(PendingServerCall::Resume(thread)), Err(error)) => {
+                self.retry_later(thread, &error);
+                Ok(())
+            }
+            (None, _) => Ok(()),
+        }
+    }
+
+    fn request_list(
+        &mut self,
+        server: &mut AppServer,
+        cursor: Option<&str>,
+    ) -> Result<(), ServerError> {
+        let call = server.send_call("thread/loaded/list", &json!({ "cursor": cursor }))?;
+        self.pending_calls.insert(call, PendingServerCall::List);
+        Ok(())
+    }
+
+    fn handle_list(&mut self, server: &mut AppServer, list: &Value) -> Result<(), ServerError> {
+        let names = list.get("data").and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).for_each(|name| self.insert(name.to_owned()));
+        match list.get("nextCursor").and_then(Value::as_str) {
+            Some(cursor) if self.threads.len() < MAX_THREADS => {
+                self.request_list(server, Some(cursor))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn handle_attached(&mut self, thread: String, resumed: &Value) {
+        let cwd = resumed.get("cwd").and_then(Value::as_str);
+        let Some(cwd) = cwd.and_then(|cwd| AbsPath::new(cwd).ok()) else {
+            return self.retry_later(thread, "its directory cannot be determined");
+        };
+        print_line(&format!("attached to {thread}, which works in {cwd}"));
+        self.threads.insert(thread, ThreadState::Attached(cwd));
+    }
+
+    /// A conversation without a turn is nothing that can be resumed: it is tried again, and said once.
+    fn retry_later(&mut self, thread: String, why: &str) {
+        if self.reported_threads.insert(thread.clone()) {
+            print_line(&format!("{thread} is attached to once it has begun ({why})"));
+        }
+        self.threads.insert(thread, ThreadState::NotStarted);
+    }
+}

@@ -1,0 +1,196 @@
+//! One request: the policy answers it, or else the person, or it is left.
+
+use openoxide_adapters::codex::{
+    app_server::ServerRequest,
+    approval_review::{CodexAnswer, CodexAnswerOptions, ThreadContext, parse_review_request},
+};
+use openoxide_engine::{GateVerdict, InterruptedError, audit_violation_reason, new_session_id};
+use openoxide_permission::{GateOutcome, OperationRefusal};
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
+
+use super::{
+    CodexReviewer, RequestDisposition, ReviewStop,
+    review_case::{ReviewCase, open_engine},
+    review_lines::{
+        DecidedAnswer, display_name, format_reason, print_line, report_answered_elsewhere,
+        report_left_to_others,
+    },
+    review_prompt::PromptEnd,
+};
+use crate::{approval_review::SignalWatch, user_messages};
+
+impl CodexReviewer<'_> {
+    /// Judges a request, and has it answered.
+    pub(super) fn handle_request(
+        &mut self,
+        request: &ServerRequest,
+    ) -> Result<RequestDisposition, ReviewStop> {
+        let asked = &request.params;
+        let Some(project) = self.threads.cwd(asked.thread_id()).cloned() else {
+            return Ok(report_left_to_others(asked.call_name(), "unknown conversation"));
+        };
+        let changes = self.file_changes.find_for_request(asked);
+        let begun = self.running_calls.calls_of_thread(asked.thread_id());
+        let scene = ThreadContext {
+            cwd: &project,
+            changes,
+            started_calls: &begun,
+            session: new_session_id(),
+        };
+        let wanted = match parse_review_request(asked, &scene) {
+            Ok(wanted) => wanted,
+            Err(why) => return Ok(report_left_to_others(asked.call_name(), why)),
+        };
+        let name = display_name(&wanted);
+        // Hooks listen for signals themselves.
+        drop(self.signals.take());
+        let engine = open_engine(self.args, &project);
+        let case = engine.as_ref().map(|engine| ReviewCase::prepare(engine, wanted));
+        self.signals = Some(SignalWatch::start());
+        match case {
+            Ok(Ok(case)) => self.decide_request(request, &case, &name),
+            Ok(Err(InterruptedError)) => Err(ReviewStop::Interrupted),
+            Err(why) => Ok(report_left_to_others(&name, &why.to_string())),
+        }
+    }
+
+    /// Has the policy or the person answer. What has to be written down and cannot be is asked again: then nothing but a person's yes to
+    /// that very question counts.
+    fn decide_request(
+        &mut self,
+        request: &ServerRequest,
+        case: &ReviewCase<'_>,
+        name: &str,
+    ) -> Result<RequestDisposition, ReviewStop> {
+        if let Some(closed) = case.managed_policy_error() {
+            user_messages::warn_if_unrecorded(case.record_policy_error(closed));
+            let no = CodexAnswer::find_decline(&request.params);
+            return self.send_answer(request, &no, &format!("declined: {name}: {closed}"));
+        }
+        let mut doubt: Option<String> = None;
+        loop {
+            let said = match self.answer_from_verdict(
+                request,
+                case,
+                name,
+                case.check_gate(doubt.as_deref()),
+            )? {
+                Ok(said) => said,
+                Err(dealt) => return Ok(dealt),
+            };
+            self.poll_server()?;
+            if self.resolved_elsewhere.contains(&request.id) {
+                return Ok(report_answered_elsewhere(name));
+            }
+            let person = said.approval_request.as_ref().map(|asked| (asked, &said.answer));
+            let written = case.record_decision(&said.decision, person);
+            let unheld =
+                audit_violation_reason(&said.decision, &written).filter(|_| said.is_approval);
+            match unheld {
+                Some(why) if doubt.is_none() => doubt = Some(why),
+                _ => {
+                    user_messages::warn_if_unrecorded(written);
+                    return self.send_answer(request, &said.answer, &said.line);
+                }
+            }
+        }
+    }
+
+    /// Returns the answer of the policy, or else the person's; or what else became of the request.
+    fn answer_from_verdict(
+        &mut self,
+        request: &ServerRequest,
+        case: &ReviewCase<'_>,
+        name: &str,
+        verdict: GateVerdict,
+    ) -> Result<Result<DecidedAnswer, RequestDisposition>, ReviewStop> {
+        match (&verdict.outcome, CodexAnswer::find_once_approval(&request.params)) {
+            (GateOutcome::Proceed(permit), Some(yes)) => {
+                let decision = permit.decision().clone();
+                let line = format!("accepted by the policy: {name}: {}", format_reason(&decision));
+                Ok(Ok(DecidedAnswer {
+                    answer: yes,
+                    decision,
+                    approval_request: None,
+                    is_approval: true,
+                    line,
+                }))
+            }
+            (GateOutcome::Refuse(OperationRefusal::Denied(decision)), _) => {
+                Ok(Ok(DecidedAnswer::from_denial(request, decision.as_ref().clone(), name)))
+            }
+            (GateOutcome::Ask(approval), _) => {
+                let approval = approval.as_ref().clone();
+                self.answer_from_person(request, case, name, verdict, approval)
+            }
+            (GateOutcome::Proceed(_), None) => {
+                Ok(Err(report_left_to_others(name, "Codex offers no plain approval for it")))
+            }
+            (GateOutcome::Refuse(_), _) => {
+                Ok(Err(report_left_to_others(name, "nothing was decided")))
+            }
+        }
+    }
+
+    fn answer_from_person(
+        &mut self,
+        request: &ServerRequest,
+        case: &ReviewCase<'_>,
+        name: &str,
+        verdict: GateVerdict,
+        approval: ApprovalRequest,
+    ) -> Result<Result<DecidedAnswer, RequestDisposition>, ReviewStop> {
+        if !self.at_terminal {
+            return Ok(Err(report_left_to_others(name, &approval.decision.reason)));
+        }
+        let offers = CodexAnswerOptions::new(&request.params, case.facts());
+        for withheld in &offers.withheld {
+            user_messages::print_note(&format!(
+                "Codex would also save {withheld}, which is not offered here"
+            ));
+        }
+        if offers.options.is_empty() {
+            return Ok(Err(report_left_to_others(
+                name,
+                "Codex offers no answer that is known here",
+            )));
+        }
+        let answer = match self.ask_person(&request.id, &approval, &offers)? {
+            PromptEnd::Chosen(answer) => answer,
+            PromptEnd::AnsweredElsewhere => return Ok(Err(report_answered_elsewhere(name))),
+            PromptEnd::Unavailable(error) => {
+                return Ok(Err(report_left_to_others(name, &error.to_string())));
+            }
+        };
+        let yes = matches!(answer.to_approval_response(), ApprovalResponse::Approved { .. });
+        if yes && !case.answer_permits(verdict, &approval, &answer) {
+            return Ok(Err(report_left_to_others(name, "the gate gives no permit for it")));
+        }
+        if let Some(decision) = case.current_denial().filter(|_| yes) {
+            return Ok(Ok(DecidedAnswer::from_denial(request, decision, name)));
+        }
+        let line = format!("{} by you: {name}", if yes { "accepted" } else { "declined" });
+        let decision = approval.decision.clone();
+        Ok(Ok(DecidedAnswer {
+            answer,
+            decision,
+            approval_request: Some(approval),
+            is_approval: yes,
+            line,
+        }))
+    }
+
+    fn send_answer(
+        &mut self,
+        request: &ServerRequest,
+        answer: &CodexAnswer,
+        line: &str,
+    ) -> Result<RequestDisposition, ReviewStop> {
+        self.server
+            .send_message(&answer.render_line(&request.id))
+            .map_err(ReviewStop::Disconnected)?;
+        self.answered_requests.insert(request.id.clone());
+        print_line(line);
+        Ok(RequestDisposition::AnsweredHere)
+    }
+}

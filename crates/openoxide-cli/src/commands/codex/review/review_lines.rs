@@ -1,0 +1,73 @@
+//! What was answered, by whom and why, as lines for the person.
+
+use openoxide_adapters::codex::{
+    app_server::ServerRequest,
+    approval_review::{CodexAnswer, ReviewRequest},
+};
+use openoxide_protocol::{ApprovalRequest, Decision, PresentationKind};
+use openoxide_tui::{LineMode, escape_text};
+
+use super::RequestDisposition;
+use crate::{commands::check, user_messages};
+
+/// A line names what it is about in so many characters.
+const MAX_NAME_CHARS: usize = 100;
+
+/// An answer with its grounds.
+pub(super) struct DecidedAnswer {
+    pub(super) answer: CodexAnswer,
+    pub(super) decision: Decision,
+    /// What a person was asked, if one was.
+    pub(super) approval_request: Option<ApprovalRequest>,
+    /// Whether it lets something happen.
+    pub(super) is_approval: bool,
+    pub(super) line: String,
+}
+
+impl DecidedAnswer {
+    pub(super) fn from_denial(request: &ServerRequest, decision: Decision, name: &str) -> Self {
+        let line = format!("declined by the policy: {name}: {}", format_reason(&decision));
+        Self {
+            answer: CodexAnswer::find_decline(&request.params),
+            decision,
+            approval_request: None,
+            is_approval: false,
+            line,
+        }
+    }
+}
+
+/// Returns the reason with the rule behind it.
+pub(super) fn format_reason(decision: &Decision) -> String {
+    let place = decision.rule.as_ref().map(check::format_rule_location).unwrap_or_default();
+    format!("{}{place}", decision.reason)
+}
+
+/// Returns what a line calls a request.
+pub(super) fn display_name(wanted: &ReviewRequest) -> String {
+    let shown = &wanted.presentation;
+    let text = match shown.kind {
+        PresentationKind::Command => &shown.content,
+        _ => &wanted.title,
+    };
+    let mut name: String = text.chars().take(MAX_NAME_CHARS).collect();
+    if name.len() < text.len() {
+        name.push('…');
+    }
+    format!("`{name}`")
+}
+
+pub(super) fn report_left_to_others(name: &str, why: &str) -> RequestDisposition {
+    print_line(&format!("left to the other client: {name}: {why}"));
+    RequestDisposition::LeftToOthers
+}
+
+pub(super) fn report_answered_elsewhere(name: &str) -> RequestDisposition {
+    print_line(&format!("answered elsewhere: {name}"));
+    RequestDisposition::AnsweredElsewhere
+}
+
+/// Says a line, whatever it holds.
+pub(super) fn print_line(line: &str) {
+    user_messages::print_line(&format!("openoxide: {}", escape_text(line, LineMode::SingleLine)));
+}

@@ -1,0 +1,114 @@
+//! Asking the person in this terminal, while the server is listened to.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, TryRecvError},
+    },
+    thread,
+};
+
+use openoxide_adapters::codex::{
+    app_server::RequestId,
+    approval_review::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions},
+};
+use openoxide_protocol::{ApprovalRequest, Decision};
+use openoxide_tui::{AnswerOption, AskError, AskOptions, InputMode, ask_choice};
+
+use super::{CodexReviewer, ReviewStop};
+use crate::{commands::run::ask_options, program_exit::ProgramExit, user_messages};
+
+/// How a question ended.
+pub(super) enum PromptEnd {
+    /// The person chose.
+    Chosen(CodexAnswer),
+    /// Somebody else was quicker.
+    AnsweredElsewhere,
+    /// Nobody can be asked after all.
+    Unavailable(AskError),
+}
+
+impl CodexReviewer<'_> {
+    /// Asks, and goes on listening to the server: what it asks meanwhile waits, and what is answered elsewhere goes away.
+    pub(super) fn ask_person(
+        &mut self,
+        id: &RequestId,
+        request: &ApprovalRequest,
+        offers: &CodexAnswerOptions,
+    ) -> Result<PromptEnd, ReviewStop> {
+        let request = without_own_choices(request);
+        let list: Vec<_> = offers.options.iter().map(to_answer_option).collect();
+        let withdrawn = Arc::new(AtomicBool::new(false));
+        let raised = Some(Arc::clone(&withdrawn));
+        let options = AskOptions { withdrawn: raised, ..ask_options(self.global) };
+        let (said, here) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| drop(said.send(ask_choice(&request, &list, &options))));
+            loop {
+                match here.try_recv() {
+                    Ok(chosen) => return prompt_end_from_choice(chosen, offers),
+                    Err(TryRecvError::Disconnected) => return Err(ReviewStop::Interrupted),
+                    Err(TryRecvError::Empty) => {}
+                }
+                let Some(over) = self.poll_prompt_end(id) else { continue };
+                withdrawn.store(true, Ordering::Relaxed);
+                if options.input == InputMode::Lines {
+                    print_press_enter(&over);
+                }
+                drop(here.recv());
+                return over;
+            }
+        })
+    }
+
+    /// Listens for a moment, and says how the question has ended, if it has.
+    fn poll_prompt_end(&mut self, id: &RequestId) -> Option<Result<PromptEnd, ReviewStop>> {
+        match self.poll_server() {
+            Err(stop) => Some(Err(stop)),
+            Ok(()) => {
+                self.resolved_elsewhere.remove(id).then_some(Ok(PromptEnd::AnsweredElsewhere))
+            }
+        }
+    }
+}
+
+fn prompt_end_from_choice(
+    chosen: Result<Option<usize>, AskError>,
+    offers: &CodexAnswerOptions,
+) -> Result<PromptEnd, ReviewStop> {
+    match chosen {
+        Ok(chosen) => {
+            let offered = chosen.and_then(|at| offers.options.get(at));
+            offered
+                .map(|offered| PromptEnd::Chosen(offered.answer.clone()))
+                .ok_or(ReviewStop::Interrupted)
+        }
+        Err(AskError::HungUp | AskError::Withdrawn) => Err(ReviewStop::Interrupted),
+        Err(error) => Ok(PromptEnd::Unavailable(error)),
+    }
+}
+
+/// Where lines are read, the prompt ends with the next line only.
+fn print_press_enter(over: &Result<PromptEnd, ReviewStop>) {
+    let why = match over {
+        Ok(_) => "it was answered elsewhere".to_owned(),
+        Err(ReviewStop::Disconnected(lost)) => lost.to_string(),
+        Err(ReviewStop::Interrupted) => {
+            #[expect(clippy::exit, reason = "the thread that reads the line cannot be woken")]
+            std::process::exit(ProgramExit::Interrupted.code().into());
+        }
+    };
+    user_messages::print_line(&format!("\nopenoxide: {why}; press Enter"));
+}
+
+/// What Codex offers stands in the place of what we would keep.
+fn without_own_choices(request: &ApprovalRequest) -> ApprovalRequest {
+    let decision = Decision { always: Vec::new(), ..request.decision.clone() };
+    ApprovalRequest { decision, alternatives: Vec::new(), ..request.clone() }
+}
+
+fn to_answer_option(offered: &CodexAnswerOption) -> AnswerOption {
+    let CodexAnswerOption { keys, meaning, needs_caution: careful, .. } = offered;
+    AnswerOption { keys: keys.clone(), meaning: meaning.clone(), is_risky: *careful }
+}

@@ -1,0 +1,105 @@
+//! A hook that answers too late is as good as none: its client goes on without it. So a thread of its own answers when the time is
+//! over, whatever the rest of the program is waiting for.
+
+use std::{
+    io::Write as _,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{BLOCK_STATUS, hook_client::HookClient};
+
+/// How long the program may take for its own work. Without optimisations it takes several times as long.
+const OWN_WORK_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 6 } else { 2 });
+/// The answer is on its way this long before the client stops waiting.
+const ANSWER_MARGIN: Duration = Duration::from_secs(1);
+/// No client waits for less.
+const MIN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Makes sure that exactly one answer is printed, and in time.
+#[derive(Clone, Debug)]
+pub(super) struct AnswerWatchdog {
+    state: Arc<(Mutex<WatchdogState>, Condvar)>,
+    /// When the client has to have its answer.
+    answer_deadline: Instant,
+    /// When the program's own work has to be done, hooks of the policy apart.
+    own_work_limit: Duration,
+}
+
+#[derive(Debug)]
+struct WatchdogState {
+    deadline: Instant,
+    /// Whoever answers takes this.
+    is_answered: bool,
+}
+
+impl AnswerWatchdog {
+    /// Starts the watch over a call, whose client waits for so many seconds.
+    ///
+    /// # Errors
+    /// When no thread can be started: then nothing guarantees an answer.
+    pub(super) fn start(client: HookClient, seconds: u64) -> std::io::Result<Self> {
+        let total = Duration::from_secs(seconds).saturating_sub(ANSWER_MARGIN).max(MIN_TIMEOUT);
+        let own = OWN_WORK_LIMIT.min(total);
+        let now = Instant::now();
+        let state = WatchdogState { deadline: now + own, is_answered: false };
+        let shared = Arc::new((Mutex::new(state), Condvar::new()));
+        let watchdog = Self { state: shared, answer_deadline: now + total, own_work_limit: own };
+        let watched = watchdog.clone();
+        thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(move || watched.run_watch(client))?;
+        Ok(watchdog)
+    }
+
+    /// Gives other programs, which are waited for, the time that the client leaves.
+    pub(super) fn extend_deadline(&self) {
+        self.set_deadline(self.answer_deadline);
+    }
+
+    /// Gives this program the time for its own work, from now on.
+    pub(super) fn resume_own_work(&self) {
+        self.set_deadline((Instant::now() + self.own_work_limit).min(self.answer_deadline));
+    }
+
+    /// Takes the right to answer. If the watchdog has it, this does not return: the process ends with its answer.
+    pub(super) fn claim_answer(&self) {
+        while !self.try_claim_answer() {
+            thread::park();
+        }
+    }
+
+    fn try_claim_answer(&self) -> bool {
+        let mut state = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !std::mem::replace(&mut state.is_answered, true)
+    }
+
+    fn set_deadline(&self, deadline: Instant) {
+        let (state, changed) = &*self.state;
+        state.lock().unwrap_or_else(PoisonError::into_inner).deadline = deadline;
+        changed.notify_all();
+    }
+
+    fn run_watch(&self, client: HookClient) {
+        let (state, changed) = &*self.state;
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let left = state.deadline.saturating_duration_since(Instant::now());
+            if state.is_answered {
+                return;
+            }
+            if left.is_zero() {
+                break;
+            }
+            state = changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.is_answered = true;
+        drop(state);
+        let line = client.render_undecided("deciding took too long");
+        let mut output = std::io::stdout().lock();
+        let written = writeln!(output, "{line}").and_then(|()| output.flush());
+        // The rest of the program may wait for ever.
+        std::process::exit(if written.is_ok() { 0 } else { BLOCK_STATUS });
+    }
+}

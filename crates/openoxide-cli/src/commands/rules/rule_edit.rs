@@ -1,0 +1,152 @@
+//! `rules add`, `rules remove`: one rule more, one rule less, and nothing else changes.
+
+use std::{fs, path::PathBuf};
+
+use openoxide_permission::{LayerKind, PathAnchors, lint::lint_layer, parse_rule};
+use openoxide_protocol::{AbsPath, Effect};
+use openoxide_store::{
+    BrokenFile, FileLock, PolicySource, UserEnvironment, policy_edit, read_policy,
+};
+use openoxide_tui::{LineMode, escape_text};
+
+use super::policy_texts;
+use crate::{
+    args::{EditTargetArgs, GlobalArgs, RuleAddArgs, RuleRemoveArgs},
+    program_exit::ProgramExit,
+    user_messages,
+};
+
+/// A file that is changed.
+pub(super) struct EditTarget {
+    pub(super) source: PolicySource,
+    pub(super) text: String,
+    home: Option<AbsPath>,
+    /// Nobody else changes it meanwhile: what was read is what is replaced.
+    _lock: FileLock,
+}
+
+impl EditTarget {
+    /// Finds the file that the arguments name, and waits until nobody else changes it. It need not be there.
+    pub(super) fn open(place: EditTargetArgs) -> Result<Self, String> {
+        let kind = match place {
+            EditTargetArgs { project: true, .. } => LayerKind::Project,
+            EditTargetArgs { local: true, .. } => LayerKind::Local,
+            _ => LayerKind::User,
+        };
+        let source =
+            policy_texts::sources_in_force()?.into_iter().find(|source| source.kind == kind);
+        let source = source.ok_or("no configuration directory: set HOME or XDG_CONFIG_HOME")?;
+        let link =
+            |path: &std::path::Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+        if kind != LayerKind::User && source.path.ancestors().take(2).any(link) {
+            return Err(format!(
+                "{}: symbolic links in a project are not followed",
+                source.path.display()
+            ));
+        }
+        let environment = UserEnvironment::from_process();
+        let lock =
+            FileLock::acquire_policy_lock(&environment).map_err(|error| error.to_string())?;
+        let there = fs::symlink_metadata(&source.path).is_ok();
+        let text = if there { policy_texts::read_text(&source.path)? } else { String::new() };
+        Ok(Self { source, text, home: environment.home, _lock: lock })
+    }
+
+    pub(super) fn anchors(&self) -> PathAnchors<'_> {
+        PathAnchors { home: self.home.as_ref(), base: &self.source.base }
+    }
+
+    /// Says what is wrong with a text of this file, as it would be said when it is read.
+    pub(super) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
+        let name = self.source.path.to_string_lossy();
+        let problems = read_policy(text, self.source.kind, &name, self.anchors()).problems;
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let (path, text): (PathBuf, _) = (self.source.path.clone(), text.to_owned());
+        user_messages::print_broken_file(&BrokenFile { path, text, problems }, global.color);
+        Err(ProgramExit::Usage)
+    }
+
+    /// Says what is probably wrong with the last rule of this text.
+    fn print_lints(&self, text: &str, rule: &str) {
+        let name = self.source.path.to_string_lossy();
+        let layer = read_policy(text, self.source.kind, &name, self.anchors()).layer;
+        let is_it = |at: usize| layer.rules.get(at).is_some_and(|one| one.text == rule);
+        for found in lint_layer(&layer).into_iter().filter(|found| is_it(found.rule)) {
+            user_messages::print_note(&format!(
+                "{} ({}): {}",
+                found.message, found.code, found.help
+            ));
+        }
+    }
+
+    /// Writes a new text. What a project would allow still needs a person's trust.
+    pub(super) fn write_text(&self, text: &str, loosens: bool) -> Result<(), String> {
+        let path = self.source.path.display();
+        policy_edit::replace_file(&self.source.path, text)
+            .map_err(|error| format!("{path}: {error}"))?;
+        if loosens && !self.source.may_loosen {
+            user_messages::print_note(
+                &"allow rules of a project take effect once you trust it: `openoxide trust`",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Adds a rule.
+pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+    let target = EditTarget::open(args.target)?;
+    if let Err(exit) = target.check_text(&target.text, global) {
+        return Ok(exit);
+    }
+    parse_rule(&args.rule, args.effect, target.anchors()).map_err(|error| {
+        let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
+        format!("`{}`: {}{help}", args.rule, error.message)
+    })?;
+    let new = policy_edit::with_rule(&target.text, args.effect, &args.rule, args.reason.as_deref())
+        .map_err(|error| format!("{}: {error}", target.source.path.display()))?;
+    if let Err(exit) = target.check_text(&new, global) {
+        return Ok(exit);
+    }
+    let path = target.source.path.display().to_string();
+    let path = escape_text(&path, LineMode::SingleLine);
+    if new == target.text {
+        user_messages::print_note(&format!("{path} has this rule already"));
+        return Ok(ProgramExit::Success);
+    }
+    target.write_text(&new, args.effect == Effect::Allow)?;
+    target.print_lints(&new, &args.rule);
+    let line = format!(
+        "{path}: {} {}\n",
+        args.effect.as_str(),
+        escape_text(&args.rule, LineMode::SingleLine)
+    );
+    Ok(user_messages::print_data(line.as_bytes(), ProgramExit::Success))
+}
+
+/// Removes a rule, wherever it stands in the file.
+pub(super) fn remove_rule(
+    args: &RuleRemoveArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, String> {
+    let target = EditTarget::open(args.target)?;
+    let path = target.source.path.display().to_string();
+    let (new, count) = policy_edit::without_rule(&target.text, &args.rule)
+        .map_err(|error| format!("{path}: {error}"))?;
+    let (path, rule) =
+        (escape_text(&path, LineMode::SingleLine), escape_text(&args.rule, LineMode::SingleLine));
+    if count == 0 {
+        user_messages::print_error(&format!("{path} has no rule `{rule}`"));
+        return Ok(ProgramExit::Failure);
+    }
+    if let Err(exit) = target.check_text(&new, global) {
+        return Ok(exit);
+    }
+    target.write_text(&new, false)?;
+    Ok(user_messages::print_data(
+        format!("{path}: removed {rule}\n").as_bytes(),
+        ProgramExit::Success,
+    ))
+}

@@ -1,0 +1,35 @@
+//! What two policies say of the sandbox, for `rules diff`.
+
+use std::collections::BTreeSet;
+
+use openoxide_engine::Engine;
+use openoxide_store::{SandboxLimits, SandboxSettings};
+
+/// Returns what one policy says and the other does not, in words.
+pub(super) fn find_missing_lines(from: &Engine, of: &Engine) -> Vec<String> {
+    let there = settings_lines(of);
+    settings_lines(from).into_iter().filter(|line| !there.contains(line)).collect()
+}
+
+/// Returns all that a policy says of the sandbox, a line each.
+fn settings_lines(engine: &Engine) -> BTreeSet<String> {
+    let SandboxSettings { require, network, unreadable, protected, environment, limits, .. } =
+        engine.sandbox_settings();
+    let writable = engine.writable_directories().iter().map(|one| one.directory.path.to_string());
+    let paths = [("unreadable", unreadable), ("protected", protected)];
+    let paths = paths
+        .into_iter()
+        .flat_map(|(key, paths)| paths.iter().map(move |path| format!("{key} {path}")));
+    let environment = environment.iter().map(|name| format!("environment {name}"));
+    let require = require.iter().map(|one| format!("require {}", one.action.as_str()));
+    let network = network.iter().map(|one| format!("network {}", one.as_str()));
+    let writable = writable.map(|path| format!("writable {path}"));
+    let limits = limit_values(*limits).map(|(key, number)| format!("limits.{key} {number}"));
+    require.chain(network).chain(writable).chain(paths).chain(environment).chain(limits).collect()
+}
+
+fn limit_values(limits: SandboxLimits) -> impl Iterator<Item = (&'static str, u32)> {
+    let SandboxLimits { seconds, memory, processes } = limits;
+    let all = [("seconds", seconds), ("memory", memory), ("processes", processes)];
+    all.into_iter().filter_map(|(key, number)| Some((key, number?)))
+}

@@ -1,0 +1,136 @@
+//! Running what was permitted, confined to what was permitted.
+
+pub(crate) mod live_changes;
+mod run_context;
+mod sandbox_settings;
+
+use openoxide_engine::{ConfinementRecord, lost_temporary};
+use openoxide_protocol::{AbsPath, Decision};
+use openoxide_sandbox::{self as sandbox, Backend, EnforcementPlan, SandboxDenial, SandboxReport};
+use openoxide_store::audit::EnforcementRecord;
+use openoxide_tui::{LineMode, escape_text};
+
+use crate::{commands::sandbox::post_run_findings, user_messages};
+pub(super) use run_context::RunContext;
+pub(super) use sandbox_settings::build_environment;
+pub(crate) use sandbox_settings::render_text;
+
+/// The words by which this program is started again, to supervise.
+pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
+
+/// Says for the record how a command was held.
+pub(super) fn confinement_record(report: &SandboxReport) -> ConfinementRecord {
+    let stricter =
+        report.plan.clauses.iter().filter(|(_, held, _)| *held != sandbox::Enforcement::Enforced);
+    let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
+    ConfinementRecord {
+        enforcement: Some(EnforcementRecord {
+            backend: report.plan.backend.as_str().to_owned(),
+            stricter,
+        }),
+        denials: report.denials.iter().map(describe_denial).collect(),
+        findings: report.findings.iter().map(post_run_findings::describe_finding).collect(),
+    }
+}
+
+/// Tells a person by what it was held where that is not the best, what was refused, and what they should look at.
+pub(crate) fn print_report(report: &SandboxReport) {
+    if Backend::HERE.first() != Some(&report.plan.backend) {
+        user_messages::print_note(&fallback_note(&report.plan));
+    }
+    for denial in &report.denials {
+        user_messages::print_line(&format!(
+            "openoxide: refused: {}{}",
+            describe_denial(denial),
+            remedy_hint(denial)
+        ));
+    }
+    for one in &report.findings {
+        user_messages::print_note(&post_run_findings::describe_finding(one));
+    }
+    if let Some(note) = listening_note(&report.listening_ports) {
+        user_messages::print_note(&note);
+    }
+    if let Some(unlimited) = &report.unenforced_limits {
+        user_messages::print_note(unlimited);
+    }
+    if let Some(why) = &report.run_error {
+        user_messages::print_note(&format!(
+            "the program was started and has ended, but the sandbox was interrupted, so this report is incomplete: {}",
+            escape_text(why, LineMode::SingleLine)
+        ));
+    }
+}
+
+/// Says that programs listened where nobody outside could connect to them.
+fn listening_note(ports: &[u16]) -> Option<String> {
+    let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+    let plural = if ports.len() == 1 { "" } else { "s" };
+    (!ports.is_empty()).then(|| {
+        format!(
+            "a program listened on port{plural} {}: the sandbox has its own network, so programs outside cannot connect to it",
+            ports.join(", ")
+        )
+    })
+}
+
+/// What is different under another backend than the best.
+fn fallback_note(plan: &EnforcementPlan) -> String {
+    let stricter =
+        plan.clauses.iter().filter(|(_, held, _)| *held == sandbox::Enforcement::Stricter);
+    let stricter = stricter
+        .filter_map(|(clause, _, why)| Some(format!("; {}: {}", clause.as_str(), why.as_deref()?)));
+    let name = plan.backend.as_str();
+    stricter.fold(format!("it was confined by the backend `{name}`"), |text, one| text + &one)
+}
+
+fn describe_denial(denial: &SandboxDenial) -> String {
+    match denial {
+        SandboxDenial::Connect { host, port } => {
+            format!("a connection to {}:{port}", escape_text(host, LineMode::SingleLine))
+        }
+        SandboxDenial::Write { path } => {
+            format!("changing `{}`", escape_text(path.as_str(), LineMode::SingleLine))
+        }
+        SandboxDenial::Read { path } => {
+            format!("reading `{}`", escape_text(path.as_str(), LineMode::SingleLine))
+        }
+        SandboxDenial::UnixSocket { path } => {
+            format!(
+                "the socket of a service outside, `{}`",
+                escape_text(path, LineMode::SingleLine)
+            )
+        }
+    }
+}
+
+/// What would let it pass.
+fn remedy_hint(denial: &SandboxDenial) -> String {
+    match denial {
+        SandboxDenial::Connect { host, .. } => {
+            format!(
+                "; a rule `WebFetch(domain:{})` would allow it",
+                escape_text(host, LineMode::SingleLine)
+            )
+        }
+        SandboxDenial::Write { .. }
+        | SandboxDenial::Read { .. }
+        | SandboxDenial::UnixSocket { .. } => String::new(),
+    }
+}
+
+/// Says that what the decision changes by name below a directory for temporary files is gone afterwards, where it is not there yet.
+pub(super) fn lost(decision: &Decision, roots: &[AbsPath]) -> Option<String> {
+    let all = lost_temporary(decision, roots);
+    let names: Vec<_> = all
+        .iter()
+        .map(|path| format!("`{}`", escape_text(path.as_str(), LineMode::SingleLine)))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "`/tmp` and `/var/tmp` are private to this run: {} will not be there when it has ended. To keep a result, create the file \
+             first, or write it in the project",
+            names.join(", ")
+        )
+    })
+}

@@ -1,0 +1,60 @@
+//! What the policy's table `[sandbox]` says, as the sandbox takes it.
+
+use std::{collections::BTreeSet, ffi::OsString};
+
+use openoxide_engine::{is_injection_variable, sandbox_env, select_env};
+use openoxide_protocol::AbsPath;
+use openoxide_store::SandboxSettings;
+
+use crate::commands::sandbox;
+
+/// Returns the variables that a command is given: the usual ones, those that the policy names, and those that the person adds.
+///
+/// # Errors
+/// When the person adds what would make bash run something else than was judged.
+pub(in crate::commands::run) fn build_environment(
+    said: &SandboxSettings,
+    added: &[String],
+) -> Result<Vec<(OsString, OsString)>, String> {
+    let mut usual: Vec<_> = select_env(&said.environment).collect();
+    usual.extend(
+        sandbox_env().filter(|(name, _)| !said.environment.contains(&*name.to_string_lossy())),
+    );
+    let all = sandbox::with_added_variables(usual, added);
+    match all.iter().find(|(name, value)| is_injection_variable(name, value)) {
+        Some((name, _)) => {
+            Err(format!("`--env {}` would make bash run something else", name.to_string_lossy()))
+        }
+        None => Ok(all),
+    }
+}
+
+/// Says in one line what `run` would hold, or let pass, because of it; nothing where it says nothing.
+pub(crate) fn render_text(said: &SandboxSettings) -> Option<String> {
+    let network = said.network.map(|network| format!("network {}", network.as_str()));
+    let paths = |what: &str, paths: &BTreeSet<AbsPath>| {
+        format_list(what, paths.iter().map(AbsPath::as_str))
+    };
+    let limits = [
+        ("seconds", said.limits.seconds),
+        ("MiB of memory", said.limits.memory),
+        ("processes", said.limits.processes),
+    ];
+    let limits =
+        limits.into_iter().filter_map(|(what, most)| Some(format!("at most {} {what}", most?)));
+    let parts = network
+        .into_iter()
+        .chain(paths("writable", &said.writable))
+        .chain(paths("unreadable", &said.unreadable))
+        .chain(paths("protected", &said.protected))
+        .chain(format_list("variables", said.environment.iter().map(String::as_str)))
+        .chain(limits)
+        .chain(said.require.iter().map(|one| format!("never unconfined ({})", one.location)));
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then(|| format!("the policy's sandbox: {}", parts.join("; ")))
+}
+
+fn format_list<'a>(what: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {
+    let all: Vec<_> = all.collect();
+    (!all.is_empty()).then(|| format!("{what} {}", all.join(", ")))
+}

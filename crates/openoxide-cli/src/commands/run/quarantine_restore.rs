@@ -1,0 +1,84 @@
+//! Hooks and other steering files that a command left behind were put aside; a person may want them back.
+
+use std::{
+    fs::{self, File},
+    io::Read as _,
+};
+
+use openoxide_protocol::{AbsPath, Action, Operation};
+use openoxide_sandbox::{PostRunFinding, restore};
+use openoxide_tui::{LineMode, can_ask, escape_text};
+use serde_json::{Map, json};
+
+use super::{confined_run::RunContext, explicit_approval, requested_confinement};
+use crate::{commands::call_operation, user_messages};
+
+/// Of how many files the beginning is shown, and how much of each.
+const MAX_SHOWN_FILES: usize = 8;
+const MAX_PREVIEW_BYTES: u64 = 2048;
+
+/// Asks whether what was put aside goes back to where git runs it: one question about all of it, as about an edit of these
+/// files. Without a yes it stays aside.
+pub(super) fn offer_restore(around: &RunContext<'_>, found: &[PostRunFinding]) {
+    let held: Vec<_> = found.iter().filter_map(quarantined_paths).collect();
+    if held.is_empty() || around.global.no_input || !can_ask() {
+        return;
+    }
+    let paths = || held.iter().map(|(path, _)| path.to_string());
+    let shown = held.iter().take(MAX_SHOWN_FILES);
+    let input: Map<_, _> =
+        shown.map(|(path, aside)| (path.to_string(), json!(read_preview(aside)))).collect();
+    let action = Action::Edit { paths: paths().collect() };
+    let operation = call_operation::new_person_operation(
+        "Edit".to_owned(),
+        action,
+        input.into(),
+        around.engine.cwd(),
+    );
+    let asked = explicit_approval::ask_explicit_approval(
+        around,
+        &operation,
+        restore_title(held.len()),
+        requested_confinement(around.args),
+    );
+    let granted = asked.is_some_and(|permit| {
+        permit.redeem_for(&Operation { session: around.session, ..operation })
+    });
+    if granted {
+        held.iter().for_each(|(path, aside)| restore_file(path, aside));
+    }
+}
+
+fn quarantined_paths(found: &PostRunFinding) -> Option<(&AbsPath, &AbsPath)> {
+    match found {
+        PostRunFinding::RepositoryHook { path, quarantined: Some(held) }
+        | PostRunFinding::SteeringFile { path, quarantined: Some(held) } => Some((path, held)),
+        _ => None,
+    }
+}
+
+/// Returns what a file begins with; of what is none, or cannot be read, nothing.
+fn read_preview(file: &AbsPath) -> String {
+    if !fs::symlink_metadata(file.as_str()).is_ok_and(|about| about.is_file()) {
+        return String::new();
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(file.as_str())
+        .and_then(|open| open.take(MAX_PREVIEW_BYTES).read_to_end(&mut bytes));
+    read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+fn restore_title(count: usize) -> String {
+    match count {
+        1 => "restore it to where programs execute or read it?".to_owned(),
+        _ => format!("restore all {count} to where programs execute or read them?"),
+    }
+}
+
+fn restore_file(path: &AbsPath, aside: &AbsPath) {
+    let shown = escape_text(path.as_str(), LineMode::SingleLine);
+    match restore(path, aside) {
+        Ok(()) => user_messages::print_line(&format!("openoxide: restored `{shown}`")),
+        Err(error) => user_messages::print_error(&format!("cannot restore `{shown}`: {error}")),
+    }
+}

@@ -1,0 +1,110 @@
+//! `sandbox run --live`: a person at the terminal is asked about changes; there is no policy that could answer.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use openoxide_engine::{
+    ProfileContext, digest_operation, new_approval_id, operation_title, present_operation,
+};
+use openoxide_protocol::{
+    AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, SCHEMA,
+};
+use openoxide_sandbox::{LaunchConfig, RequestedChange, RuntimeDecision, RuntimeRequest};
+use openoxide_store::UserEnvironment;
+use openoxide_tui::{AskError, AskOptions, ask, can_ask};
+
+use crate::{
+    args::GlobalArgs,
+    commands::run::{
+        ask_options,
+        confined_run::live_changes::{changed_paths, edit_operation, is_always_unchangeable},
+    },
+    user_messages,
+};
+
+/// How often is looked whether the program still waits.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Answers what a program waits for. Where nobody can be asked, the answer is no.
+pub(super) fn answer_request(
+    question: &RuntimeRequest,
+    launch: &LaunchConfig,
+    global: GlobalArgs,
+    gone: &dyn Fn() -> bool,
+) -> RuntimeDecision {
+    let RuntimeRequest::Change(change) = question else { return RuntimeDecision::Rejected };
+    if global.no_input
+        || !can_ask()
+        || changed_paths(change).iter().any(|path| is_unchangeable(path, launch))
+    {
+        return RuntimeDecision::DeniedByRule;
+    }
+    match ask_person(&new_approval_request(change, &launch.cwd), global, gone) {
+        Ok(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => RuntimeDecision::Once,
+        Ok(ApprovalResponse::Approved { .. }) => RuntimeDecision::Session,
+        Ok(_) => RuntimeDecision::Rejected,
+        Err(error) => {
+            user_messages::print_error(&error);
+            RuntimeDecision::Rejected
+        }
+    }
+}
+
+fn ask_person(
+    request: &ApprovalRequest,
+    global: GlobalArgs,
+    gone: &dyn Fn() -> bool,
+) -> Result<ApprovalResponse, AskError> {
+    let withdrawn = Arc::new(AtomicBool::new(false));
+    let options = AskOptions { withdrawn: Some(Arc::clone(&withdrawn)), ..ask_options(global) };
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| ask(request, &options));
+        while !asking.is_finished() {
+            withdrawn.fetch_or(gone(), Ordering::Relaxed);
+            thread::sleep(POLL_INTERVAL);
+        }
+        asking.join().unwrap_or(Err(AskError::HungUp))
+    })
+}
+
+fn is_unchangeable(path: &AbsPath, launch: &LaunchConfig) -> bool {
+    let roots: Vec<_> = launch.profile.writable.iter().cloned().collect();
+    let home = UserEnvironment::from_process().home;
+    is_always_unchangeable(
+        ProfileContext { restrictions: &launch.profile, roots: &roots, home: home.as_ref() },
+        path,
+    )
+}
+
+fn new_approval_request(change: &RequestedChange, cwd: &AbsPath) -> ApprovalRequest {
+    let operation = edit_operation(change, cwd);
+    ApprovalRequest {
+        schema: SCHEMA,
+        id: new_approval_id(),
+        session: operation.session,
+        tool: operation.tool.clone(),
+        title: operation_title(&operation),
+        cwd: cwd.clone(),
+        presentation: present_operation(&operation),
+        decision: Decision {
+            effect: Effect::Ask,
+            reason: "it is outside the writable directories".to_owned(),
+            rule: None,
+            parts: Vec::new(),
+            findings: Vec::new(),
+            always: Vec::new(),
+            obligations: Vec::new(),
+        },
+        digest: digest_operation(&operation),
+        group: None,
+        explicit_yes_required: false,
+        alternatives: Vec::new(),
+        task: None,
+    }
+}

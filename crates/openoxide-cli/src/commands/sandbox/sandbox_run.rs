@@ -1,0 +1,252 @@
+//! `sandbox run`: the kernel holds what the command line says.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use openoxide_engine::{caches, registry, sandbox_env, visible_temporary};
+use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_paths};
+use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
+use openoxide_sandbox::{
+    CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SandboxReport, StagingArea,
+    has_terminal, run_confined, supervise, supervise_with_backend,
+};
+use openoxide_store::UserEnvironment;
+
+use super::staged_commit;
+use crate::{
+    args::{GlobalArgs, SandboxRunArgs},
+    commands::run::confined_run::{SUPERVISOR_ARGS, print_report},
+    program_exit::ProgramExit,
+    user_messages,
+};
+
+/// What the whole network opens.
+pub(crate) const HOST_NETWORK_NOTE: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
+and every protocol are open to it";
+
+pub(crate) fn run_in_sandbox(
+    args: &SandboxRunArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, String> {
+    let mut launch = new_launch_config(args)?;
+    let stage = match args.stage.then(|| prepare_staging(&mut launch)).transpose() {
+        Ok(stage) => stage,
+        Err(error) => return Ok(report_refusal(&error)),
+    };
+    if launch.profile.network == NetworkAccess::On {
+        user_messages::print_note(&HOST_NETWORK_NOTE);
+    }
+    let report = match args.backend {
+        // Who asks has threads of its own, and so cannot supervise.
+        _ if args.live => run_confined(&launch, &SUPERVISOR_ARGS, &mut |question, gone| {
+            super::live_prompt::answer_request(&question, &launch, global, gone)
+        }),
+        None => supervise(&launch),
+        Some(by) => supervise_with_backend(&launch, by.into()),
+    };
+    Ok(match report {
+        Ok(report) => {
+            let ended = exit_for_report(&launch, &report);
+            stage
+                .and_then(|stage| staged_commit::review_and_commit(&stage, &launch.cwd, global))
+                .unwrap_or(ended)
+        }
+        Err(error) => report_refusal(&error),
+    })
+}
+
+/// Has what it changes kept aside.
+fn prepare_staging(launch: &mut LaunchConfig) -> Result<StagingArea, SandboxError> {
+    let stage = StagingArea::prepare(&launch.registry, &launch.profile)?;
+    launch.staging_directory = Some(stage.directory()?);
+    Ok(stage)
+}
+
+fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, String> {
+    let cwd = resolve_directory(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let profile = new_restrictions(args, &cwd)?;
+    let environment = UserEnvironment::from_process();
+    let home = environment.home.as_ref();
+    Ok(LaunchConfig {
+        scratch_directories: if args.read_only { Vec::new() } else { caches(&profile, home) },
+        visible_paths: visible_temporary(None, home),
+        profile,
+        changeable_paths: BTreeSet::new(),
+        staging_directory: None,
+        argv: args.command.clone(),
+        environment: with_added_variables(sandbox_env().collect(), &args.env),
+        terminal: has_terminal(),
+        has_reviewer: false,
+        reviews_file_changes: args.live,
+        limits: ResourceLimits {
+            seconds: args.time,
+            memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+            processes: args.processes,
+        },
+        registry: registry(&environment).map_err(|error| error.to_string())?,
+        cwd,
+    })
+}
+
+fn new_restrictions(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<SandboxRestrictions, String> {
+    let writable: BTreeSet<_> = match (args.read_only, args.root.as_slice()) {
+        (true, _) => BTreeSet::new(),
+        (false, []) => [cwd.clone()].into(),
+        (false, roots) => {
+            roots.iter().map(|root| resolve_directory(root)).collect::<Result<_, _>>()?
+        }
+    };
+    if writable.contains(&AbsPath::root()) {
+        return Err("`/` cannot be writable: the sandbox would have no effect".to_owned());
+    }
+    let protected = protected_paths(args, &writable)?;
+    let unreadable = unreadable_paths(args, &writable)?;
+    let network = args.net.clone();
+    Ok(SandboxRestrictions {
+        writable,
+        protected,
+        unreadable,
+        network,
+        temp: TempDirectories::Private,
+    })
+}
+
+/// What stays as it is in writable directories, whoever says nothing; and what was said.
+fn protected_paths(
+    args: &SandboxRunArgs,
+    writable: &BTreeSet<AbsPath>,
+) -> Result<BTreeSet<AbsPath>, String> {
+    let environment = UserEnvironment::from_process();
+    let user = environment.home_directories();
+    let start_up = with_resolved_directories(&user).protected_paths();
+    let own = environment.openoxide_directories();
+    let names = writable.iter().flat_map(|root| PROTECTED_ROOT_NAMES.map(|name| root.join(name)));
+    let below = |path: &AbsPath| writable.iter().any(|root| path.strip_prefix(root).is_some());
+    let mut protected: BTreeSet<_> = names.chain(start_up).chain(own).filter(below).collect();
+    for path in &args.protect {
+        protected.insert(resolve_parent(path)?);
+    }
+    Ok(protected)
+}
+
+/// Adds where home directories really are.
+fn with_resolved_directories(user: &HomeDirectories) -> HomeDirectories {
+    let resolve = |path: &AbsPath| resolve_directory(Path::new(path.as_str())).ok();
+    let homes = user.homes.iter().filter_map(resolve).chain(user.homes.clone()).collect();
+    let relocated = user.relocated.iter();
+    let relocated = relocated.filter_map(|(name, path)| Some((*name, resolve(path)?)));
+    let relocated = relocated.chain(user.relocated.clone()).collect();
+    HomeDirectories { homes, relocated }
+}
+
+/// Returns what must not be read: what the command line says, files that usually hold secrets, and this program's own files.
+/// A writable root below such a directory, or `--allow-read`, leaves that directory readable; this program's own files never are.
+fn unreadable_paths(
+    args: &SandboxRunArgs,
+    writable: &BTreeSet<AbsPath>,
+) -> Result<BTreeSet<AbsPath>, String> {
+    let each = |paths: &[PathBuf]| -> Result<Vec<_>, String> {
+        Ok(paths.iter().map(|path| path_and_target(path)).collect::<Result<Vec<_>, _>>()?.concat())
+    };
+    let allowed = each(&args.allow_read)?;
+    let needed = |hidden: &AbsPath| {
+        let open = allowed.iter().chain(writable);
+        open.into_iter().any(|path| path.strip_prefix(hidden).is_some())
+    };
+    let environment = UserEnvironment::from_process();
+    let program = args.command.first().and_then(|name| Path::new(name).file_name()?.to_str());
+    let secrets = hidden_secret_paths(&environment.home_directories(), program);
+    let secrets = secrets.into_iter().filter_map(|path| resolve_existing(&path));
+    let own =
+        environment.openoxide_directories().into_iter().filter_map(|path| resolve_existing(&path));
+    let hidden = secrets.filter(|path| !needed(path)).chain(own);
+    Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
+}
+
+/// Returns where a path leads, if something is there.
+fn resolve_existing(path: &AbsPath) -> Option<AbsPath> {
+    to_absolute_path(&fs::canonicalize(path.as_str()).ok()?).ok()
+}
+
+/// The places of something that is not to be read: itself, and where it leads.
+fn path_and_target(path: &Path) -> Result<Vec<AbsPath>, String> {
+    let end = fs::canonicalize(path).ok().map(|end| to_absolute_path(&end)).transpose()?;
+    Ok(end.into_iter().chain([resolve_parent(path)?]).collect())
+}
+
+/// Where a directory really is. The kernel is told places, not links that somebody could turn.
+fn resolve_directory(path: &Path) -> Result<AbsPath, String> {
+    let real = fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    if !real.is_dir() {
+        return Err(format!("`{}` is not a directory", path.display()));
+    }
+    to_absolute_path(&real)
+}
+
+/// The place of something that need not be there: its directory is resolved, and it itself is not.
+fn resolve_parent(path: &Path) -> Result<AbsPath, String> {
+    let absolute_path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let (mut above, mut below) = (absolute_path.as_path(), PathBuf::new());
+    while let (Some(parent), Some(name)) = (above.parent(), above.file_name()) {
+        below =
+            if below.as_os_str().is_empty() { name.into() } else { Path::new(name).join(below) };
+        above = parent;
+        if let Ok(real) = fs::canonicalize(above) {
+            return to_absolute_path(&real.join(below));
+        }
+    }
+    to_absolute_path(&absolute_path)
+}
+
+fn to_absolute_path(path: &Path) -> Result<AbsPath, String> {
+    let text = path.to_str().ok_or_else(|| format!("`{}` is not UTF-8", path.display()))?;
+    AbsPath::new(text).map_err(|error| error.to_string())
+}
+
+/// What passes of the environment, and what the person adds.
+pub(crate) fn with_added_variables(
+    mut environment: Vec<(OsString, OsString)>,
+    added: &[String],
+) -> Vec<(OsString, OsString)> {
+    for one in added {
+        let (name, value) = match one.split_once('=') {
+            Some((name, value)) => (name, Some(OsString::from(value))),
+            None => (one.as_str(), std::env::var_os(one)),
+        };
+        environment.retain(|(known, _)| known != name);
+        environment.extend(value.map(|value| (OsString::from(name), value)));
+    }
+    environment
+}
+
+fn exit_for_report(launch: &LaunchConfig, report: &SandboxReport) -> ProgramExit {
+    print_report(report);
+    let program =
+        || launch.argv.first().map_or_else(String::new, |name| name.to_string_lossy().into());
+    match report.outcome {
+        CommandOutcome::Exited(status) => ProgramExit::Program(status),
+        CommandOutcome::Signalled(signal) => ProgramExit::Program(128_u8.saturating_add(signal)),
+        CommandOutcome::TimedOut => {
+            user_messages::print_line("openoxide: timed out; killed");
+            ProgramExit::Program(124)
+        }
+        CommandOutcome::NotFound => {
+            user_messages::print_error(&format!("`{}` was not found", program()));
+            ProgramExit::NotFound
+        }
+        CommandOutcome::NotStarted(error) => {
+            let error = std::io::Error::from_raw_os_error(error);
+            user_messages::print_error(&format!("`{}` cannot be started: {error}", program()));
+            ProgramExit::Refused
+        }
+    }
+}
+
+fn report_refusal(error: &SandboxError) -> ProgramExit {
+    user_messages::print_error(&format!("nothing was run: {error}"));
+    ProgramExit::RunFailed
+}

@@ -1,0 +1,110 @@
+//! What becomes of what `sandbox run` has staged: it knows no rules, so a person says yes or no.
+
+use std::io;
+
+use openoxide_engine::{digest_operation, new_approval_id, new_session_id};
+use openoxide_protocol::{AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, SCHEMA};
+use openoxide_protocol::{Action, Operation};
+use openoxide_sandbox::{StagedChanges, StagingArea};
+use openoxide_tui::{ask, can_ask};
+use serde_json::json;
+
+use crate::{
+    args::GlobalArgs,
+    commands::{call_operation, run::ask_options},
+    program_exit::ProgramExit,
+    staged_changes::{
+        NO_CHANGE_MESSAGE, StagedPresentation, present_changes, print_result, read_staged_changes,
+    },
+    user_messages,
+};
+
+/// Asks, and does it. Returns how it ends, where that is not how the program has ended.
+pub(super) fn review_and_commit(
+    stage: &StagingArea,
+    cwd: &AbsPath,
+    global: GlobalArgs,
+) -> Option<ProgramExit> {
+    let changes = match read_staged_changes(stage) {
+        Ok(changes) => changes?,
+        Err(error) => return Some(report_failure(&error)),
+    };
+    let shown = present_changes(stage, &changes, cwd);
+    if global.no_input || !can_ask() {
+        user_messages::print_line(shown.file_list.trim_end());
+        user_messages::print_line(&format!(
+            "openoxide: approval required, but no terminal is available to ask on; {NO_CHANGE_MESSAGE}"
+        ));
+        return Some(ProgramExit::Ask);
+    }
+    let request = new_approval_request(shown, &changes, cwd);
+    match ask(&request, &ask_options(global)) {
+        Ok(ApprovalResponse::Approved { .. }) => commit_changes(stage, &changes),
+        Ok(_) => {
+            user_messages::print_line(&format!("openoxide: rejected; {NO_CHANGE_MESSAGE}"));
+            Some(ProgramExit::Refused)
+        }
+        Err(error) => Some(report_failure(&io::Error::other(error.to_string()))),
+    }
+}
+
+fn new_approval_request(
+    shown: StagedPresentation,
+    changes: &StagedChanges,
+    cwd: &AbsPath,
+) -> ApprovalRequest {
+    let StagedPresentation { title, presentation, .. } = shown;
+    let paths = changes.changes.iter().map(|change| change.path.to_string()).collect();
+    let operation: Operation = call_operation::new_person_operation(
+        "Edit".to_owned(),
+        Action::Edit { paths },
+        json!({}),
+        cwd,
+    );
+    ApprovalRequest {
+        schema: SCHEMA,
+        id: new_approval_id(),
+        session: new_session_id(),
+        tool: operation.tool.clone(),
+        title,
+        cwd: cwd.clone(),
+        presentation,
+        decision: ask_decision(),
+        digest: digest_operation(&operation),
+        group: None,
+        explicit_yes_required: true,
+        alternatives: Vec::new(),
+        task: None,
+    }
+}
+
+fn ask_decision() -> Decision {
+    Decision {
+        effect: Effect::Ask,
+        reason: "nothing that it has changed has landed yet".to_owned(),
+        rule: None,
+        parts: Vec::new(),
+        findings: Vec::new(),
+        always: Vec::new(),
+        obligations: Vec::new(),
+    }
+}
+
+/// What was shown is what is done.
+fn commit_changes(stage: &StagingArea, changes: &StagedChanges) -> Option<ProgramExit> {
+    if !stage.find_changes().is_ok_and(|now| now == *changes) {
+        return Some(report_failure(&io::Error::other("files changed in the meantime")));
+    }
+    match stage.commit(changes) {
+        Err(error) => Some(report_failure(&error)),
+        Ok(committed) => {
+            print_result(&committed);
+            (!committed.skipped.is_empty()).then_some(ProgramExit::RunFailed)
+        }
+    }
+}
+
+fn report_failure(error: &io::Error) -> ProgramExit {
+    user_messages::print_error(&format!("{NO_CHANGE_MESSAGE}: {error}"));
+    ProgramExit::RunFailed
+}

@@ -1,0 +1,67 @@
+//! Hooks in words and in JSON, for commands that show them.
+
+use openoxide_engine::Engine;
+use openoxide_permission::{Hook, HookEvent};
+use openoxide_tui::{LineMode, escape_text};
+use serde_json::{Value, json};
+
+fn matching_hooks<'a>(engine: &'a Engine, tool: &'a str) -> impl Iterator<Item = &'a Hook> {
+    engine.hooks().iter().filter(move |hook| hook.matcher.matches(tool))
+}
+
+/// Says in words which hooks would be asked about a tool, a line each.
+pub(crate) fn render_text(engine: &Engine, tool: &str) -> String {
+    let line = |text: String| escape_text(&text, LineMode::SingleLine);
+    let hook = |hook: &Hook| {
+        let place = format!("{}, {}:{}", hook.layer.as_str(), hook.file, hook.line);
+        format!("  {} ({}){}\n", line(hook.command.to_string()), line(place), describe_limits(hook))
+    };
+    let hooks: String = matching_hooks(engine, tool).map(hook).collect();
+    match hooks.is_empty() {
+        true => hooks,
+        false => format!("hooks would be asked first; `explain` does not run them:\n{hooks}\n"),
+    }
+}
+
+/// Says what a hook cannot do, and when it is asked.
+pub(crate) fn describe_limits(hook: &Hook) -> String {
+    let request = hook.event == HookEvent::PermissionRequest;
+    let limits = [
+        (request, "; where a person would be asked"),
+        (!hook.is_trusted, "; the project is not trusted, so it is not run"),
+        (hook.is_trusted && !hook.may_allow, "; it can only ask and deny"),
+    ];
+    limits.into_iter().filter(|(holds, _)| *holds).map(|(_, said)| said).collect()
+}
+
+/// Returns a hook for a program.
+pub(crate) fn hook_to_json(hook: &Hook) -> Value {
+    json!({
+        "layer": hook.layer.as_str(),
+        "file": hook.file,
+        "line": hook.line,
+        "event": hook.event.as_str(),
+        "matcher": hook.matcher.to_string(),
+        "command": hook.command.to_string(),
+        "timeout": hook.timeout.as_secs(),
+        "may_allow": hook.may_allow,
+        "trusted": hook.is_trusted,
+    })
+}
+
+/// Adds to an answer in JSON which hooks would be asked about a tool.
+pub(crate) fn add_hooks_to_json(
+    answer: &str,
+    engine: &Engine,
+    tool: &str,
+) -> Result<String, String> {
+    let hooks: Vec<Value> = matching_hooks(engine, tool).map(hook_to_json).collect();
+    if hooks.is_empty() {
+        return Ok(answer.to_owned());
+    }
+    let mut value: Value = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("hooks".to_owned(), Value::Array(hooks));
+    }
+    Ok(format!("{value}\n"))
+}

@@ -1,0 +1,155 @@
+//! The programs whose policies are read, and how their files are told apart.
+
+use std::{ops::Range, path::Path};
+
+use clap::ValueEnum;
+use openoxide_adapters::{
+    claude_code, codex, llm_do, opencode,
+    policy_translation::{PolicyTextError, PolicyTranslation},
+};
+use openoxide_permission::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule};
+use openoxide_protocol::{AbsPath, Effect};
+use openoxide_store::{ManagedSettings, PolicyFile, PolicyFormat, PolicyProblem, SandboxSettings};
+
+use crate::starlark_process;
+
+/// A program whose policies are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyProgram {
+    /// OpenOxide: `*.toml`.
+    Native,
+    /// Claude Code: `settings.json`, `settings.local.json`.
+    Claude,
+    /// OpenCode: `opencode.json` and `opencode.jsonc`.
+    Opencode,
+    /// Codex: `*.rules`.
+    Codex,
+    /// llm-do: `*.yaml` and `*.yml`.
+    LlmDo,
+}
+
+impl PolicyProgram {
+    /// Returns the program that a policy file is written for: the one that a person names, or the one that its name tells.
+    ///
+    /// # Errors
+    /// When nobody can tell: nothing is passed over in silence.
+    pub(crate) fn detect(path: &Path, named: Option<Self>) -> Result<Self, String> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let shown = path.display();
+        match named {
+            Some(program) => Ok(program),
+            None if name == "opencode.json" || name == "opencode.jsonc" => Ok(Self::Opencode),
+            None if name.starts_with("settings") && name.ends_with(".json") => Ok(Self::Claude),
+            None if name.ends_with(".rules") => Ok(Self::Codex),
+            None if name.ends_with(".yaml") || name.ends_with(".yml") => Ok(Self::LlmDo),
+            None if name.ends_with(".toml") || !name.contains('.') => Ok(Self::Native),
+            None => Err(format!("`{shown}`: unknown policy format; specify it with --format")),
+        }
+    }
+
+    /// Returns how its files are read.
+    pub(crate) const fn policy_format(self) -> PolicyFormat {
+        match self {
+            Self::Native => PolicyFormat::NATIVE,
+            Self::Claude => PolicyFormat { name: "claude", read: read_claude },
+            Self::Opencode => PolicyFormat { name: "opencode", read: read_opencode },
+            Self::Codex => PolicyFormat { name: "codex", read: read_codex },
+            Self::LlmDo => PolicyFormat { name: "llm-do", read: read_llm_do },
+        }
+    }
+}
+
+fn read_claude(text: &str, kind: LayerKind, name: &str, anchors: PathAnchors<'_>) -> PolicyFile {
+    to_policy_file(claude_code::translate_settings(text, kind, name, anchors), kind, name)
+}
+
+fn read_opencode(text: &str, kind: LayerKind, name: &str, anchors: PathAnchors<'_>) -> PolicyFile {
+    to_policy_file(opencode::translate_config(text, kind, name, anchors), kind, name)
+}
+
+fn read_codex(text: &str, kind: LayerKind, name: &str, anchors: PathAnchors<'_>) -> PolicyFile {
+    to_policy_file(
+        codex::translate_rule_file(text, kind, name, anchors, starlark_process::evaluate_rule_file),
+        kind,
+        name,
+    )
+}
+
+fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: PathAnchors<'_>) -> PolicyFile {
+    to_policy_file(llm_do::translate_config(text, kind, name, anchors), kind, name)
+}
+
+/// A file that cannot be relied on allows nothing.
+fn to_policy_file(
+    read: Result<PolicyTranslation, Vec<PolicyTextError>>,
+    kind: LayerKind,
+    name: &str,
+) -> PolicyFile {
+    let read =
+        read.unwrap_or_else(|faults| PolicyTranslation::new_empty(empty_layer(kind, name), faults));
+    let PolicyTranslation {
+        mut layer,
+        mut directories,
+        errors: faults,
+        notes,
+        mut hooks,
+        managed_hooks_only,
+    } = read;
+    if !faults.is_empty() {
+        layer.rules.retain(|rule: &Rule| rule.effect != Effect::Allow);
+        layer.mode = None;
+        directories.clear();
+        hooks.iter_mut().for_each(|hook| hook.may_allow = false);
+    }
+    let managed = ManagedSettings {
+        allow_managed_hooks_only: managed_hooks_only,
+        ..ManagedSettings::default()
+    };
+    let problems = faults_to_problems(faults);
+    let (sandbox, writable) = (SandboxSettings::default(), Vec::new());
+    let audit = None;
+    PolicyFile {
+        layer,
+        hooks,
+        directories,
+        sandbox,
+        writable,
+        managed,
+        audit,
+        asks_unproved: false,
+        problems,
+        notes,
+    }
+}
+
+fn empty_layer(kind: LayerKind, name: &str) -> Layer {
+    let (file, combining) = (Some(name.to_owned()), CombiningAlgorithm::Strictest);
+    Layer { kind, file, combining_algorithm: combining, rules: Vec::new(), mode: None }
+}
+
+/// Returns the faults as problems of a file.
+pub(crate) fn faults_to_problems(faults: Vec<PolicyTextError>) -> Vec<PolicyProblem> {
+    let problem = |fault: PolicyTextError| {
+        let PolicyTextError { message, help, span, loses_restriction: loses_restraint } = fault;
+        PolicyProblem {
+            message,
+            help,
+            span: non_empty_span(&span),
+            loses_restriction: loses_restraint,
+        }
+    };
+    faults.into_iter().map(problem).collect()
+}
+
+/// Returns what `/` stands for in a settings file of Claude Code: the project, or home, that `.claude` lies in.
+pub(crate) fn settings_base_directory(file: &AbsPath) -> AbsPath {
+    let directory = file.parent().unwrap_or_else(AbsPath::root);
+    match directory.file_name() {
+        Some(".claude") => directory.parent().unwrap_or_else(AbsPath::root),
+        _ => directory,
+    }
+}
+
+fn non_empty_span(span: &Range<usize>) -> Range<usize> {
+    span.start..span.end.max(span.start)
+}

@@ -1,0 +1,106 @@
+//! The list of what would change: a line each.
+
+use openoxide_protocol::AbsPath;
+use openoxide_sandbox::{EntryKind, EntryState, SkippedChange, StagedChange};
+
+use super::{MAX_SHOWN_FILES, content_diff::ContentDiff, to_visible_line};
+
+/// Returns the lines. None begins with a sign of a difference, so that no line of a file can pass for one of these.
+pub(super) fn render_list(
+    files: &[&StagedChange],
+    texts: &[ContentDiff],
+    left_out: &[SkippedChange],
+    cwd: &AbsPath,
+) -> String {
+    let named = files.iter().zip(texts).take(MAX_SHOWN_FILES);
+    let mut lines: Vec<_> = named.map(|(change, text)| render_change(change, text, cwd)).collect();
+    lines.extend(render_more(files.len()));
+    lines.extend(self::render_skipped(left_out).map(|line| format!("stays     {line}")));
+    lines.join("\n") + "\n"
+}
+
+/// Says of what is left as it is why.
+pub(super) fn render_skipped(left_out: &[SkippedChange]) -> impl Iterator<Item = String> {
+    let line = |left: &SkippedChange| {
+        format!("`{}` {}", to_visible_line(&left.path), to_visible_line(&left.reason))
+    };
+    left_out.iter().take(MAX_SHOWN_FILES).map(line).chain(render_more(left_out.len()))
+}
+
+fn render_more(count: usize) -> Option<String> {
+    count
+        .checked_sub(MAX_SHOWN_FILES)
+        .filter(|more| *more > 0)
+        .map(|more| format!("… and {more} more"))
+}
+
+fn render_change(change: &StagedChange, text: &ContentDiff, cwd: &AbsPath) -> String {
+    let name = display_path(&change.path, cwd);
+    match (&change.before, &change.after) {
+        (None, Some(after)) => format!("new       {name}{}", describe_new_file(after, text)),
+        (Some(before), None) => format!("removed   {name}{}", describe_removal(before, text)),
+        (Some(before), Some(after)) => {
+            format!(
+                "changed   {name}{}{}",
+                describe_change(before, after, text),
+                describe_mode_change(before, after)
+            )
+        }
+        (None, None) => name,
+    }
+}
+
+/// The path from the working directory on, as a person can read it.
+pub(super) fn display_path(path: &AbsPath, cwd: &AbsPath) -> String {
+    to_visible_line(path.strip_prefix(cwd).filter(|rest| !rest.is_empty()).unwrap_or(path.as_str()))
+}
+
+fn describe_kind(thing: &EntryState) -> String {
+    match &thing.kind {
+        EntryKind::Directory => "/".to_owned(),
+        EntryKind::File(_) => String::new(),
+        EntryKind::Link(target) => format!(" → {}", to_visible_line(&target.to_string_lossy())),
+    }
+}
+
+fn describe_removal(thing: &EntryState, text: &ContentDiff) -> String {
+    match (&thing.kind, text) {
+        (EntryKind::File(_), ContentDiff::TextLines { removed, .. }) => format!(" (-{removed})"),
+        (EntryKind::File(bytes), ContentDiff::Binary) => format!(" ({bytes} bytes)"),
+        _ => describe_kind(thing),
+    }
+}
+
+fn describe_new_file(thing: &EntryState, text: &ContentDiff) -> String {
+    let runs = if thing.mode & 0o111 != 0 { ", executable" } else { "" };
+    match (&thing.kind, text) {
+        (EntryKind::File(_), ContentDiff::TextLines { added, .. }) => format!(" (+{added}{runs})"),
+        (EntryKind::File(bytes), ContentDiff::Binary) => format!(" ({bytes} bytes{runs})"),
+        _ => describe_kind(thing),
+    }
+}
+
+fn describe_change(before: &EntryState, after: &EntryState, text: &ContentDiff) -> String {
+    match (&before.kind, &after.kind, text) {
+        (EntryKind::File(_), EntryKind::File(_), ContentDiff::TextLines { added, removed, .. }) => {
+            format!(" (+{added} -{removed})")
+        }
+        (EntryKind::File(old), EntryKind::File(new), ContentDiff::Binary) => {
+            format!(" ({old} → {new} bytes)")
+        }
+        (EntryKind::File(_), EntryKind::File(_), ContentDiff::Unchanged)
+        | (EntryKind::Directory, EntryKind::Directory, _) => String::new(),
+        (_, EntryKind::Directory, _) => " (a directory now)".to_owned(),
+        (_, EntryKind::File(_), _) => " (a file now)".to_owned(),
+        (_, EntryKind::Link(_), _) => format!(" (a link now){}", describe_kind(after)),
+    }
+}
+
+fn describe_mode_change(before: &EntryState, after: &EntryState) -> String {
+    if before.mode == after.mode
+        || matches!((&before.kind, &after.kind), (_, EntryKind::Link(_)) | (EntryKind::Link(_), _))
+    {
+        return String::new();
+    }
+    format!(" (mode {:o} → {:o})", before.mode, after.mode)
+}

@@ -1,0 +1,89 @@
+//! How files would change, line by line.
+
+use std::{fmt::Write as _, time::Duration};
+
+use openoxide_protocol::AbsPath;
+use openoxide_sandbox::{EntryKind, EntryState, StagedChange, StagingArea};
+use similar::{ChangeTag, TextDiff};
+
+use super::change_list;
+
+/// Larger files are shown by their size.
+const MAX_FILE_BYTES: u64 = 1 << 18;
+/// So many lines of one file are shown, and so many of all.
+const MAX_FILE_LINES: usize = 200;
+const MAX_TOTAL_LINES: usize = 2000;
+/// So long two files are compared; after that the difference is correct, and longer than need be.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// How a file would change.
+pub(super) enum ContentDiff {
+    /// It is no file, or its content stays.
+    Unchanged,
+    /// It is too large, or no text.
+    Binary,
+    /// So many lines come and go; this is how.
+    TextLines { added: usize, removed: usize, hunks: String },
+}
+
+/// Compares what lies there with what would lie there.
+pub(super) fn diff_change(stage: &StagingArea, change: &StagedChange) -> ContentDiff {
+    let is_file = |thing: &EntryState| matches!(thing.kind, EntryKind::File(_));
+    let (before, after) = (
+        change.before.as_ref().filter(|one| is_file(one)),
+        change.after.as_ref().filter(|one| is_file(one)),
+    );
+    if change.same_content || before.is_none() && after.is_none() {
+        return ContentDiff::Unchanged;
+    }
+    let before = before.map_or(Some(String::new()), |one| {
+        read_text(one, || stage.read_before(change, MAX_FILE_BYTES))
+    });
+    let after = after.map_or(Some(String::new()), |one| {
+        read_text(one, || stage.read_after(change, MAX_FILE_BYTES))
+    });
+    match (before, after) {
+        (Some(before), Some(after)) => diff_texts(&before, &after),
+        _ => ContentDiff::Binary,
+    }
+}
+
+/// The content of a file, if it is text that is not too large.
+fn read_text(file: &EntryState, read: impl Fn() -> std::io::Result<Vec<u8>>) -> Option<String> {
+    if !matches!(file.kind, EntryKind::File(bytes) if bytes < MAX_FILE_BYTES) {
+        return None;
+    }
+    String::from_utf8(read().ok()?).ok().filter(|text| !text.contains('\0'))
+}
+
+fn diff_texts(before: &str, after: &str) -> ContentDiff {
+    let difference = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after);
+    let count = |tag| difference.iter_all_changes().filter(|change| change.tag() == tag).count();
+    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+    ContentDiff::TextLines { added, removed, hunks: difference.unified_diff().to_string() }
+}
+
+/// Returns the changes of all files, each under its name. Every line of a file has a sign before it, so that none can pass for a name.
+pub(super) fn render_diffs(
+    files: &[&StagedChange],
+    texts: &[ContentDiff],
+    cwd: &AbsPath,
+) -> String {
+    let (mut all, mut left) = (String::new(), MAX_TOTAL_LINES);
+    for (change, text) in files.iter().zip(texts) {
+        let ContentDiff::TextLines { hunks, .. } = text else { continue };
+        let count = hunks.lines().count();
+        let shown = count.min(MAX_FILE_LINES).min(left);
+        left -= shown;
+        if shown == 0 {
+            continue;
+        }
+        // Writing into a string does not fail.
+        _ = writeln!(all, "\n{}", change_list::display_path(&change.path, cwd));
+        hunks.split_inclusive('\n').take(shown).for_each(|line| all.push_str(line));
+        if shown < count {
+            _ = writeln!(all, "… {} more lines of this file", count - shown);
+        }
+    }
+    all
+}

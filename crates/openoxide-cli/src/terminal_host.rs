@@ -1,0 +1,28 @@
+//! What the engine needs from this program: warnings on standard error, and the signals to end.
+
+use openoxide_engine::{CheckHost, EngineWarning, InterruptWatch};
+
+use crate::{approval_review::SignalWatch, user_messages};
+
+/// A command in a terminal.
+pub(crate) struct TerminalHost;
+
+impl CheckHost for TerminalHost {
+    fn warn(&self, warning: EngineWarning) {
+        user_messages::print_warning(&warning);
+    }
+
+    fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_> {
+        Box::new(SignalWatch::start())
+    }
+}
+
+impl InterruptWatch for SignalWatch {
+    fn is_interrupted(&self) -> bool {
+        self.is_interrupted()
+    }
+
+    fn stop(&self) -> bool {
+        Self::stop(self)
+    }
+}

@@ -1,0 +1,134 @@
+//! Messages for people, on standard error.
+
+use std::{
+    fmt::Display,
+    io::{ErrorKind, Write as _},
+};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use openoxide_engine::EngineWarning;
+use openoxide_protocol::Finding;
+use openoxide_store::{BrokenFile, PolicyProblem, audit::AuditError};
+use openoxide_tui::{LineMode, escape_text};
+
+use crate::{args::ColorWhen, program_exit::ProgramExit, terminal_color};
+
+/// Says something to the person. That nobody listens any more is no reason to stop.
+pub(crate) fn print_line(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
+}
+
+/// Says that something failed.
+pub(crate) fn print_error(what: &impl Display) {
+    print_line(&format!(
+        "openoxide: error: {}",
+        escape_text(&what.to_string(), LineMode::MultiLine)
+    ));
+}
+
+/// Says something that a person should know.
+pub(crate) fn print_note(what: &impl Display) {
+    print_line(&format!(
+        "openoxide: note: {}",
+        escape_text(&what.to_string(), LineMode::MultiLine)
+    ));
+}
+
+/// Shows a warning of the engine.
+pub(crate) fn print_warning(warning: &EngineWarning) {
+    match warning {
+        EngineWarning::GrantNotCounted(_) => print_error(warning),
+        EngineWarning::NotRecorded(_)
+        | EngineWarning::ScanTruncated
+        | EngineWarning::NotRetried(_) => print_note(warning),
+    }
+}
+
+/// Returns the number of an audit record; says so where it could not be written.
+pub(crate) fn warn_if_unrecorded(written: Result<u64, AuditError>) -> Option<u64> {
+    written.map_err(|error| print_warning(&EngineWarning::NotRecorded(error))).ok()
+}
+
+/// Writes what was asked for to standard output, and returns how the program ends. Who closes the pipe has seen enough.
+pub(crate) fn print_data(bytes: &[u8], exit: ProgramExit) -> ProgramExit {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(bytes).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            print_error(&format!("the answer cannot be written: {error}"));
+            ProgramExit::Failure
+        }
+        _ => exit,
+    }
+}
+
+fn diagnostic_renderer(when: ColorWhen) -> Renderer {
+    if terminal_color::use_color(when, &std::io::stderr()) {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    }
+}
+
+/// Shows everything that is wrong with a policy file, each with its line.
+pub(crate) fn print_broken_file(file: &BrokenFile, when: ColorWhen) {
+    let path = file.path.to_string_lossy();
+    for problem in &file.problems {
+        print_line(&format!(
+            "{}\n",
+            diagnostic_renderer(when).render(&diagnostic_groups(problem, &file.text, &path))
+        ));
+    }
+    if file.text.is_empty() {
+        return print_line(&format!("openoxide: {path} cannot be used; nothing is allowed"));
+    }
+    let count = file.problems.len();
+    let what = if count == 1 { "error" } else { "errors" };
+    print_line(&format!(
+        "openoxide: {path} has {count} {what}; its allow rules are ignored, its deny and ask rules stay in force"
+    ));
+}
+
+fn diagnostic_groups<'a>(
+    problem: &'a PolicyProblem,
+    text: &'a str,
+    path: &'a str,
+) -> Vec<Group<'a>> {
+    let title = Level::ERROR.primary_title(problem.message.as_str());
+    let span = problem.span.clone();
+    let mut groups = vec![if text.is_empty() {
+        let title = Level::ERROR.primary_title(format!("{path}: {}", problem.message));
+        Group::with_title(title)
+    } else {
+        let annotation = AnnotationKind::Primary.span(span);
+        title.element(Snippet::source(text).path(path).annotation(annotation))
+    }];
+    groups.extend(
+        problem
+            .help
+            .as_ref()
+            .map(|help| Group::with_title(Level::HELP.secondary_title(help.as_str()))),
+    );
+    groups
+}
+
+/// Returns the findings under the command, each with carets. What could drive a terminal is shown escaped; then the carets
+/// would no longer fit, and only the messages are shown.
+pub(crate) fn render_findings(script: &str, findings: &[Finding], color: bool) -> String {
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let plain = escape_text(script, LineMode::MultiLine) == script;
+    let mut text = String::new();
+    for finding in findings {
+        let title =
+            Level::WARNING.primary_title(finding.message.as_ref()).id(finding.code.as_ref());
+        let span = finding.span.start as usize..finding.span.end as usize;
+        let fits = plain && script.get(span.clone()).is_some_and(|part| !part.is_empty());
+        let group = if fits {
+            title.element(Snippet::source(script).annotation(AnnotationKind::Primary.span(span)))
+        } else {
+            Group::with_title(title)
+        };
+        text.push_str(&renderer.render(&[group]));
+        text.push('\n');
+    }
+    text
+}

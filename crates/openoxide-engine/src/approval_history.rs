@@ -1,0 +1,193 @@
+//! What each choice of "always" would have answered before, as far as the audit tells.
+//!
+//! Only what is certain counts: a command is read again from its text, and one that was cut, redacted or does not mean the same alone
+//! is no match. Nothing is decided by it: it is what a person reads before choosing.
+
+use std::{cmp::Reverse, collections::HashMap};
+
+use openoxide_permission::{EvaluationContext, SessionGrants};
+use openoxide_protocol::{
+    AbsPath, Access, ApprovalRequest, ChoiceHistory, Effect, PermissionMode, RuleRef,
+};
+use openoxide_shell::{Setting, analyse};
+use openoxide_store::{
+    UserEnvironment,
+    audit::{
+        AuditError, Journal, MILLIS_PER_DAY, REDACTED, RecordHeader, UtcTimestamp, split_lines,
+    },
+};
+use serde::Deserialize;
+
+const MAX_AGE_DAYS: u64 = 30;
+/// The maximum that is read: a person waits for it.
+const MAX_BYTES: u64 = 8 << 20;
+const MAX_RECORDS: usize = 20_000;
+const MAX_EXAMPLES: usize = 5;
+/// Stands in a text that was cut.
+const TRUNCATION_MARK: &str = "[… ";
+
+/// The questions of the last days.
+#[derive(Debug, Default)]
+pub struct ApprovalHistory {
+    /// How many there were, those included that no rule could have answered.
+    total_questions: u32,
+    /// Those about commands alone, with how often each was asked.
+    questions: Vec<(Vec<Access>, u32)>,
+}
+
+/// What is read of a decision's record.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct DecisionSummary {
+    via: String,
+    decision: Option<Effect>,
+    cwd: String,
+    left_out: usize,
+    always: Vec<String>,
+    accesses: Vec<AccessSummary>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AccessSummary {
+    access: String,
+    what: String,
+    decision: Option<Effect>,
+    rule: Option<RuleRef>,
+}
+
+/// The directory, and the commands that were asked about.
+type QuestionKey = (String, Vec<String>);
+
+impl ApprovalHistory {
+    /// Reads the newest records. Where none can be read there are none.
+    #[must_use]
+    pub fn read(environment: &UserEnvironment) -> Self {
+        let mut asked = HashMap::new();
+        let mut total_questions = 0;
+        drop(read_questions(environment, |decided| {
+            total_questions += 1;
+            if let Some(key) = asked_commands(decided) {
+                *asked.entry(key).or_insert(0) += 1;
+            }
+        }));
+        let questions =
+            asked.into_iter().filter_map(|((cwd, texts), count): (QuestionKey, u32)| {
+                let cwd = AbsPath::new(&cwd).ok()?;
+                let setting = Setting { cwd: &cwd, home: environment.home.as_ref() };
+                let accesses: Option<Vec<_>> =
+                    texts.iter().map(|text| reanalyze_command(text, &setting)).collect();
+                Some((accesses?, count))
+            });
+        Self { total_questions, questions: questions.collect() }
+    }
+
+    /// Returns for each choice of a request how many of the questions it would have answered.
+    #[must_use]
+    pub fn choice_histories(&self, request: &ApprovalRequest) -> Vec<ChoiceHistory> {
+        let choices = request.choices();
+        choices.iter().map(|choice| self.choice_history(&choice.rules, request)).collect()
+    }
+
+    fn choice_history(&self, rules: &[String], request: &ApprovalRequest) -> ChoiceHistory {
+        let (mode, cwd) = (PermissionMode::Default, &request.cwd);
+        let context = EvaluationContext { mode, cwd, roots: &[], policy_error: None };
+        let mut grants = SessionGrants::default();
+        grants.add_rules(rules, &context);
+        let covered = |(accesses, _): &&(Vec<Access>, u32)| {
+            accesses.iter().all(|access| grants.allows_access(&context, access))
+        };
+        let answered: Vec<_> = self.questions.iter().filter(covered).collect();
+        let answers = answered.iter().map(|(_, count)| count).sum();
+        ChoiceHistory {
+            answers,
+            of: self.total_questions,
+            examples: example_commands(&answered, request),
+        }
+    }
+}
+
+/// Returns the commands that were allowed most often, but for those that are asked about now.
+fn example_commands(answered: &[&(Vec<Access>, u32)], request: &ApprovalRequest) -> Vec<String> {
+    let mut counts: HashMap<&str, u32> = HashMap::new();
+    for (accesses, count) in answered {
+        for access in accesses {
+            *counts.entry(access.summary()).or_default() += count;
+        }
+    }
+    for part in &request.decision.parts {
+        counts.remove(part.access.summary());
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(text, count)| (Reverse(*count), *text));
+    counts.into_iter().take(MAX_EXAMPLES).map(|(text, _)| text.to_owned()).collect()
+}
+
+/// Hands out each question that is not too old, the newest first.
+fn read_questions(
+    environment: &UserEnvironment,
+    mut asked: impl FnMut(&DecisionSummary),
+) -> Result<(), AuditError> {
+    let from = UtcTimestamp(UtcTimestamp::now().0.saturating_sub(MAX_AGE_DAYS * MILLIS_PER_DAY));
+    let (mut bytes, mut records) = (MAX_BYTES, MAX_RECORDS);
+    for segment in Journal::for_user(environment)?.open_segments_after(0)?.iter().rev() {
+        let text = segment.read_tail(bytes)?;
+        bytes = bytes.saturating_sub(text.len() as u64);
+        let newest: Vec<_> = split_lines(&text).0.collect();
+        for line in newest.into_iter().rev().take(records) {
+            records -= 1;
+            let Some(head) = RecordHeader::parse(line).filter(|head| head.is_decision) else {
+                continue;
+            };
+            if head.time < from {
+                return Ok(());
+            }
+            let decided: Option<DecisionSummary> = serde_json::from_slice(line).ok();
+            decided.iter().filter(|decided| is_question(decided)).for_each(&mut asked);
+        }
+        let cut = (text.len() as u64) < segment.len();
+        if cut || bytes == 0 || records == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Who answered from elsewhere writes the same question down once more.
+fn is_question(decided: &DecisionSummary) -> bool {
+    decided.decision == Some(Effect::Ask) && !["approve", "deny"].contains(&&*decided.via)
+}
+
+/// Returns what was asked about, if rules about commands could have answered it.
+fn asked_commands(decided: &DecisionSummary) -> Option<QuestionKey> {
+    let asked = decided.accesses.iter().filter(|access| access.decision == Some(Effect::Ask));
+    let texts: Option<Vec<_>> = asked.map(asked_command).collect();
+    let texts = texts.filter(|texts| !texts.is_empty())?;
+    let whole = decided.left_out == 0 && !decided.always.is_empty();
+    whole.then(|| (decided.cwd.clone(), texts))
+}
+
+/// A rule that comes before what is kept for a project asks all the same.
+fn asked_command(judged: &AccessSummary) -> Option<String> {
+    let above = |rule: &RuleRef| ["managed", "cli"].contains(&&*rule.layer);
+    let lost = judged.what.contains(REDACTED) || judged.what.contains(TRUNCATION_MARK);
+    let counts = judged.access == "bash" && !lost && !judged.rule.as_ref().is_some_and(above);
+    counts.then(|| judged.what.clone())
+}
+
+/// Reads a command again; nothing if it does not mean the same alone.
+fn reanalyze_command(text: &str, setting: &Setting<'_>) -> Option<Access> {
+    let mut accesses = analyse(text, setting).accesses.into_iter();
+    accesses.find(|access| match access {
+        Access::Exec(exec) => exec.text == text && exec.argv.is_known(),
+        Access::Read(_)
+        | Access::Edit(_)
+        | Access::Fetch { .. }
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_)
+        | Access::Opaque { .. } => false,
+    })
+}

@@ -1,0 +1,139 @@
+//! Files that steer and come along with the directory that holds them: `cp -r cloned/. .`.
+//!
+//! A copy names its directory alone. What of it would steer shells, tools or agents at its destination is an edit of its own, with
+//! its name.
+
+use std::{fs, path::Path};
+
+use openoxide_permission::safety_floor::is_protected;
+use openoxide_protocol::{
+    AbsPath, Access, OperationFacts, PathAccess, Span, steering_files::may_be_steering_component,
+};
+
+use crate::step_budget::StepBudget;
+
+/// So many files are looked at.
+const MAX_ENTRIES: usize = 16_384;
+/// So many files that steer are named.
+const MAX_STEERING_FILES: usize = 8;
+
+/// Adds the files that steer among what is copied or moved.
+pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &StepBudget) {
+    let mut added = Vec::new();
+    for (index, access) in facts.accesses.iter().enumerate() {
+        let Access::Exec(exec) = access else { continue };
+        let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+        if !matches!(name, Some("mv" | "cp" | "rsync" | "gmv" | "gcp" | "ditto")) {
+            continue;
+        }
+        let own = facts.accesses.iter().skip(index + 1);
+        let own = || own.clone().take_while(|access| !matches!(access, Access::Exec(_)));
+        let sources: Vec<&PathAccess> = own().filter_map(read_path).collect();
+        let targets: Vec<&PathAccess> = own().filter_map(edited_path).collect();
+        match find_copied_steering_files(&sources, &targets, steps) {
+            Some(found) => added.extend(found.into_iter().map(|path| edit_access(path, exec.span))),
+            None => {
+                let text = format!("{}: too many files to find those that steer", exec.text);
+                added.push(Access::Opaque { text, span: exec.span });
+            }
+        }
+    }
+    facts.accesses.extend(added);
+}
+
+fn read_path(access: &Access) -> Option<&PathAccess> {
+    if let Access::Read(path) = access {
+        Some(path).filter(|path| path.search.is_none())
+    } else {
+        None
+    }
+}
+
+fn edited_path(access: &Access) -> Option<&PathAccess> {
+    if let Access::Edit(path) = access { Some(path) } else { None }
+}
+
+fn edit_access(path: AbsPath, span: Span) -> Access {
+    Access::Edit(PathAccess { span, ..PathAccess::new(path) })
+}
+
+/// Returns the files that steer which the sources would bring to the targets; nothing if too much would have to be looked at.
+fn find_copied_steering_files(
+    sources: &[&PathAccess],
+    targets: &[&PathAccess],
+    steps: &StepBudget,
+) -> Option<Vec<AbsPath>> {
+    let mut found: Vec<AbsPath> = Vec::new();
+    let mut seen = 0;
+    for source in sources {
+        let root = Path::new(source.path.as_str());
+        let name = source.path.file_name().unwrap_or_default();
+        // One of several files that a pattern stands for.
+        let itself = targets.iter().map(|target| target.path.join(name)).find(is_protected);
+        found.extend(itself.filter(|place| !name.is_empty() && !found.contains(place)));
+        let mut open = vec![String::new()];
+        while let Some(below) = open.pop() {
+            if !steps.take_directory() {
+                return None;
+            }
+            let Ok(entries) = fs::read_dir(root.join(&below)) else { continue };
+            for entry in entries.filter_map(Result::ok) {
+                seen += 1;
+                if seen > MAX_ENTRIES || !steps.take_steps(2) {
+                    return None;
+                }
+                let file = entry.file_name();
+                let Some(file) = file.to_str() else { continue };
+                let path =
+                    if below.is_empty() { file.to_owned() } else { format!("{below}/{file}") };
+                // What comes into the directory itself, or under the name that it has.
+                let named = format!("{name}/{path}");
+                // The directory is not protected, or would not be looked through.
+                let judged = if may_be_steering_component(file) { targets } else { &[] };
+                let steers = judged.iter().find_map(|target| {
+                    [&path, &named]
+                        .into_iter()
+                        .map(|path| target.path.join(path))
+                        .find(is_protected)
+                });
+                match steers {
+                    Some(place) if !found.contains(&place) => found.push(place),
+                    Some(_) => {}
+                    None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => open.push(path),
+                    None => {}
+                }
+                if found.len() >= MAX_STEERING_FILES {
+                    return Some(found);
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_steer_come_along_with_their_directory() {
+        for (file, steers) in [
+            ("CLAUDE.md", true),
+            (".vscode/tasks.json", true),
+            ("a/b/.github/workflows/x.yml", true),
+            ("a/b/readme", false),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let source = dir.path().join("from");
+            fs::create_dir_all(source.join(file).parent().unwrap()).unwrap();
+            fs::write(source.join(file), "").unwrap();
+            let path = |name: &str| {
+                PathAccess::new(AbsPath::new(dir.path().join(name).to_str().unwrap()).unwrap())
+            };
+            let found =
+                find_copied_steering_files(&[&path("from")], &[&path("to")], &StepBudget::new())
+                    .unwrap();
+            assert_eq!(!found.is_empty(), steers, "{file}");
+        }
+    }
+}

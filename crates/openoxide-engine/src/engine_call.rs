@@ -1,0 +1,91 @@
+//! A call to evaluate.
+
+use openoxide_adapters::tool_action;
+use openoxide_protocol::{AbsPath, Action, Operation, OperationFacts, PermissionMode};
+use serde_json::Value;
+
+use crate::{CallLocation, collect_question_facts, operation_facts::facts_of_call};
+
+/// A call to evaluate: what it does, and where.
+#[derive(Clone, Debug)]
+pub struct EngineCall {
+    subject: CallSubject,
+    cwd: AbsPath,
+    mode: Option<PermissionMode>,
+    roots: Option<Vec<AbsPath>>,
+}
+
+#[derive(Clone, Debug)]
+enum CallSubject {
+    Tool { tool: String, action: Action, input: Value },
+    Question { permission: String, patterns: Vec<String> },
+    Facts(OperationFacts),
+}
+
+impl EngineCall {
+    /// Returns the call of an operation.
+    #[must_use]
+    pub fn from_operation(operation: &Operation) -> Self {
+        let Operation { tool, action, input, cwd, .. } = operation.clone();
+        Self::new(CallSubject::Tool { tool, action, input }, cwd)
+    }
+
+    /// Returns the call of a tool by its name, with its input as an agent sends it.
+    #[must_use]
+    pub fn from_tool(name: &str, input: &Value, cwd: AbsPath) -> Self {
+        let (action, tool, input) =
+            (tool_action::parse_action(name, input), name.to_owned(), input.clone());
+        Self::new(CallSubject::Tool { tool, action, input }, cwd)
+    }
+
+    /// Returns the call of a bare question: a permission, and the patterns that it is asked for.
+    #[must_use]
+    pub fn from_question(permission: &str, patterns: &[String], cwd: AbsPath) -> Self {
+        let (permission, patterns) = (permission.to_owned(), patterns.to_vec());
+        Self::new(CallSubject::Question { permission, patterns }, cwd)
+    }
+
+    /// Returns a call whose facts are known.
+    #[must_use]
+    pub const fn from_facts(facts: OperationFacts, cwd: AbsPath) -> Self {
+        Self::new(CallSubject::Facts(facts), cwd)
+    }
+
+    const fn new(subject: CallSubject, cwd: AbsPath) -> Self {
+        Self { subject, cwd, mode: None, roots: None }
+    }
+
+    /// Evaluates the call in this mode, where the managed policy does not disable it.
+    #[must_use]
+    pub fn with_mode(self, mode: Option<PermissionMode>) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// Evaluates the call as one of the project with these directories.
+    #[must_use]
+    pub fn with_roots(self, roots: Vec<AbsPath>) -> Self {
+        Self { roots: Some(roots), ..self }
+    }
+
+    pub(crate) const fn cwd(&self) -> &AbsPath {
+        &self.cwd
+    }
+
+    pub(crate) const fn mode(&self) -> Option<PermissionMode> {
+        self.mode
+    }
+
+    pub(crate) fn roots(&self) -> Option<&[AbsPath]> {
+        self.roots.as_deref()
+    }
+
+    pub(crate) fn collect_facts(&self, place: CallLocation<'_>) -> OperationFacts {
+        match &self.subject {
+            CallSubject::Tool { tool, action, input } => facts_of_call(action, tool, input, place),
+            CallSubject::Question { permission, patterns } => {
+                collect_question_facts(permission, patterns, place)
+            }
+            CallSubject::Facts(facts) => facts.clone(),
+        }
+    }
+}

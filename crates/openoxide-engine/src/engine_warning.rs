@@ -1,0 +1,24 @@
+//! Warnings for a person about a check, beside its outcome.
+
+use openoxide_store::{GrantError, audit::AuditError};
+use thiserror::Error;
+
+/// A problem that did not stop a check.
+#[derive(Debug, Error)]
+pub enum EngineWarning {
+    /// A limited grant was ignored, because its use could not be counted.
+    #[error("grant ignored: its use counter cannot be updated: {0}")]
+    GrantNotCounted(GrantError),
+    /// The audit record could not be written, and no policy requires it.
+    #[error("not written down: {0}")]
+    NotRecorded(AuditError),
+    /// The scan for restricted files has reached its limit.
+    #[error(
+        "the project has more files than are looked at: what a rule holds back by a pattern is held in the sandbox as far as was \
+         looked; what a rule or `[sandbox]` names is held wherever it lies"
+    )]
+    ScanTruncated,
+    /// The sandbox has stopped the command, and nothing could let it pass.
+    #[error("not retried: {0}")]
+    NotRetried(&'static str),
+}

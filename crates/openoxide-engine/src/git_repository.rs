@@ -1,0 +1,403 @@
+//! Whether a repository can make git run programs.
+//!
+//! `git status` runs what `core.fsmonitor` names, `git diff` what `diff.external` and filters name, `git log` what
+//! `gpg.program` names. A repository that was cloned has a configuration that git wrote itself; one that came in an archive,
+//! or that lies inside another as plain directories (`HEAD`, `objects`, `refs`), has whatever its author wrote.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::AbsPath;
+
+use crate::{project_settings::path_spellings, script_edits::PriorEdits};
+
+/// No configuration of a repository is longer.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Submodules deeper than this are not looked at.
+const MAX_SUBMODULE_DEPTH: usize = 4;
+
+/// No index is longer.
+const MAX_INDEX_BYTES: u64 = 1 << 27;
+
+/// Where git keeps what belongs to a working tree, and what belongs to the repository.
+struct GitDirectories {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+/// Says whether the repository that git would find from `cwd` configures nothing but what is known to run nothing; also when
+/// there is none. What may have been edited before is not plain.
+pub(crate) fn is_harmless(cwd: &AbsPath, edits: &PriorEdits<'_>) -> bool {
+    path_spellings(cwd).iter().all(|place| is_harmless_from(place, edits))
+}
+
+fn is_harmless_from(place: &Path, edits: &PriorEdits<'_>) -> bool {
+    for directory in place.ancestors() {
+        let git = directory.join(".git");
+        if edits.may_change(&git) {
+            return false;
+        }
+        // A directory of that name that is no repository is passed by.
+        if git.is_file() || may_be_git_dir(&git) {
+            return is_harmless_worktree(directory, edits, false, MAX_SUBMODULE_DEPTH);
+        }
+        if may_be_git_dir(directory) || may_become_git_dir(directory, edits) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Says whether a directory can have been made a repository: it has a `HEAD`, and something of the rest was edited.
+fn may_become_git_dir(directory: &Path, edits: &PriorEdits<'_>) -> bool {
+    let head = directory.join("HEAD");
+    let rest = ["HEAD", "commondir", "objects", "refs"];
+    (head.symlink_metadata().is_ok() || edits.may_change(&head))
+        && rest.iter().any(|name| edits.may_change(&directory.join(name)))
+}
+
+/// Says whether the repository that git would find from here is inside of the working tree of another one, or below the
+/// directory that the agent works in without being named `.git`, and is not plain. Nobody but who wrote that tree decides
+/// what git runs there.
+pub(crate) fn is_embedded(place: &AbsPath, cwd: &AbsPath, edits: &PriorEdits<'_>) -> bool {
+    path_spellings(place).iter().any(|place| is_embedded_from(place, cwd, edits))
+}
+
+fn is_embedded_from(place: &Path, cwd: &AbsPath, edits: &PriorEdits<'_>) -> bool {
+    let named = |directory: &Path| {
+        directory.join(".git").is_dir() && may_be_git_dir(&directory.join(".git"))
+    };
+    for directory in place.ancestors() {
+        if directory.join(".git").is_file() {
+            return false;
+        }
+        let bare =
+            !named(directory) && (may_be_git_dir(directory) || is_edited_git_dir(directory, edits));
+        if bare || named(directory) {
+            let inside = directory.ancestors().skip(1).any(|above| above.join(".git").exists());
+            let below = path_spellings(cwd)
+                .iter()
+                .any(|cwd| directory != cwd && directory.starts_with(cwd));
+            return (inside || bare && below)
+                && (bare
+                    || !is_harmless_worktree(
+                        directory,
+                        &PriorEdits::Paths(Vec::new()),
+                        false,
+                        MAX_SUBMODULE_DEPTH,
+                    ));
+        }
+    }
+    false
+}
+
+/// Says whether the script itself names the files that make this directory a repository.
+fn is_edited_git_dir(directory: &Path, edits: &PriorEdits<'_>) -> bool {
+    matches!(edits, PriorEdits::Paths(_)) && may_become_git_dir(directory, edits)
+}
+
+/// Returns whether the configuration of the repository that git would find from `cwd` has a remote of this name.
+pub(crate) fn has_remote(cwd: &AbsPath, name: &str) -> bool {
+    let mut places = Path::new(cwd.as_str()).ancestors().map(|above| above.join(".git"));
+    let Some(git) = places.find(|git| git.exists()) else { return false };
+    let config = find_git_directories(&git, git.is_dir())
+        .and_then(|found| read_config(&found.common_dir.join("config")));
+    let header = format!("[remote \"{name}\"]");
+    config.is_some_and(|text| text.lines().any(|line| line.trim() == header))
+}
+
+/// Says whether the repository of this working tree is plain, and those of its submodules are: `git status` and `git diff` run
+/// git in each of them, with the configuration that lies there.
+fn is_harmless_worktree(
+    tree: &Path,
+    edits: &PriorEdits<'_>,
+    is_submodule: bool,
+    deep: usize,
+) -> bool {
+    let git = tree.join(".git");
+    let Some(found) = find_git_directories(&git, git.is_dir()) else { return false };
+    // What git does not take for a repository it passes by, for one above.
+    if !is_valid_git_dir(&found) {
+        return false;
+    }
+    let Some(config) = read_harmless_config(&found.common_dir, is_submodule.then_some(tree)) else {
+        return false;
+    };
+    let Some(links) = submodule_paths(&found.git_dir, &config) else { return false };
+    let mut there = links.iter().map(|name| tree.join(name));
+    there.all(|below| {
+        !edits.may_change(&below.join(".git"))
+            && (!below.join(".git").exists()
+                || deep > 0 && is_harmless_worktree(&below, edits, true, deep - 1))
+    })
+}
+
+/// Returns the paths of the submodules that an index holds (gitformat-index(5)); nothing if it cannot be read. What is in
+/// `.gitmodules` does not matter to git here.
+fn submodule_paths(own: &Path, config: &str) -> Option<Vec<String>> {
+    // An index can go on in another file.
+    let names = fs::read_dir(own).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
+    if names.into_iter().any(|name| name.to_string_lossy().starts_with("sharedindex.")) {
+        return None;
+    }
+    let path = own.join("index");
+    if !path.exists() {
+        return Some(Vec::new());
+    }
+    let meta = fs::metadata(&path).ok()?;
+    let bytes =
+        (meta.is_file() && meta.len() <= MAX_INDEX_BYTES).then(|| fs::read(&path).ok())??;
+    match read_big_endian(&bytes, 4, 4)? {
+        2 | 3 => gitlink_paths(&bytes, hash_length(config)?),
+        // Its names are shortened: that there is no submodule is all that can be told.
+        _ => (!bytes.windows(4).any(|four| four == [0, 0, 0xE0, 0])).then(Vec::new),
+    }
+}
+
+/// Returns how many bytes a name of an object has: nothing if that is said in a way of its own.
+fn hash_length(config: &str) -> Option<usize> {
+    let said = config.lines().filter_map(|line| line.split_once('='));
+    let mut formats = said.filter(|(name, _)| name.trim().eq_ignore_ascii_case("objectformat"));
+    match (formats.next().map(|(_, format)| format.trim()), formats.next()) {
+        (None | Some("sha1"), None) => Some(20),
+        (Some("sha256"), None) => Some(32),
+        _ => None,
+    }
+}
+
+/// The index of a repository, as it lies on the disk.
+pub(crate) struct Index {
+    tree: AbsPath,
+    bytes: Vec<u8>,
+    hash: usize,
+}
+
+/// A file that an index holds.
+pub(crate) struct IndexEntry {
+    /// Its path below the working tree.
+    pub(crate) name: String,
+    /// When it was changed, as git saw it last.
+    pub(crate) seconds: usize,
+    /// Its size then.
+    pub(crate) size: usize,
+}
+
+/// Returns the index of the repository that git would find from a directory, if it has one whose names are whole.
+pub(crate) fn index_above(place: &AbsPath) -> Option<Index> {
+    let mut places = Path::new(place.as_str()).ancestors();
+    let tree = places.find(|above| above.join(".git").exists())?;
+    let git = tree.join(".git");
+    let found = find_git_directories(&git, git.is_dir())?;
+    let hash = hash_length(&read_config(&found.common_dir.join("config"))?)?;
+    let path = found.git_dir.join("index");
+    let meta = fs::metadata(&path).ok()?;
+    (meta.is_file() && meta.len() <= MAX_INDEX_BYTES).then_some(())?;
+    let bytes = fs::read(&path).ok()?;
+    matches!(read_big_endian(&bytes, 4, 4)?, 2 | 3).then_some(())?;
+    Some(Index { tree: AbsPath::new(tree.to_str()?).ok()?, bytes, hash })
+}
+
+impl Index {
+    /// Returns the working tree.
+    pub(crate) const fn tree(&self) -> &AbsPath {
+        &self.tree
+    }
+
+    /// Returns how many bytes it has.
+    pub(crate) const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns the files that it holds, as far as it can be read.
+    pub(crate) fn entries(&self) -> Vec<IndexEntry> {
+        let mut found = Vec::new();
+        let mut at = 12;
+        for _ in 0..read_big_endian(&self.bytes, 8, 4).unwrap_or(0) {
+            let Some((entry, next)) = self.entry(at) else { break };
+            found.extend(entry);
+            at = next;
+        }
+        found
+    }
+
+    /// Returns the entry that begins there, if its name is text, and where the next one begins.
+    fn entry(&self, at: usize) -> Option<(Option<IndexEntry>, usize)> {
+        const EXTENDED: usize = 0x4000;
+        let flags = read_big_endian(&self.bytes, at + 40 + self.hash, 2)?;
+        let name_at = at + 42 + self.hash + if flags & EXTENDED == 0 { 0 } else { 2 };
+        let rest = self.bytes.get(name_at..)?;
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        let name = std::str::from_utf8(rest.get(..length)?).ok();
+        let (seconds, size) =
+            (read_big_endian(&self.bytes, at + 8, 4)?, read_big_endian(&self.bytes, at + 36, 4)?);
+        let entry = name.map(|name| IndexEntry { name: name.to_owned(), seconds, size });
+        Some((entry, at + ((name_at - at + length + 8) & !7)))
+    }
+}
+
+fn gitlink_paths(bytes: &[u8], hash: usize) -> Option<Vec<String>> {
+    const LINK: usize = 0o160_000;
+    const EXTENDED: usize = 0x4000;
+    let mut found = Vec::new();
+    let mut at = 12;
+    for _ in 0..read_big_endian(bytes, 8, 4)? {
+        let flags = read_big_endian(bytes, at + 40 + hash, 2)?;
+        let name_at = at + 42 + hash + if flags & EXTENDED == 0 { 0 } else { 2 };
+        let rest = bytes.get(name_at..)?;
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        if read_big_endian(bytes, at + 24, 4)? == LINK {
+            found.push(String::from_utf8(rest.get(..length)?.to_vec()).ok()?);
+        }
+        at += (name_at - at + length + 8) & !7;
+    }
+    Some(found)
+}
+
+/// Returns the number that lies there, the highest byte first.
+fn read_big_endian(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+}
+
+/// Says whether git could take a directory itself for a repository (gitrepository-layout(5)). `HEAD` may be a link that leads
+/// nowhere, and the rest may lie where `commondir` says.
+fn may_be_git_dir(directory: &Path) -> bool {
+    directory.join("HEAD").symlink_metadata().is_ok()
+        && (directory.join("commondir").exists()
+            || directory.join("objects").exists() && directory.join("refs").exists())
+}
+
+/// Says whether git is certain to take this for a repository: `HEAD` names a branch or a commit, and what belongs to all
+/// working trees can be entered.
+fn is_valid_git_dir(found: &GitDirectories) -> bool {
+    let head = found.git_dir.join("HEAD");
+    let named = read_config(&head).is_some_and(|text| {
+        let commit = || text.trim_end().len() >= 40 && text.trim_end().bytes().all(is_hex_digit);
+        text.starts_with("ref: refs/") || commit()
+    });
+    named
+        && !head.is_symlink()
+        && ["objects", "refs"].iter().all(|name| found.common_dir.join(name).join(".").exists())
+}
+
+const fn is_hex_digit(byte: u8) -> bool {
+    byte.is_ascii_hexdigit()
+}
+
+/// Returns the directories of a repository: `.git` itself, or what a file in its place leads to.
+fn find_git_directories(git: &Path, is_directory: bool) -> Option<GitDirectories> {
+    let own = if is_directory {
+        git.to_path_buf()
+    } else {
+        let text = read_config(git)?;
+        git.parent()?.join(trim_line_end(text.strip_prefix("gitdir: ")?))
+    };
+    if own.join("config.worktree").exists() {
+        return None;
+    }
+    let said = own.join("commondir");
+    let common = match said.symlink_metadata() {
+        Ok(_) => own.join(trim_line_end(&read_config(&said)?)),
+        Err(_) => own.clone(),
+    };
+    Some(GitDirectories { git_dir: own, common_dir: common })
+}
+
+/// Returns the path in a file that holds nothing else: git drops ends of lines, and no other blanks.
+fn trim_line_end(text: &str) -> &str {
+    text.trim_end_matches(['\n', '\r'])
+}
+
+/// Returns the configuration, if nothing in it runs anything. That of a submodule may name its own working tree, as git writes
+/// it.
+fn read_harmless_config(directory: &Path, submodule: Option<&Path>) -> Option<String> {
+    // Commands that only look write the index anew, and then this hook runs (githooks(5)).
+    if directory.join("hooks/post-index-change").exists()
+        || directory.join("config.worktree").exists()
+    {
+        return None;
+    }
+    let text = read_config(&directory.join("config"))?;
+    let rest = match submodule {
+        Some(tree) => without_worktree_setting(&text, directory, tree),
+        None => text.clone(),
+    };
+    is_harmless_config(&rest).then_some(text)
+}
+
+/// Leaves out the lines that name this very working tree.
+fn without_worktree_setting(text: &str, directory: &Path, tree: &Path) -> String {
+    let own = |line: &&str| match line.trim().split_once('=') {
+        Some((name, value)) if name.trim() == "worktree" => {
+            let named = fs::canonicalize(directory.join(value.trim())).ok();
+            named.is_some() && named == fs::canonicalize(tree).ok()
+        }
+        _ => false,
+    };
+    text.lines().filter(|line| !own(line)).fold(String::new(), |all, line| all + line + "\n")
+}
+
+fn read_config(path: &Path) -> Option<String> {
+    let meta = fs::metadata(path).ok()?;
+    (meta.is_file() && meta.len() <= MAX_CONFIG_BYTES).then(|| fs::read_to_string(path).ok())?
+}
+
+/// Keys that git writes itself or that people set, and that run nothing: section and name.
+const HARMLESS_KEYS: &[(&str, &[&str])] = &[
+    ("branch", &["merge", "rebase", "remote", "vscode-merge-base", "gh-merge-base"]),
+    (
+        "core",
+        &[
+            "autocrlf",
+            "bare",
+            "eol",
+            "filemode",
+            "ignorecase",
+            "logallrefupdates",
+            "precomposeunicode",
+            "repositoryformatversion",
+            "symlinks",
+        ],
+    ),
+    ("extensions", &["objectformat", "refstorage"]),
+    ("fetch", &["prune"]),
+    ("init", &["defaultbranch"]),
+    ("pull", &["ff", "rebase"]),
+    ("push", &["autosetupremote", "default"]),
+    ("remote", &["fetch", "pushurl", "tagopt", "url"]),
+    ("submodule", &["active", "url"]),
+    ("user", &["email", "name", "signingkey"]),
+];
+
+/// Says whether every line is a section, a comment, or a key that is known. Whatever else there is (an `include`, a value
+/// that goes on in the next line, a bare working tree elsewhere) is not.
+fn is_harmless_config(text: &str) -> bool {
+    let mut section = String::new();
+    text.lines().map(str::trim).all(|line| {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            return true;
+        }
+        if let Some(header) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = header.split([' ', '.']).next().unwrap_or_default().to_ascii_lowercase();
+            return !header.contains(']'); // A key may follow, and a comment that ends so.
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        !line.ends_with('\\') && is_harmless_key(&section, name.trim()) && is_harmless_value(value)
+    })
+}
+
+fn is_harmless_key(section: &str, name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    HARMLESS_KEYS.iter().any(|(known, names)| *known == section && names.contains(&name.as_str()))
+}
+
+/// `ext::` addresses run what they say. Quotes stand anywhere in a value, and are dropped.
+fn is_harmless_value(value: &str) -> bool {
+    !value.replace('"', "").contains("::")
+}
+
+#[cfg(test)]
+mod tests;

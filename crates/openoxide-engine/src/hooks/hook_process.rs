@@ -1,0 +1,178 @@
+//! One hook as a process: fed, heard out within bounds, and ended with all that it started when its time is up.
+
+use std::{
+    io,
+    pin::pin,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use openoxide_permission::{Hook, HookCommand};
+use openoxide_protocol::AbsPath;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStdin, Command},
+    time::{Instant, timeout, timeout_at},
+};
+
+use super::HOOK_VARIABLE;
+use crate::environment::sanitized_env;
+
+/// So much of each of its outputs is heard; what is behind it is dropped.
+pub(super) const MAX_OUTPUT_BYTES: usize = 64 << 10;
+
+/// How a program's words name the project's directory; a script has it in its environment.
+const PROJECT_VARIABLE: &str = "${CLAUDE_PROJECT_DIR}";
+
+/// So long is heard what somebody else still says after the hook itself has ended.
+const OUTPUT_GRACE_PERIOD: Duration = Duration::from_millis(500);
+
+/// How a hook ended.
+#[derive(Debug)]
+pub(super) enum HookExit {
+    /// By itself.
+    Exited {
+        /// Its status.
+        status: ExitStatus,
+        /// What it wrote to its standard output.
+        output: CapturedOutput,
+        /// What it wrote to its standard error.
+        error: CapturedOutput,
+    },
+    /// Not in time: it and all that it started was ended.
+    TimedOut(Duration),
+    /// It did not start, or could not be waited for.
+    Failed(io::Error),
+}
+
+/// What was heard of one output.
+#[derive(Debug, Default)]
+pub(super) struct CapturedOutput {
+    /// Its beginning.
+    pub(super) bytes: Vec<u8>,
+    /// Whether that is all of it.
+    pub(super) is_complete: bool,
+}
+
+/// A hook that is about to start.
+#[derive(Debug)]
+pub(super) struct HookProcess {
+    command: Command,
+    timeout: Duration,
+}
+
+impl HookProcess {
+    pub(super) fn new(hook: &Hook, cwd: &AbsPath, project: &AbsPath) -> Self {
+        // What a person vouched for lies in the hook's own project, and a call's directory can be any.
+        let (cwd, project) = hook.project.as_ref().map_or((cwd, project), |own| (own, own));
+        let mut command = match &hook.command {
+            HookCommand::Shell(script) => {
+                let mut bash = Command::new("bash");
+                bash.args(["--norc", "--noprofile", "-c", script]);
+                bash
+            }
+            HookCommand::Program(words) => {
+                let mut words =
+                    words.iter().map(|word| word.replace(PROJECT_VARIABLE, project.as_str()));
+                let mut program = Command::new(words.next().unwrap_or_default());
+                program.args(words);
+                program
+            }
+        };
+        command.env_clear().envs(sanitized_env());
+        command.env("CLAUDE_PROJECT_DIR", project.as_str()).env(HOOK_VARIABLE, "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(cwd.as_str()).process_group(0).kill_on_drop(true);
+        Self { command, timeout: hook.timeout }
+    }
+}
+
+/// Runs a hook to its end, or to the end of its time.
+pub(super) async fn run_hook(mut start: HookProcess, payload: &[u8]) -> HookExit {
+    let deadline = Instant::now() + start.timeout;
+    let mut child = match start.command.spawn() {
+        Ok(child) => child,
+        Err(error) => return HookExit::Failed(error),
+    };
+    let group = ProcessGroup::from_child(&child);
+    match timeout_at(deadline, wait_with_output(&mut child, payload)).await {
+        Ok(end) => {
+            group.release();
+            end.unwrap_or_else(HookExit::Failed)
+        }
+        Err(_) => {
+            drop(group);
+            drop(timeout(OUTPUT_GRACE_PERIOD, child.wait()).await);
+            HookExit::TimedOut(start.timeout)
+        }
+    }
+}
+
+/// A hook and all that it started: ended when it is dropped, which it is when nobody waits for the hook any more.
+struct ProcessGroup(Option<Pid>);
+
+impl ProcessGroup {
+    fn from_child(child: &Child) -> Self {
+        Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
+    }
+
+    /// Leaves what a hook left behind that has ended by itself.
+    fn release(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for ProcessGroup {
+    /// The leader was not waited for, so nobody else can have its number. That it ended meanwhile is fine, too.
+    fn drop(&mut self) {
+        let _ended = self.0.map(|group| kill_process_group(group, Signal::KILL));
+    }
+}
+
+async fn wait_with_output(child: &mut Child, payload: &[u8]) -> io::Result<HookExit> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (mut output, mut error) = (CapturedOutput::default(), CapturedOutput::default());
+    let status = {
+        let feed = write_payload(stdin, payload);
+        let talk = async {
+            tokio::join!(feed, read_output(stdout, &mut output), read_output(stderr, &mut error));
+        };
+        let mut talk = pin!(talk);
+        tokio::select! {
+            () = &mut talk => child.wait().await?,
+            // A program that it left behind may hold its outputs open: then they are not whole.
+            status = child.wait() => {
+                drop(timeout(OUTPUT_GRACE_PERIOD, talk).await);
+                status?
+            }
+        }
+    };
+    Ok(HookExit::Exited { status, output, error })
+}
+
+/// Tells a hook about the call. It need not listen.
+async fn write_payload(to: Option<ChildStdin>, payload: &[u8]) {
+    if let Some(mut to) = to {
+        drop(to.write_all(payload).await);
+    }
+}
+
+/// Hears an output to its end, and keeps its beginning.
+async fn read_output(from: Option<impl AsyncRead + Unpin>, to: &mut CapturedOutput) {
+    let Some(mut from) = from else { return };
+    let mut piece = vec![0; 8 << 10];
+    let mut dropped = false;
+    loop {
+        match from.read(&mut piece).await {
+            Ok(0) => break,
+            Ok(length) => {
+                let room = MAX_OUTPUT_BYTES.saturating_sub(to.bytes.len());
+                to.bytes.extend(piece.iter().take(length.min(room)));
+                dropped |= length > room;
+            }
+            Err(_) => return,
+        }
+    }
+    to.is_complete = !dropped;
+}

@@ -1,0 +1,185 @@
+//! Why a tool may not run, in words for the model that called it.
+//!
+//! The words for a rejection are those that OpenCode's models read, so that they do the same here.
+
+use openoxide_permission::OperationRefusal;
+use openoxide_protocol::{ApprovalRequest, Decision, RuleRef};
+use thiserror::Error;
+
+use crate::{GateReply, SessionClosedError};
+
+/// A rule, a mode or the gate itself denies the call. Asking again changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", denial_message(.decision))]
+pub struct DeniedError {
+    /// The decision, with every part of the call.
+    pub decision: Box<Decision>,
+}
+
+/// A person said no, or said no to another request of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("The user rejected permission to use this specific tool call.")]
+pub struct RejectedError;
+
+/// A person said what to do instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "The user rejected permission to use this specific tool call with the following feedback: {message}"
+)]
+pub struct CorrectedError {
+    /// What to do instead.
+    pub message: String,
+}
+
+/// A person stopped the turn, or the session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("The user stopped the turn: this tool call was not run.")]
+pub struct CancelledError;
+
+/// A person is needed, and nobody listens for questions.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("This tool call requires the user's approval, but no one can be asked: {}", .request.decision.reason)]
+pub struct UnanswerableError {
+    /// What would have been asked.
+    pub request: Box<ApprovalRequest>,
+}
+
+/// Why a tool may not run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotPermittedError {
+    /// A rule, a mode or the gate itself denies it.
+    #[error(transparent)]
+    Denied(#[from] DeniedError),
+    /// A person said no.
+    #[error(transparent)]
+    Rejected(#[from] RejectedError),
+    /// A person said what to do instead.
+    #[error(transparent)]
+    Corrected(#[from] CorrectedError),
+    /// A person stopped the turn.
+    #[error(transparent)]
+    Cancelled(#[from] CancelledError),
+    /// Nobody can be asked.
+    #[error(transparent)]
+    Unanswerable(#[from] UnanswerableError),
+    /// The session is over.
+    #[error(transparent)]
+    SessionClosed(#[from] SessionClosedError),
+}
+
+impl DeniedError {
+    /// Returns the rule that denies it; none where a mode or the gate itself does.
+    #[must_use]
+    pub fn rule(&self) -> Option<&RuleRef> {
+        self.decision.rule.as_ref()
+    }
+}
+
+impl NotPermittedError {
+    /// Says whether the agent should stop and wait for the person. A denial and a correction are for the model to go on
+    /// with; a bare no is not (OpenCode).
+    #[must_use]
+    pub const fn ends_turn(&self) -> bool {
+        match self {
+            Self::Denied(_) | Self::Corrected(_) => false,
+            Self::Rejected(_)
+            | Self::Cancelled(_)
+            | Self::Unanswerable(_)
+            | Self::SessionClosed(_) => true,
+        }
+    }
+}
+
+impl From<OperationRefusal> for NotPermittedError {
+    fn from(refusal: OperationRefusal) -> Self {
+        match refusal {
+            OperationRefusal::Denied(decision) => DeniedError { decision }.into(),
+            OperationRefusal::Rejected => RejectedError.into(),
+            OperationRefusal::Corrected { message } => CorrectedError { message }.into(),
+            OperationRefusal::Cancelled => CancelledError.into(),
+        }
+    }
+}
+
+/// Returns the permit of a check that ended well.
+pub(crate) fn permit_from_reply(
+    asked: GateReply,
+) -> Result<openoxide_permission::Permit, NotPermittedError> {
+    match asked {
+        GateReply::Permitted(permit) => Ok(permit),
+        GateReply::Refused(refusal) => Err(refusal.into()),
+        GateReply::Unanswerable(request) => Err(UnanswerableError { request }.into()),
+    }
+}
+
+/// The rule is named, so that the model does not try the same in other words; where it stands is not the model's business.
+fn denial_message(decision: &Decision) -> String {
+    match &decision.rule {
+        Some(RuleRef { text, reason: Some(reason), .. }) => format!(
+            "The user has specified a rule which prevents you from using this specific tool call: `{text}`, because: {reason}"
+        ),
+        // What a hook has against the call is in the reason.
+        Some(RuleRef { text, .. }) if !text.starts_with("hook ") => format!(
+            "The user has specified a rule which prevents you from using this specific tool call: `{text}`"
+        ),
+        _ => format!("This tool call is not permitted: {}", decision.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::Effect;
+
+    use super::*;
+
+    fn decision(rule: Option<(&str, Option<&str>)>) -> Box<Decision> {
+        let rule = rule.map(|(text, reason)| RuleRef {
+            layer: "user".to_owned(),
+            file: Some("/home/me/policy.toml".to_owned()),
+            line: Some(4),
+            text: text.to_owned(),
+            reason: reason.map(str::to_owned),
+        });
+        let reason = "mode dont_ask denies what would be asked".to_owned();
+        let (parts, findings) = (Vec::new(), Vec::new());
+        let (always, obligations) = (Vec::new(), Vec::new());
+        Box::new(Decision {
+            effect: Effect::Deny,
+            reason,
+            rule,
+            parts,
+            findings,
+            always,
+            obligations,
+        })
+    }
+
+    fn text(refusal: OperationRefusal) -> String {
+        NotPermittedError::from(refusal).to_string()
+    }
+
+    /// The first two are recorded from OpenCode.
+    #[test]
+    fn a_model_reads_what_it_may_do_next() {
+        let rejected = "The user rejected permission to use this specific tool call.";
+        assert_eq!(text(OperationRefusal::Rejected), rejected);
+        let corrected = "The user rejected permission to use this specific tool call with the following feedback: use make";
+        assert_eq!(text(OperationRefusal::Corrected { message: "use make".into() }), corrected);
+        let because = text(OperationRefusal::Denied(decision(Some((
+            "deny Bash(rm *)",
+            Some("it is gone then"),
+        )))));
+        assert!(because.ends_with("`deny Bash(rm *)`, because: it is gone then"), "{because}");
+        assert!(!because.contains("policy.toml"));
+        let by_mode = text(OperationRefusal::Denied(decision(None)));
+        assert!(by_mode.ends_with("mode dont_ask denies what would be asked"), "{by_mode}");
+    }
+
+    #[test]
+    fn a_bare_no_ends_the_turn_and_a_rule_does_not() {
+        let ends = |refusal| NotPermittedError::from(refusal).ends_turn();
+        assert!(ends(OperationRefusal::Rejected) && ends(OperationRefusal::Cancelled));
+        assert!(!ends(OperationRefusal::Corrected { message: "x".into() }));
+        assert!(!ends(OperationRefusal::Denied(decision(None))));
+    }
+}

@@ -1,0 +1,369 @@
+//! Checking a call: hooks, limited grants, the gate, a reviewer, the audit record.
+
+use std::sync::Arc;
+
+use openoxide_permission::{
+    CheckRequest, GateOutcome, HookEvent, OperationRefusal, PermissionGate, Permit, PolicyStack,
+    evaluate_with_hooks,
+};
+use openoxide_protocol::{
+    Action, ApprovalRequest, ApprovalResponse, Decision, Effect, HookAnswer, Operation,
+    OperationFacts, RequestPresentation,
+};
+use openoxide_store::audit::{self, AuditError, DecisionRecord, RequestedConfinement};
+
+use crate::{
+    CallLocation, CheckHost, Engine, EngineWarning, HookCall, InterruptedError, RecordOrigin,
+    ReviewRecord, audit_log::gate_decision_record, audit_violation_reason, collect_action_facts,
+    collect_operation_facts, digest_operation, hook_runner::run_hooks,
+    limited_grants::GrantUseMode, new_approval_id, operation_title, present_operation,
+};
+
+/// How an operation is checked and shown.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// Which command checks it.
+    pub origin: RecordOrigin,
+    /// The actions that it performs besides its own.
+    pub extra_actions: Vec<Action>,
+    /// The title of a question about it; without one, it is made of the operation.
+    pub title: Option<String>,
+    /// The presentation for a reviewer; without one, it is made of the operation.
+    pub presentation: Option<RequestPresentation>,
+    /// Whether nothing but a reviewer's answer to this very question allows it.
+    pub requires_explicit_approval: bool,
+    /// How it will be confined if it is allowed, for the record.
+    pub confinement: RequestedConfinement,
+}
+
+impl CheckOptions {
+    /// Returns the options for an operation that is checked and shown as it is.
+    #[must_use]
+    pub fn new(origin: RecordOrigin, confinement: RequestedConfinement) -> Self {
+        let (extra_actions, title, presentation) = (Vec::new(), None, None);
+        Self {
+            origin,
+            extra_actions,
+            title,
+            presentation,
+            requires_explicit_approval: false,
+            confinement,
+        }
+    }
+}
+
+/// The result of a check.
+#[derive(Debug)]
+pub enum CheckOutcome<'e> {
+    /// The operation may be executed, once.
+    Allowed(ExecutionPermit),
+    /// It may not.
+    Denied(OperationRefusal),
+    /// A reviewer has to answer first.
+    NeedsApproval(Box<PendingApproval<'e>>),
+}
+
+/// Permission to execute one operation once.
+#[must_use]
+#[derive(Debug)]
+pub struct ExecutionPermit {
+    permit: Permit,
+    operation: Box<Operation>,
+    record_seq: Option<u64>,
+}
+
+impl ExecutionPermit {
+    /// Returns the decision that it was given by.
+    pub const fn decision(&self) -> &Decision {
+        self.permit.decision()
+    }
+
+    /// Returns the number of the audit record, if it could be written.
+    #[must_use]
+    pub const fn record_seq(&self) -> Option<u64> {
+        self.record_seq
+    }
+
+    /// Returns the operation that it was given for.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// Uses the permit up; returns whether it was given for this operation.
+    #[must_use]
+    pub fn redeem_for(self, operation: &Operation) -> bool {
+        self.permit.redeem(digest_operation(operation))
+    }
+}
+
+/// An operation, what it does, and what the hooks answered about it.
+///
+/// The limited grants that allow it are used up by the time it exists.
+#[derive(Debug)]
+pub struct PreparedCall<'e> {
+    engine: &'e Engine,
+    operation: Operation,
+    options: CheckOptions,
+    facts: OperationFacts,
+    hook_answers: Vec<HookAnswer>,
+    policy: Arc<PolicyStack>,
+}
+
+/// A question that a reviewer has to answer. Each is answered once.
+#[must_use]
+#[derive(Debug)]
+pub struct PendingApproval<'e> {
+    prepared_call: PreparedCall<'e>,
+    gate: PermissionGate,
+    request: ApprovalRequest,
+    is_final: bool,
+}
+
+/// The decision of the gate about a prepared call, before it is recorded.
+#[derive(Debug)]
+pub struct GateVerdict {
+    /// The decision.
+    pub outcome: GateOutcome,
+    gate: PermissionGate,
+}
+
+impl GateVerdict {
+    /// Gives a reviewer's answer to the gate; returns whether it permits this very operation.
+    #[must_use]
+    pub fn answer_permits(
+        mut self,
+        request: &ApprovalRequest,
+        response: &ApprovalResponse,
+        operation: &Operation,
+    ) -> bool {
+        let settled = self.gate.answer(request.id, response);
+        let permit = settled.ok().and_then(|settled| settled.into_iter().next()?.outcome.ok());
+        permit.is_some_and(|permit| permit.redeem(digest_operation(operation)))
+    }
+}
+
+impl Engine {
+    /// Checks an operation: runs its hooks, uses limited grants up, asks the gate, and records the decision. If the policy requires the
+    /// record and it cannot be written, the operation needs a reviewer's approval.
+    ///
+    /// # Errors
+    /// When the hooks were interrupted: nothing was decided.
+    pub fn check(
+        &self,
+        operation: Operation,
+        options: CheckOptions,
+        host: &dyn CheckHost,
+    ) -> Result<CheckOutcome<'_>, InterruptedError> {
+        Ok(self.prepare_call(operation, options, host)?.decide(host))
+    }
+
+    /// Runs the hooks of an operation and uses limited grants up. Nothing is decided or recorded yet.
+    ///
+    /// # Errors
+    /// When the hooks were interrupted.
+    pub fn prepare_call(
+        &self,
+        operation: Operation,
+        options: CheckOptions,
+        host: &dyn CheckHost,
+    ) -> Result<PreparedCall<'_>, InterruptedError> {
+        let facts = self.facts_with_actions(&operation, &options.extra_actions);
+        let hooks = self.run_call_hooks(&operation, &facts, host)?;
+        let context = self.directory_context(&operation.cwd, &self.roots);
+        let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
+        let policy = Arc::new(policy.clone());
+        Ok(PreparedCall { engine: self, operation, options, facts, hook_answers: hooks, policy })
+    }
+
+    fn facts_with_actions(&self, operation: &Operation, also: &[Action]) -> OperationFacts {
+        let mut all = collect_operation_facts(operation, self.home());
+        for action in also {
+            let place = CallLocation { cwd: &operation.cwd, home: self.home() };
+            let also = collect_action_facts(action, &operation.tool, place);
+            all.accesses.extend(also.accesses);
+            all.findings.extend(also.findings);
+        }
+        all
+    }
+
+    /// Runs the hooks that an operation concerns and, where a person would be asked, those that answer in their place.
+    fn run_call_hooks(
+        &self,
+        operation: &Operation,
+        facts: &OperationFacts,
+        host: &dyn CheckHost,
+    ) -> Result<Vec<HookAnswer>, InterruptedError> {
+        let project = self.roots.first().unwrap_or(&self.options.cwd);
+        let before = HookCall::from_operation(operation, project, self.mode, facts);
+        let request = HookCall { event: HookEvent::PermissionRequest, ..before.clone() };
+        let hooks = &self.loaded_policy.hooks;
+        let mut answers = run_hooks(hooks, &before, host)?;
+        if hooks.iter().any(|hook| hook.applies_to(request.event, request.tool)) {
+            let context = self.directory_context(&operation.cwd, &self.roots);
+            let policy = self.policy_without_spending(&context, facts);
+            if evaluate_with_hooks(policy, &context, facts, &answers).effect == Effect::Ask {
+                answers.extend(run_hooks(hooks, &request, host)?);
+            }
+        }
+        Ok(answers)
+    }
+}
+
+impl<'e> PreparedCall<'e> {
+    /// Returns what the operation does.
+    #[must_use]
+    pub const fn facts(&self) -> &OperationFacts {
+        &self.facts
+    }
+
+    /// Returns the operation.
+    #[must_use]
+    pub const fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// Decides, and records the decision.
+    #[must_use]
+    pub fn decide(self, host: &dyn CheckHost) -> CheckOutcome<'e> {
+        self.decide_with_violation(None, host)
+    }
+
+    /// Returns what the gate decides, without recording it: for a client whose request may be answered elsewhere before the decision
+    /// takes effect. With an `audit_violation`, nothing but a reviewer's answer allows it.
+    #[must_use]
+    pub fn check_gate(&self, audit_violation: Option<&str>) -> GateVerdict {
+        let problem = audit_violation.or(self.engine.policy_error()).map(str::to_owned);
+        let (policy, roots) = (Arc::clone(&self.policy), self.engine.roots.clone());
+        let mut gate =
+            PermissionGate::new(policy, self.engine.mode, roots).with_policy_error(problem);
+        let step = gate.check(self.check_request(audit_violation.is_some()));
+        GateVerdict { outcome: step, gate }
+    }
+
+    /// Records a decision of [`Self::check_gate`], with the answer of a reviewer.
+    ///
+    /// # Errors
+    /// When the record could not be written.
+    pub fn record_decision(
+        &self,
+        decision: &Decision,
+        answer: Option<audit::AnswerRecord>,
+    ) -> Result<u64, AuditError> {
+        let decided = DecisionRecord { answer, ..DecisionRecord::new(decision, self.engine.mode) };
+        let decided = DecisionRecord { hooks: self.hook_answers.clone(), ..decided };
+        self.engine.audit_log.record_operation(self.options.origin, &self.operation, decided)
+    }
+
+    fn decide_with_violation(
+        self,
+        violation: Option<&str>,
+        host: &dyn CheckHost,
+    ) -> CheckOutcome<'e> {
+        let is_last = violation.is_some();
+        let GateVerdict { outcome: step, gate } = self.check_gate(violation);
+        match step {
+            GateOutcome::Proceed(permit) => self.record_verdict(Ok(permit), None, is_last, host),
+            GateOutcome::Refuse(refusal) => self.record_verdict(Err(refusal), None, is_last, host),
+            GateOutcome::Ask(request) => CheckOutcome::NeedsApproval(Box::new(PendingApproval {
+                prepared_call: self,
+                gate,
+                request: *request,
+                is_final: is_last,
+            })),
+        }
+    }
+
+    /// Records a verdict. What must be recorded and cannot be is decided again, as if the policy had errors: then nothing but a
+    /// reviewer's answer to that very question allows it.
+    fn record_verdict(
+        self,
+        verdict: Result<Permit, OperationRefusal>,
+        review: Option<&ReviewRecord>,
+        is_last: bool,
+        host: &dyn CheckHost,
+    ) -> CheckOutcome<'e> {
+        let decided = gate_decision_record(verdict.as_ref(), review, self.engine.mode);
+        let enforced = if verdict.is_ok() {
+            self.options.confinement
+        } else {
+            RequestedConfinement::NotConfined
+        };
+        let written = self.append_record(DecisionRecord { enforced, ..decided });
+        if let Ok(permit) = &verdict
+            && !is_last
+            && let Some(why) = audit_violation_reason(permit.decision(), &written)
+        {
+            return self.decide_with_violation(Some(&why), host);
+        }
+        let record = warn_on_error(written, host);
+        match verdict {
+            Ok(permit) => {
+                let operation = Box::new(self.operation);
+                CheckOutcome::Allowed(ExecutionPermit { permit, operation, record_seq: record })
+            }
+            Err(refusal) => CheckOutcome::Denied(refusal),
+        }
+    }
+
+    fn append_record(&self, decided: DecisionRecord) -> Result<u64, AuditError> {
+        let task = self.engine.grant_file.as_ref().and_then(|grants| grants.task());
+        let task = task.map(str::to_owned);
+        let decided = DecisionRecord { hooks: self.hook_answers.clone(), task, ..decided };
+        self.engine.audit_log.record_operation(self.options.origin, &self.operation, decided)
+    }
+
+    fn check_request(&self, explicit_yes_required: bool) -> CheckRequest {
+        let (operation, options) = (self.operation.clone(), &self.options);
+        CheckRequest {
+            facts: self.facts.clone(),
+            digest: digest_operation(&operation),
+            id: new_approval_id(),
+            presentation: options
+                .presentation
+                .clone()
+                .unwrap_or_else(|| present_operation(&operation)),
+            title: options.title.clone().unwrap_or_else(|| operation_title(&operation)),
+            group: None,
+            requires_explicit_approval: explicit_yes_required || options.requires_explicit_approval,
+            hooks: self.hook_answers.clone(),
+            coverage: Default::default(),
+            operation,
+        }
+    }
+}
+
+impl<'e> PendingApproval<'e> {
+    /// Returns the question.
+    #[must_use]
+    pub const fn request(&self) -> &ApprovalRequest {
+        &self.request
+    }
+
+    /// Takes the answer of a reviewer, and records it.
+    #[must_use]
+    pub fn answer(mut self, review: &ReviewRecord, host: &dyn CheckHost) -> CheckOutcome<'e> {
+        let settled = self.gate.answer(self.request.id, &review.response()).ok();
+        let settled = settled.and_then(|settled| settled.into_iter().next());
+        let verdict = settled.map_or(Err(OperationRefusal::Cancelled), |settled| settled.outcome);
+        self.prepared_call.record_verdict(verdict, Some(review), self.is_final, host)
+    }
+
+    /// Records that no reviewer can be asked; returns the question.
+    #[must_use]
+    pub fn abandon(self, host: &dyn CheckHost) -> ApprovalRequest {
+        let decided = DecisionRecord::new(&self.request.decision, self.prepared_call.engine.mode);
+        let enforced = RequestedConfinement::NotConfined;
+        let written = self.prepared_call.append_record(DecisionRecord { enforced, ..decided });
+        warn_on_error(written, host);
+        self.request
+    }
+}
+
+/// Returns the number of a record; warns if it could not be written.
+fn warn_on_error(written: Result<u64, AuditError>, host: &dyn CheckHost) -> Option<u64> {
+    written.map_err(|error| host.warn(EngineWarning::NotRecorded(error))).ok()
+}
+
+#[cfg(test)]
+mod tests;

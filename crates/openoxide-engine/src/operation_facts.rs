@@ -1,0 +1,348 @@
+//! From a tool call to what it means.
+
+use openoxide_protocol::{
+    AbsPath, Access, AccessRoute, Action, CommandClass, FileSearch, Operation, OperationFacts,
+    PathAccess, Span, VersionControl,
+};
+use openoxide_shell::{Setting, analyse, findings};
+use serde_json::Value;
+
+use crate::{
+    command_input, copied_files, directory_changes, git_credentials, git_repository, locale,
+    patches,
+    path_resolution::resolve_path,
+    pathname_expansion, piped_paths, project_hosts, project_settings,
+    sandbox_opt_out::sandbox_opt_out_access,
+    script_edits::ScriptEdits,
+    search_expansion, sqlite_databases,
+    step_budget::StepBudget,
+    symlink_moves, tracked_secrets, url_host,
+    version_control::{self, started_version_control},
+};
+
+/// Where an operation would run.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLocation<'a> {
+    /// The working directory.
+    pub cwd: &'a AbsPath,
+    /// The home directory, if it is known.
+    pub home: Option<&'a AbsPath>,
+}
+
+/// Returns what an operation does: each access, with symbolic links followed.
+#[must_use]
+pub fn collect_operation_facts(operation: &Operation, home: Option<&AbsPath>) -> OperationFacts {
+    let place = CallLocation { cwd: &operation.cwd, home };
+    facts_of_call(&operation.action, &operation.tool, &operation.input, place)
+}
+
+/// Returns what a call of a tool does: what its action does, and what the rest of its input changes about that.
+#[must_use]
+pub(crate) fn facts_of_call(
+    action: &Action,
+    tool: &str,
+    input: &Value,
+    place: CallLocation<'_>,
+) -> OperationFacts {
+    let steps = StepBudget::new();
+    let is_command = matches!(action, Action::Command { .. });
+    let named = is_command.then(|| command_input::working_directory(input, place.cwd)).flatten();
+    let there = CallLocation { cwd: named.as_ref().unwrap_or(place.cwd), ..place };
+    let mut facts = collect_facts_within_budget(action, tool, there, &steps);
+    if is_command {
+        command_input::check(&mut facts, input, place.cwd, &steps);
+    }
+    facts.accesses.extend(sandbox_opt_out_access(input));
+    facts
+}
+
+/// Returns the facts of a bare question, as OpenCode poses it: the name of a permission, and patterns that stand for what is
+/// touched. A permission that is not known is a tool.
+#[must_use]
+pub fn collect_question_facts(
+    permission: &str,
+    patterns: &[String],
+    place: CallLocation<'_>,
+) -> OperationFacts {
+    let mut all = OperationFacts::default();
+    let steps = StepBudget::new();
+    for pattern in patterns {
+        let text = pattern.clone();
+        let action = match permission {
+            "bash" => Action::Command { script: text },
+            "read" | "glob" | "grep" | "list" => Action::Read { paths: vec![text] },
+            "edit" | "write" => Action::Edit { paths: vec![text] },
+            "webfetch" => Action::Fetch { url: text },
+            "task" => Action::Delegate { agent: text },
+            "doom_loop" => {
+                all.accesses.push(Access::DoomLoop { tool: text });
+                continue;
+            }
+            "external_directory" => {
+                let mut path = path_access(&text, place);
+                all.accesses.push(match resolve_path(&mut path, place.cwd, &steps) {
+                    true => Access::ExternalDirectory(path),
+                    false => opaque_access(&text),
+                });
+                continue;
+            }
+            _ => Action::CallTool,
+        };
+        let facts = collect_facts_within_budget(&action, permission, place, &steps);
+        all.accesses.extend(facts.accesses);
+        all.findings.extend(facts.findings);
+    }
+    all
+}
+
+/// Returns what an action of a tool does at this place: each access, with symbolic links followed.
+#[must_use]
+pub fn collect_action_facts(
+    action: &Action,
+    tool: &str,
+    place: CallLocation<'_>,
+) -> OperationFacts {
+    collect_facts_within_budget(action, tool, place, &StepBudget::new())
+}
+
+/// As [`collect_action_facts`], within a budget that other actions of the same call share.
+pub(crate) fn collect_facts_within_budget(
+    action: &Action,
+    tool: &str,
+    place: CallLocation<'_>,
+    steps: &StepBudget,
+) -> OperationFacts {
+    let mut facts = match action {
+        Action::Command { script } => {
+            analyse(script, &Setting { cwd: place.cwd, home: place.home })
+        }
+        Action::Read { paths } => facts_from_accesses(
+            paths.iter().map(|text| Access::Read(tool_read_access(tool, text, place))),
+        ),
+        Action::Edit { paths } => {
+            facts_from_accesses(paths.iter().map(|text| Access::Edit(path_access(text, place))))
+        }
+        Action::Fetch { url } => facts_from_accesses([fetch_access(url)]),
+        Action::CallTool => facts_from_accesses([Access::CallTool { tool: tool.to_owned() }]),
+        Action::Delegate { agent } => {
+            facts_from_accesses([Access::Delegate { agent: agent.clone() }])
+        }
+        Action::Opaque { text } => facts_from_accesses([opaque_access(text)]),
+    };
+    if let Action::Command { script } = action {
+        locale::check(&mut facts, script);
+        directory_changes::check(&mut facts, place.cwd, steps);
+    }
+    pathname_expansion::expand_patterns(&mut facts, place.cwd, steps);
+    search_expansion::expand_searches(&mut facts, steps);
+    copied_files::add_copied_steering_files(&mut facts, steps);
+    piped_paths::check_piped_paths(&mut facts, place.cwd, steps);
+    symlink_moves::check_moved_links(&mut facts, steps);
+    facts.accesses.retain_mut(resolve_program_host);
+    for access in &mut facts.accesses {
+        if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access
+            && !resolve_path(path, place.cwd, steps)
+        {
+            let (text, span) = (path.raw_path.clone(), path.span);
+            *access = Access::Opaque { text, span };
+        }
+    }
+    facts.accesses.retain(|access| !is_below_cwd(access, place.cwd));
+    git_credentials::check_credential_output(&mut facts.accesses, place.cwd);
+    distrust_edited_programs(action, &mut facts, place, steps);
+    facts
+}
+
+/// Takes from programs that they are harmless, where files that they obey could make them do more: files that exist, and
+/// files that the script edits before.
+fn distrust_edited_programs(
+    action: &Action,
+    facts: &mut OperationFacts,
+    place: CallLocation<'_>,
+    steps: &StepBudget,
+) {
+    let Action::Command { script } = action else { return };
+    if !steps.take_steps(estimate_distrust_steps(facts, place.cwd)) {
+        patches::refuse(&mut facts.accesses);
+        return distrust_all_programs(facts);
+    }
+    let edits = ScriptEdits::collect(script, &facts.accesses);
+    add_embedded_repository_findings(facts, &edits, place.cwd);
+    patches::check(&mut facts.accesses, &edits, place.cwd, steps);
+    project_hosts::distrust_host_programs(&mut facts.accesses, &edits, place.cwd);
+    version_control::distrust_version_control(&mut facts.accesses, &edits, place.cwd, place.home);
+    version_control::check_remotes(&mut facts.accesses, place.cwd);
+    sqlite_databases::check_sqlite_commands(&mut facts.accesses, &edits, place.cwd, steps);
+    project_settings::distrust_configured_programs(
+        &mut facts.accesses,
+        &edits,
+        place.cwd,
+        place.home,
+    );
+    tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
+}
+
+/// Returns how many steps it takes to look for what could make the programs of a script do more: each looks for files in its
+/// directory and all above, and for git at the repository there; each is compared with what the script edits.
+fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
+    let (mut all, mut last) = (0, None);
+    let edits = facts.accesses.iter().filter(|access| matches!(access, Access::Edit(_))).count();
+    for access in &facts.accesses {
+        let Access::Exec(exec) = access else { continue };
+        let place = exec.cwd.as_ref().unwrap_or(cwd);
+        // The same place in a row is looked at once.
+        let is_new = last.replace(place) != Some(place);
+        let look = match started_version_control(exec) {
+            VersionControl::None => 8,
+            VersionControl::Git => 64,
+            VersionControl::Any => 96,
+        };
+        let depth = place.as_str().split('/').count();
+        all += 2 + edits / 16 + if is_new { look + depth * 2 } else { 0 };
+    }
+    all
+}
+
+/// Takes from all programs of a script that they are harmless, or do only what is known: it was not examined.
+fn distrust_all_programs(facts: &mut OperationFacts) {
+    let mut embedded = Vec::new();
+    for access in &mut facts.accesses {
+        let Access::Exec(exec) = access else { continue };
+        exec.class = CommandClass::Unknown;
+        if started_version_control(exec) != VersionControl::None && embedded.is_empty() {
+            embedded.push(findings::embedded_repository(exec.span));
+        }
+    }
+    facts.findings.extend(embedded);
+}
+
+/// A rule about git is not about a repository that the content of the project itself configures.
+fn add_embedded_repository_findings(
+    facts: &mut OperationFacts,
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+) {
+    let runs = facts.accesses.iter().filter_map(|access| {
+        let Access::Exec(exec) = access else { return None };
+        (started_version_control(exec) != VersionControl::None).then_some(exec)
+    });
+    let is_embedded =
+        |place: &AbsPath, exec| git_repository::is_embedded(place, cwd, &edits.edits_before(exec));
+    let embedded = runs.filter(|exec| match &exec.cwd {
+        // Where it is not certain that a `cd` succeeds, each directory that the script goes to is looked at.
+        Some(place) if *place == AbsPath::root() => {
+            collect_cd_targets(&facts.accesses, cwd).iter().any(|place| is_embedded(place, exec))
+        }
+        place => is_embedded(place.as_ref().unwrap_or(cwd), exec),
+    });
+    let found: Vec<_> = embedded.map(|exec| findings::embedded_repository(exec.span)).collect();
+    facts.findings.extend(found);
+}
+
+/// Returns the directories that the `cd`s of a script can lead to, as far as their words are known.
+fn collect_cd_targets(accesses: &[Access], cwd: &AbsPath) -> Vec<AbsPath> {
+    const MOST: usize = 64;
+    let mut entered = vec![cwd.clone()];
+    for access in accesses {
+        let Access::Exec(exec) = access else { continue };
+        if !matches!(exec.argv.known_word(0), Some("cd" | "pushd")) {
+            continue;
+        }
+        let targets = (1..exec.argv.len()).filter_map(|index| exec.argv.known_word(index));
+        let from = entered.clone();
+        entered.extend(targets.flat_map(|target| from.iter().map(move |from| from.join(target))));
+        entered.truncate(MOST);
+    }
+    entered
+}
+
+/// Gives what a program reaches the name of its host. An address without one that can be told could be any that a rule denies.
+/// Says whether there is something to judge: a word that is no address names nothing.
+fn resolve_program_host(access: &mut Access) -> bool {
+    let Access::Fetch { host, url, route: AccessRoute::Program } = access else { return true };
+    let named = match url.contains("://") {
+        true => url_host::parse_url_host(url),
+        false => url_host::parse_url_host(&format!("https://{url}")),
+    };
+    match named {
+        Some(name) => *host = name,
+        None if url.contains("://") => *access = opaque_access(&url.clone()),
+        None => return false,
+    }
+    true
+}
+
+/// Says whether an access only enters a directory below the working directory: that is no step out of anything.
+fn is_below_cwd(access: &Access, cwd: &AbsPath) -> bool {
+    let Access::ExternalDirectory(path) = access else { return false };
+    path.paths().all(|spelling| spelling.strip_prefix(cwd).is_some())
+}
+
+fn facts_from_accesses(accesses: impl IntoIterator<Item = Access>) -> OperationFacts {
+    OperationFacts { accesses: accesses.into_iter().collect(), findings: Vec::new() }
+}
+
+fn opaque_access(text: &str) -> Access {
+    Access::Opaque { text: text.to_owned(), span: Span::new(0, text.len()) }
+}
+
+fn fetch_access(url: &str) -> Access {
+    match url_host::parse_url_host(url) {
+        Some(host) => Access::Fetch { host, url: url.to_owned(), route: AccessRoute::Direct },
+        None => opaque_access(url),
+    }
+}
+
+/// A tool that searches prints lines of files below a directory: `DIRECTORY/**/PATTERN`.
+fn tool_read_access(tool: &str, text: &str, place: CallLocation<'_>) -> PathAccess {
+    let Some((directory, patterns)) =
+        text.split_once("/**/").filter(|_| tool.eq_ignore_ascii_case("grep"))
+    else {
+        return path_access(text, place);
+    };
+    let separate = patterns.split_whitespace().filter(|pattern| *pattern != "*");
+    let included = separate.map(str::to_owned).collect();
+    let search =
+        FileSearch { include_patterns: included, includes_hidden: true, ..FileSearch::default() };
+    PathAccess { search: Some(Box::new(search)), ..path_access(directory, place) }
+}
+
+/// Agents write `~` for home, although only shells know it: both readings cannot be told apart, so home is meant.
+fn path_access(text: &str, place: CallLocation<'_>) -> PathAccess {
+    let written = match (text.strip_prefix("~/"), place.home) {
+        (Some(rest), Some(home)) => format!("{home}/{rest}"),
+        _ => text.to_owned(),
+    };
+    PathAccess { raw_path: written.clone(), ..PathAccess::new(place.cwd.join(&written)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(permission: &str, pattern: &str) -> Vec<Access> {
+        let (cwd, home) = (AbsPath::new("/p").unwrap(), AbsPath::new("/h").unwrap());
+        let place = CallLocation { cwd: &cwd, home: Some(&home) };
+        collect_question_facts(permission, &[pattern.to_owned()], place).accesses
+    }
+
+    #[test]
+    fn bare_questions_become_accesses() {
+        let rows = [
+            ("read", "a/b", "read", "/p/a/b"),
+            ("read", "~/x", "read", "/h/x"),
+            ("edit", "/q/../x", "edit", "/x"),
+            ("external_directory", "/q", "external_directory", "/q"),
+            ("webfetch", "https://x.io/a", "webfetch", "https://x.io/a"),
+            ("webfetch", "http://a@b@c", "opaque", "http://a@b@c"),
+            ("task", "explore", "task", "explore"),
+            ("doom_loop", "bash", "doom_loop", "bash"),
+            ("mcp__a__b", "*", "tool", "mcp__a__b"),
+        ];
+        for (permission, pattern, kind, summary) in rows {
+            let found = question(permission, pattern);
+            let found: Vec<_> = found.iter().map(|a| (a.permission_name(), a.summary())).collect();
+            assert_eq!(found, [(kind, summary)], "{permission} {pattern}");
+        }
+    }
+}

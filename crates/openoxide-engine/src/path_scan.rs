@@ -1,0 +1,182 @@
+//! A look at the disk before a command is confined: a profile has no patterns, so what rules hold back by a pattern is
+//! looked for.
+
+use std::{collections::VecDeque, fs};
+
+use openoxide_permission::ConfineInput;
+use openoxide_protocol::AbsPath;
+
+/// So many files are looked at: a start is not to be felt. Those near the top come first.
+const MAX_FILES: usize = 4096;
+
+/// What a look has turned up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestrictedPaths {
+    /// What rules keep from being read: for [`ConfineInput::seen`].
+    pub unreadable: Vec<AbsPath>,
+    /// What they keep from being changed: for [`ConfineInput::unwritable`].
+    pub unwritable: Vec<AbsPath>,
+    /// Whether there was more than was looked at: what lies there is held by rules that name it, and by no others.
+    pub is_truncated: bool,
+}
+
+/// Looks through the roots for what rules hold a program back from. No link is followed; of a directory that cannot be read, for
+/// whatever reason, nothing more is looked at. Where no rule has a pattern about files, the disk is left alone.
+#[must_use]
+pub fn scan_restricted_paths(ground: &ConfineInput<'_>) -> RestrictedPaths {
+    let mut seen = RestrictedPaths::default();
+    if !ground.has_pattern_rules() {
+        return seen;
+    }
+    let roots = ground.context.roots.iter().chain(ground.writable);
+    let mut open: VecDeque<(AbsPath, bool)> = roots.map(|root| (root.clone(), false)).collect();
+    let mut left = MAX_FILES;
+    while let Some((directory, kept)) = open.pop_front() {
+        let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
+        for entry in entries.flatten() {
+            if left == 0 {
+                return RestrictedPaths { is_truncated: true, ..seen };
+            }
+            left -= 1;
+            // A name that is not UTF-8 has no `AbsPath`, and no rule can name it either.
+            let Some(path) = entry.file_name().to_str().map(|name| directory.join(name)) else {
+                continue;
+            };
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            open.extend(seen.check_path(ground, path, is_directory, kept));
+        }
+    }
+    seen
+}
+
+impl RestrictedPaths {
+    /// Judges one file; returns it if it is a directory in which more may be found. What lies in a directory that is `kept` is kept.
+    fn check_path(
+        &mut self,
+        ground: &ConfineInput<'_>,
+        path: AbsPath,
+        is_directory: bool,
+        kept: bool,
+    ) -> Option<(AbsPath, bool)> {
+        if ground.restricts_read(&path) {
+            self.unreadable.push(path);
+            return None;
+        }
+        let keep = !kept && ground.restricts_write(&path, is_directory);
+        if keep {
+            self.unwritable.push(path.clone());
+        }
+        is_directory.then_some((path, kept || keep))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use openoxide_permission::{
+        CombiningAlgorithm, EvaluationContext, HomeDirectories, Layer, LayerKind, PathAnchors,
+        PolicyStack, default_layer, derive_profile, evaluate, parse_rule,
+    };
+    use openoxide_protocol::{Effect, OperationFacts, PermissionMode, SandboxRestrictions};
+
+    use super::*;
+
+    fn confined(root: &Path, check: impl Fn(&RestrictedPaths, &SandboxRestrictions)) {
+        let root = AbsPath::new(root.to_str().unwrap()).unwrap();
+        let anchors = PathAnchors { home: None, base: &root };
+        let rules = ["Edit(*.lock)", "Read(**/*.pem)", "Read(/env)", "Edit(**/migrations/**)"];
+        let rules = rules.map(|rule| parse_rule(rule, Effect::Deny, anchors).unwrap()).into();
+        let layer = Layer {
+            kind: LayerKind::User,
+            file: None,
+            combining_algorithm: CombiningAlgorithm::Strictest,
+            rules,
+            mode: None,
+        };
+        let policy = PolicyStack::compile(&[layer, default_layer()]).unwrap();
+        let roots = [root.clone()];
+        let context = EvaluationContext {
+            mode: PermissionMode::Default,
+            cwd: &root,
+            roots: &roots,
+            policy_error: None,
+        };
+        let decision = evaluate(&policy, &context, &OperationFacts::default());
+        let ground = ConfineInput {
+            policy: &policy,
+            layers: &[],
+            context,
+            home: None,
+            home_directories: &HomeDirectories::default(),
+            openoxide_paths: &[],
+            restricted_paths: &[],
+            write_restricted_paths: &[],
+            writable: &[],
+            all_hosts: false,
+            host_network: false,
+        };
+        let seen = scan_restricted_paths(&ground);
+        let ground = ConfineInput {
+            restricted_paths: &seen.unreadable,
+            write_restricted_paths: &seen.unwritable,
+            ..ground
+        };
+        let profile = derive_profile(&ground, &decision);
+        check(&seen, profile.restrictions().unwrap());
+    }
+
+    fn world(files: &[&str]) -> tempfile::TempDir {
+        let world = tempfile::tempdir().unwrap();
+        for file in files {
+            let file = world.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        world
+    }
+
+    #[test]
+    fn what_a_pattern_denies_is_found_and_held_and_what_merely_asks_is_not() {
+        let world = world(&[
+            "a/b/.env",
+            "a/server.pem",
+            "x/Cargo.lock",
+            "x/main.rs",
+            "db/migrations/1.sql",
+            "db/migrations/old/ca.pem",
+        ]);
+        let root = world.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
+        confined(&root, |seen, profile| {
+            let at = |name: &str| AbsPath::new(root.join(name).to_str().unwrap()).unwrap();
+            for hidden in ["a/server.pem", "db/migrations/old/ca.pem"] {
+                assert!(!profile.may_read(&at(hidden)), "{hidden}");
+            }
+            for kept in ["x/Cargo.lock", "db/migrations/1.sql", "db/migrations/new.sql"] {
+                assert!(!profile.may_write(&at(kept)) && profile.may_read(&at(kept)), "{kept}");
+            }
+            assert!(profile.may_write(&at("x/main.rs")) && profile.may_read(&at("a/b/.env")));
+            assert_eq!(
+                (seen.unreadable.len(), seen.unwritable.len(), seen.is_truncated),
+                (2, 2, false)
+            );
+        });
+    }
+
+    #[test]
+    fn a_look_ends_and_says_that_there_was_more() {
+        let names: Vec<_> = (0..=MAX_FILES).map(|number| format!("deep/{number}")).collect();
+        let mut names: Vec<_> = names.iter().map(String::as_str).collect();
+        names.push("top.pem");
+        let world = world(&names);
+        confined(&world.path().canonicalize().unwrap(), |seen, profile| {
+            assert!(seen.is_truncated);
+            let top = world.path().canonicalize().unwrap().join("top.pem");
+            assert!(
+                !profile.may_read(&AbsPath::new(top.to_str().unwrap()).unwrap()),
+                "the top comes first"
+            );
+        });
+    }
+}

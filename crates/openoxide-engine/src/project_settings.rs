@@ -1,0 +1,341 @@
+//! Files of a project that make harmless programs run something, or send what is in the environment.
+//!
+//! A `.npmrc` names the git that npm runs, and its addresses may hold variables (`https://x/${TOKEN}`): `npm view` sends them.
+//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included, and the plug-ins and the version of itself that
+//! `package.json` names; so does corepack in the place of yarn and npm. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too.
+//! `rust-toolchain.toml` and `global.json` (.NET 10) name directories with another compiler, `.tool-versions` any program by `path:`,
+//! and below the `path` of `.bundle/config` lies the bundler that `bundle --version` starts. Where such a file lies, the program is
+//! not harmless, whatever its words are.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{ErrorKind, Read as _},
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, CommandWord, ExecAccess,
+    steering_files::{
+        DistrustCondition, FileKeys, SteeringFile, SteeringLocation, all_steering_files,
+    },
+};
+
+use crate::script_edits::ScriptEdits;
+
+/// The operands of a command lie in so many directories at most.
+const MOST_DIRECTORIES: usize = 512;
+
+/// What is looked for in a file at most; a longer one could say anything.
+const MAX_FILE_BYTES: usize = 64 * 1024;
+
+/// Takes from such programs that they are harmless, where one of their files exists or the script may edit one before.
+pub(crate) fn distrust_configured_programs(
+    accesses: &mut [Access],
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+    home: Option<&AbsPath>,
+) {
+    for access in accesses {
+        let Access::Exec(exec) = access else { continue };
+        if exec.class != CommandClass::Unknown && has_steering_file(exec, edits, cwd, home) {
+            exec.class = CommandClass::Unknown;
+        }
+    }
+}
+
+fn has_steering_file(
+    exec: &ExecAccess,
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+    home: Option<&AbsPath>,
+) -> bool {
+    let before = edits.edits_before(exec);
+    let programs = || {
+        exec.argv.iter().filter_map(|word| match word {
+            CommandWord::Known(text) => text.rsplit('/').next(),
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
+        })
+    };
+    let distrusted = |program| {
+        all_steering_files()
+            .filter(move |file| file.applies_to(program))
+            .map(move |file| (file, program))
+    };
+    let settings: Vec<_> = programs().flat_map(distrusted).collect();
+    if settings.is_empty() && before.is_empty() {
+        return false;
+    }
+    // The root stands for a place that is not known: any of these files could lie there.
+    if exec.cwd.as_ref() == Some(&AbsPath::root()) {
+        let mut known = settings.iter();
+        return known.any(|(file, _)| file.distrust != DistrustCondition::Never)
+            || !before.is_empty() && programs().any(is_steerable);
+    }
+    let places = path_spellings(exec.cwd.as_ref().unwrap_or(cwd));
+    let first = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
+    if first.is_some_and(|program| before.may_replace(program))
+        || programs().any(|program| before.may_steer(program, &places))
+    {
+        return true;
+    }
+    let home = home.map(|home| Path::new(home.as_str()));
+    // What lies in the home directory is the user's own.
+    let steered_from = |above: &Path, file: &SteeringFile, program: &str| {
+        home != Some(above) && distrusts_program(file, &above.join(file.pattern()), program)
+    };
+    let Some(below) = operand_directories(exec, &places) else { return !settings.is_empty() };
+    let above = || {
+        let below = below.iter().map(PathBuf::as_path);
+        places.iter().flat_map(|place| place.ancestors()).chain(below)
+    };
+    settings.iter().any(|(file, program)| above().any(|above| steered_from(above, file, program)))
+}
+
+/// Returns the directories of what a command names, and those above them that are not above its own: formatters look for
+/// their configuration beside each file. Nothing if there are too many.
+fn operand_directories(exec: &ExecAccess, places: &[PathBuf]) -> Option<BTreeSet<PathBuf>> {
+    let mut directories = BTreeSet::new();
+    let place = places.first()?;
+    for word in exec.argv.iter().skip(1) {
+        let CommandWord::Known(text) = word else { continue };
+        if text.starts_with('-') {
+            continue;
+        }
+        let path = place.join(text);
+        let new = path.ancestors().take_while(|above| !place.starts_with(above));
+        directories.extend(new.map(Path::to_path_buf));
+        if directories.len() > MOST_DIRECTORIES {
+            return None;
+        }
+    }
+    Some(directories)
+}
+
+fn is_steerable(program: &str) -> bool {
+    all_steering_files().any(|file| file.applies_to(program))
+}
+
+/// Returns a directory as it is written and where it really is: programs look above the latter.
+pub(crate) fn path_spellings(place: &AbsPath) -> Vec<PathBuf> {
+    let written = PathBuf::from(place.as_str());
+    let real = fs::canonicalize(&written).ok().filter(|real| *real != written);
+    std::iter::once(written).chain(real).collect()
+}
+
+/// Says whether this file exists and steers the program.
+fn distrusts_program(file: &SteeringFile, path: &Path, program: &str) -> bool {
+    if is_renamed_link(file, path) {
+        return true;
+    }
+    match file.distrust {
+        DistrustCondition::Never => false,
+        DistrustCondition::IfPresent => path.exists(),
+        DistrustCondition::IfContains(texts) => may_contain(path, texts),
+        DistrustCondition::IfContainsForProgram(rows) => rows
+            .iter()
+            .filter(|(name, _)| *name == program)
+            .any(|(_, texts)| may_contain(path, texts)),
+        DistrustCondition::NamesFiles(keys) => {
+            spelled(path, keys).iter().any(|path| may_name(path, keys))
+        }
+    }
+}
+
+/// Says whether a file of settings is a link to one of another name: what a program does not understand of its settings, the
+/// error shows.
+fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
+    let is_of_project = matches!(file.location, SteeringLocation::Anywhere(_));
+    is_of_project && !file.is_directory() && leads_to_other_name(path)
+}
+
+/// Says whether a path is a link, and what it leads to has another name or is not known.
+fn leads_to_other_name(path: &Path) -> bool {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return false;
+    }
+    match fs::canonicalize(path) {
+        Ok(real) => real.file_name() != path.file_name(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+/// Returns the files that programs take for this one, which may differ in case.
+fn spelled(path: &Path, keys: FileKeys) -> Vec<PathBuf> {
+    if !keys.ignores_case {
+        return vec![path.to_path_buf()];
+    }
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(above) else { return vec![path.to_path_buf()] };
+    let found = entries.filter_map(Result::ok).map(|entry| entry.path());
+    found.filter(|path| path.file_name().is_some_and(|at| at.eq_ignore_ascii_case(name))).collect()
+}
+
+/// Says whether the text of a configuration can lead to another one, or names a file elsewhere.
+fn may_name(path: &Path, keys: FileKeys) -> bool {
+    if fs::symlink_metadata(path).is_err() {
+        return false;
+    }
+    if leads_to_other_name(path) {
+        return true;
+    }
+    let Some(text) = read_short(path) else { return true };
+    let text = format!("\n{text}");
+    let has = |keys: &[&str]| keys.iter().any(|key| text.contains(key));
+    let above = path.parent().unwrap_or(Path::new("/"));
+    has(keys.includes) || has(keys.names) && names_elsewhere(&text, above)
+}
+
+/// Says whether one of the words of a text is a path that leads out of a directory: by its spelling, or by a link.
+fn names_elsewhere(text: &str, above: &Path) -> bool {
+    let between = |at: char| at.is_whitespace() || "\"'`,[](){}".contains(at);
+    text.split(between).filter(|word| !word.is_empty()).any(|word| {
+        let comment = matches!(word, "//" | "/*" | "*/");
+        let spelled = word.starts_with(['/', '~']) || word.starts_with("file:");
+        !comment && (spelled || word.split('/').any(|part| part == "..") || is_linked(word, above))
+    })
+}
+
+/// Says whether a relative path goes through a link.
+fn is_linked(word: &str, above: &Path) -> bool {
+    let mut path = above.to_path_buf();
+    word.split('/').any(|part| {
+        path.push(part);
+        fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink())
+    })
+}
+
+/// Returns the text of a file that is not too long.
+fn read_short(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let open = fs::File::open(path).ok()?;
+    let length = open.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text).ok()?;
+    (length <= MAX_FILE_BYTES).then(|| String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Says whether this file exists and steers any program.
+pub(crate) fn is_distrusted_by_any(file: &SteeringFile, path: &Path) -> bool {
+    file.distrust != DistrustCondition::Never
+        && file.programs.iter().any(|program| distrusts_program(file, path, program))
+}
+
+/// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or not to its end, could
+/// contain anything. A pipe is not waited for.
+pub(crate) fn may_contain(path: &Path, texts: &[&str]) -> bool {
+    if fs::metadata(path).is_err() {
+        return false;
+    }
+    read_short(path).is_none_or(|text| texts.iter().any(|wanted| text.contains(wanted)))
+}
+
+#[cfg(test)]
+mod tests {
+
+    use openoxide_protocol::{Action, OperationFacts};
+
+    use super::*;
+    use crate::{CallLocation, collect_action_facts};
+
+    fn is_harmless(script: &str, cwd: &Path, home: &Path) -> bool {
+        let path = |path: &Path| AbsPath::new(path.to_str().unwrap()).unwrap();
+        let (cwd, home) = (path(cwd), path(home));
+        let action = Action::Command { script: script.to_owned() };
+        let OperationFacts { accesses, .. } =
+            collect_action_facts(&action, "Bash", CallLocation { cwd: &cwd, home: Some(&home) });
+        accesses.iter().all(
+            |access| matches!(access, Access::Exec(exec) if exec.class == CommandClass::Harmless),
+        )
+    }
+
+    #[test]
+    fn in_a_place_that_is_not_known_any_file_could_lie() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p");
+        fs::create_dir_all(project.join("sub")).unwrap();
+        assert!(is_harmless("npm view react", &project, &home));
+        assert!(!is_harmless("test -d x && cd sub; npm view react", &project, &home));
+    }
+
+    #[test]
+    fn a_file_of_the_project_steers_a_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p/deep");
+        fs::create_dir_all(&project).unwrap();
+        fs::write(home.join(".npmrc"), "").unwrap();
+        for script in ["npm view react", "cargo --version", "/usr/bin/npm view react"] {
+            assert!(is_harmless(script, &project, &home), "{script}");
+        }
+        fs::write(home.join("p/.npmrc"), "registry=https://x/${TOKEN}").unwrap();
+        fs::create_dir_all(home.join("p/.cargo")).unwrap();
+        fs::write(home.join("p/.cargo/config.toml"), "").unwrap();
+        for script in ["npm view react", "cargo --version", "/usr/bin/npm view react"] {
+            assert!(!is_harmless(script, &project, &home), "{script}");
+        }
+        assert!(is_harmless("wc --version", &project, &home));
+        assert!(is_harmless("ack --version", &project, &home));
+        fs::write(home.join("p/.ackrc"), "--follow\n").unwrap();
+        assert!(!is_harmless("ack --version", &project, &home));
+    }
+
+    /// A hook that waits for ever is a hook that fails, and then its client goes on.
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p");
+        fs::create_dir_all(project.join("rust-toolchain.toml")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(project.join("global.json")).status();
+        assert!(made.unwrap().success());
+        for script in ["cargo --version", "dotnet --version"] {
+            assert!(!is_harmless(script, &project, &home), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_file_steers_by_what_it_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("p");
+        fs::create_dir_all(&project).unwrap();
+        for (script, file, plain, steering) in [
+            (
+                "cargo --version",
+                "rust-toolchain.toml",
+                "[toolchain]\nchannel = \"1.90\"\n",
+                "[toolchain]\npath = \"tc\"\n",
+            ),
+            (
+                "rustc --version",
+                "rust-toolchain",
+                "stable\n",
+                "[toolchain]\n\"p\\u0061th\" = \"tc\"\n",
+            ),
+            (
+                "dotnet --version",
+                "global.json",
+                "{\"sdk\": {\"version\": \"10.0.100\"}}",
+                "{\"sdk\": {\"paths\": [\".dotnet\"]}}",
+            ),
+            (
+                "cd sub && node --version",
+                ".tool-versions",
+                "nodejs 22.1.0\n",
+                "nodejs path:/tmp/x\n",
+            ),
+        ] {
+            fs::create_dir_all(project.join("sub")).unwrap();
+            fs::write(project.join(file), plain).unwrap();
+            assert!(is_harmless(script, &project, &home), "{script}");
+            fs::write(project.join(file), steering).unwrap();
+            assert!(!is_harmless(script, &project, &home), "{script}");
+            fs::write(project.join(file), " ".repeat(MAX_FILE_BYTES + 1)).unwrap();
+            assert!(!is_harmless(script, &project, &home), "{script}: too long");
+            fs::remove_file(project.join(file)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! RecordedCall calls, to be decided again: for `audit replay` and `rules diff --history`.
+//!
+//! A command is read again from its text, another call is rebuilt from its accesses. Records are redacted and cut: what lost something is
+//! counted, never guessed. Files are looked at as they are now, hooks are not asked again, and what a session remembered is gone.
+
+use std::collections::HashMap;
+
+use openoxide_adapters::tool_action;
+use openoxide_protocol::{
+    AbsPath, Action, Effect, HookDecision, OperationFacts, PermissionMode, RuleRef,
+};
+use openoxide_store::{
+    UserEnvironment,
+    audit::{
+        AuditError, AuditEvent, AuditRecord, DecisionRecord, Journal, REDACTED, UtcTimestamp,
+        split_lines,
+    },
+};
+use serde_json::json;
+
+use crate::{CallLocation, EngineCall, collect_action_facts, collect_question_facts};
+
+/// Stands in a text that was cut.
+const TRUNCATION_MARK: &str = "[… ";
+/// Stands between a path and where it leads.
+const LINK_ARROW: &str = " -> ";
+
+/// The calls of the past.
+#[derive(Debug, Default)]
+pub struct RecordedHistory {
+    /// Those that can be decided again, in the order in which they were first recorded.
+    pub calls: Vec<RecordedCall>,
+    /// How many lost something to the redaction, or were cut.
+    pub incomplete_calls: u64,
+    /// How many were decided by a hook.
+    pub hook_decisions: u64,
+}
+
+/// One call, with how often it was recorded so.
+#[derive(Debug)]
+pub struct RecordedCall {
+    /// The call.
+    pub call: CallRecord,
+    /// CallRecord was decided.
+    pub effect: Effect,
+    /// How often it was recorded so.
+    pub count: u64,
+    /// The number of its last record.
+    pub last_seq: u64,
+    /// The rule that decided then.
+    pub rule: Option<RuleRef>,
+}
+
+/// CallRecord is needed to decide a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallRecord {
+    /// The directory that it ran in.
+    pub cwd: AbsPath,
+    /// The mode in which it was decided.
+    pub mode: PermissionMode,
+    /// The tool.
+    pub tool: String,
+    /// The command, or the title of another call.
+    pub title: String,
+    /// The accesses of what is no command: kind, and what is touched.
+    accesses: Vec<(String, String)>,
+}
+
+/// Reads what was recorded since a moment.
+///
+/// # Errors
+/// When the journal cannot be read. Where there is none, there is no past.
+pub fn read_history(
+    environment: &UserEnvironment,
+    since: Option<UtcTimestamp>,
+) -> Result<RecordedHistory, AuditError> {
+    let (mut past, mut known) = (RecordedHistory::default(), HashMap::new());
+    for segment in Journal::for_user(environment)?.open_segments_after(0)? {
+        let bytes = segment.read_all()?;
+        for record in split_lines(&bytes).0.filter_map(AuditRecord::parse) {
+            if since.is_none_or(|since| record.time >= since) {
+                past.add_record(record, &mut known);
+            }
+        }
+    }
+    Ok(past)
+}
+
+impl RecordedHistory {
+    fn add_record(
+        &mut self,
+        record: AuditRecord,
+        known: &mut HashMap<(CallRecord, Effect), usize>,
+    ) {
+        let AuditEvent::Decision(decided) = record.entry else { return };
+        let Some(was) = decided.decision.filter(|_| is_call(&decided)) else { return };
+        if decided.hooks.iter().any(|answer| answer.said != HookDecision::Pass) {
+            self.hook_decisions += 1;
+            return;
+        }
+        let Some(what) = call_record(&decided) else {
+            self.incomplete_calls += 1;
+            return;
+        };
+        let at = *known.entry((what.clone(), was)).or_insert(self.calls.len());
+        match self.calls.get_mut(at) {
+            Some(call) => {
+                (call.count, call.last_seq, call.rule) = (call.count + 1, record.seq, decided.rule);
+            }
+            None => {
+                let (last, rule) = (record.seq, decided.rule);
+                self.calls.push(RecordedCall {
+                    call: what,
+                    effect: was,
+                    count: 1,
+                    last_seq: last,
+                    rule,
+                });
+            }
+        }
+    }
+}
+
+/// Who answered from elsewhere writes the same question down once more; what was no call has no tool.
+fn is_call(decided: &DecisionRecord) -> bool {
+    !decided.tool.is_empty() && !["approve", "deny"].contains(&&*decided.via)
+}
+
+/// Returns what is needed to decide a call again; nothing if some of it is lost.
+fn call_record(decided: &DecisionRecord) -> Option<CallRecord> {
+    let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
+    let (tool, title) = (decided.tool.clone(), decided.title.clone());
+    let whole = |text: &str| !text.contains(REDACTED) && !text.contains(TRUNCATION_MARK);
+    let mut what = CallRecord { cwd, mode, tool, title, accesses: Vec::new() };
+    if what.to_script_action().is_none() {
+        what.accesses = recorded_accesses(decided)?;
+    }
+    let texts = [&decided.cwd, &what.title].into_iter();
+    let all = texts.chain(what.accesses.iter().map(|(_, text)| text)).all(|text| whole(text));
+    all.then_some(what)
+}
+
+fn recorded_accesses(decided: &DecisionRecord) -> Option<Vec<(String, String)>> {
+    let path = |text: &str| match text.split_once(LINK_ARROW) {
+        Some((_, led)) if led.contains(LINK_ARROW) => None, // Which of them was a name?
+        Some((path, _)) => Some(path.to_owned()),
+        None => Some(text.to_owned()),
+    };
+    let one = |kind: &str, text: &str| match kind {
+        "read" | "edit" | "external_directory" => Some((kind.to_owned(), path(text)?)),
+        "webfetch" | "task" | "tool" | "doom_loop" => Some((kind.to_owned(), text.to_owned())),
+        _ => None,
+    };
+    let all: Option<Vec<_>> =
+        decided.accesses.iter().map(|judged| one(&judged.access, &judged.what)).collect();
+    all.filter(|all| !all.is_empty() && decided.left_out == 0)
+}
+
+impl CallRecord {
+    /// Returns the script, if the tool runs one.
+    fn to_script_action(&self) -> Option<Action> {
+        let action = tool_action::parse_action(&self.tool, &json!({ "command": self.title }));
+        matches!(action, Action::Command { .. }).then_some(action)
+    }
+
+    /// Returns what the call means now.
+    fn to_facts(&self, home: Option<&AbsPath>) -> OperationFacts {
+        let place = CallLocation { cwd: &self.cwd, home };
+        if let Some(action) = self.to_script_action() {
+            return collect_action_facts(&action, &self.tool, place);
+        }
+        let mut all = OperationFacts::default();
+        for (kind, text) in &self.accesses {
+            let facts = match kind.as_str() {
+                "tool" => collect_action_facts(&Action::CallTool, text, place),
+                kind => collect_question_facts(kind, std::slice::from_ref(text), place),
+            };
+            all.accesses.extend(facts.accesses);
+            all.findings.extend(facts.findings);
+        }
+        all
+    }
+
+    /// Returns the call to evaluate, in the mode in which it was decided; in the mode of the engine if that was the default one.
+    #[must_use]
+    pub fn to_call(&self, home: Option<&AbsPath>) -> EngineCall {
+        let mode = (self.mode != PermissionMode::default()).then_some(self.mode);
+        EngineCall::from_facts(self.to_facts(home), self.cwd.clone()).with_mode(mode)
+    }
+}

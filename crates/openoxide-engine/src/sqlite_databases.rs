@@ -1,0 +1,82 @@
+//! Data bases of SQLite that a program opens to read: whether that makes files.
+//!
+//! `sqlite3` makes an empty file where there is no data base. With a write-ahead log it makes two files beside the data
+//! base, also with `-readonly`, and may move what they hold into it; a journal that was left behind is played back.
+
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::Path,
+};
+
+use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandClass, PathAccess, SqliteDatabase};
+
+use crate::{path_resolution::resolve_path, script_edits::ScriptEdits, step_budget::StepBudget};
+
+/// How the file of a data base begins.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Where its header says how it is written and read: 1 with a journal, 2 with a write-ahead log.
+const FORMAT_VERSION_RANGE: std::ops::Range<usize> = 18..20;
+
+/// Makes commands edits whose data bases would be made or changed by being opened.
+pub(crate) fn check_sqlite_commands(
+    accesses: &mut Vec<Access>,
+    edits: &ScriptEdits,
+    cwd: &AbsPath,
+    steps: &StepBudget,
+) {
+    let mut added = Vec::new();
+    for access in accesses.iter_mut() {
+        let Access::Exec(exec) = access else { continue };
+        let before = edits.edits_before(exec);
+        let place = exec.cwd.as_ref().unwrap_or(cwd).clone();
+        for database in std::mem::take(&mut exec.databases) {
+            let path = place.join(&database.file);
+            let file = Path::new(path.as_str());
+            if !before.may_change(file) && opens_unchanged(&database, file) {
+                continue;
+            }
+            exec.class = exec.class.max(CommandClass::Edits);
+            let mut edit = PathAccess { route: AccessRoute::Program, ..PathAccess::new(path) };
+            added.push(if resolve_path(&mut edit, cwd, steps) {
+                Access::Edit(edit)
+            } else {
+                Access::Opaque { text: exec.text.clone(), span: exec.span }
+            });
+        }
+    }
+    accesses.append(&mut added);
+}
+
+/// Returns whether opening the data base makes and changes no file.
+fn opens_unchanged(database: &SqliteDatabase, file: &Path) -> bool {
+    match fs::metadata(file) {
+        // Where a directory or a device is, nothing is made.
+        Ok(found) if !found.is_file() => true,
+        Ok(_) => uses_rollback_journal(file) && !has_journal_files(file),
+        Err(_) => !database.creates_if_missing && fs::symlink_metadata(file).is_err(),
+    }
+}
+
+/// Returns whether the header of a data base says that it has no write-ahead log. Other files are no data bases, and refused.
+fn uses_rollback_journal(file: &Path) -> bool {
+    let mut header = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(100).read_to_end(&mut header));
+    if read.is_err() {
+        return false;
+    }
+    !header.starts_with(SQLITE_MAGIC) || header.get(FORMAT_VERSION_RANGE) == Some(&[1, 1])
+}
+
+/// Returns whether a journal or a log is beside the data base.
+fn has_journal_files(file: &Path) -> bool {
+    ["-journal", "-wal", "-shm"].iter().any(|ending| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        fs::symlink_metadata(Path::new(&name)).is_ok()
+    })
+}
+
+#[cfg(test)]
+mod tests;

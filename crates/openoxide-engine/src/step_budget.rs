@@ -1,0 +1,47 @@
+//! How much work one call may cost.
+//!
+//! Scripts and file names are written by an adversary, and a hook that answers too late is as good as none: its client goes on
+//! without it. So every look at the disk and every comparison of a name takes steps from one budget for the whole call.
+
+use std::cell::Cell;
+
+/// A step takes about a microsecond: one entry of a directory, one component of a path, a short comparison.
+const MAX_STEPS: usize = 120_000;
+
+/// What it takes to open a directory, read it and close it again, its entries aside.
+const DIRECTORY_STEPS: usize = 10;
+
+/// The steps that are left for one call. What would need more is not examined, and is not understood.
+#[derive(Debug)]
+pub(crate) struct StepBudget(Cell<usize>);
+
+impl StepBudget {
+    /// Returns the budget of one call.
+    pub(crate) const fn new() -> Self {
+        Self(Cell::new(MAX_STEPS))
+    }
+
+    /// Takes steps. Returns whether they were left; once they were not, no later ones are.
+    #[must_use]
+    pub(crate) fn take_steps(&self, steps: usize) -> bool {
+        let left = self.0.get().checked_sub(steps);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// Takes the steps of one directory that is opened and listed; each of its entries takes its own. Returns whether they were
+    /// left.
+    #[must_use]
+    pub(crate) fn take_directory(&self) -> bool {
+        self.take_steps(DIRECTORY_STEPS)
+    }
+
+    /// Returns how many steps were taken.
+    #[cfg(test)]
+    pub(crate) fn used_steps(&self) -> usize {
+        MAX_STEPS - self.0.get()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! The host of an address, or none when there is any doubt which host a client would reach.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Returns the host, in lower case, without user, port and trailing dot.
+///
+/// Clients disagree about odd addresses (backslashes, blanks, several `@`, percent signs in the host); those have no host
+/// here, and are then not understood.
+pub(crate) fn parse_url_host(url: &str) -> Option<String> {
+    let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\' || !c.is_ascii();
+    if url.contains(odd) {
+        return None;
+    }
+    let (scheme, rest) = url.split_once("://")?;
+    let known = ["http", "https", "ftp", "ws", "wss"];
+    if !known.iter().any(|name| scheme.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = match authority.split_once('@') {
+        Some((_, host)) if host.contains('@') => return None,
+        Some((_, host)) => host,
+        None => authority,
+    };
+    let name = strip_port(host)?.trim_end_matches('.').to_ascii_lowercase();
+    if let Some(address) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let address: Ipv6Addr = address.parse().ok()?;
+        // The same machine under its other name.
+        return Some(
+            address.to_ipv4_mapped().map_or_else(|| format!("[{address}]"), |v4| v4.to_string()),
+        );
+    }
+    is_host_name(&name).then_some(name)
+}
+
+fn strip_port(host: &str) -> Option<&str> {
+    if let Some(rest) = host.strip_prefix('[') {
+        let (_, port) = rest.split_once(']')?;
+        let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_digits);
+        return is_port.then(|| host.strip_suffix(port)).flatten();
+    }
+    match host.split_once(':') {
+        Some((name, port)) => is_digits(port).then_some(name),
+        None => Some(host),
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_host_name(name: &str) -> bool {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let named = !name.is_empty() && !name.split('.').any(str::is_empty) && name.chars().all(fine);
+    // Clients read `127.1`, `0x7f000001` and `2130706433` as addresses, each in its own way (WHATWG URL, "ends in a
+    // number"): only the plain form is one here.
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let numeric = is_digits(last) || last.starts_with("0x");
+    named && (!numeric || name.parse::<Ipv4Addr>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_addresses_have_a_host() {
+        let rows = [
+            ("https://Example.com/x?y#z", "example.com"),
+            ("http://example.com.:8080", "example.com"),
+            ("https://user:pass@example.com/", "example.com"),
+            ("https://example.com@evil.com/", "evil.com"),
+            ("https://evil.com#example.com", "evil.com"),
+            ("https://evil.com?@example.com", "evil.com"),
+            ("http://[::1]:80/", "[::1]"),
+            ("HTTP://127.0.0.1", "127.0.0.1"),
+            ("http://[::ffff:127.0.0.1]/", "127.0.0.1"),
+            ("http://[0:0::1]/", "[::1]"),
+        ];
+        for (url, expected) in rows {
+            assert_eq!(parse_url_host(url).as_deref(), Some(expected), "{url}");
+        }
+    }
+
+    #[test]
+    fn odd_addresses_have_none() {
+        for url in [
+            "example.com",
+            "file:///etc/passwd",
+            "http://a@b@c/",
+            "http://evil.com\\@example.com/",
+            "http://exa%6dple.com/",
+            "http://bücher.de/",
+            "http:// example.com/",
+            "http://example.com:port/",
+            "http://",
+            "http://a..b/",
+            "http://[::1/",
+            "javascript://x",
+            "http://2130706433/",
+            "http://127.1/",
+            "http://0x7f.0.0.1/",
+            "http://0x7f000001/",
+            "http://127.0.0.01/",
+        ] {
+            assert_eq!(parse_url_host(url), None, "{url}");
+        }
+    }
+}

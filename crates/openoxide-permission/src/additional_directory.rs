@@ -1,0 +1,241 @@
+//! Additional directories: what a policy counts as the project's beside the project itself.
+//!
+//! They are read as plain paths, as a person writes them to a shell, and not as patterns. Where their links lead is for others to
+//! see: this crate knows no disk, and [`forbidden_root_reason`] is asked about both spellings.
+
+use openoxide_protocol::AbsPath;
+
+use crate::{
+    layer::LayerKind,
+    rule::PathAnchors,
+    safety_floor::{contains_secrets, is_secret},
+};
+
+/// A directory that a policy file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdditionalDirectory {
+    /// The layer of its file.
+    pub layer: LayerKind,
+    /// The file that names it.
+    pub file: String,
+    /// The line that it stands on, from 1.
+    pub line: u32,
+    /// The directory as it is written there.
+    pub text: String,
+    /// Where that is; links are not resolved.
+    pub path: AbsPath,
+}
+
+impl AdditionalDirectory {
+    /// Returns it in words that mean the same in any file.
+    #[must_use]
+    pub fn portable_text(&self) -> &str {
+        let fixed = self.text.starts_with(['/', '~']);
+        if fixed { &self.text } else { self.path.as_str() }
+    }
+}
+
+/// No path is longer (`PATH_MAX`).
+const MAX_PATH_LENGTH: usize = 4096;
+
+/// What the system shows of itself: the environment of every process stands there.
+const SYSTEM_DIRECTORIES: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// Reads a directory: an absolute path, one that begins with `~/`, or one that counts from `anchors.base`.
+///
+/// # Errors
+/// Says why the text is not a directory, or why it may not be one of these. Lower case, no full stop.
+pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
+    let path = resolve_path(text, anchors)?;
+    match forbidden_root_reason(&path, anchors.home) {
+        Some(why) => Err(format!("`{text}` cannot be an additional directory: {why}")),
+        None if text.contains(['*', '?', '[']) => Err(format!(
+            "`{text}` is a glob pattern, which is not allowed here; list each directory"
+        )),
+        None => Ok(path),
+    }
+}
+
+/// Reads a file or a directory that is to be held back, written as a [`directory`]. It may be anything but the whole disk.
+///
+/// # Errors
+/// Says why the text is no such place. Lower case, no full stop.
+pub fn parse_protected_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
+    let path = resolve_path(text, anchors)?;
+    if path.parent().is_none() {
+        return Err(format!("`{text}` is the whole disk"));
+    }
+    match text.contains(['*', '?', '[']) {
+        true => {
+            Err(format!("`{text}` is a glob pattern, which is not allowed here; list each path"))
+        }
+        false => Ok(path),
+    }
+}
+
+fn resolve_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
+    let path = match text.strip_prefix('~') {
+        _ if text.is_empty() || text.contains('\0') || text.len() > MAX_PATH_LENGTH => None,
+        None => Some(anchors.base.join(text)),
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            let home = anchors.home.ok_or("cannot expand `~`: HOME is not set")?;
+            Some(home.join(rest.trim_start_matches('/')))
+        }
+        Some(_) => None,
+    };
+    path.ok_or_else(|| format!("`{text}` is not a valid path"))
+}
+
+/// Says why a directory never counts as the project's, whoever wants it: it would open more than anybody means.
+#[must_use]
+pub fn forbidden_root_reason(path: &AbsPath, home: Option<&AbsPath>) -> Option<&'static str> {
+    let at = |place: &str| path.as_str() == place;
+    let below =
+        |place: &&str| AbsPath::new(place).is_ok_and(|place| path.strip_prefix(&place).is_some());
+    let holds = |inner: &AbsPath| inner.strip_prefix(path).is_some();
+    match () {
+        () if at("/") => Some("it is the whole disk"),
+        () if home == Some(path) => Some("it is your home directory"),
+        () if home.is_some_and(holds) => Some("it contains your home directory"),
+        () if at("/etc") || SYSTEM_DIRECTORIES.iter().any(below) => {
+            Some("it belongs to the system")
+        }
+        () if is_secret(path) => Some("it contains credentials"),
+        () if contains_secrets(path) => Some("it contains credentials; name a directory inside it"),
+        () if path.as_str().split('/').any(|name| name.eq_ignore_ascii_case(".openoxide")) => {
+            Some("it contains policies")
+        }
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> AbsPath {
+        AbsPath::new(text).unwrap()
+    }
+
+    fn read(text: &str) -> Result<AbsPath, String> {
+        let (home, base) = (path("/home/ann"), path("/home/ann/src/project"));
+        parse_directory(text, PathAnchors { home: Some(&home), base: &base })
+    }
+
+    #[test]
+    fn a_directory_is_a_path_as_in_a_shell() {
+        for (text, expected) in [
+            ("../shared-lib", "/home/ann/src/shared-lib"),
+            ("~/notes/", "/home/ann/notes"),
+            ("~//notes", "/home/ann/notes"),
+            ("/srv/data", "/srv/data"),
+            ("./x/../y", "/home/ann/src/project/y"),
+            ("..", "/home/ann/src"),
+            ("~/.cargo/registry", "/home/ann/.cargo/registry"),
+            ("../opencode", "/home/ann/src/opencode"),
+        ] {
+            assert_eq!(read(text), Ok(path(expected)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_open_more_than_anybody_means_is_refused() {
+        for text in [
+            "",
+            "a\0b",
+            "~",
+            "~/",
+            "~root",
+            "~bob/x",
+            "/",
+            "//",
+            "/home",
+            "/home/ann",
+            "../..",
+            "../../..",
+            "../../../..",
+            "~/.ssh",
+            "~/.ssh/keys",
+            "~/.aws",
+            "~/.config",
+            "~/.config/gh",
+            "~/.local",
+            "~/.docker",
+            "~/.claude",
+            "~/.GnuPG",
+            "/etc",
+            "/proc",
+            "/proc/self",
+            "/sys",
+            "/dev/shm",
+            ".openoxide",
+            "../other/.openoxide",
+            "../*",
+            "../lib?",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        let base = path("/w");
+        assert!(parse_directory("~/x", PathAnchors { home: None, base: &base }).is_err());
+    }
+
+    #[test]
+    fn a_directory_says_why_it_is_refused() {
+        let home = path("/home/ann");
+        for (text, expected) in [
+            ("/", Some("it is the whole disk")),
+            ("/home/ann", Some("it is your home directory")),
+            ("/home", Some("it contains your home directory")),
+            ("/etc", Some("it belongs to the system")),
+            ("/etc/x", None),
+            ("/proc/self", Some("it belongs to the system")),
+            ("/home/ann/.ssh", Some("it contains credentials")),
+            ("/home/ann/.config", Some("it contains credentials; name a directory inside it")),
+            ("/w/.OpenOxide/x", Some("it contains policies")),
+            ("/w", None),
+        ] {
+            assert_eq!(forbidden_root_reason(&path(text), Some(&home)), expected, "{text}");
+        }
+        assert_eq!(forbidden_root_reason(&path("/home/ann"), None), None);
+    }
+
+    #[test]
+    fn a_path_has_a_longest_length() {
+        let text = |length: usize| format!("/{}", "a".repeat(length - 1));
+        assert_eq!(read(&text(4096)), Ok(path(&text(4096))));
+        let error = read(&text(4097)).unwrap_err();
+        assert!(error.ends_with("` is not a valid path"), "{error}");
+    }
+
+    #[test]
+    fn a_place_may_be_anything_but_the_whole_disk_and_a_pattern() {
+        let (home, base) = (path("/h"), path("/w"));
+        let read =
+            |text| parse_protected_path(text, PathAnchors { home: Some(&home), base: &base });
+        assert_eq!(read("a"), Ok(path("/w/a")));
+        assert_eq!(read("~/.ssh"), Ok(path("/h/.ssh")));
+        assert_eq!(read("/etc"), Ok(path("/etc")));
+        assert_eq!(read("/").unwrap_err(), "`/` is the whole disk");
+        for pattern in ["/a*", "/a?", "/[a]"] {
+            let message =
+                format!("`{pattern}` is a glob pattern, which is not allowed here; list each path");
+            assert_eq!(read(pattern).unwrap_err(), message);
+        }
+        assert_eq!(read("").unwrap_err(), "`` is not a valid path");
+    }
+
+    #[test]
+    fn a_directory_is_said_in_words_that_mean_the_same_anywhere() {
+        for (text, expected) in [("/a", "/a"), ("~/a", "~/a"), ("../a", "/w/a"), ("a", "/w/a")] {
+            let (layer, file) = (LayerKind::User, String::new());
+            let directory = AdditionalDirectory {
+                layer,
+                file,
+                line: 1,
+                text: text.to_owned(),
+                path: path("/w/a"),
+            };
+            assert_eq!(directory.portable_text(), expected);
+        }
+    }
+}

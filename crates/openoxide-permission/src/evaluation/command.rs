@@ -1,0 +1,121 @@
+//! What the rules say of a command.
+
+use openoxide_protocol::{CommandClass, CommandWords, Effect, ExecAccess};
+
+use super::{find_rule_match, outcome_or_default, stricter_outcome};
+use crate::{
+    access_outcome::{AccessOutcome, ReasonCode},
+    hook::HookAllowScope,
+    partial_match,
+    policy_stack::PolicyStack,
+    rule::SubjectKind,
+    rule_index::MatchSubject,
+};
+
+/// Asks the rules about a command, in each spelling that it has.
+pub(super) fn decide_command(
+    policy: &PolicyStack,
+    exec: &ExecAccess,
+    hook: Option<HookAllowScope>,
+) -> AccessOutcome {
+    let bytes = exec.argv.as_bytes();
+    let known = exec.argv.is_known();
+    let has_many = !known && exec.argv.is_variadic();
+    let subject = MatchSubject { kind: SubjectKind::Exec, bytes, is_variadic: has_many };
+    let default = match exec.class {
+        CommandClass::Harmless if exec.unproved && policy.asks_about_unproved() => {
+            (Effect::Ask, ReasonCode::Unproved)
+        }
+        CommandClass::Harmless => (Effect::Allow, ReasonCode::Harmless),
+        CommandClass::Edits | CommandClass::Unknown => (Effect::Ask, ReasonCode::NoRule),
+    };
+    let outcome = outcome_or_default(find_rule_match(policy, subject), default);
+    let outcome = apply_base_name_rules(policy, subject, outcome);
+    let others = || exec.normalized_argv.iter().chain(&exec.carried_commands);
+    let outcome =
+        others().fold(outcome, |outcome, words| apply_alternate_words(policy, words, outcome));
+    std::iter::once(&exec.argv)
+        .chain(others())
+        .filter(|words| !words.is_known())
+        .fold(outcome, |outcome, words| {
+            apply_partial_matches(policy, words.as_bytes(), outcome, hook)
+        })
+}
+
+/// What was not understood is asked about, and denied where a rule denies every command: one that nobody could have named.
+pub(super) fn decide_opaque(policy: &PolicyStack) -> AccessOutcome {
+    let subject = MatchSubject { kind: SubjectKind::Exec, bytes: b"\x01\0", is_variadic: false };
+    match find_rule_match(policy, subject) {
+        Some(found) if found.effect == Effect::Deny => AccessOutcome {
+            effect: Effect::Deny,
+            rule_match: Some(found),
+            reason: ReasonCode::Rule,
+        },
+        _ => AccessOutcome { effect: Effect::Ask, rule_match: None, reason: ReasonCode::Opaque },
+    }
+}
+
+/// A rule that holds a program back enforces all of it back in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
+/// does not: `./ls` is not `ls`.
+#[inline]
+fn apply_base_name_rules(
+    policy: &PolicyStack,
+    subject: MatchSubject<'_>,
+    outcome: AccessOutcome,
+) -> AccessOutcome {
+    let Some(bytes) = strip_program_directory(subject.bytes) else { return outcome };
+    match find_rule_match(policy, MatchSubject { bytes, ..subject }) {
+        Some(found) => stricter_outcome(found, outcome),
+        None => outcome,
+    }
+}
+
+/// A rule that holds a subcommand back enforces all of it back behind whatever options: `git -C . push` is `git push`. The same holds for a
+/// command that another one carries: `npx rm x` is `rm x`.
+fn apply_alternate_words(
+    policy: &PolicyStack,
+    words: &CommandWords,
+    outcome: AccessOutcome,
+) -> AccessOutcome {
+    let subject = MatchSubject {
+        kind: SubjectKind::Exec,
+        bytes: words.as_bytes(),
+        is_variadic: words.is_variadic(),
+    };
+    let outcome = match find_rule_match(policy, subject) {
+        Some(found) => stricter_outcome(found, outcome),
+        None => outcome,
+    };
+    apply_base_name_rules(policy, subject, outcome)
+}
+
+/// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant. What is asked
+/// about anyway needs no such look, unless a hook would save the question.
+fn apply_partial_matches(
+    policy: &PolicyStack,
+    argv: &[u8],
+    outcome: AccessOutcome,
+    hook: Option<HookAllowScope>,
+) -> AccessOutcome {
+    let may_pass =
+        outcome.effect == Effect::Allow || outcome.effect == Effect::Ask && hook.is_some();
+    let possible = partial_match::find_strictest_effect(policy, argv).max(
+        strip_program_directory(argv)
+            .and_then(|argv| partial_match::find_strictest_effect(policy, argv)),
+    );
+    match possible {
+        Some(effect) if may_pass => AccessOutcome {
+            effect: Effect::Ask,
+            rule_match: outcome.rule_match,
+            reason: ReasonCode::PartialMatch(effect),
+        },
+        _ => outcome,
+    }
+}
+
+/// Returns a command with its program's name alone, where it is given with a directory.
+pub(crate) fn strip_program_directory(argv: &[u8]) -> Option<&[u8]> {
+    let name = argv.split(|byte| *byte == 0).next()?;
+    let slash = name.iter().rposition(|byte| *byte == b'/')?;
+    argv.get(slash + 1..)
+}

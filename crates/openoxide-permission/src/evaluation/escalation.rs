@@ -1,0 +1,79 @@
+//! The safety floor, and a policy in doubt: an allow becomes a question.
+
+use openoxide_protocol::{
+    Access, AccessRoute, Decision, Effect, Finding, FindingKind, PermissionMode,
+};
+
+use super::{EvaluationContext, apply_dont_ask};
+use crate::{
+    access_outcome::{AccessOutcome, ReasonCode},
+    safety_floor,
+};
+
+/// Turns an allow into an ask where a finding wants it.
+pub(super) fn escalate_findings(decision: Decision, mode: PermissionMode) -> Decision {
+    let Some(finding) = find_escalation(&decision.findings, mode) else { return decision };
+    let always = Vec::new(); // A remembered yes would not lift the floor.
+    if decision.effect != Effect::Allow {
+        return Decision { always, ..decision };
+    }
+    let reason = format!("{} ({})", finding.message, finding.code);
+    Decision { effect: apply_dont_ask(Effect::Ask, mode), reason, rule: None, always, ..decision }
+}
+
+/// Turns an allow into an ask where a rule that holds back may be missing.
+pub(super) fn apply_policy_error(decision: Decision, context: &EvaluationContext<'_>) -> Decision {
+    match context.policy_error {
+        Some(doubt) if decision.effect == Effect::Allow => Decision {
+            effect: apply_dont_ask(Effect::Ask, context.mode),
+            reason: doubt.to_owned(),
+            rule: None,
+            always: Vec::new(),
+            ..decision
+        },
+        Some(doubt) => {
+            let reason = format!("{}; {doubt}", decision.reason);
+            Decision { reason, always: Vec::new(), ..decision }
+        }
+        None => decision,
+    }
+}
+
+pub(super) fn find_escalation(findings: &[Finding], mode: PermissionMode) -> Option<&Finding> {
+    let escalates = |finding: &&Finding| match finding.kind {
+        FindingKind::Note => false,
+        FindingKind::Escalate => mode != PermissionMode::BypassPermissions,
+        FindingKind::CircuitBreaker => true,
+    };
+    findings.iter().filter(escalates).max_by_key(|finding| finding.kind)
+}
+
+/// Turns an allow into an ask where a path wants it. Secrets may be read by a rule that names this very path.
+pub(super) fn escalate_access(
+    mode: PermissionMode,
+    access: &Access,
+    outcome: AccessOutcome,
+) -> AccessOutcome {
+    if outcome.effect != Effect::Allow {
+        return outcome;
+    }
+    let ask = |why| AccessOutcome { effect: Effect::Ask, reason: why, ..outcome };
+    match access {
+        Access::Edit(path) if path.paths().any(safety_floor::is_protected) => {
+            ask(ReasonCode::SteeringFile)
+        }
+        Access::Exec(exec) if safety_floor::is_self_approval(&exec.argv) => {
+            ask(ReasonCode::SelfApproval)
+        }
+        Access::Read(path)
+            if path.route != AccessRoute::Metadata
+                && mode != PermissionMode::BypassPermissions
+                && !(path.resolved.is_none()
+                    && matches!(outcome.rule_match, Some(ruling) if ruling.is_literal))
+                && path.paths().any(safety_floor::is_secret) =>
+        {
+            ask(ReasonCode::SecretFile)
+        }
+        _ => outcome,
+    }
+}

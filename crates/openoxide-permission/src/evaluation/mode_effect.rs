@@ -1,0 +1,63 @@
+//! What a mode makes of an answer.
+
+use openoxide_protocol::{Access, CommandClass, Effect, PermissionMode};
+
+use super::{EvaluationContext, is_decided_by_user_rule, path::is_inside_project};
+use crate::{
+    access_outcome::{AccessOutcome, ReasonCode},
+    layer::LayerKind,
+    policy_stack::PolicyStack,
+};
+
+/// What the mode makes of an answer that no rule of a person gave.
+pub(super) fn apply_mode(
+    policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
+    access: &Access,
+    outcome: AccessOutcome,
+) -> AccessOutcome {
+    let by_mode =
+        |effect| AccessOutcome { effect, reason: ReasonCode::Mode(context.mode), ..outcome };
+    let asked_by_nobody = outcome.effect == Effect::Ask && !is_decided_by_user_rule(&outcome);
+    match context.mode {
+        PermissionMode::Default | PermissionMode::DontAsk => outcome,
+        PermissionMode::AcceptEdits => match access {
+            Access::Edit(path) if asked_by_nobody && is_inside_project(context.roots, path) => {
+                by_mode(Effect::Allow)
+            }
+            Access::Exec(exec) if asked_by_nobody && exec.class == CommandClass::Edits => {
+                by_mode(Effect::Allow)
+            }
+            _ => outcome,
+        },
+        PermissionMode::Plan
+            if outcome.effect < Effect::Deny && may_change_state(access, &outcome) =>
+        {
+            by_mode(Effect::Deny)
+        }
+        PermissionMode::Plan => outcome,
+        PermissionMode::BypassPermissions
+            if outcome.reason == ReasonCode::Opaque && policy.has_restrictive_command_rules() =>
+        {
+            outcome
+        }
+        PermissionMode::BypassPermissions if asked_by_nobody => by_mode(Effect::Allow),
+        PermissionMode::BypassPermissions => outcome,
+    }
+}
+
+/// Says whether an access changes anything, as far as is known.
+fn may_change_state(access: &Access, outcome: &AccessOutcome) -> bool {
+    match access {
+        Access::Exec(exec) => exec.class != CommandClass::Harmless,
+        Access::Edit(_) | Access::Opaque { .. } => true,
+        Access::CallTool { .. } => {
+            !matches!(outcome.rule_match, Some(ruling) if ruling.layer == LayerKind::Default)
+        }
+        Access::Read(_)
+        | Access::Fetch { .. }
+        | Access::Delegate { .. }
+        | Access::DoomLoop { .. }
+        | Access::ExternalDirectory(_) => false,
+    }
+}

@@ -1,0 +1,147 @@
+//! What the rules say of a path.
+
+use openoxide_protocol::{AbsPath, AccessRoute, Effect, PathAccess};
+
+use super::{
+    CHECKED_SEPARATELY, EvaluationContext, is_decided_by_user_rule, outcome_or_default,
+    requires_human,
+};
+use crate::{
+    access_outcome::{AccessOutcome, ReasonCode},
+    layer::{LayerKind, RuleMatch},
+    match_subject,
+    policy_stack::PolicyStack,
+    rule::SubjectKind,
+    rule_index::{LayerRanks, MAX_LAYERS, MatchSubject},
+};
+
+/// Judges every spelling of a path; the strictest counts.
+pub(super) fn decide_path(
+    policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
+    path: &PathAccess,
+    space: SubjectKind,
+) -> AccessOutcome {
+    let inside = is_inside_project(context.roots, path);
+    let one = |spelling: &AbsPath| {
+        let by_default = |effect, why| AccessOutcome { effect, rule_match: None, reason: why };
+        let default = match (space, inside) {
+            (SubjectKind::Read | SubjectKind::External, true) => {
+                by_default(Effect::Allow, ReasonCode::InsideProject)
+            }
+            (SubjectKind::Read, false) => decide_external_read(policy, spelling, context),
+            (SubjectKind::Edit, true) if path.route == AccessRoute::Program => CHECKED_SEPARATELY,
+            (_, true) => by_default(Effect::Ask, ReasonCode::NoRule),
+            (_, false) => by_default(Effect::Ask, ReasonCode::OutsideProject),
+        };
+        let ruling = find_path_match(policy, context, spelling, space);
+        // What the built-in rules say of secrets is about what is in them, not about their names.
+        let ruling = ruling.filter(|ruling| {
+            path.route != AccessRoute::Metadata || ruling.layer != LayerKind::Default
+        });
+        let ruling = ruling.filter(|ruling| inside || !is_unscoped_edit_allow(*ruling, space));
+        ruling.map_or(default, |found| {
+            outcome_or_default(Some(found), (default.effect, default.reason))
+        })
+    };
+    let written = one(&path.path);
+    match path.resolved.as_ref().map(one) {
+        Some(resolved) if resolved.effect > written.effect => resolved,
+        // Between two that ask, the one that a person wants to ask counts: a mode does not answer it.
+        Some(resolved)
+            if resolved.effect == written.effect && takes_precedence(&resolved, &written) =>
+        {
+            resolved
+        }
+        _ => written,
+    }
+}
+
+/// A rule that allows every edit means those inside the project: to leave it is asked about by itself, as with Claude Code
+/// and OpenCode. A rule that names a place outside is meant; and so is one for every read, since inside they are free.
+const fn is_unscoped_edit_allow(ruling: RuleMatch, space: SubjectKind) -> bool {
+    matches!((ruling.effect, space), (Effect::Allow, SubjectKind::Edit))
+        && ruling.matches_everything
+}
+
+/// A read outside the project is as free as `external_directory` says. A rule that enforces all of it back is a rule about it: no mode answers it.
+fn decide_external_read(
+    policy: &PolicyStack,
+    path: &AbsPath,
+    context: &EvaluationContext<'_>,
+) -> AccessOutcome {
+    match find_path_match(policy, context, path, SubjectKind::External) {
+        Some(found) if found.effect == Effect::Allow => AccessOutcome {
+            effect: Effect::Allow,
+            rule_match: None,
+            reason: ReasonCode::OutsideProject,
+        },
+        Some(found) => AccessOutcome {
+            effect: found.effect,
+            rule_match: Some(found),
+            reason: ReasonCode::Rule,
+        },
+        None => AccessOutcome {
+            effect: Effect::Ask,
+            rule_match: None,
+            reason: ReasonCode::OutsideProject,
+        },
+    }
+}
+
+fn find_path_match(
+    policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
+    path: &AbsPath,
+    space: SubjectKind,
+) -> Option<RuleMatch> {
+    let mut ranks: LayerRanks = [0; MAX_LAYERS];
+    match_subject::with_path_subject(path.as_str().trim_start_matches('/'), |bytes| {
+        policy.collect_ranks(MatchSubject { kind: space, bytes, is_variadic: false }, &mut ranks);
+    });
+    let here = match space {
+        SubjectKind::Read => SubjectKind::ReadFromCwd,
+        SubjectKind::Edit => SubjectKind::EditFromCwd,
+        _ => SubjectKind::ExternalFromCwd,
+    };
+    let ask = |below: &str, ranks: &mut LayerRanks| {
+        match_subject::with_path_subject(below, |bytes| {
+            policy.collect_ranks(MatchSubject { kind: here, bytes, is_variadic: false }, ranks);
+        });
+    };
+    if let Some(below) = path.strip_prefix(context.base()) {
+        ask(below, &mut ranks);
+    }
+    let found = policy.combine_ranks(&ranks);
+    let mut from_roots = ranks;
+    let mut moved = false;
+    for below in context.other_bases().filter_map(|root| path.strip_prefix(root)) {
+        ask(below, &mut from_roots);
+        moved = true;
+    }
+    let held = policy.combine_ranks(&from_roots).filter(|_| moved);
+    match (&found, held) {
+        (_, Some(held)) if held.effect != Effect::Allow && is_stricter(&held, found.as_ref()) => {
+            Some(held)
+        }
+        _ => found,
+    }
+}
+
+fn is_stricter(held: &RuleMatch, found: Option<&RuleMatch>) -> bool {
+    found.is_none_or(|found| held.effect > found.effect)
+}
+
+pub(super) fn is_inside_project(roots: &[AbsPath], path: &PathAccess) -> bool {
+    path.paths().all(|spelling| roots.iter().any(|root| spelling.strip_prefix(root).is_some()))
+}
+
+/// Says whether of two spellings that ask this one speaks: a person's rule does, unless the other is more binding.
+pub(super) fn takes_precedence(outcome: &AccessOutcome, other: &AccessOutcome) -> bool {
+    let binds = |one: &AccessOutcome| {
+        one.rule_match
+            .is_some_and(|ruling| ruling.requires_human || ruling.layer == LayerKind::Managed)
+    };
+    (is_decided_by_user_rule(outcome) || binds(outcome))
+        && (requires_human(outcome) || !binds(other))
+}

@@ -1,0 +1,149 @@
+//! From a question to a request, and from a request to its end.
+
+use openoxide_protocol::{
+    Access, ApprovalRequest, ApprovalResponse, Decision, Effect, Finding, FindingKind, GrantScope,
+    Obligation, PermissionMode, Resolution, ResolutionKind, SCHEMA,
+};
+
+use super::{
+    CheckRequest, OperationRefusal, Permit, ResolvedRequest, pending_queue::QueuedRequest,
+};
+use crate::{
+    rule::{PathAnchors, SubjectKind},
+    rule_alternatives::find_alternatives,
+    rule_syntax,
+    session_grants::GrantKey,
+};
+
+/// Where a presentation says what a yes for the session covers.
+const COVERAGE_KEY: &str = "covers";
+
+pub(super) fn is_circuit_breaker(finding: &Finding) -> bool {
+    finding.kind == FindingKind::CircuitBreaker
+}
+
+/// A circuit breaker, and a rule that only a person answers, is answered for this once: no batch and no grant covers it.
+pub(super) fn requires_explicit_approval(decision: &Decision) -> bool {
+    decision.findings.iter().any(is_circuit_breaker)
+        || decision.obligations.contains(&Obligation::Human)
+}
+
+/// Where an explicit yes is demanded, an allow of whatever kind is none.
+pub(super) fn with_explicit_approval(decision: Decision, mode: PermissionMode) -> Decision {
+    let always = Vec::new();
+    if decision.effect != Effect::Allow {
+        return Decision { always, ..decision };
+    }
+    let effect = if mode == PermissionMode::DontAsk { Effect::Deny } else { Effect::Ask };
+    let reason = "it requires explicit approval".to_owned();
+    Decision { effect, reason, rule: None, always, ..decision }
+}
+
+/// Returns the request that a reviewer is shown: with what a lasting yes would cover.
+pub(super) fn build_request(
+    question: &CheckRequest,
+    mut decision: Decision,
+    task: Option<String>,
+) -> ApprovalRequest {
+    let mut presentation = question.presentation.clone();
+    presentation.metadata.remove(COVERAGE_KEY); // Only what the gate remembers may stand here.
+    if has_extended_coverage(question, &decision) {
+        let keys = question.coverage.keys.clone().into();
+        presentation.metadata.insert(COVERAGE_KEY.to_owned(), keys);
+    }
+    decision.always = suggested_rules(question, decision.always);
+    let anchors = PathAnchors { home: None, base: &question.operation.cwd };
+    let alternatives = find_alternatives(&decision.always, &decision.parts, anchors);
+    ApprovalRequest {
+        schema: SCHEMA,
+        id: question.id,
+        session: question.operation.session,
+        tool: question.operation.tool.clone(),
+        title: question.title.clone(),
+        cwd: question.operation.cwd.clone(),
+        presentation,
+        explicit_yes_required: question.requires_explicit_approval
+            || requires_explicit_approval(&decision),
+        decision,
+        digest: question.digest,
+        group: question.group.clone(),
+        alternatives,
+        task,
+    }
+}
+
+/// Says whether a yes for the session covers more than the very operation: never where nothing may be remembered.
+fn has_extended_coverage(question: &CheckRequest, decision: &Decision) -> bool {
+    !decision.always.is_empty() && !question.coverage.keys.is_empty()
+}
+
+/// Returns the keys of a yes for the session: those that were shown.
+pub(super) fn session_keys(question: &CheckRequest, request: &ApprovalRequest) -> Vec<GrantKey> {
+    if has_extended_coverage(question, &request.decision) {
+        question.grant_keys()
+    } else {
+        vec![GrantKey::Operation(question.digest)]
+    }
+}
+
+/// Returns the rules that "always" adds: the tool's own in the place of others, but for that about a repetition.
+fn suggested_rules(question: &CheckRequest, always: Vec<String>) -> Vec<String> {
+    let anchors = PathAnchors { home: None, base: &question.operation.cwd };
+    let fits = |text: &&String| {
+        let rule = rule_syntax::parse_rule(text, Effect::Allow, anchors);
+        rule.is_ok_and(|rule| rule.patterns.iter().all(|pattern| pattern.kind != SubjectKind::Exec))
+    };
+    let own: Vec<_> = question.coverage.rules.iter().filter(fits).cloned().collect();
+    let (loops, others): (Vec<_>, Vec<_>) =
+        always.into_iter().partition(|rule| rule.starts_with("DoomLoop("));
+    let others = if others.is_empty() || own.is_empty() { others } else { own };
+    others.into_iter().chain(loops).collect()
+}
+
+/// Returns the rules that a yes for the session to a repetition remembers: that tool may be repeated (DECISIONS 12).
+pub(super) fn repetition_rules(request: &ApprovalRequest) -> Vec<String> {
+    let tool = |access: &Access| match access {
+        Access::DoomLoop { tool } => Some(format!("DoomLoop({tool})")),
+        _ => None,
+    };
+    request.decision.parts.iter().filter_map(|part| tool(&part.access)).collect()
+}
+
+/// Ends a request with a response.
+pub(super) fn resolve_request(
+    waiting: QueuedRequest,
+    kind: ResolutionKind,
+    response: &ApprovalResponse,
+) -> ResolvedRequest {
+    let QueuedRequest { check_request: question, request } = waiting;
+    let resolution = Resolution { id: request.id, kind, response: response.clone() };
+    let outcome = match response {
+        ApprovalResponse::Approved { .. } => Ok(Permit::new(&question, request.decision)),
+        ApprovalResponse::Rejected { message: Some(message) } if !message.is_empty() => {
+            Err(OperationRefusal::Corrected { message: message.clone() })
+        }
+        ApprovalResponse::Rejected { .. } | ApprovalResponse::Denied => {
+            Err(OperationRefusal::Rejected)
+        }
+        ApprovalResponse::Cancelled => Err(OperationRefusal::Cancelled),
+    };
+    ResolvedRequest { resolution, outcome }
+}
+
+/// Ends a request that is decided without an answer now.
+pub(super) fn resolve_without_answer(
+    waiting: &QueuedRequest,
+    decision: Decision,
+) -> ResolvedRequest {
+    let (response, outcome) = match decision.effect {
+        Effect::Allow => (
+            ApprovalResponse::new_approval(GrantScope::Once),
+            Ok(Permit::new(&waiting.check_request, decision)),
+        ),
+        Effect::Ask | Effect::Deny => {
+            (ApprovalResponse::Denied, Err(OperationRefusal::Denied(Box::new(decision))))
+        }
+    };
+    let kind = ResolutionKind::Retroactive;
+    ResolvedRequest { resolution: Resolution { id: waiting.request.id, kind, response }, outcome }
+}

@@ -1,0 +1,141 @@
+//! What the gate knows of each session: its mode, whose subagent it is, and what was granted in it.
+
+use std::collections::HashMap;
+
+use openoxide_protocol::{GrantTerms, PermissionMode, SessionId};
+
+use crate::{session_grants::SessionGrants, subagent_mode::inherit_mode};
+
+/// One session.
+#[derive(Debug, Default)]
+struct SessionState {
+    /// The mode that was chosen for it.
+    mode: Option<PermissionMode>,
+    parent: Option<SessionId>,
+    subagents: Vec<SessionId>,
+    grants: SessionGrants,
+    task: Option<TaskGrants>,
+}
+
+/// What a session is about just now, and what was granted for it.
+#[derive(Debug)]
+struct TaskGrants {
+    name: String,
+    grants: SessionGrants,
+}
+
+/// The sessions of which there is anything to know.
+#[derive(Debug)]
+pub(super) struct SessionRegistry {
+    /// The mode of a session for which none was chosen.
+    default_mode: PermissionMode,
+    sessions: HashMap<SessionId, SessionState>,
+}
+
+impl SessionRegistry {
+    pub(super) fn new(default_mode: PermissionMode) -> Self {
+        Self { default_mode, sessions: HashMap::new() }
+    }
+
+    /// Returns the mode of a session: that of the first agent above it, handed down step by step.
+    pub(super) fn mode(&self, session: SessionId) -> PermissionMode {
+        let mut line = Vec::new();
+        let mut at = self.sessions.get(&session);
+        while let Some(session) = at {
+            line.push(session);
+            at = session.parent.and_then(|parent| self.sessions.get(&parent));
+        }
+        let first = line.pop().and_then(|first| first.mode).unwrap_or(self.default_mode);
+        line.into_iter().rev().fold(first, |mode, session| inherit_mode(mode, session.mode))
+    }
+
+    pub(super) fn set_mode(&mut self, session: SessionId, mode: PermissionMode) {
+        self.sessions.entry(session).or_default().mode = Some(mode);
+    }
+
+    /// Puts a new session below another; says no where it is known already, so that no session can leave its parent.
+    pub(super) fn add_subagent(
+        &mut self,
+        parent: SessionId,
+        session: SessionId,
+        chosen: Option<PermissionMode>,
+    ) -> bool {
+        if session == parent || self.sessions.contains_key(&session) {
+            return false;
+        }
+        self.sessions.entry(parent).or_default().subagents.push(session);
+        let new = SessionState { mode: chosen, parent: Some(parent), ..SessionState::default() };
+        self.sessions.insert(session, new);
+        true
+    }
+
+    /// Returns a session and all that were started below it.
+    pub(super) fn session_tree(&self, session: SessionId) -> Vec<SessionId> {
+        let mut family = vec![session];
+        let mut at = 0;
+        while let Some(next) = family.get(at) {
+            let below = self.sessions.get(next).map(|session| session.subagents.clone());
+            family.extend(below.unwrap_or_default());
+            at += 1;
+        }
+        family
+    }
+
+    /// Forgets a session and all below it; returns them.
+    pub(super) fn remove(&mut self, session: SessionId) -> Vec<SessionId> {
+        let family = self.session_tree(session);
+        let parent = self.sessions.get(&session).and_then(|session| session.parent);
+        if let Some(parent) = parent.and_then(|parent| self.sessions.get_mut(&parent)) {
+            parent.subagents.retain(|of| *of != session);
+        }
+        for session in &family {
+            self.sessions.remove(session);
+        }
+        family
+    }
+
+    /// Begins another task: what was granted for the one before is forgotten.
+    pub(super) fn begin_task(&mut self, session: SessionId, name: Option<String>) {
+        if name.is_none() && !self.sessions.contains_key(&session) {
+            return;
+        }
+        let of = self.sessions.entry(session).or_default();
+        if of.task.as_ref().map(|task| &task.name) != name.as_ref() {
+            of.task = name.map(|name| TaskGrants { name, grants: SessionGrants::default() });
+        }
+    }
+
+    pub(super) fn task(&self, session: SessionId) -> Option<String> {
+        self.sessions.get(&session)?.task.as_ref().map(|task| task.name.clone())
+    }
+
+    /// Returns what was granted for the session, and for its task.
+    pub(super) fn grants(&self, session: SessionId) -> impl Iterator<Item = &SessionGrants> {
+        let known = self.sessions.get(&session);
+        let task = known.and_then(|session| session.task.as_ref()).map(|task| &task.grants);
+        known.map(|session| &session.grants).into_iter().chain(task)
+    }
+
+    /// Returns where a yes with these terms to a request of this task is remembered. Nowhere if the task is over, or if the terms need
+    /// a clock: these are kept elsewhere, and here such a yes counts once.
+    pub(super) fn grants_for_terms(
+        &mut self,
+        session: SessionId,
+        terms: &GrantTerms,
+        task: Option<&str>,
+    ) -> Option<&mut SessionGrants> {
+        if terms.seconds.is_some() || terms.times.is_some() || terms.below.is_some() {
+            return None;
+        }
+        let of = self.sessions.entry(session).or_default();
+        match &mut of.task {
+            _ if !terms.task => Some(&mut of.grants),
+            Some(now) if Some(now.name.as_str()) == task => Some(&mut now.grants),
+            _ => None,
+        }
+    }
+
+    pub(super) fn grants_mut(&mut self, session: SessionId) -> &mut SessionGrants {
+        &mut self.sessions.entry(session).or_default().grants
+    }
+}

@@ -1,0 +1,106 @@
+//! What is only needed once a rule has spoken: where it stands and what it says.
+//!
+//! It lies apart from what is needed to decide, so that who reads a compiled policy from disk need not read it all.
+
+use std::{fmt, sync::Arc};
+
+use crate::{layer::Layer, rule::Rule, rule_index::index_builder::append_u32s};
+
+/// Layer, line, text and reason of each rule, the last two as place and length.
+const RECORD_SIZE: usize = 24;
+
+/// Reads details from wherever they lie.
+pub trait DetailsReader: fmt::Debug + Send + Sync {
+    /// Returns `length` bytes from `at` on; nothing if they cannot be read. They are only shown, never decided by.
+    fn read(&self, at: usize, length: usize) -> Option<Vec<u8>>;
+}
+
+impl DetailsReader for Vec<u8> {
+    fn read(&self, at: usize, length: usize) -> Option<Vec<u8>> {
+        self.get(at..at.checked_add(length)?).map(<[u8]>::to_vec)
+    }
+}
+
+/// The details of a policy.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyDetails(pub(crate) Arc<dyn DetailsReader>);
+
+impl Default for PolicyDetails {
+    fn default() -> Self {
+        Self(Arc::new(Vec::new()))
+    }
+}
+
+/// The details of one rule.
+#[derive(Debug, Default)]
+pub(crate) struct RuleDetails {
+    pub(crate) layer: usize,
+    pub(crate) line: u32,
+    pub(crate) text: String,
+    pub(crate) reason: String,
+}
+
+impl PolicyDetails {
+    /// Returns the details of a rule; what cannot be read says so.
+    pub(crate) fn rule_details(&self, rule: u32) -> RuleDetails {
+        let unreadable =
+            || RuleDetails { text: "(it cannot be read)".to_owned(), ..RuleDetails::default() };
+        self.read_rule_details(rule).unwrap_or_else(unreadable)
+    }
+
+    fn read_rule_details(&self, rule: u32) -> Option<RuleDetails> {
+        let record = self.0.read(RECORD_SIZE * rule as usize, RECORD_SIZE)?;
+        let mut words = record.chunks_exact(4).filter_map(|word| word.try_into().ok());
+        let mut next = || words.next().map(u32::from_le_bytes);
+        let (layer, line) = (next()? as usize, next()?);
+        let text = self.read_text(next()?, next()?)?;
+        let reason = self.read_text(next()?, next()?)?;
+        Some(RuleDetails { layer, line, text, reason })
+    }
+
+    /// Returns a text by its place and length.
+    pub(crate) fn read_text(&self, at: u32, length: u32) -> Option<String> {
+        String::from_utf8(self.0.read(at as usize, length as usize)?).ok()
+    }
+}
+
+/// Writes the details of all rules; returns them with the place and length of each layer's file name.
+pub(crate) fn encode_details(layers: &[Layer]) -> (Vec<u8>, Vec<[u32; 2]>) {
+    let count: usize = layers.iter().map(|layer| layer.rules.len()).sum();
+    let (mut texts, mut records, mut files) =
+        (StringTable::with_offset(RECORD_SIZE * count), Vec::new(), Vec::new());
+    for (layer, number) in layers.iter().zip(0_u32..) {
+        files.push(texts.push(layer.file.as_deref().unwrap_or_default()));
+        for rule in &layer.rules {
+            records.extend([number, rule.line]);
+            records.extend(texts.push(&rule_text(rule)));
+            records.extend(texts.push(rule.reason.as_deref().unwrap_or_default()));
+        }
+    }
+    let mut out = Vec::new();
+    append_u32s(&mut out, &records);
+    out.extend_from_slice(&texts.bytes);
+    (out, files)
+}
+
+fn rule_text(rule: &Rule) -> String {
+    format!("{} {}", rule.effect.as_str(), rule.text)
+}
+
+/// Texts, one after the other, behind `start` other bytes.
+struct StringTable {
+    start: usize,
+    bytes: Vec<u8>,
+}
+
+impl StringTable {
+    const fn with_offset(start: usize) -> Self {
+        Self { start, bytes: Vec::new() }
+    }
+
+    fn push(&mut self, text: &str) -> [u32; 2] {
+        let place = [self.start + self.bytes.len(), text.len()];
+        self.bytes.extend_from_slice(text.as_bytes());
+        place.map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+    }
+}

@@ -1,0 +1,72 @@
+//! Committing: a widening of `.git` that keeps what makes the next `git` run something.
+
+use std::collections::BTreeSet;
+
+use openoxide_protocol::{AbsPath, Access, CommandWord, Decision, ExecAccess};
+
+use super::{
+    ConfineInput, granted_accesses,
+    protected_names::{GIT_POINTER_NAMES, GIT_STEERING_NAMES},
+};
+
+/// Subcommands that change references, objects and the index of a repository. `config`, `remote`, `init`, `submodule`,
+/// `worktree` and their like write what steers; `rebase` and `am` keep lists of commands to run.
+const WRITING_SUBCOMMANDS: [&str; 19] = [
+    "add",
+    "branch",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "fetch",
+    "merge",
+    "mv",
+    "notes",
+    "pull",
+    "push",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "stash",
+    "switch",
+    "tag",
+    "update-index",
+];
+
+/// Opens the repositories that the decision commits to, but for what steers.
+pub(super) fn unprotect_repositories(
+    ground: &ConfineInput<'_>,
+    decision: &Decision,
+    protected: &mut BTreeSet<AbsPath>,
+) {
+    for access in granted_accesses(decision) {
+        let Access::Exec(exec) = access else { continue };
+        let place = exec.cwd.as_ref().unwrap_or(ground.context.cwd);
+        if is_repository_write(exec)
+            && let Some(git) = find_enclosing_repository(protected, place)
+        {
+            protected.remove(&git);
+            protected.extend(GIT_STEERING_NAMES.map(|name| git.join(name)));
+            let directions = GIT_POINTER_NAMES.map(|name| git.join(name));
+            protected.extend(
+                directions.into_iter().filter(|path| ground.restricted_paths.contains(path)),
+            );
+        }
+    }
+}
+
+fn is_repository_write(exec: &ExecAccess) -> bool {
+    let words = exec.normalized_argv.as_ref().unwrap_or(&exec.argv);
+    let second = words.iter().nth(1);
+    words.known_word(0) == Some("git")
+        && matches!(second, Some(CommandWord::Known(verb)) if WRITING_SUBCOMMANDS.contains(&verb))
+}
+
+/// The innermost repository that a directory lies in.
+fn find_enclosing_repository(protected: &BTreeSet<AbsPath>, place: &AbsPath) -> Option<AbsPath> {
+    let is_git = |path: &&AbsPath| path.file_name() == Some(".git");
+    let holds =
+        |path: &&AbsPath| path.parent().is_some_and(|top| place.strip_prefix(&top).is_some());
+    let around = protected.iter().filter(is_git).filter(holds);
+    around.max_by_key(|path| path.as_str().len()).cloned()
+}

@@ -1,0 +1,178 @@
+//! Which hosts a profile names.
+
+use std::collections::BTreeSet;
+
+use openoxide_protocol::{Access, AccessRoute, Decision, Effect, HostPort, NetworkAccess};
+
+use super::{ConfineInput, granted_accesses};
+use crate::{
+    decide_access,
+    glob::{self, GlobStep},
+    rule::{Pattern, SubjectKind},
+};
+
+/// The hosts that rules allow or the decision reaches. One that is not among them is asked about when a program wants it, unless
+/// every host that nobody has named is denied anyway.
+///
+/// The whole network is never derived from rules, not from one that allows every host either: it would open the host's own loopback, and
+/// protocols that no rule speaks of. It is a setting.
+pub(super) fn derive_network(ground: &ConfineInput<'_>, decision: &Decision) -> NetworkAccess {
+    if (ground.host_network || ground.all_hosts) && has_no_restrictive_rules(ground) {
+        return if ground.host_network { NetworkAccess::On } else { NetworkAccess::Internet };
+    }
+    let mut hosts: BTreeSet<_> = granted_accesses(decision).filter_map(accessed_host).collect();
+    hosts.extend(allowed_hosts(ground));
+    if hosts.is_empty() && host_effect(ground, "nobody-named-this.invalid") == Effect::Deny {
+        NetworkAccess::Off
+    } else {
+        NetworkAccess::Hosts(hosts)
+    }
+}
+
+/// Says whether no rule holds back any host, as far as that is known.
+fn has_no_restrictive_rules(ground: &ConfineInput<'_>) -> bool {
+    let mut policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
+    ground.context.policy_error.is_none()
+        && policies.all(|policy| policy.index().restrictive_rules(SubjectKind::Fetch).count == 0)
+}
+
+/// What the rules say of a host that a program reaches by itself.
+fn host_effect(ground: &ConfineInput<'_>, host: &str) -> Effect {
+    let (host, url) = (host.to_owned(), String::new());
+    decide_access(
+        ground.policy,
+        &ground.context,
+        &Access::Fetch { host, url, route: AccessRoute::Direct },
+    )
+    .effect
+}
+
+/// The host of an access, at the port that its address says.
+fn accessed_host(access: &Access) -> Option<HostPort> {
+    let Access::Fetch { host, url, .. } = access else { return None };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let host = if bare.contains(':') { format!("[{bare}]") } else { bare.to_owned() };
+    match parse_url_port(url) {
+        Some(port) => format!("{host}:{port}").parse().ok(),
+        None => host.parse().ok(),
+    }
+}
+
+/// The port that an address says, or that of its scheme; nothing where neither is known: then any is meant.
+fn parse_url_port(url: &str) -> Option<u16> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let place = authority.rsplit('@').next()?;
+    let behind = place.rsplit(']').next()?;
+    match (behind.rsplit_once(':'), scheme.to_ascii_lowercase().as_str()) {
+        (Some((_, port)), _) => port.parse().ok(),
+        (None, "https" | "wss") => Some(443),
+        (None, "http" | "ws") => Some(80),
+        (None, "ssh" | "sftp") => Some(22),
+        (None, "git") => Some(9418),
+        (None, _) => None,
+    }
+}
+
+/// The hosts that rules allow by name, and those below a name of which no rule holds back any. None where the policy is in doubt.
+fn allowed_hosts(ground: &ConfineInput<'_>) -> impl Iterator<Item = HostPort> {
+    let layers = if ground.context.policy_error.is_some() { &[] } else { ground.layers };
+    let rules = layers.iter().flat_map(|layer| &layer.rules);
+    let allows = rules.filter(|rule| rule.effect == Effect::Allow).flat_map(|rule| &rule.patterns);
+    allows
+        .filter(|pattern| pattern.kind == SubjectKind::Fetch)
+        .filter_map(|pattern| allowed_pattern_host(ground, pattern))
+}
+
+fn allowed_pattern_host(ground: &ConfineInput<'_>, pattern: &Pattern) -> Option<HostPort> {
+    match ProfileHost::from_program(&pattern.program)? {
+        ProfileHost { labels, includes_subdomains: false } => {
+            let name = to_host_name(&labels)?;
+            (host_effect(ground, &name) == Effect::Allow).then(|| name.parse().ok())?
+        }
+        ProfileHost { labels, includes_subdomains: true } => {
+            let name = to_host_name(&labels)?;
+            // Where the rules ask or deny what nobody has named, the wildcard lost to another layer or to the mode.
+            let lost = host_effect(ground, &format!("nobody-named-this.{name}")) != Effect::Allow;
+            (!lost && !has_restricted_subdomain(ground, &labels))
+                .then(|| format!("*.{name}").parse().ok())?
+        }
+    }
+}
+
+/// A pattern of hosts that a profile can say: one name, or all names below one.
+struct ProfileHost {
+    /// From the right, each followed by `.`.
+    labels: Vec<u8>,
+    includes_subdomains: bool,
+}
+
+impl ProfileHost {
+    fn from_program(code: &[u8]) -> Option<Self> {
+        let mut labels = Vec::new();
+        for step in glob::decode_steps(code) {
+            match step {
+                GlobStep::Literal(bytes) => labels.extend_from_slice(bytes),
+                GlobStep::NonEmpty => return Some(Self { labels, includes_subdomains: true }),
+                _ => return None,
+            }
+        }
+        Some(Self { labels, includes_subdomains: false })
+    }
+}
+
+/// The labels in the order in which people write them.
+fn to_host_name(labels: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(labels.strip_suffix(b".")?).ok()?;
+    let mut labels: Vec<_> = text.split('.').collect();
+    labels.reverse();
+    Some(labels.join("."))
+}
+
+/// Says whether a rule holds back some host below these labels: a profile cannot leave one out. A rule with a wildcard is taken to, unless
+/// what it begins with shows that it speaks of others.
+fn has_restricted_subdomain(ground: &ConfineInput<'_>, labels: &[u8]) -> bool {
+    let policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
+    let mut rules = policies
+        .map(|policy| policy.index().restrictive_rules(SubjectKind::Fetch))
+        .flat_map(|rules| (0..rules.count).map(move |number| rules.get(number).0));
+    rules.any(|code| {
+        let fixed = literal_prefix(code);
+        let inside = fixed.starts_with(labels) && fixed.len() > labels.len();
+        inside || (!is_literal(code) && (labels.starts_with(&fixed) || fixed.starts_with(labels)))
+    })
+}
+
+fn literal_prefix(code: &[u8]) -> Vec<u8> {
+    let literal = |step| match step {
+        GlobStep::Literal(bytes) => Some(bytes),
+        _ => None,
+    };
+    glob::decode_steps(code).map_while(literal).flatten().copied().collect()
+}
+
+fn is_literal(code: &[u8]) -> bool {
+    glob::decode_steps(code).all(|step| matches!(step, GlobStep::Literal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_the_one_that_the_address_says() {
+        for (url, expected) in [
+            ("https://x.io/a:1", Some(443)),
+            ("HTTP://x.io", Some(80)),
+            ("https://u:p@x.io:8443/", Some(8443)),
+            ("ssh://git@[2001:db8::1]:22/r", Some(22)),
+            ("https://[2001:db8::1]/", Some(443)),
+            ("ftp://x.io", None),
+            ("x.io", None),
+            ("https://x.io:99999", None),
+        ] {
+            assert_eq!(parse_url_port(url), expected, "{url}");
+        }
+        assert_eq!(to_host_name(b"io.x.a."), Some("a.x.io".to_owned()));
+    }
+}

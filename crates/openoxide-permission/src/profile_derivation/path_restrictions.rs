@@ -1,0 +1,195 @@
+//! Which files a profile names.
+
+use std::collections::BTreeSet;
+
+use openoxide_protocol::{AbsPath, Access, AccessRoute, Decision, PathAccess};
+
+use super::{ConfineInput, PROTECTED_ROOT_NAMES, git_repositories, granted_accesses};
+use crate::{
+    PolicyStack,
+    glob::{self, GlobStep},
+    rule::SubjectKind,
+    secret_files::{hidden_secret_paths, program_secret_paths},
+};
+
+type PathSet = BTreeSet<AbsPath>;
+
+/// The roots, and what a setting adds, in which no rule holds back every edit, and what was granted by name outside of them: exactly that. What would open more than anybody means (the whole disk,
+/// home, secrets, the system's own) stays closed, and is asked about when it happens.
+pub(super) fn writable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> PathSet {
+    if ground.is_read_only() {
+        return PathSet::new();
+    }
+    let added = ground.writable.iter().filter(|path| !ground.is_forbidden_root(path));
+    let roots = ground.context.roots.iter().chain(added);
+    let roots = roots.filter(|root| root.parent().is_some() && !ground.restricts_all_edits(root));
+    let mut writable: PathSet = roots.cloned().collect();
+    let named = granted_accesses(decision)
+        .filter_map(as_edit)
+        .filter(|path| !path.is_pattern)
+        .map(resolved_path);
+    let outside =
+        named.filter(|path| !is_below_any(&writable, path) && !ground.is_forbidden_root(path));
+    let outside: PathSet = outside.cloned().collect();
+    writable.extend(outside);
+    writable
+}
+
+/// What steers tools in each root; start-up files where a root is home; what rules hold back; what a look at the disk has shown.
+/// What a person said yes to by its name is not protected from that.
+pub(super) fn protected_paths(
+    ground: &ConfineInput<'_>,
+    decision: &Decision,
+    writable: &PathSet,
+) -> PathSet {
+    let mut candidates: PathSet =
+        ground.restricted_paths.iter().chain(ground.write_restricted_paths).cloned().collect();
+    candidates.extend(literal_rule_paths(ground, SubjectKind::Edit, SubjectKind::EditFromCwd));
+    candidates.extend(ground.home_directories.protected_paths());
+    candidates.retain(|path| {
+        !ground.is_allowed(Access::Edit, path) || ground.write_restricted_paths.contains(path)
+    });
+    let names =
+        ground.writable_roots().flat_map(|root| PROTECTED_ROOT_NAMES.map(|name| root.join(name)));
+    candidates.extend(names.chain(ground.openoxide_paths.iter().cloned()));
+    candidates.retain(|path| is_below_any(writable, path));
+    for path in granted_accesses(decision).filter_map(as_edit).filter(|path| !path.is_pattern) {
+        candidates.remove(resolved_path(path));
+    }
+    git_repositories::unprotect_repositories(ground, decision, &mut candidates);
+    candidates
+}
+
+/// What rules keep from being read, secrets, and our own files, unless the decision reads them.
+pub(super) fn unreadable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> PathSet {
+    let mut paths: PathSet =
+        ground.restricted_paths.iter().chain(ground.openoxide_paths).cloned().collect();
+    paths.extend(literal_rule_paths(ground, SubjectKind::Read, SubjectKind::ReadFromCwd));
+    paths.extend(hidden_secret_paths(ground.home_directories, None));
+    paths.retain(|path| !ground.is_allowed(Access::Read, path));
+    for path in granted_accesses(decision).filter_map(as_content_read).map(resolved_path) {
+        reveal_path(&mut paths, path, ground.restricted_paths);
+    }
+    for own in granted_accesses(decision)
+        .filter_map(program_name)
+        .flat_map(|name| program_secret_files(ground, name))
+    {
+        paths.remove(&own);
+    }
+    paths
+}
+
+/// Lets a file be read. A directory that hides it gives way to what is known to lie beside it; where nothing is known, it stays.
+fn reveal_path(paths: &mut PathSet, path: &AbsPath, seen: &[AbsPath]) {
+    paths.remove(path);
+    let above: Vec<_> =
+        paths.iter().filter(|base| path.strip_prefix(base).is_some()).cloned().collect();
+    for base in above {
+        let beside: PathSet = seen
+            .iter()
+            .filter(|one| one.strip_prefix(&base).is_some_and(|rest| !rest.is_empty()))
+            .cloned()
+            .collect();
+        if beside.contains(path) {
+            paths.remove(&base);
+            let holds = |one: &&AbsPath| path.strip_prefix(one).is_some();
+            paths.extend(beside.iter().filter(|one| !holds(one)).cloned());
+        }
+    }
+}
+
+/// The paths that rules which ask or deny name without a wildcard, those of the last good version included. A rule about every path
+/// is about tools: under a profile that hid everything no program could start.
+fn literal_rule_paths(
+    ground: &ConfineInput<'_>,
+    rooted: SubjectKind,
+    here: SubjectKind,
+) -> PathSet {
+    let context = ground.context;
+    let heres: Vec<AbsPath> =
+        std::iter::once(context.base()).chain(context.other_bases()).cloned().collect();
+    let bases = |space| if space == here { heres.clone() } else { vec![AbsPath::root()] };
+    let policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
+    let spaces = policies.flat_map(|policy| [rooted, here].map(|space| (policy, space)));
+    let mut paths = PathSet::new();
+    for (policy, space) in spaces {
+        let rules = policy.index().restrictive_rules(space);
+        let named = (0..rules.count).filter_map(|number| literal_path(rules.get(number).0));
+        for name in named {
+            paths.extend(bases(space).iter().map(|base| base.join(&name)));
+        }
+    }
+    paths.remove(&AbsPath::root());
+    paths
+}
+
+/// Says whether a rule that is not built in, and that asks or denies, names paths by a wildcard.
+pub(super) fn has_pattern_rules(policy: &PolicyStack) -> bool {
+    [SubjectKind::Read, SubjectKind::ReadFromCwd, SubjectKind::Edit, SubjectKind::EditFromCwd]
+        .into_iter()
+        .any(|space| {
+            let rules = policy.index().restrictive_rules(space);
+            (0..rules.count).any(|number| is_partial_pattern(rules.get(number).0))
+        })
+}
+
+/// Says whether a pattern names some paths by a wildcard, and not just every path there is: such a rule is about tools.
+fn is_partial_pattern(code: &[u8]) -> bool {
+    let every = |step| matches!(step, GlobStep::Any | GlobStep::NonEmpty | GlobStep::AnyParts);
+    literal_path(code).is_none() && !glob::decode_steps(code).all(every)
+}
+
+/// Returns the one path that a pattern names, with all below it; nothing for a pattern with a wildcard.
+fn literal_path(code: &[u8]) -> Option<String> {
+    let mut text = Vec::new();
+    for step in glob::decode_steps(code) {
+        match step {
+            GlobStep::Literal(bytes) => text.extend_from_slice(bytes),
+            GlobStep::Any | GlobStep::NonEmpty => break,
+            GlobStep::AnyInPart
+            | GlobStep::AnyChar
+            | GlobStep::AnyParts
+            | GlobStep::Class { .. } => return None,
+        }
+    }
+    let whole = text.strip_suffix(b"/")?;
+    String::from_utf8(whole.to_vec()).ok()
+}
+
+fn is_below_any(paths: &PathSet, path: &AbsPath) -> bool {
+    paths.iter().any(|base| path.strip_prefix(base).is_some())
+}
+
+fn as_edit(access: &Access) -> Option<&PathAccess> {
+    match access {
+        Access::Edit(path) => Some(path),
+        _ => None,
+    }
+}
+
+/// Who looks at names alone is not given what is in the files.
+fn as_content_read(access: &Access) -> Option<&PathAccess> {
+    match access {
+        Access::Read(path) if path.route != AccessRoute::Metadata && !path.is_pattern => Some(path),
+        _ => None,
+    }
+}
+
+/// Returns the name of the program that a command starts.
+fn program_name(access: &Access) -> Option<&str> {
+    match access {
+        Access::Exec(exec) => exec.argv.known_word(0)?.rsplit('/').next(),
+        _ => None,
+    }
+}
+
+/// Returns the files with secrets that belong to a program, unless a rule keeps them from being read.
+fn program_secret_files(ground: &ConfineInput<'_>, program: &str) -> impl Iterator<Item = AbsPath> {
+    let own = program_secret_paths(ground.home_directories, program).into_iter();
+    own.filter(|path| !ground.is_restricted(Access::Read, path))
+}
+
+/// Where it really lies.
+fn resolved_path(path: &PathAccess) -> &AbsPath {
+    path.resolved.as_ref().unwrap_or(&path.path)
+}

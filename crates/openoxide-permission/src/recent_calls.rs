@@ -1,0 +1,68 @@
+//! Repetition: the same call again and again (a doom loop; seeds 003 and 004, D031, DECISIONS 12).
+
+use std::collections::VecDeque;
+
+use openoxide_protocol::OperationDigest;
+
+/// So many calls in a row that say the same are a loop (OpenCode's `DOOM_LOOP_THRESHOLD`).
+pub const DOOM_LOOP_THRESHOLD: usize = 3;
+
+/// The last calls of one session: a ring that holds as many as make a loop.
+///
+/// A call is its tool and its input; who knows both takes the digest of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecentCalls {
+    last: VecDeque<OperationDigest>,
+}
+
+impl RecentCalls {
+    /// Notes a call, whatever becomes of it. Says whether it is the third that says the same, or one that goes on after it:
+    /// then it also is an access of the kind `doom_loop`.
+    pub fn record(&mut self, call: OperationDigest) -> bool {
+        if self.last.len() == DOOM_LOOP_THRESHOLD {
+            self.last.pop_front();
+        }
+        self.last.push_back(call);
+        self.is_loop(call)
+    }
+
+    /// Says whether the last calls all were this one, and make a loop.
+    #[must_use]
+    pub fn is_loop(&self, call: OperationDigest) -> bool {
+        self.last.len() == DOOM_LOOP_THRESHOLD && self.last.iter().all(|each| *each == call)
+    }
+
+    /// Returns the last calls, the oldest first.
+    pub fn calls(&self) -> impl Iterator<Item = OperationDigest> {
+        self.last.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns which of these calls are loops.
+    fn loops(calls: &[u8]) -> Vec<bool> {
+        let mut repeats = RecentCalls::default();
+        calls.iter().map(|call| repeats.record(OperationDigest([*call; 32]))).collect()
+    }
+
+    #[test]
+    fn the_third_call_in_a_row_is_a_loop_and_so_is_the_fourth() {
+        assert_eq!(loops(&[1, 1, 1, 1]), [false, false, true, true]);
+        assert_eq!(loops(&[1, 1, 2, 1, 1, 1]), [false, false, false, false, false, true]);
+        assert_eq!(loops(&[1, 2, 1, 2, 1, 2]), [false; 6]);
+    }
+
+    #[test]
+    fn the_last_calls_are_kept_the_oldest_first() {
+        let mut repeats = RecentCalls::default();
+        assert_eq!(repeats.calls().count(), 0);
+        for call in 1..=4 {
+            repeats.record(OperationDigest([call; 32]));
+        }
+        let kept: Vec<_> = repeats.calls().map(|digest| digest.0[0]).collect();
+        assert_eq!(kept, [2, 3, 4]);
+    }
+}

@@ -1,0 +1,48 @@
+//! Modes of subagents.
+
+use openoxide_protocol::PermissionMode;
+
+/// Returns the mode of a subagent: that of the agent that started it, unless its own is stricter.
+///
+/// `bypass_permissions` passes to every subagent, and none has another mode then (seed 004). Of the other modes the seeds
+/// say nothing: what a subagent wants for itself can hold it back, never let it do more than its parent may.
+#[must_use]
+pub const fn inherit_mode(
+    parent: PermissionMode,
+    wanted: Option<PermissionMode>,
+) -> PermissionMode {
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    match (parent, wanted) {
+        (Default, Some(stricter @ (Plan | DontAsk)))
+        | (AcceptEdits, Some(stricter @ (Default | Plan | DontAsk))) => stricter,
+        (Default | AcceptEdits | Plan | DontAsk | BypassPermissions, _) => parent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+
+    #[test]
+    fn bypass_passes_to_every_subagent() {
+        for wanted in PermissionMode::ALL {
+            assert_eq!(inherit_mode(BypassPermissions, Some(wanted)), BypassPermissions);
+        }
+        assert_eq!(inherit_mode(BypassPermissions, None), BypassPermissions);
+    }
+
+    /// Guards I17.
+    #[test]
+    fn a_subagent_never_may_do_more_than_its_parent() {
+        for parent in [Default, AcceptEdits, Plan, DontAsk] {
+            assert_eq!(inherit_mode(parent, None), parent);
+            assert_eq!(inherit_mode(parent, Some(BypassPermissions)), parent);
+            assert_eq!(inherit_mode(Plan, Some(parent)), Plan);
+            assert_eq!(inherit_mode(DontAsk, Some(parent)), DontAsk);
+        }
+        assert_eq!(inherit_mode(Default, Some(AcceptEdits)), Default);
+        assert_eq!(inherit_mode(Default, Some(Plan)), Plan);
+        assert_eq!(inherit_mode(AcceptEdits, Some(Default)), Default);
+    }
+}

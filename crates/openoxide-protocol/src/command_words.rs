@@ -1,0 +1,297 @@
+//! The words of a command, as far as they are known before it runs.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeSeq as _,
+};
+
+/// Stands inside a word for text that is not known: any bytes, but one word. UTF-8 never holds this byte.
+const UNKNOWN_TEXT: u8 = 0xFF;
+/// Stands for any number of words that are not known, none included. UTF-8 never holds this byte.
+const UNKNOWN_WORDS: u8 = 0xFE;
+
+/// The words of one command, program first.
+///
+/// Each word is wholly known, known in part (`--depth=$N`), or unknown; an unquoted expansion can even become any
+/// number of words. In JSON a word that is not wholly known is `null`.
+///
+/// They lie in one piece of memory, each word followed by a NUL (which no argument can hold), because that is the form
+/// that rules are matched against: a blank in a rule is a boundary between two words, and no word can forge one.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct CommandWords {
+    bytes: Vec<u8>, // INVARIANT: UTF-8 pieces, the two marks above, and one NUL after each word.
+}
+
+/// One word of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandWord<'a> {
+    /// The whole word is known.
+    Known(&'a str),
+    /// One word, of which only the beginning is known (it may be empty).
+    KnownPrefix(&'a str),
+    /// Any number of words, none included.
+    AnyWords,
+}
+
+impl CommandWords {
+    /// Returns no words.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a word that is known. What follows a NUL is dropped, as the kernel drops it.
+    pub fn push(&mut self, word: &str) {
+        self.push_known_text(word);
+        self.end_word();
+    }
+
+    /// Adds one word of which nothing is known.
+    pub fn push_unknown(&mut self) {
+        self.push_unknown_text();
+        self.end_word();
+    }
+
+    /// Adds any number of unknown words, none included.
+    pub fn push_any_words(&mut self) {
+        self.bytes.push(UNKNOWN_WORDS);
+        self.end_word();
+    }
+
+    /// Adds known text to the word that is being built; [`Self::end_word`] ends it.
+    pub fn push_known_text(&mut self, text: &str) {
+        let text = text.split('\0').next().unwrap_or_default();
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds unknown text to the word that is being built.
+    pub fn push_unknown_text(&mut self) {
+        if self.bytes.last() != Some(&UNKNOWN_TEXT) {
+            self.bytes.push(UNKNOWN_TEXT);
+        }
+    }
+
+    /// Ends the word that is being built.
+    pub fn end_word(&mut self) {
+        self.bytes.push(0);
+    }
+
+    /// Returns the words in the form that rules match: each followed by a NUL.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Says whether every word is wholly known. Eight bytes are looked at at once: it is asked for each decision.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let (eights, rest) = self.bytes.as_chunks();
+        let marked = |bytes: &[u8]| bytes.iter().copied().any(is_marker);
+        let clear = !eights.iter().copied().any(may_contain_markers) && !marked(rest);
+        clear || !marked(&self.bytes)
+    }
+
+    /// Says whether some part can become any number of words.
+    #[must_use]
+    pub fn is_variadic(&self) -> bool {
+        self.bytes.contains(&UNKNOWN_WORDS)
+    }
+
+    /// Says whether there is no word.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Returns the number of words.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.iter().filter(|byte| **byte == 0).count()
+    }
+
+    /// Returns the words in order.
+    pub fn iter(&self) -> impl Iterator<Item = CommandWord<'_>> {
+        let text = self.bytes.strip_suffix(&[0]).unwrap_or(&self.bytes);
+        text.split(|byte| *byte == 0)
+            .take(if self.bytes.is_empty() { 0 } else { usize::MAX })
+            .map(parse_word)
+    }
+
+    /// Returns the word at `index`, if it is there and wholly known.
+    #[must_use]
+    pub fn known_word(&self, index: usize) -> Option<&str> {
+        match self.iter().nth(index)? {
+            CommandWord::Known(word) => Some(word),
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
+        }
+    }
+
+    /// Drops the words from `index` on.
+    pub fn truncate(&mut self, index: usize) {
+        let kept = self.bytes.split_inclusive(|byte| *byte == 0).take(index).map(<[u8]>::len).sum();
+        self.bytes.truncate(kept);
+    }
+
+    /// Adds words as they are.
+    pub fn append(&mut self, words: &Self) {
+        self.bytes.extend_from_slice(&words.bytes);
+    }
+
+    /// Returns the words from `index` on.
+    #[must_use]
+    pub fn tail(&self, index: usize) -> Self {
+        let skipped: usize =
+            self.bytes.split_inclusive(|byte| *byte == 0).take(index).map(<[u8]>::len).sum();
+        Self { bytes: self.bytes.get(skipped..).unwrap_or_default().to_vec() }
+    }
+}
+
+const fn is_marker(byte: u8) -> bool {
+    matches!(byte, UNKNOWN_TEXT | UNKNOWN_WORDS)
+}
+
+/// Says whether one of eight bytes could be a mark, the two greatest bytes; now and then it says so of others, too.
+const fn may_contain_markers(eight: [u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let zero_where_marked = !(u64::from_ne_bytes(eight) | ONES);
+    zero_where_marked.wrapping_sub(ONES) & !zero_where_marked & (0x80 * ONES) != 0
+}
+
+fn parse_word(word: &[u8]) -> CommandWord<'_> {
+    let mark = word.iter().position(|byte| matches!(*byte, UNKNOWN_TEXT | UNKNOWN_WORDS));
+    let known = word.get(..mark.unwrap_or(word.len())).unwrap_or_default();
+    let text = std::str::from_utf8(known).unwrap_or_default();
+    match mark.and_then(|at| word.get(at)) {
+        None => CommandWord::Known(text),
+        Some(&UNKNOWN_WORDS) => CommandWord::AnyWords,
+        Some(_) => CommandWord::KnownPrefix(text),
+    }
+}
+
+impl<W: AsRef<str>> FromIterator<W> for CommandWords {
+    fn from_iter<I: IntoIterator<Item = W>>(words: I) -> Self {
+        let mut all = Self::new();
+        for word in words {
+            all.push(word.as_ref());
+        }
+        all
+    }
+}
+
+impl fmt::Debug for CommandWords {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for CommandWords {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut list = to.serialize_seq(Some(self.len()))?;
+        for word in self.iter() {
+            match word {
+                CommandWord::Known(text) => list.serialize_element(text)?,
+                CommandWord::KnownPrefix(_) | CommandWord::AnyWords => {
+                    list.serialize_element(&None::<&str>)?
+                }
+            }
+        }
+        list.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for CommandWords {
+    /// Reads `null` as any number of unknown words: the least that can be known of it.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut words = Self::new();
+        for word in Vec::<Option<String>>::deserialize(from)? {
+            match word {
+                Some(word) if word.contains('\0') => {
+                    return Err(D::Error::custom("a word holds a NUL"));
+                }
+                Some(word) => words.push(&word),
+                None => words.push_any_words(),
+            }
+        }
+        Ok(words)
+    }
+}
+
+impl JsonSchema for CommandWords {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Words".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<Option<String>>::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_as_they_went_in() {
+        let mut words: CommandWords = ["git", "", "a b"].into_iter().collect();
+        words.push_known_text("--depth=");
+        words.push_unknown_text();
+        words.push_unknown_text();
+        words.end_word();
+        words.push_any_words();
+        let expected = [
+            CommandWord::Known("git"),
+            CommandWord::Known(""),
+            CommandWord::Known("a b"),
+            CommandWord::KnownPrefix("--depth="),
+            CommandWord::AnyWords,
+        ];
+        assert_eq!(words.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(words.len(), 5);
+        assert_eq!(serde_json::to_string(&words).unwrap(), r#"["git","","a b",null,null]"#);
+        assert!(!words.is_known() && words.is_variadic());
+    }
+
+    #[test]
+    fn a_mark_is_seen_wherever_it_stands() {
+        for before in 0..20 {
+            for text in ["x", "\u{10FFFF}", "\u{7F}\u{80}"] {
+                let known: CommandWords = [text.repeat(before), "z".to_owned()].iter().collect();
+                assert!(known.is_known(), "{before} {text}");
+                let mut unknown = known.clone();
+                unknown.push_unknown();
+                unknown.push("zzzzzzzzz");
+                assert!(!unknown.is_known(), "{before} {text}");
+                let mut many = known;
+                many.push_any_words();
+                assert!(!many.is_known() && many.is_variadic(), "{before} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_words_are_no_words() {
+        assert_eq!(CommandWords::new().iter().count(), 0);
+        assert_eq!(CommandWords::new().known_word(0), None);
+        assert_eq!(
+            [""].iter().collect::<CommandWords>().iter().collect::<Vec<_>>(),
+            [CommandWord::Known("")]
+        );
+    }
+
+    #[test]
+    fn a_word_cannot_forge_a_boundary() {
+        let words: CommandWords = ["a\0b"].into_iter().collect();
+        assert_eq!(words.as_bytes(), b"a\0");
+        assert!(serde_json::from_str::<CommandWords>("[\"a\\u0000b\"]").is_err());
+    }
+
+    #[test]
+    fn tail_drops_whole_words() {
+        let words: CommandWords = ["sudo", "rm", "x"].into_iter().collect();
+        assert_eq!(words.tail(1), ["rm", "x"].into_iter().collect());
+        assert!(words.tail(9).is_empty());
+        assert_eq!(words.known_word(1), Some("rm"));
+    }
+}

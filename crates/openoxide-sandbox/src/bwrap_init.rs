@@ -1,0 +1,122 @@
+//! The process beside a sandbox that `bwrap` makes: it starts `bwrap`, and is to the supervisor what the first process inside
+//! is with our own namespaces.
+//!
+//! It has a session of its own, and the program's terminal, if there is one, is that session's. The program has none then: it reads
+//! and writes a terminal and is told of keys that interrupt, but there is no control of jobs.
+
+mod bwrap_command;
+mod bwrap_status;
+mod monitor;
+
+use std::{io, os::fd::OwnedFd};
+
+use rustix::{
+    io::Errno,
+    pipe::{PipeFlags, pipe_with},
+    process::{Pid, Resource, Rlimit, Signal, getpid, prlimit, set_child_subreaper, setsid},
+};
+
+use crate::{
+    ResourceLimits,
+    error::{SandboxError, SetupContext as _},
+    init::{self, InitContext, worker},
+    message_socket::InitMessage,
+    progress::ProgressEvent,
+    sys,
+};
+use monitor::BwrapMonitor;
+
+/// The ends of two pipes that stay here.
+struct MonitorPipes {
+    /// What `bwrap` says.
+    status: OwnedFd,
+    /// It waits for a word.
+    start_gate: OwnedFd,
+}
+
+/// Those that `bwrap` has.
+struct BwrapPipes {
+    status: OwnedFd,
+    start_gate: OwnedFd,
+}
+
+/// Does everything, and returns the status of this process, which has one thread.
+pub(crate) fn run(world: &InitContext<'_>) -> i32 {
+    match start_bwrap(world) {
+        Ok(attending) => attending.run(),
+        Err(error) => {
+            // Where the supervisor is gone, nobody is left to hear it.
+            drop(world.socket.send(&init::failure_message(error), &[]));
+            1
+        }
+    }
+}
+
+fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxError> {
+    let InitContext { launch, socket: wire, progress, .. } = *world;
+    setsid().with_step(|| "making a session".to_owned())?;
+    // Whatever `bwrap` leaves becomes a child of this process, which waits until nothing is left.
+    set_child_subreaper(Some(getpid())).with_step(|| "waiting for processes".to_owned())?;
+    worker::check_streams(launch).with_step(|| "passing input and output on".to_owned())?;
+    if launch.terminal {
+        let terminal = init::send_terminal(wire)?;
+        worker::set_controlling_terminal(&terminal)
+            .with_step(|| "taking the terminal".to_owned())?;
+    }
+    let heard = sys::create_signalfd(monitor::HANDLED_SIGNALS)
+        .with_step(|| "hearing of signals".to_owned())?;
+    let (ours, theirs) = create_pipes().with_step(|| "making pipes".to_owned())?;
+    let call = bwrap_command::BwrapCommand::new(world, theirs)?;
+    let Some(bwrap) = sys::fork_into_namespaces(sys::NamespaceFlags::NONE)
+        .with_step(|| "making a process".to_owned())?
+    else {
+        drop((ours, heard));
+        call.exec_bwrap(launch, wire, world.shares);
+    };
+    drop(call);
+    let mut said = Vec::new();
+    let first = bwrap_status::read_child_pid(&ours.status, &mut said).ok_or(Errno::IO);
+    let first = first.with_step(|| "starting bwrap, which says why".to_owned())?;
+    set_limits(first, launch.limits).with_step(|| "setting limits".to_owned())?;
+    let told = wire.send(&InitMessage::RestrictionsApplied { landlock: false }, &[]);
+    told.with_step(|| "telling the supervisor".to_owned())?;
+    progress.record(ProgressEvent::Starting).with_step(|| "recording the start".to_owned())?;
+    release_bwrap(ours.start_gate).with_step(|| "letting bwrap go on".to_owned())?;
+    Ok(BwrapMonitor {
+        launch,
+        socket: wire,
+        progress,
+        signals: heard,
+        bwrap,
+        first_process: first,
+        status: ours.status,
+        status_output: said,
+    })
+}
+
+fn create_pipes() -> io::Result<(MonitorPipes, BwrapPipes)> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (begin, word) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((
+        MonitorPipes { status: read, start_gate: word },
+        BwrapPipes { status: write, start_gate: begin },
+    ))
+}
+
+/// How many processes there may be counts in the namespace alone: before it, it would count all of this user's.
+fn set_limits(first: Pid, limits: ResourceLimits) -> io::Result<()> {
+    let Some(processes) = limits.processes else { return Ok(()) };
+    let limit = Rlimit { current: Some(processes), maximum: Some(processes) };
+    prlimit(Some(first), Resource::Nproc, limit)?;
+    Ok(())
+}
+
+fn release_bwrap(begin: OwnedFd) -> io::Result<()> {
+    rustix::io::write(begin, b"!")?;
+    Ok(())
+}
+
+/// Signals that come from keys, from the supervisor, and of processes that end.
+const fn is_forwarded(signal: Signal) -> bool {
+    matches!(signal, Signal::INT | Signal::QUIT | Signal::WINCH)
+}

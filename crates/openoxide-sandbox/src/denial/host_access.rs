@@ -1,0 +1,26 @@
+//! What a user could do without the sandbox: what they could not do anyway, it did not refuse.
+
+use std::{fs, path::Path};
+
+use openoxide_protocol::AbsPath;
+use rustix::fs::{Access, access};
+
+use super::FileAccessMode;
+
+/// Returns where a path really leads, if this process could touch it so. Of what is not there, its directory is asked.
+pub(crate) fn resolve_accessible(path: &AbsPath, touch: FileAccessMode) -> Option<AbsPath> {
+    let wanted = match touch {
+        FileAccessMode::Read => Access::READ_OK,
+        FileAccessMode::Write => Access::WRITE_OK,
+    };
+    if let Ok(real) = fs::canonicalize(path.as_str()) {
+        return check_access(&real, wanted);
+    }
+    let directory = fs::canonicalize(path.parent()?.as_str()).ok()?;
+    Some(check_access(&directory, wanted | Access::EXEC_OK)?.join(path.file_name()?))
+}
+
+fn check_access(path: &Path, wanted: Access) -> Option<AbsPath> {
+    access(path, wanted).ok()?;
+    AbsPath::new(path.to_str()?).ok()
+}

@@ -1,0 +1,161 @@
+//! What a held call wants: as it is written in its registers and memory, and as it was looked at.
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
+
+use rustix::{
+    fs::{Mode, OFlags, RenameFlags},
+    io::Errno,
+};
+
+use super::{FileOperation, RequestedChange, ResolvedEntry};
+use crate::seccomp_notify::PendingSyscall;
+
+/// What a call wants of files that are said so.
+#[derive(Debug)]
+pub(crate) enum FileRequest<F> {
+    Open { file: F, flags: OFlags, mode: Mode },
+    MakeDirectory { file: F, mode: Mode },
+    Remove { file: F, directory: bool },
+    Rename { from: F, to: F, flags: RenameFlags },
+}
+
+/// A file in the words of a call.
+#[derive(Debug)]
+pub(crate) struct RequestedPath {
+    /// Its path; a relative one is joined to the directory that it counts from.
+    pub(super) path: PathBuf,
+}
+
+impl FileRequest<RequestedPath> {
+    /// Reads a call. None: it is none that is done on behalf.
+    pub(super) fn from_syscall(call: &PendingSyscall<'_>) -> Result<Option<Self>, Errno> {
+        let flags = |at| OFlags::from_bits_retain(call.int_argument(at).cast_unsigned());
+        let mode = |at| Mode::from_raw_mode(call.int_argument(at).cast_unsigned() & 0o1777);
+        let at = |path: usize| RequestedPath::from_argument(call, libc::AT_FDCWD, path);
+        let from = |base: usize, path: usize| {
+            RequestedPath::from_argument(call, call.int_argument(base), path)
+        };
+        Ok(Some(match call.syscall_number() {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => Self::Open { file: at(0)?, flags: flags(1), mode: mode(2) },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_creat => {
+                let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC;
+                Self::Open { file: at(0)?, flags, mode: mode(1) }
+            }
+            libc::SYS_openat => Self::Open { file: from(0, 1)?, flags: flags(2), mode: mode(3) },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mkdir => Self::MakeDirectory { file: at(0)?, mode: mode(1) },
+            libc::SYS_mkdirat => Self::MakeDirectory { file: from(0, 1)?, mode: mode(2) },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rmdir => Self::Remove { file: at(0)?, directory: true },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink => Self::Remove { file: at(0)?, directory: false },
+            libc::SYS_unlinkat => match call.int_argument(2) {
+                0 => Self::Remove { file: from(0, 1)?, directory: false },
+                libc::AT_REMOVEDIR => Self::Remove { file: from(0, 1)?, directory: true },
+                _ => return Ok(None),
+            },
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename => {
+                Self::Rename { from: at(0)?, to: at(1)?, flags: RenameFlags::empty() }
+            }
+            libc::SYS_renameat => {
+                Self::Rename { from: from(0, 1)?, to: from(2, 3)?, flags: RenameFlags::empty() }
+            }
+            libc::SYS_renameat2 => {
+                let flags = RenameFlags::from_bits_retain(call.int_argument(4).cast_unsigned());
+                if !RenameFlags::NOREPLACE.contains(flags) {
+                    return Ok(None);
+                }
+                Self::Rename { from: from(0, 1)?, to: from(2, 3)?, flags }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Looks at what it means. None: the mounts let it pass, or it is none of what is done on behalf.
+    pub(super) fn resolve(self, call: &PendingSyscall<'_>) -> Option<FileRequest<ResolvedEntry>> {
+        Some(match self {
+            Self::Open { file, flags, mode } => {
+                // Without a name there is nothing to ask about; and where only a place is meant, nothing is written.
+                if flags.intersects(OFlags::PATH | OFlags::DIRECTORY) {
+                    return None;
+                }
+                let new = flags.contains(OFlags::CREATE | OFlags::EXCL);
+                let file = if new || flags.contains(OFlags::NOFOLLOW) {
+                    ResolvedEntry::resolve_name(call, &file)?
+                } else {
+                    ResolvedEntry::resolve_target(call, &file)?
+                };
+                FileRequest::Open { file, flags, mode }
+            }
+            Self::MakeDirectory { file, mode } => FileRequest::MakeDirectory {
+                file: ResolvedEntry::resolve_name(call, &file.strip_trailing_slashes())?,
+                mode,
+            },
+            Self::Remove { file, directory: true } => FileRequest::Remove {
+                file: ResolvedEntry::resolve_name(call, &file.strip_trailing_slashes())?,
+                directory: true,
+            },
+            Self::Remove { file, directory: false } => FileRequest::Remove {
+                file: ResolvedEntry::resolve_name(call, &file)?,
+                directory: false,
+            },
+            Self::Rename { from, to, flags } => FileRequest::Rename {
+                from: ResolvedEntry::resolve_name(call, &from)?,
+                to: ResolvedEntry::resolve_name(call, &to)?,
+                flags,
+            },
+        })
+    }
+}
+
+impl RequestedPath {
+    fn from_argument(call: &PendingSyscall<'_>, base: i32, path: usize) -> Result<Self, Errno> {
+        let path = call.read_path(path)?;
+        if path.as_os_str().is_empty() {
+            return Err(Errno::NOENT);
+        }
+        let path = if path.is_absolute() { path } else { call.base_directory(base)?.join(path) };
+        Ok(Self { path })
+    }
+
+    /// The name of a directory may end with slashes.
+    fn strip_trailing_slashes(self) -> Self {
+        let bytes = self.path.as_os_str().as_bytes();
+        let length = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+        let path = bytes.get(..length).unwrap_or_default();
+        Self { path: OsStr::from_bytes(path).into() }
+    }
+}
+
+impl FileRequest<ResolvedEntry> {
+    /// The files that change.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &ResolvedEntry> {
+        let (first, second) = match self {
+            Self::Open { file, .. }
+            | Self::MakeDirectory { file, .. }
+            | Self::Remove { file, .. } => (file, None),
+            Self::Rename { from, to, .. } => (from, Some(to)),
+        };
+        [first].into_iter().chain(second)
+    }
+
+    /// What is asked.
+    pub(super) fn to_requested_change(&self) -> RequestedChange {
+        let (deed, file, to) = match self {
+            Self::Open { file, .. } => (FileOperation::Write, file, None),
+            Self::MakeDirectory { file, .. } => (FileOperation::MakeDirectory, file, None),
+            Self::Remove { file, .. } => (FileOperation::Remove, file, None),
+            Self::Rename { from, to, .. } => (FileOperation::Rename, from, Some(to.path().clone())),
+        };
+        let other_names = if deed == FileOperation::Write { file.other_link_count() } else { 0 };
+        RequestedChange {
+            operation: deed,
+            path: file.path().clone(),
+            target: to,
+            other_links: other_names,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Doing what was granted, with what was looked at and not with its path: what stands there by now is told from that.
+
+use std::{ffi::OsStr, os::fd::OwnedFd};
+
+use rustix::{
+    fs::{
+        AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, mkdirat, open as open_path, openat,
+        renameat_with, unlinkat,
+    },
+    io::Errno,
+};
+
+use super::resolved_entry::{ResolvedEntry, open_entry};
+use crate::seccomp_notify::descriptor_path;
+
+/// The flags that an open file keeps, and those of opening that change it.
+const KEPT: OFlags = OFlags::RDWR
+    .union(OFlags::WRONLY)
+    .union(OFlags::APPEND)
+    .union(OFlags::TRUNC)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::SYNC)
+    .union(OFlags::DSYNC)
+    .union(OFlags::DIRECT)
+    .union(OFlags::NOATIME);
+
+/// Opens the file, or makes it. What another call has made there meanwhile is opened if it is `fine` and has no other name.
+pub(super) fn open_file(
+    spot: &ResolvedEntry,
+    flags: OFlags,
+    mode: Mode,
+    fine: impl Fn(&Stat) -> bool,
+) -> Result<OwnedFd, Errno> {
+    if let Some(file) = spot.file() {
+        return reopen_file(file, flags);
+    }
+    let new = (flags & KEPT) | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(spot.directory(), spot.name(), new, mode) {
+        Err(Errno::EXIST) if !flags.contains(OFlags::EXCL) => {
+            let file =
+                open_entry(spot.directory(), OsStr::new(spot.name()))?.ok_or(Errno::NOENT)?;
+            let found = fstat(&file)?;
+            let alone = fine(&found) && found.st_nlink == 1;
+            if alone { reopen_file(&file, flags) } else { Err(Errno::ACCESS) }
+        }
+        made => made,
+    }
+}
+
+/// Opens just this file, which is open as a place only.
+fn reopen_file(file: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = (flags & KEPT) | OFlags::CLOEXEC | OFlags::NOCTTY;
+    open_path(descriptor_path(file), flags, Mode::empty())
+}
+
+pub(super) fn make_directory(spot: &ResolvedEntry, mode: Mode) -> Result<(), Errno> {
+    mkdirat(spot.directory(), spot.name(), mode)
+}
+
+pub(super) fn remove(spot: &ResolvedEntry, directory: bool) -> Result<(), Errno> {
+    let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    check_unchanged(spot)?;
+    unlinkat(spot.directory(), spot.name(), flags)
+}
+
+pub(super) fn rename(
+    from: &ResolvedEntry,
+    to: &ResolvedEntry,
+    flags: RenameFlags,
+) -> Result<(), Errno> {
+    check_unchanged(from)?;
+    check_unchanged(to)?;
+    renameat_with(from.directory(), from.name(), to.directory(), to.name(), flags)
+}
+
+/// Where somebody else was quicker, it is not what was asked about.
+fn check_unchanged(spot: &ResolvedEntry) -> Result<(), Errno> {
+    spot.is_unchanged().then_some(()).ok_or(Errno::ACCESS)
+}

@@ -1,0 +1,205 @@
+//! A name in a directory of the host, found through what a confined process sees.
+//!
+//! Inside, everything is mounted in its place, so both call a file by the same path once no link is left in it; and it is the same
+//! file only if it has the same device and number. What has not (the private temporary directories, what hides something) is
+//! nothing of the host's.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    },
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::AbsPath;
+use rustix::{
+    fs::{
+        Access, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, StatVfsMountFlags, access, fstat,
+        fstatvfs, openat, openat2,
+    },
+    io::Errno,
+};
+
+use super::file_request::RequestedPath;
+use crate::seccomp_notify::{PendingSyscall, descriptor_path};
+
+/// What a file is known by: its device and its number.
+pub(super) type InodeId = (u64, u64);
+
+/// A name, the directory in which it stands, and what stands there. Both are held open, and what is done is done with these.
+#[derive(Debug)]
+pub(crate) struct ResolvedEntry {
+    directory: OwnedFd,
+    path: AbsPath,
+    file: Option<OwnedFd>,
+}
+
+const PATH_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+impl ResolvedEntry {
+    /// Finds the file that a path leads to, through a link at its end, too.
+    pub(super) fn resolve_target(call: &PendingSyscall<'_>, name: &RequestedPath) -> Option<Self> {
+        match call.open_in_root(&name.path, OFlags::empty()) {
+            Ok(file) if is_mounted_read_only(&file) => {
+                let path = real_path(&file)?;
+                Self::open_on_host(&path)?.verify_identity(None, Some(&file))
+            }
+            // A link that leads to nothing makes what it leads to. Nobody is asked about that.
+            Err(Errno::NOENT) => Self::resolve_name(call, name).filter(|spot| !spot.exists()),
+            _ => None,
+        }
+    }
+
+    /// Finds the name itself that a path ends with.
+    pub(super) fn resolve_name(call: &PendingSyscall<'_>, name: &RequestedPath) -> Option<Self> {
+        let (above, last) = (name.path.parent()?, name.path.file_name()?);
+        // `Path` passes over dots and slashes at the end; who writes them wants a directory, or an error.
+        if !name.path.as_os_str().as_bytes().ends_with(last.as_bytes()) {
+            return None;
+        }
+        let directory = call.open_in_root(above, OFlags::DIRECTORY).ok()?;
+        if !is_mounted_read_only(&directory) {
+            return None;
+        }
+        let file = open_entry(&directory, last).ok()?;
+        Self::open_on_host(&real_path(&directory)?.join(last))?
+            .verify_identity(Some(&directory), file.as_ref())
+    }
+
+    /// Finds a path on the host. No link is followed: there was none left.
+    fn open_on_host(path: &Path) -> Option<Self> {
+        let path =
+            AbsPath::new(path.to_str()?).ok().filter(|same| Path::new(same.as_str()) == path)?;
+        let straight = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let above = path.parent()?;
+        let flags = PATH_FLAGS | OFlags::DIRECTORY;
+        let directory = openat2(CWD, above.as_str(), flags, Mode::empty(), straight).ok()?;
+        let file = open_entry(&directory, OsStr::new(path.file_name()?)).ok()?;
+        Some(Self { directory, path, file })
+    }
+
+    /// Returns it if it is what was seen inside.
+    fn verify_identity(self, directory: Option<&OwnedFd>, file: Option<&OwnedFd>) -> Option<Self> {
+        let named = directory.is_none_or(|seen| is_same_file(seen, &self.directory));
+        let same = match (file, &self.file) {
+            (Some(seen), Some(file)) => is_same_file(seen, file),
+            (None, None) => true,
+            _ => false,
+        };
+        (named && same).then_some(self)
+    }
+
+    pub(super) const fn path(&self) -> &AbsPath {
+        &self.path
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.path.file_name().unwrap_or_default()
+    }
+
+    pub(super) const fn directory(&self) -> &OwnedFd {
+        &self.directory
+    }
+
+    pub(super) const fn file(&self) -> Option<&OwnedFd> {
+        self.file.as_ref()
+    }
+
+    pub(super) const fn exists(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// What stands there, in the state that it is in by now.
+    pub(super) fn stat(&self) -> Option<Result<Stat, Errno>> {
+        self.file.as_ref().map(fstat)
+    }
+
+    pub(super) fn is_directory(&self) -> bool {
+        matches!(self.stat(), Some(Ok(found)) if file_type(&found) == FileType::Directory)
+    }
+
+    /// How many other names the file has.
+    pub(super) fn other_link_count(&self) -> u64 {
+        let found = self.file.as_ref().and_then(|file| fs::metadata(descriptor_path(file)).ok());
+        found.map_or(0, |found| found.nlink().saturating_sub(1))
+    }
+
+    /// Who owns the directory.
+    pub(super) fn directory_owner(&self) -> Option<u32> {
+        fstat(&self.directory).ok().map(|found| found.st_uid)
+    }
+
+    /// Says whether this process could write the file.
+    pub(super) fn is_writable(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| has_access(file, Access::WRITE_OK))
+    }
+
+    /// Says whether this process could make and remove names there.
+    pub(super) fn is_directory_writable(&self) -> bool {
+        has_access(&self.directory, Access::WRITE_OK | Access::EXEC_OK)
+    }
+
+    /// What lies on the way there from the root, and it itself.
+    pub(super) fn ancestor_ids(&self) -> impl Iterator<Item = InodeId> {
+        let above = std::iter::successors(Some(self.path.clone()), AbsPath::parent);
+        above.filter_map(|place| file_id_at(&place))
+    }
+
+    /// Says whether the name still stands for what was looked at.
+    pub(super) fn is_unchanged(&self) -> bool {
+        match (open_entry(&self.directory, OsStr::new(self.name())), &self.file) {
+            (Ok(Some(now)), Some(file)) => is_same_file(&now, file),
+            (Ok(None), None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What lies at a place of the host.
+pub(super) fn file_id_at(place: &AbsPath) -> Option<InodeId> {
+    let found = fs::symlink_metadata(place.as_str()).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+pub(super) const fn file_id(found: &Stat) -> InodeId {
+    (found.st_dev, found.st_ino)
+}
+
+/// Says whether this is an ordinary file that runs as whoever starts it.
+pub(super) fn is_plain_file(found: &Stat) -> bool {
+    file_type(found) == FileType::RegularFile && found.st_mode & 0o6000 == 0
+}
+
+fn file_type(found: &Stat) -> FileType {
+    FileType::from_raw_mode(found.st_mode)
+}
+
+/// Opens what stands at a name, itself. None: nothing does.
+pub(super) fn open_entry(directory: &OwnedFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
+    match openat(directory, name, PATH_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
+        Err(Errno::NOENT) => Ok(None),
+        file => file.map(Some),
+    }
+}
+
+/// Says whether the mounts hold it as it is.
+fn is_mounted_read_only(seen: &OwnedFd) -> bool {
+    fstatvfs(seen).is_ok_and(|of| of.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+fn is_same_file(one: &OwnedFd, other: &OwnedFd) -> bool {
+    let identity = |file| fstat(file).map(|found| file_id(&found));
+    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Where an open file is called from its root.
+fn real_path(file: &OwnedFd) -> Option<PathBuf> {
+    fs::read_link(descriptor_path(file)).ok()
+}
+
+fn has_access(file: &OwnedFd, wanted: Access) -> bool {
+    !is_mounted_read_only(file) && access(descriptor_path(file), wanted).is_ok()
+}

@@ -1,0 +1,148 @@
+//! What this machine can do, and why not.
+
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod linux;
+
+use std::fmt;
+
+pub use bubblewrap::BubblewrapVersion;
+
+/// What this machine lets this process do. Each point was tried, not guessed from versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFeatures {
+    /// The system and its version.
+    pub system: String,
+    /// Whether this process is root.
+    pub is_root: bool,
+    /// Own namespaces: for users, mounts, processes, IPC and network, with mounts that can be made read-only.
+    pub namespaces: FeatureSupport,
+    /// A new /proc, which shows nothing but the processes of the namespace.
+    pub fresh_proc: FeatureSupport,
+    /// System calls can be refused.
+    pub seccomp: FeatureSupport,
+    /// Somebody can be notified of system calls, and answer them.
+    pub notification: FeatureSupport,
+    /// Landlock.
+    pub landlock: FeatureSupport<LandlockVersion>,
+    /// Overlays in own namespaces, for staging.
+    pub overlay: FeatureSupport,
+    /// The system's `bwrap`.
+    pub bubblewrap: FeatureSupport<BubblewrapVersion>,
+    /// The `sandbox-exec` of macOS.
+    pub seatbelt: FeatureSupport,
+}
+
+/// Whether something works, and if not why.
+pub type FeatureSupport<T = ()> = Result<T, MissingFeature>;
+
+/// Why something does not work, in words for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFeature {
+    /// Why: lower case, no full stop.
+    pub reason: String,
+    /// What to do about it, if that is known.
+    pub help: Option<String>,
+}
+
+/// Landlock, as this kernel has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LandlockVersion {
+    /// Its version.
+    pub abi: u32,
+    /// Which of its errors were mended, as bits.
+    pub errata: u32,
+}
+
+impl MissingFeature {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { reason: why.into(), help: None }
+    }
+
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+impl fmt::Display for MissingFeature {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.reason)
+    }
+}
+
+impl HostFeatures {
+    /// Tries everything, in children that end at once. It takes some ten milliseconds, most of them for `bwrap`.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn probe() -> Self {
+        linux::probe()
+    }
+
+    /// Looks whether `sandbox-exec` is there.
+    #[cfg(not(target_os = "linux"))]
+    #[must_use]
+    pub fn probe() -> Self {
+        let there = std::path::Path::new(crate::backend::seatbelt::SANDBOX_EXEC).is_file();
+        let seatbelt =
+            if there { Ok(()) } else { Err(MissingFeature::new("there is no sandbox-exec")) };
+        Self { seatbelt, ..Self::none(std::env::consts::OS, "this is not Linux") }
+    }
+
+    /// A machine on which nothing works.
+    #[must_use]
+    pub fn new_unsupported(system: &str, why: &str) -> Self {
+        let lack = || MissingFeature::new(why);
+        Self {
+            system: system.to_owned(),
+            is_root: false,
+            namespaces: Err(lack()),
+            fresh_proc: Err(lack()),
+            seccomp: Err(lack()),
+            notification: Err(lack()),
+            landlock: Err(lack()),
+            overlay: Err(lack()),
+            bubblewrap: Err(lack()),
+            seatbelt: Err(lack()),
+        }
+    }
+
+    /// A machine on which everything works.
+    pub(crate) const fn new_supported() -> Self {
+        Self {
+            system: String::new(),
+            is_root: false,
+            namespaces: Ok(()),
+            fresh_proc: Ok(()),
+            seccomp: Ok(()),
+            notification: Ok(()),
+            landlock: Ok(LandlockVersion { abi: 0, errata: 0 }),
+            overlay: Ok(()),
+            bubblewrap: Ok(BubblewrapVersion(0, 0, 0)),
+            seatbelt: Ok(()),
+        }
+    }
+
+    /// Returns every point that this system can have by name, with what is to be known of it where it works.
+    pub fn features(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, Result<String, &MissingFeature>)> {
+        fn plain(able: &FeatureSupport) -> Result<String, &MissingFeature> {
+            able.as_ref().map(|()| String::new())
+        }
+        let landlock = self.landlock.as_ref();
+        let landlock =
+            landlock.map(|found| format!("version {}, errata {}", found.abi, found.errata));
+        [
+            ("namespaces", plain(&self.namespaces)),
+            ("fresh-proc", plain(&self.fresh_proc)),
+            ("seccomp", plain(&self.seccomp)),
+            ("notification", plain(&self.notification)),
+            ("landlock", landlock),
+            ("overlay", plain(&self.overlay)),
+            ("bubblewrap", self.bubblewrap.as_ref().map(|found| format!("version {found}"))),
+            ("seatbelt", plain(&self.seatbelt)),
+        ]
+        .into_iter()
+        .filter(|(name, _)| cfg!(target_os = "macos") == (*name == "seatbelt"))
+    }
+}

@@ -1,0 +1,65 @@
+//! A `/dev` with what programs need and nothing else.
+
+use std::{
+    fs, io,
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::fs::symlink,
+    },
+};
+
+use rustix::mount::{MountFlags, mount as mount_new};
+
+use super::mounts::{self, attach_tree_at, open_without_links, set_path_attributes};
+use crate::sys::{MountAttributes, set_attributes};
+
+const DEVICE_NAMES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICE_LINKS: &[(&str, &str)] = &[
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+
+/// The host's nodes that pass.
+pub(super) struct DeviceNodes(Vec<(&'static str, OwnedFd)>);
+
+/// Takes the nodes, before the host's `/dev` is covered.
+pub(super) fn clone_device_nodes() -> io::Result<DeviceNodes> {
+    let one = |name: &&'static str| Ok((*name, clone_device_node(name)?));
+    DEVICE_NAMES.iter().map(one).collect::<io::Result<_>>().map(DeviceNodes)
+}
+
+fn clone_device_node(name: &str) -> io::Result<OwnedFd> {
+    let node = mounts::clone_tree(&format!("/dev/{name}"))?;
+    // It is read and written all the same. Its mode, its owner and its times are the host's.
+    let kept = MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() };
+    set_attributes(node.as_fd(), c"", kept)?;
+    Ok(node)
+}
+
+/// Mounts the new `/dev`, with this directory for memory that programs share.
+pub(super) fn mount_dev(devices: DeviceNodes, shared: OwnedFd) -> io::Result<()> {
+    let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount_new("tmpfs", "/dev", "tmpfs", plain, c"mode=755,size=64k")?;
+    for (name, tree) in devices.0 {
+        let path = format!("/dev/{name}");
+        drop(fs::File::create_new(&path)?);
+        attach_tree_at(tree, open_without_links(&path)?)?;
+    }
+    for (name, target) in DEVICE_LINKS {
+        symlink(target, format!("/dev/{name}"))?;
+    }
+    fs::create_dir("/dev/pts")?;
+    mount_new("devpts", "/dev/pts", "devpts", plain, c"newinstance,ptmxmode=0666,mode=620")?;
+    fs::create_dir("/dev/shm")?;
+    set_path_attributes(
+        "/dev",
+        MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() },
+    )?;
+    let plain =
+        MountAttributes { set: MountAttributes::NO_EXECUTION, ..MountAttributes::default() };
+    set_attributes(shared.as_fd(), c"", plain)?;
+    attach_tree_at(shared, open_without_links("/dev/shm")?)
+}

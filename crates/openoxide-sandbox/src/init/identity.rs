@@ -1,0 +1,32 @@
+//! Who the process is in its own user namespace: who it was before.
+
+use std::{fs, io};
+
+use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
+
+/// A user and a group, as they are called outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostIdentity {
+    user: u32,
+    group: u32,
+}
+
+impl HostIdentity {
+    /// Returns who this process is. In a new user namespace it would be nobody.
+    pub(crate) fn current() -> Self {
+        Self { user: geteuid().as_raw(), group: getegid().as_raw() }
+    }
+
+    /// Maps the user and the group to themselves; all others are nobody's (user_namespaces(7)).
+    pub(super) fn map_identity(self) -> io::Result<()> {
+        let Self { user, group } = self;
+        fs::write("/proc/self/setgroups", "deny")?;
+        fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+        fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+    }
+}
+
+/// The program is the same user: it must not look into this process, which keeps its capabilities.
+pub(super) fn set_not_dumpable() -> io::Result<()> {
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}

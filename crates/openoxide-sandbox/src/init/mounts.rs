@@ -1,0 +1,210 @@
+//! The world of files: everything read-only, and on top of that what may be written, what may not after all, and what is
+//! not to be seen.
+//!
+//! All is done in place: what is not mentioned stays where it is. The order matters: whoever mounts something first looks
+//! at what lies below.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use openoxide_protocol::{AbsPath, TempDirectories};
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+    mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree},
+    path::Arg,
+};
+
+use super::{
+    devices,
+    private_tmpfs::{self, PrivateTmpfs},
+    scratch_overlays, staged_overlays,
+};
+use crate::{
+    LaunchConfig,
+    error::{SandboxError, SetupContext as _},
+    protected_paths::MountPlan,
+    sys::{MountAttributes, set_attributes},
+};
+
+/// Makes all mounts.
+pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(), SandboxError> {
+    set_path_attributes(
+        "/",
+        MountAttributes { private: true, recursive: true, ..MountAttributes::default() },
+    )
+    .with_step(|| "keeping mounts to itself".to_owned())?;
+    let devices = devices::clone_device_nodes().with_step(|| "taking devices".to_owned())?;
+    let (writable, shown) = (clone_writable_trees(launch)?, clone_visible_trees(launch)?);
+    let everything = MountAttributes {
+        set: MountAttributes::READ_ONLY | MountAttributes::NO_SETUID | MountAttributes::NO_DEVICES,
+        recursive: true,
+        ..MountAttributes::default()
+    };
+    set_path_attributes("/", everything).with_step(|| "making all files read-only".to_owned())?;
+    let shared = mount_private_directories(launch, &shown)?;
+    devices::mount_dev(devices, shared).with_step(|| "making devices".to_owned())?;
+    mount_proc().with_step(|| "mounting /proc".to_owned())?;
+    attach_trees(&writable)?;
+    staged_overlays::create_placeholders(&guards.placeholders)?;
+    for pin in &guards.pins {
+        bind_over_itself(pin, MountAttributes::default())
+            .with_step(|| format!("pinning `{}`", pin.display()))?;
+    }
+    for path in &guards.guards {
+        bind_read_only(path).with_step(|| format!("guarding `{}`", path.display()))?;
+    }
+    for path in launch.profile.unreadable.iter().chain(&launch.staging_directory) {
+        hide_path(path).with_step(|| format!("hiding `{path}`"))?;
+    }
+    Ok(())
+}
+
+/// Makes the directories and caches that lie in memory. Returns that for memory that programs share.
+fn mount_private_directories(
+    launch: &LaunchConfig,
+    shown: &[(AbsPath, OwnedFd)],
+) -> Result<OwnedFd, SandboxError> {
+    let making = || "making directories for temporary files".to_owned();
+    let memory = PrivateTmpfs::mount(launch.limits).with_step(making)?;
+    if launch.profile.temp == TempDirectories::Private {
+        memory.mount_temporary_directories().with_step(making)?;
+        attach_trees(shown)?;
+        let scratch = scratch_overlays::mount_overlays(&launch.scratch_directories, &memory);
+        scratch.with_step(|| "making caches of its own".to_owned())?;
+    }
+    let shared = memory.create_shared_directory("shm").with_step(making)?;
+    memory.detach().with_step(making)?;
+    Ok(shared)
+}
+
+/// Takes the trees that stay writable, before everything becomes read-only.
+fn clone_writable_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let taken = match &launch.staging_directory {
+        Some(place) => staged_overlays::create_overlays(place, &launch.profile)?,
+        None => clone_unstaged_trees(launch)?,
+    };
+    for (path, tree) in &taken {
+        let plain = MountAttributes {
+            set: MountAttributes::NO_SETUID | MountAttributes::NO_DEVICES,
+            recursive: true,
+            ..MountAttributes::default()
+        };
+        set_attributes(tree.as_fd(), c"", plain).with_step(|| format!("opening `{path}`"))?;
+    }
+    Ok(taken)
+}
+
+/// Takes, read-only, what the private directories for temporary files would hide although it is to be seen: the working directory, and
+/// what was named.
+fn clone_visible_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let within = |path: &AbsPath, of: &AbsPath| path.strip_prefix(of).is_some();
+    let is_writable =
+        |path: &AbsPath| launch.profile.writable.iter().any(|root| within(path, root));
+    let mut shown: Vec<(AbsPath, OwnedFd)> = Vec::new();
+    for path in launch.visible_paths.iter().chain([&launch.cwd]) {
+        let seen = shown.iter().any(|(other, _)| within(path, other));
+        if !private_tmpfs::is_temporary(path) || is_writable(path) || seen {
+            continue;
+        }
+        let tree = match clone_tree(path.as_str()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            tree => tree.with_step(|| format!("opening `{path}`"))?,
+        };
+        let read_only = MountAttributes {
+            set: MountAttributes::READ_ONLY
+                | MountAttributes::NO_SETUID
+                | MountAttributes::NO_DEVICES,
+            recursive: true,
+            ..MountAttributes::default()
+        };
+        set_attributes(tree.as_fd(), c"", read_only).with_step(|| format!("opening `{path}`"))?;
+        shown.push((path.clone(), tree));
+    }
+    Ok(shown)
+}
+
+/// Mounts trees that were taken, each in its place.
+fn attach_trees(trees: &[(AbsPath, OwnedFd)]) -> Result<(), SandboxError> {
+    for (path, tree) in trees {
+        private_tmpfs::recreate_mount_point(path, tree).with_step(|| format!("making `{path}`"))?;
+        attach_tree(tree, path).with_step(|| format!("mounting `{path}`"))?;
+    }
+    Ok(())
+}
+
+fn clone_unstaged_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let one = |path: &AbsPath| {
+        let tree = clone_tree(path.as_str()).with_step(|| format!("opening `{path}`"))?;
+        Ok((path.clone(), tree))
+    };
+    launch.profile.writable.iter().map(one).collect()
+}
+
+/// A fresh /proc, of the new processes alone, read-only: settings of the kernel lie there, too. Where a container covers
+/// parts of its own, the kernel refuses a fresh one (it would show what is covered), and nothing is run.
+fn mount_proc() -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    Ok(mount("proc", "/proc", "proc", flags, None)?)
+}
+
+/// Mounts something read-only over itself.
+pub(super) fn bind_read_only(path: &Path) -> io::Result<()> {
+    bind_over_itself(
+        path,
+        MountAttributes {
+            set: MountAttributes::READ_ONLY,
+            recursive: true,
+            ..MountAttributes::default()
+        },
+    )
+}
+
+/// Mounts something over itself. A link is not followed: it itself is mounted.
+fn bind_over_itself(path: &Path, attributes: MountAttributes) -> io::Result<()> {
+    let place = open_without_links(path)?;
+    let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
+    set_attributes(tree.as_fd(), c"", attributes)?;
+    attach_tree_at(&tree, &place)
+}
+
+/// Covers what must not be read by something empty. What is not there need not be hidden.
+pub(super) fn hide_path(path: &AbsPath) -> io::Result<()> {
+    let place = match open_without_links(path.as_str()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        place => place?,
+    };
+    attach_tree_at(&private_tmpfs::create_empty_cover(&place)?, &place)
+}
+
+/// Copies a tree of mounts, so that it can be mounted elsewhere.
+pub(super) fn clone_tree(path: &str) -> io::Result<OwnedFd> {
+    let place = open_without_links(path)?;
+    Ok(open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?)
+}
+
+/// Mounts a copied tree.
+pub(super) fn attach_tree(tree: &OwnedFd, path: &AbsPath) -> io::Result<()> {
+    attach_tree_at(tree, &open_without_links(path.as_str())?)
+}
+
+pub(super) fn attach_tree_at(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, c"", place, c"", flags)?)
+}
+
+/// Opens a place without following any symbolic link: a link in the way would lead the mount elsewhere.
+pub(super) fn open_without_links(path: impl Arg) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+pub(super) fn set_path_attributes(path: &str, attributes: MountAttributes) -> io::Result<()> {
+    set_attributes(open_without_links(path)?.as_fd(), c"", attributes)
+}
+
+fn clone_flags() -> OpenTreeFlags {
+    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE
+}

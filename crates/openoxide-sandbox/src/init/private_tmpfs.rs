@@ -1,0 +1,162 @@
+//! Directories for temporary files of its own, and empty things.
+
+use std::{
+    ffi::CString,
+    fs::{self, Permissions},
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::PermissionsExt as _,
+    },
+};
+
+use openoxide_protocol::AbsPath;
+use rustix::{
+    fs::{FileType, Mode, OFlags, fstat, openat},
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, OpenTreeFlags, UnmountFlags,
+        fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount, open_tree, unmount,
+    },
+};
+
+use super::mounts::{self, attach_tree_at};
+use crate::{
+    ResourceLimits,
+    sys::{MountAttributes, set_attributes},
+};
+
+/// Where programs put temporary files.
+const TEMPORARY_DIRECTORIES: &[&str] = &["/tmp", "/var/tmp"];
+
+/// Where the file system is while its directories are taken. A new `/dev` covers that place afterwards.
+const WORK_DIRECTORY: &str = "/dev";
+
+/// The one file system in memory that all temporary files of a run share, so that its size bounds them together.
+pub(super) struct PrivateTmpfs(());
+
+impl PrivateTmpfs {
+    /// Mounts it.
+    pub(super) fn mount(limits: ResourceLimits) -> io::Result<Self> {
+        let options = CString::new(format!("mode=700,size={}", max_bytes(limits)))?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        mount("tmpfs", WORK_DIRECTORY, "tmpfs", flags, options.as_c_str())?;
+        Ok(Self(()))
+    }
+
+    /// Mounts an empty directory of it over each place where programs put temporary files. One that is a link leads to the other.
+    pub(super) fn mount_temporary_directories(&self) -> io::Result<()> {
+        for (number, place) in TEMPORARY_DIRECTORIES.iter().enumerate() {
+            if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
+                attach_tree_at(
+                    self.create_shared_directory(&number.to_string())?,
+                    mounts::open_without_links(*place)?,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a new empty directory in which everybody may write.
+    pub(super) fn create_shared_directory(&self, name: &str) -> io::Result<OwnedFd> {
+        let path = self.create_private_directory(name)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
+        mounts::clone_tree(&path)
+    }
+
+    /// Makes a new empty directory of this process alone, and returns its path.
+    pub(super) fn create_private_directory(&self, name: &str) -> io::Result<String> {
+        let path = format!("{WORK_DIRECTORY}/{name}");
+        fs::create_dir(&path)?;
+        Ok(path)
+    }
+
+    /// Takes it out of sight; what was taken of it stays.
+    pub(super) fn detach(self) -> io::Result<()> {
+        Ok(unmount(WORK_DIRECTORY, UnmountFlags::DETACH)?)
+    }
+}
+
+/// How many bytes all temporary files may have: a half of the memory that the program may have, and of the machine's.
+fn max_bytes(limits: ResourceLimits) -> u64 {
+    let about = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let half = half_of_memory(&about).unwrap_or(FALLBACK_MEMORY);
+    limits.memory.map_or(half, |memory| half.min(memory / 2)).max(1 << 20)
+}
+
+/// What is taken for the half of a machine's memory that cannot be told.
+const FALLBACK_MEMORY: u64 = 1 << 30;
+
+/// Reads a half of the machine's memory (proc_meminfo(5)).
+fn half_of_memory(about: &str) -> Option<u64> {
+    let total = about.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes.saturating_mul(1024) / 2)
+}
+
+/// Says whether a place lies in a directory for temporary files, of which each run has its own.
+#[must_use]
+pub fn is_temporary(path: &AbsPath) -> bool {
+    TEMPORARY_DIRECTORIES
+        .iter()
+        .any(|place| path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// Makes the place again that one of these hides, of the kind that this is which is mounted there.
+pub(super) fn recreate_mount_point(path: &AbsPath, tree: impl AsFd) -> io::Result<()> {
+    if !is_temporary(path) || fs::symlink_metadata(path.as_str()).is_ok() {
+        return Ok(());
+    }
+    if FileType::from_raw_mode(fstat(tree)?.st_mode) == FileType::Directory {
+        return fs::create_dir_all(path.as_str());
+    }
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory.as_str())?;
+    }
+    fs::OpenOptions::new().append(true).create(true).open(path.as_str()).map(drop)
+}
+
+/// Returns something empty that nobody may read, of the kind that can be mounted over this place.
+pub(super) fn create_empty_cover(place: impl AsFd) -> io::Result<OwnedFd> {
+    let directory = FileType::from_raw_mode(fstat(place)?.st_mode) == FileType::Directory;
+    let new = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(new.as_fd(), "mode", "000")?;
+    fsconfig_set_string(new.as_fd(), "size", "4k")?;
+    fsconfig_create(new.as_fd())?;
+    let sealed =
+        if directory { MountAttrFlags::MOUNT_ATTR_RDONLY } else { MountAttrFlags::empty() };
+    let tree = fsmount(new.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, sealed)?;
+    if directory { Ok(tree) } else { create_empty_file(&tree) }
+}
+
+/// An empty file in such a directory.
+fn create_empty_file(tree: &OwnedFd) -> io::Result<OwnedFd> {
+    drop(openat(tree, c"x", OFlags::CREATE | OFlags::CLOEXEC | OFlags::WRONLY, Mode::empty())?);
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let file = open_tree(tree, c"x", flags)?;
+    let read_only =
+        MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() };
+    set_attributes(file.as_fd(), c"", read_only)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_half_of_the_memory_is_read() {
+        let about = "MemTotal:       24576000 kB\nMemFree:        1 kB\n";
+        assert_eq!(half_of_memory(about), Some(12_582_912_000));
+        assert_eq!((half_of_memory(""), half_of_memory("MemTotal: x kB")), (None, None));
+    }
+
+    #[test]
+    fn temporary_files_have_a_half_of_what_the_program_has() {
+        let limits = |memory| ResourceLimits { memory, ..ResourceLimits::default() };
+        assert_eq!(max_bytes(limits(Some(64 << 20))), 32 << 20);
+        assert!(
+            max_bytes(limits(Some(u64::MAX))) == max_bytes(limits(None))
+                && max_bytes(limits(None)) > 1 << 20
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! The first process of its namespace: it waits for all others, and everything ends with it (pid_namespaces(7)).
+
+use std::{
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait},
+};
+
+use super::remount::RemountState;
+use crate::{
+    message_socket::{InitMessage, MessageSocket},
+    progress::{ProgressEvent, ProgressWriter},
+    run_report::CommandOutcome,
+    sys,
+};
+
+/// What it works with.
+pub(super) struct InitProcess<'a> {
+    pub(super) worker: Pid,
+    pub(super) child_exits: OwnedFd,
+    pub(super) socket: &'a MessageSocket,
+    pub(super) progress: &'a ProgressWriter,
+    pub(super) remount_state: RemountState,
+}
+
+/// Returns a descriptor that says when children end.
+pub(super) fn child_exit_descriptor() -> io::Result<OwnedFd> {
+    sys::create_signalfd(&[Signal::CHILD])
+}
+
+impl InitProcess<'_> {
+    /// Waits until the program has ended, or nobody is there any more for whom it runs. Returns the status of this process.
+    pub(super) fn run(mut self) -> i32 {
+        let status = self.wait_for_exit();
+        if status != 0 {
+            self.remount_state.remove_placeholders();
+        }
+        status
+    }
+
+    fn wait_for_exit(&mut self) -> i32 {
+        loop {
+            if let Some(end) = self.reap_children() {
+                // The supervisor hears the same next; this is for whoever asks when it is gone.
+                drop(self.progress.record(ProgressEvent::Ended(end)));
+                return i32::from(self.socket.send(&InitMessage::Ended(end), &[]).is_err());
+            }
+            let mut waits = [
+                PollFd::new(&self.child_exits, PollFlags::IN),
+                PollFd::new(self.socket.descriptor(), PollFlags::IN),
+                PollFd::new(self.remount_state.mount_table(), PollFlags::PRI),
+            ];
+            _ = poll(&mut waits, self.remount_state.poll_timeout());
+            let [_, said, mounts] = waits.map(|wait| !wait.revents().is_empty());
+            while sys::read_signal(self.child_exits.as_fd()).is_some() {}
+            let bare = mounts || self.remount_state.poll_timeout().is_some();
+            let gone = said && !self.handle_message();
+            // Where something cannot be covered again, everything ends.
+            if gone || bare && self.restore_covers().is_err() {
+                return 1;
+            }
+        }
+    }
+
+    fn restore_covers(&mut self) -> io::Result<()> {
+        let wire = self.socket;
+        // Where the supervisor is gone, that is noticed next.
+        self.remount_state.restore_covers(|path| {
+            drop(wire.send(&InitMessage::PlaceholderCreated(path.to_owned()), &[]))
+        })
+    }
+
+    /// Takes the ends of all children that have ended; returns that of the program.
+    fn reap_children(&self) -> Option<CommandOutcome> {
+        let mut end = None;
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if pid == self.worker {
+                end = Some(outcome_from_status(status));
+            }
+        }
+        end
+    }
+
+    /// Does what was said. False: the supervisor is gone.
+    fn handle_message(&self) -> bool {
+        match self.socket.receive() {
+            Ok(Some((InitMessage::Signal(number), _))) => {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    _ = kill_process_group(self.worker, signal);
+                }
+                true
+            }
+            Ok(Some((InitMessage::Listen(port), _))) => {
+                super::listen_on_port(port, self.socket);
+                true
+            }
+            Ok(Some(_)) => true,
+            Ok(None) | Err(_) => false,
+        }
+    }
+}
+
+fn outcome_from_status(status: WaitStatus) -> CommandOutcome {
+    let byte = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(status), _) => CommandOutcome::Exited(byte(status)),
+        (None, signal) => CommandOutcome::Signalled(signal.map_or(u8::MAX, byte)),
+    }
+}

@@ -1,0 +1,66 @@
+//! Writable directories of a staged run: the program sees them and changes them, and what it changes lies elsewhere.
+
+use std::{
+    io,
+    os::fd::{AsRawFd as _, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen,
+};
+
+use super::mounts::open_without_links;
+use crate::{
+    PlaceholderKind,
+    error::{SandboxError, SetupContext as _},
+    placeholder_registry,
+    protected_paths::outermost_roots,
+    staging::OverlayLayer,
+};
+
+/// Makes an overlay for each writable directory that lies in no other one. It must be done before everything becomes read-only: the
+/// overlay keeps its own way to the place where changes go.
+pub(super) fn create_overlays(
+    place: &AbsPath,
+    profile: &SandboxRestrictions,
+) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
+    let roots = outermost_roots(&profile.writable);
+    let one = |(number, root): (usize, &PathBuf)| {
+        let layer = OverlayLayer::new(Path::new(place.as_str()), number);
+        let tree = create_overlay(root, &layer)
+            .with_step(|| format!("staging `{}`: laying an overlay over it", root.display()))?;
+        let root = AbsPath::new(&root.to_string_lossy()).map_err(io::Error::other);
+        Ok((root.with_step(|| "naming a directory".to_owned())?, tree))
+    };
+    roots.iter().enumerate().map(one).collect()
+}
+
+/// Directories are named by descriptors: no character of a path means anything to the overlay, and nobody turns a link meanwhile.
+fn create_overlay(root: &Path, layer: &OverlayLayer) -> io::Result<OwnedFd> {
+    let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    let directories = [("lowerdir", root), ("upperdir", &layer.upper), ("workdir", &layer.work)];
+    let mut kept = Vec::new();
+    for (key, path) in directories {
+        let directory = open_without_links(path)?;
+        fsconfig_set_string(&overlay, key, format!("/proc/self/fd/{}", directory.as_raw_fd()))?;
+        kept.push(directory);
+    }
+    fsconfig_set_string(&overlay, "index", "off")?;
+    fsconfig_set_flag(&overlay, "userxattr")?;
+    fsconfig_create(&overlay)?;
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    Ok(fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, flags)?)
+}
+
+/// Puts placeholders where something guarded is missing, inside alone.
+pub(super) fn create_placeholders(
+    missing: &[(PathBuf, PlaceholderKind)],
+) -> Result<(), SandboxError> {
+    missing.iter().try_for_each(|(path, placeholder)| {
+        placeholder_registry::create_placeholder(path, *placeholder)
+            .with_step(|| format!("guarding `{}`", path.display()))
+    })
+}

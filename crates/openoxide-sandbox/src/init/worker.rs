@@ -1,0 +1,189 @@
+//! The last steps before the program: nothing of what this process could do is left to it.
+
+use std::{
+    ffi::CStr,
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
+    process::Command,
+};
+
+use rustix::{
+    fs::{Mode, OFlags, open},
+    process::{Resource, Rlimit, ioctl_tiocsctty, setrlimit, setsid},
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr},
+    termios::isatty,
+    thread::{
+        CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remove_capability_from_bounding_set,
+        set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
+    },
+};
+
+use crate::{
+    LaunchConfig, ResourceLimits,
+    error::{SandboxError, SetupContext as _},
+    init::InitContext,
+    landlock,
+    message_socket::{InitMessage, MessageSocket},
+    network::namespace_setup::is_allowed_stream,
+    progress::{ProgressEvent, ProgressWriter},
+    resource_shares::ResourceShares,
+    run_report::CommandOutcome,
+    seccomp::{self, FilterOptions},
+    sys,
+};
+
+/// Becomes the program; it never returns. What goes wrong is said over the wire.
+pub(super) fn exec_program(world: &InitContext<'_>, terminal: Option<&CStr>) -> ! {
+    let InitContext { launch, socket: wire, progress, shares, .. } = *world;
+    let failed = match prepare(launch, terminal, wire, shares).and_then(|()| record_start(progress))
+    {
+        Err(SandboxError::Setup { step, error }) => {
+            InitMessage::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
+        }
+        Err(SandboxError::Unavailable { .. }) => {
+            InitMessage::Ended(CommandOutcome::NotStarted(libc::EIO))
+        }
+        Ok(()) => {
+            let end = outcome_from_error(&exec(launch));
+            drop(progress.record(ProgressEvent::Ended(end)));
+            InitMessage::Ended(end)
+        }
+    };
+    drop(wire.send(&failed, &[]));
+    sys::exit_process(1)
+}
+
+/// Records that the program is executed next. Where that cannot be recorded, it is not.
+fn record_start(progress: &ProgressWriter) -> Result<(), SandboxError> {
+    progress.record(ProgressEvent::Starting).with_step(|| "recording the start".to_owned())
+}
+
+fn prepare(
+    launch: &LaunchConfig,
+    terminal: Option<&CStr>,
+    wire: &MessageSocket,
+    shares: &ResourceShares,
+) -> Result<(), SandboxError> {
+    check_streams(launch).with_step(|| "passing input and output on".to_owned())?;
+    std::env::set_current_dir(launch.cwd.as_str())
+        .with_step(|| format!("going to `{}`", launch.cwd))?;
+    setsid().with_step(|| "making a session".to_owned())?;
+    if let Some(terminal) = terminal {
+        set_controlling_terminal(terminal).with_step(|| "taking the terminal".to_owned())?;
+    }
+    set_resource_limits(launch.limits, shares).with_step(|| "setting limits".to_owned())?;
+    sys::set_close_on_exec(3).with_step(|| "closing descriptors".to_owned())?;
+    sys::unblock_signals();
+    drop_capabilities().with_step(|| "dropping capabilities".to_owned())?;
+    set_no_new_privs(true).with_step(|| "giving up new privileges".to_owned())?;
+    let landlock = landlock::restrict_self(&launch.profile, &launch.scratch_directories);
+    let landlock = landlock.with_step(|| "restricting files with Landlock".to_owned())?;
+    let listener = install_filter(launch.reviews_file_changes)
+        .with_step(|| describe_filter_step(launch.reviews_file_changes))?;
+    let listener: Vec<_> = listener.into_iter().collect();
+    let said = wire.send(&InitMessage::RestrictionsApplied { landlock }, &listener);
+    said.with_step(|| "telling the supervisor".to_owned())
+}
+
+/// What the program is given as its input and output stays what it was outside.
+pub(crate) fn check_streams(launch: &LaunchConfig) -> io::Result<()> {
+    let network = &launch.profile.network;
+    let fine = is_allowed_stream(io::stdin(), network)
+        && is_allowed_stream(io::stdout(), network)
+        && is_allowed_stream(io::stderr(), network);
+    fine.then_some(()).ok_or_else(|| io::Error::from_raw_os_error(libc::EACCES))
+}
+
+/// Filters system calls. Only one listener can stand in a row of filters: where one stands already, nobody hears of
+/// connections, and more is refused. Where changes of files are to be heard of, nothing is run then.
+fn install_filter(live: bool) -> io::Result<Option<OwnedFd>> {
+    match sys::install_filter(
+        &seccomp::build_filter(FilterOptions { notify_connect: true, notify_file_changes: live }),
+        true,
+    ) {
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !live => sys::install_filter(
+            &seccomp::build_filter(FilterOptions {
+                notify_connect: false,
+                notify_file_changes: live,
+            }),
+            false,
+        ),
+        listener => listener,
+    }
+}
+
+fn describe_filter_step(live: bool) -> String {
+    let what = if live {
+        "holding changes of files (`--live`), which only one program can that hears of system calls"
+    } else {
+        "installing the filter of system calls"
+    };
+    what.to_owned()
+}
+
+/// Makes the terminal that of this session, and its three standard streams.
+pub(crate) fn set_controlling_terminal(terminal: &CStr) -> io::Result<()> {
+    let inner = open(terminal, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    ioctl_tiocsctty(&inner)?;
+    dup2_stdin(&inner)?;
+    dup2_stdout(&inner)?;
+    if isatty(stderr()) {
+        dup2_stderr(&inner)?;
+    }
+    Ok(())
+}
+
+/// Gives up every capability, and the ways to get one back: root is nobody special here.
+fn drop_capabilities() -> io::Result<()> {
+    let locked = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    set_capabilities_secure_bits(locked)?;
+    for number in 0..64 {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if remove_capability_from_bounding_set(one).is_err() {
+            break; // Past the last one that this kernel knows.
+        }
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(set_capabilities(None, sets)?)
+}
+
+/// No core file is written: the host's handler would be given the memory of a confined process.
+pub(crate) fn set_resource_limits(
+    limits: ResourceLimits,
+    shares: &ResourceShares,
+) -> io::Result<()> {
+    let set = |resource, to: Option<u64>| match to {
+        Some(to) => setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }),
+        None => Ok(()),
+    };
+    set(Resource::Core, Some(0))?;
+    set(Resource::As, limits.memory)?;
+    set(Resource::Nproc, limits.processes)?;
+    set(Resource::Sigpending, shares.pending_signals)?;
+    Ok(())
+}
+
+/// Runs the program in place of this process. It returns only why that failed.
+fn exec(launch: &LaunchConfig) -> io::Error {
+    let Some((program, arguments)) = launch.argv.split_first() else {
+        return io::Error::from_raw_os_error(libc::EINVAL);
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear();
+    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+    command.exec()
+}
+
+fn outcome_from_error(error: &io::Error) -> CommandOutcome {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => CommandOutcome::NotFound,
+        other => CommandOutcome::NotStarted(other.unwrap_or(libc::EIO)),
+    }
+}

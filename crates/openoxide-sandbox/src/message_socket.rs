@@ -1,0 +1,121 @@
+//! What processes that belong together say to each other, over a socket that joins two of them.
+//!
+//! It is the life line as well: where one end closes, the other side ends.
+
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
+};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::run_report::CommandOutcome;
+
+/// What the supervisor and the first process inside say. Descriptors go beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum InitMessage {
+    /// From inside: something could not be set up, and nothing was run.
+    Failed {
+        /// What was tried.
+        step: String,
+        /// The number of the error.
+        error: i32,
+    },
+    /// From inside: the sockets at which connections arrive.
+    Listeners {
+        /// The port that was asked for; none with those that always stand.
+        port: Option<u16>,
+    },
+    /// From inside: a way to the kernel's list of the sockets there.
+    Diagnostics,
+    /// From inside: the outer end of the program's terminal.
+    Terminal,
+    /// From inside: the program is about to start. The descriptor at which connect(2) is heard of, if one could be had.
+    RestrictionsApplied {
+        /// Whether Landlock enforces all of it, too.
+        landlock: bool,
+    },
+    /// From inside: an empty directory was put where something guarded has gone.
+    PlaceholderCreated(PathBuf),
+    /// From outside: connections to this port are wanted. The answer is `Listeners`.
+    Listen(u16),
+    /// From outside: send the program this signal.
+    Signal(i32),
+    /// From inside: the program has ended.
+    Ended(CommandOutcome),
+}
+
+/// One end.
+#[derive(Debug)]
+pub(crate) struct MessageSocket(OwnedFd);
+
+/// No message is longer; no more descriptors go with one.
+const MAX_MESSAGE_BYTES: usize = 4096;
+const MAX_DESCRIPTORS: usize = 64;
+
+impl From<OwnedFd> for MessageSocket {
+    fn from(end: OwnedFd) -> Self {
+        Self(end)
+    }
+}
+
+impl MessageSocket {
+    /// Makes both ends.
+    pub(crate) fn pair() -> io::Result<(Self, Self)> {
+        let (a, b) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        Ok((Self(a), Self(b)))
+    }
+
+    /// Returns the descriptor, to wait for.
+    pub(crate) const fn descriptor(&self) -> &OwnedFd {
+        &self.0
+    }
+
+    /// Says something, with these descriptors.
+    pub(crate) fn send<M: Serialize>(
+        &self,
+        message: &M,
+        descriptors: &[OwnedFd],
+    ) -> io::Result<()> {
+        let bytes = serde_json::to_vec(message)?;
+        if bytes.len() > MAX_MESSAGE_BYTES {
+            return Err(io::Error::other("too long"));
+        }
+        let borrowed: Vec<_> = descriptors.iter().map(|fd| fd.as_fd()).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if !borrowed.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(&borrowed)) {
+            return Err(io::Error::other("too many descriptors"));
+        }
+        sendmsg(&self.0, &[IoSlice::new(&bytes)], &mut beside, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Waits for what is said next. None: the other end is gone.
+    pub(crate) fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
+        let mut bytes = [0; MAX_MESSAGE_BYTES];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let got = rustix::io::retry_on_intr(|| {
+            recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut beside, flags)
+        })?;
+        let mut descriptors = Vec::new();
+        for one in beside.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = one {
+                descriptors.extend(fds);
+            }
+        }
+        match bytes.get(..got.bytes) {
+            None | Some([]) => Ok(None),
+            Some(text) => Ok(Some((serde_json::from_slice(text)?, descriptors))),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Accepting from many listeners at once, and from those that come later.
+
+use std::{
+    io,
+    net::{TcpListener, TcpStream},
+    os::fd::OwnedFd,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+/// Listeners, and a bell that says that there are more of them, or that it is over.
+pub(super) struct ListenerSet {
+    wake_event: OwnedFd,
+    added: Mutex<NewListeners>,
+}
+
+#[derive(Default)]
+struct NewListeners {
+    listeners: Vec<TcpListener>,
+    stopped: bool,
+}
+
+impl ListenerSet {
+    pub(super) fn new() -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { wake_event: bell, added: Mutex::default() })
+    }
+
+    /// Adds a listener.
+    pub(super) fn add(&self, listener: TcpListener) {
+        self.update(|new| new.listeners.push(listener));
+    }
+
+    /// Ends [`Self::accept`].
+    pub(super) fn stop(&self) {
+        self.update(|new| new.stopped = true);
+    }
+
+    fn update(&self, change: impl FnOnce(&mut NewListeners)) {
+        change(&mut self.added.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = rustix::io::write(&self.wake_event, &1_u64.to_ne_bytes());
+    }
+
+    /// Hands each connection on, until it is over.
+    pub(super) fn accept(&self, mut to: impl FnMut(TcpStream)) {
+        let mut all = Vec::new();
+        while self.take_added(&mut all) {
+            let ready = self.poll_listeners(&all);
+            for listener in all.iter().zip(ready).filter_map(|(one, ready)| ready.then_some(one)) {
+                match listener.accept() {
+                    Ok((stream, _)) => to(stream),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    // No descriptors or no memory: what is there has to end first.
+                    Err(_) => thread::sleep(Duration::from_millis(20)),
+                }
+            }
+        }
+    }
+
+    /// Takes the new listeners. False: it is over.
+    fn take_added(&self, all: &mut Vec<TcpListener>) -> bool {
+        let mut new = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        for listener in new.listeners.drain(..) {
+            if listener.set_nonblocking(true).is_ok() {
+                all.push(listener);
+            }
+        }
+        !new.stopped
+    }
+
+    /// Waits until a listener has a connection or the bell rings, and says of each listener whether it has one.
+    fn poll_listeners(&self, all: &[TcpListener]) -> Vec<bool> {
+        let bell = PollFd::new(&self.wake_event, PollFlags::IN);
+        let mut polled = vec![bell];
+        polled.extend(all.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
+        let _ = poll(&mut polled, None);
+        let mut rung = [0; 8];
+        let _ = rustix::io::read(&self.wake_event, &mut rung);
+        polled.iter().skip(1).map(|one| one.revents().intersects(PollFlags::IN)).collect()
+    }
+}

@@ -1,0 +1,185 @@
+//! The half inside: what is done in the new network namespace, with rights there, before the program is started.
+//!
+//! It needs one thread and no memory of others; its sockets go to the supervisor, which stays outside.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    os::fd::{AsFd, OwnedFd},
+};
+
+use openoxide_protocol::{HostPort, NetworkAccess};
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat},
+    io::Errno,
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+        fsmount, fsopen, move_mount, open_tree,
+    },
+    net::{
+        AddressFamily, SocketFlags, SocketType, bind, listen as start_listening, socket_with,
+        sockopt,
+    },
+};
+
+use super::{address_pool, netlink::RouteSocket};
+
+/// The port of questions about names.
+pub(super) const DNS_PORT: u16 = 53;
+/// Where programs ask for names: where a resolver of the machine's own would be, or where one is looked for when no file
+/// names any (resolv.conf(5)).
+const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOCALHOST];
+/// Neither search list nor dots: a name means itself, and not first what it is called below some domain.
+const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
+/// ssh, names, http, https, git: where hardly any confined program wants to listen itself, and below 1024 none could.
+const COMMON_PORTS: [u16; 5] = [22, DNS_PORT, 80, 443, 9418];
+/// How many ports of rules are listened on from the start; the sockets go to the supervisor in one message.
+const MAX_RULE_PORTS: usize = 24;
+/// How many connections wait for us.
+const BACKLOG: i32 = 256;
+
+/// Sets the network of this namespace up. `ask` says that there is somebody to be asked about hosts that no rule names.
+///
+/// The loopback works. If any host can be reached at all, every address becomes this machine's own, and the sockets are
+/// returned that the [`ConnectionBroker`](super::ConnectionBroker) is to have: the name service, and a listener for every port that is common or
+/// stands in a rule. Nothing leaves this namespace in any way but through these.
+///
+/// # Errors
+/// The kernel refused a request. What was set up until then goes with the namespace.
+pub fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<OwnedFd>> {
+    let (hosts, any) = match network {
+        NetworkAccess::On => return Ok(Vec::new()),
+        NetworkAccess::Off => (None, false),
+        NetworkAccess::Internet => (None, true),
+        NetworkAccess::Hosts(hosts) => (Some(hosts), !hosts.is_empty()),
+    };
+    let route = RouteSocket::open()?;
+    route.set_loopback_up()?;
+    if !ask && !any {
+        return Ok(Vec::new());
+    }
+    make_addresses_local(&route)?;
+    let named = hosts.into_iter().flatten().filter_map(HostPort::port);
+    open_sockets(named)
+}
+
+/// Makes every address this machine's own. A machine without version 6 does without.
+fn make_addresses_local(route: &RouteSocket) -> io::Result<()> {
+    let (v4, v6) = address_pool::device_addresses();
+    route.add_address(v4.into())?;
+    route.add_local_route(v4.into())?;
+    let other = route.add_address(v6.into()).and_then(|()| route.add_local_route(v6.into()));
+    drop(other);
+    Ok(())
+}
+
+fn open_sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
+    let named =
+        named.filter(|port| *port != 0).collect::<BTreeSet<_>>().into_iter().take(MAX_RULE_PORTS);
+    let ports: BTreeSet<_> = COMMON_PORTS.into_iter().chain(named).collect();
+    let mut sockets = Vec::new();
+    for address in NAME_SERVERS {
+        sockets.push(bind_socket(SocketType::DGRAM, SocketAddr::new(address.into(), DNS_PORT))?);
+    }
+    for port in ports {
+        sockets.extend(listen(port)?);
+    }
+    Ok(sockets)
+}
+
+/// Listens on a port of all addresses, of both families.
+///
+/// # Errors
+/// The kernel's own; `AddrInUse` says that a confined program listens there.
+pub fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
+    let mut sockets = Vec::new();
+    for address in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
+        match bind_socket(SocketType::STREAM, SocketAddr::new(address, port)) {
+            Err(error) if address.is_ipv6() && is_ipv6_missing(&error) => {}
+            socket => sockets.push(socket?),
+        }
+    }
+    for socket in &sockets {
+        start_listening(socket, BACKLOG)?;
+    }
+    Ok(sockets)
+}
+
+fn is_ipv6_missing(error: &io::Error) -> bool {
+    let none = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL];
+    none.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+fn bind_socket(kind: SocketType, to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    if to.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    bind(&socket, &to)?;
+    Ok(socket)
+}
+
+/// Says whether a program may be given this as its input or output. A socket of the host's network is a way out of the
+/// new one, to whatever address; and datagrams of the unix family go to whatever service.
+pub(crate) fn is_allowed_stream(given: impl AsFd, network: &NetworkAccess) -> bool {
+    let given = given.as_fd();
+    match sockopt::socket_domain(given) {
+        Err(error) => error == Errno::NOTSOCK,
+        Ok(AddressFamily::UNIX) => sockopt::socket_type(given)
+            .is_ok_and(|kind| matches!(kind, SocketType::STREAM | SocketType::SEQPACKET)),
+        Ok(AddressFamily::INET | AddressFamily::INET6) => *network == NetworkAccess::On,
+        Ok(_) => false,
+    }
+}
+
+/// Puts a file of ours over `/etc/resolv.conf`, in this mount namespace: names are asked of us, whatever the host does.
+/// Where the file is missing, programs ask us of themselves.
+///
+/// # Errors
+/// The kernel refused a mount.
+pub fn mount_resolv_conf() -> io::Result<()> {
+    let target = match std::fs::canonicalize("/etc/resolv.conf") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        target => target?,
+    };
+    let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let files = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(&files, "resolv.conf", flags, Mode::from_raw_mode(0o444))?;
+    rustix::io::write(&file, RESOLV_CONF.as_bytes())?;
+    drop(file);
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let one = open_tree(&files, "resolv.conf", flags)?;
+    Ok(move_mount(&one, "", CWD, &target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net, os::unix::net::UnixDatagram};
+
+    use super::*;
+
+    #[test]
+    fn no_socket_of_the_host_is_given_to_a_program() {
+        let off = NetworkAccess::Off;
+        let (pair, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert!(is_allowed_stream(&pair, &off) && is_allowed_stream(&file, &off));
+        assert!(!is_allowed_stream(UnixDatagram::unbound().unwrap(), &NetworkAccess::On));
+        for v6 in [false, true] {
+            let to = if v6 { "[::1]:0" } else { "127.0.0.1:0" };
+            let Ok(listener) = net::TcpListener::bind(to) else { continue };
+            let (tcp, udp) =
+                (net::TcpStream::connect(listener.local_addr().unwrap()), net::UdpSocket::bind(to));
+            assert!(
+                !is_allowed_stream(tcp.as_ref().unwrap(), &off)
+                    && !is_allowed_stream(udp.unwrap(), &off)
+            );
+            assert!(is_allowed_stream(tcp.unwrap(), &NetworkAccess::On));
+        }
+        assert!(!is_allowed_stream(RouteSocket::open().unwrap().0, &NetworkAccess::On));
+    }
+}

@@ -1,0 +1,139 @@
+//! A look at all directories below some others.
+
+use std::{
+    collections::VecDeque,
+    ffi::{OsStr, OsString},
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, fstat, open, statat},
+    io::Errno,
+};
+
+/// How many names are looked at where a look is only for a warning.
+pub(crate) const WARNING_SCAN_LIMIT: usize = 50_000;
+
+/// The kernel takes paths of 4,095 bytes. What lies in a directory must have one, and that of what is put aside, too.
+const MAX_PATH_LEN: usize = 3_500;
+
+/// What a directory holds: only the names that somebody asked for.
+pub(crate) struct DirectoryListing<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) names: Vec<OsString>,
+}
+
+impl DirectoryListing<'_> {
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.names.iter().any(|other| other == name)
+    }
+}
+
+/// A look at all directories at and below some roots, the upper ones first. No symbolic link is followed.
+///
+/// There is no limit on depth or number unless one is given: what is not looked at could hold anything.
+pub(crate) struct DirectoryWalk<'a> {
+    /// Whether this name is worth a line in the listing.
+    pub(crate) is_relevant: &'a dyn Fn(&OsStr) -> bool,
+    /// Whether this directory is left out.
+    pub(crate) is_skipped: &'a dyn Fn(&Path) -> bool,
+    /// Opens a directory that cannot be looked into; says whether that may help.
+    pub(crate) make_accessible: &'a dyn Fn(&Path) -> bool,
+    /// How many names are looked at.
+    pub(crate) max_names: usize,
+}
+
+impl DirectoryWalk<'_> {
+    /// Goes through all of them. Returns the directories that were not searched: those that cannot be listed, those whose
+    /// path is longer than the kernel takes, and, where there is a limit, the first one behind it.
+    pub(crate) fn run(
+        &self,
+        roots: impl IntoIterator<Item = PathBuf>,
+        mut see: impl FnMut(DirectoryListing<'_>),
+    ) -> Vec<PathBuf> {
+        // A root can be one file that was granted by name: nothing lies below that.
+        let roots = roots.into_iter().filter(|root| !root.is_file());
+        let mut open: VecDeque<_> = roots.collect();
+        let (mut left, mut unsearched) = (self.max_names, Vec::new());
+        while let Some(path) = open.pop_front() {
+            let mut below = |path| open.push_back(path);
+            match self.list_directory(&path, &mut left, &mut below, &mut see) {
+                Ok(()) => {}
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is_gone(&path) => {}
+                Err(_) => unsearched.push(path),
+            }
+            if left == 0 {
+                unsearched.extend(open.pop_front());
+                break;
+            }
+        }
+        unsearched
+    }
+
+    /// Lists one directory.
+    fn list_directory(
+        &self,
+        path: &Path,
+        left: &mut usize,
+        below: &mut dyn FnMut(PathBuf),
+        see: &mut impl FnMut(DirectoryListing<'_>),
+    ) -> Result<(), Errno> {
+        let again =
+            |error| if (self.make_accessible)(path) { open_directory(path) } else { Err(error) };
+        let opened = open_directory(path).or_else(again)?;
+        // What can only be listed refuses later to look at what has these names.
+        if !Mode::from_raw_mode(fstat(&opened)?.st_mode).contains(Mode::XUSR) {
+            (self.make_accessible)(path);
+        }
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            if *left == 0 {
+                break;
+            }
+            *left -= 1;
+            if is_directory(&opened, &entry) {
+                let path = path.join(name);
+                if !(self.is_skipped)(&path) {
+                    below(path);
+                }
+            }
+            if (self.is_relevant)(name) {
+                names.push(name.to_owned());
+            }
+        }
+        see(DirectoryListing { path, names });
+        Ok(())
+    }
+}
+
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    if path.as_os_str().len() > MAX_PATH_LEN {
+        return Err(Errno::NAMETOOLONG);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty())
+}
+
+/// Some file systems do not say in a listing what an entry is.
+fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> bool {
+    match entry.file_type() {
+        FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory),
+        kind => kind == FileType::Directory,
+    }
+}
+
+/// Files come and go while one looks.
+fn is_gone(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(found) => !found.is_dir(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Other names of what must not be read: a hard link is the same file, and no directory that is hidden hides it.
+
+use std::{
+    collections::BTreeSet,
+    fs::Metadata,
+    io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+
+use super::{
+    directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT},
+    mount_aliases, outermost_roots,
+};
+
+/// Returns the profile with the other places where what must not be read is mounted, and with the other names that such
+/// files have in writable directories. Those directories are searched only if there is a file that has another name
+/// somewhere.
+///
+/// Names elsewhere are not looked for: that would be the whole disk.
+///
+/// # Errors
+/// Where else something is mounted cannot be told.
+pub(crate) fn with_aliases(profile: &SandboxRestrictions) -> io::Result<SandboxRestrictions> {
+    let mut profile = profile.clone();
+    let unreadable = profile.unreadable.iter().map(|path| PathBuf::from(path.as_str())).collect();
+    let mut secrets = BTreeSet::new();
+    visit_hard_links(unreadable, &mut |_, file| {
+        secrets.insert(file);
+    });
+    if !secrets.is_empty() {
+        let mut names = Vec::new();
+        visit_hard_links(outermost_roots(&profile.writable), &mut |path, file| {
+            names.extend(secrets.contains(&file).then(|| path.to_owned()));
+        });
+        let said = names.iter().filter_map(|name| AbsPath::new(name.to_str()?).ok());
+        profile.unreadable.extend(said);
+    }
+    mount_aliases::add_aliases(&mut profile.unreadable)?;
+    Ok(profile)
+}
+
+/// Goes through all files at and below these places that have more than one name.
+fn visit_hard_links(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))) {
+    for place in &places {
+        visit_if_linked(place, see);
+    }
+    let directories = places.into_iter().filter(|place| place.is_dir());
+    let walk = DirectoryWalk {
+        is_relevant: &|_| true,
+        is_skipped: &super::is_object_directory,
+        make_accessible: &|_| false,
+        max_names: WARNING_SCAN_LIMIT,
+    };
+    // What is too much to be searched is said of the roots anyhow.
+    drop(walk.run(directories, |listing| {
+        listing.names.iter().for_each(|name| visit_if_linked(&listing.path.join(name), see));
+    }));
+}
+
+fn visit_if_linked(path: &Path, see: &mut dyn FnMut(&Path, (u64, u64))) {
+    let linked = |found: &Metadata| found.is_file() && found.nlink() > 1;
+    if let Some(found) = path.symlink_metadata().ok().filter(linked) {
+        see(path, (found.dev(), found.ino()));
+    }
+}

@@ -1,0 +1,57 @@
+//! Where configuration names programs of the writable directories, found before a run and asked again after it.
+
+use std::path::{Path, PathBuf};
+
+use super::named_programs::{
+    find_module_directories, find_named_directories, find_named_files, find_named_programs,
+    find_settings_programs,
+};
+
+/// Something that can name programs, with the directories in which these are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProgramSource {
+    /// A command of a configuration: whatever file it names is run, or read by what is run.
+    Command { text: String, bases: Vec<PathBuf> },
+    /// A configuration file, or a directory of hooks or settings: of the files that it names, programs and scripts count.
+    Files { path: PathBuf, bases: Vec<PathBuf> },
+    /// A settings file of the user, outside of the writable directories.
+    UserSettings { path: PathBuf, bases: Vec<PathBuf> },
+}
+
+impl ProgramSource {
+    /// Returns the files that it names and that are there now.
+    pub(crate) fn find_programs(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Command { text, bases } => {
+                let named = find_named_directories(text, bases);
+                let bases = bases.iter().chain(&named).map(PathBuf::as_path).collect::<Vec<_>>();
+                find_named_files(text, &bases)
+            }
+            Self::UserSettings { path, bases } => find_settings_programs(path, &as_paths(bases)),
+            Self::Files { path, bases } => find_named_programs(path, &as_paths(bases)),
+        }
+    }
+
+    /// Returns the directories from which its interpreters load whatever is there.
+    pub(crate) fn find_module_directories(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Command { text, bases } => find_module_directories(text, bases),
+            Self::Files { .. } | Self::UserSettings { .. } => Vec::new(),
+        }
+    }
+
+    /// Returns the program of a command that is named by a relative path and is not there: who makes it is run.
+    pub(crate) fn find_missing_program(&self) -> Option<PathBuf> {
+        let Self::Command { text, bases } = self else { return None };
+        let first = text.trim_start_matches('!').split_ascii_whitespace().next()?;
+        let relative = first.contains('/') && !first.starts_with(['/', '~', '$', '"', '\'']);
+        let path = bases.first()?.join(first.strip_prefix("./").unwrap_or(first));
+        let plain = !first.contains("..") && !first.contains("//") && !first.contains(':');
+        let missing = path.symlink_metadata().is_err() && path.parent().is_some_and(Path::is_dir);
+        (relative && plain && missing).then_some(path)
+    }
+}
+
+fn as_paths(paths: &[PathBuf]) -> Vec<&Path> {
+    paths.iter().map(PathBuf::as_path).collect()
+}

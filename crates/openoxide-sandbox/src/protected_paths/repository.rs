@@ -1,0 +1,150 @@
+//! What a git directory holds that makes `git` run something: gitrepository-layout(5), githooks(5).
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    io::Read as _,
+    os::unix::ffi::OsStringExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::directory_walk::DirectoryListing;
+use crate::git_config::{self, GitSetting, config_levels::resolve_path};
+
+/// Names by which a git directory is known, whatever it is called itself.
+pub(crate) const GIT_NAMES: &[&str] = &[".git", "HEAD", "objects", "refs", "commondir"];
+
+/// An indirection is a path and nothing else.
+const MAX_LINK_BYTES: u64 = 8192;
+
+/// How many files a configuration may include, one after the other.
+const MAX_INCLUDES: usize = 16;
+
+/// Says whether `git` would take this for a git directory (`is_git_directory` of its setup): the directory of a linked
+/// worktree has the objects elsewhere.
+pub(crate) fn is_git_directory(listing: &DirectoryListing<'_>) -> bool {
+    let own = listing.contains("objects") && listing.contains("refs");
+    listing.contains("HEAD") && (own || listing.contains("commondir"))
+}
+
+/// Says whether this is a directory full of hashes of some repository, in which nobody works.
+pub(crate) fn is_object_directory(path: &Path) -> bool {
+    let below_git =
+        || path.ancestors().skip(1).any(|above| above.file_name() == Some(OsStr::new(".git")));
+    let named =
+        ["objects", "refs", "logs"].iter().any(|name| path.file_name() == Some(OsStr::new(name)));
+    named && below_git()
+}
+
+/// Where a `.git` file leads: `gitdir: PATH`, from the directory that it lies in.
+pub(crate) fn read_gitdir_link(file: &Path) -> Option<PathBuf> {
+    let text = read_text(file)?;
+    let path = text.as_encoded_bytes().strip_prefix(b"gitdir: ")?;
+    Some(file.parent()?.join(OsString::from_vec(path.to_vec())))
+}
+
+/// The git directory that this one shares its hooks and configuration with.
+pub(crate) fn common_directory(directory: &Path) -> Option<PathBuf> {
+    Some(directory.join(read_text(&directory.join("commondir"))?))
+}
+
+/// `git` takes the whole file, without ends of lines at its end.
+fn read_text(file: &Path) -> Option<OsString> {
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(file).ok()?.take(MAX_LINK_BYTES).read_to_end(&mut bytes).ok()?;
+    let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    bytes.truncate(bytes.len() - ends);
+    Some(OsString::from_vec(bytes))
+}
+
+/// Says whether `git` reads `config.worktree` here.
+pub(crate) fn has_worktree_config(directory: &Path) -> bool {
+    let directory = common_directory(directory).unwrap_or_else(|| directory.to_owned());
+    let settings = git_config::read_file(&directory.join("config"));
+    settings.is_none_or(|all| all.iter().any(|one| one.name() == "extensions.worktreeconfig"))
+}
+
+/// The settings of a git directory, and the files that they were read from besides its own.
+fn read_settings(directory: &Path) -> (Vec<GitSetting>, Vec<PathBuf>) {
+    let (mut settings, mut included) = (Vec::new(), Vec::new());
+    let mut open = vec![directory.join("config"), directory.join("config.worktree")];
+    while let Some(file) = open.pop() {
+        for setting in git_config::read_file(&file).unwrap_or_default() {
+            let includes = matches!(setting.name().as_str(), "include.path" | "includeif.*.path");
+            if includes && included.len() < MAX_INCLUDES {
+                let path = resolve_path(file.parent().unwrap_or(directory), &setting.value);
+                open.push(path.clone());
+                included.push(path);
+            }
+            settings.push(setting);
+        }
+    }
+    (settings, included)
+}
+
+/// The files and directories outside of this git directory that configuration of any level sends `git` to: other
+/// configuration, and hooks that are kept elsewhere.
+pub(super) fn find_external_paths(directory: &Path, levels: &[GitSetting]) -> Vec<PathBuf> {
+    let (own, mut found) = read_settings(directory);
+    found.extend(find_external_hooks(directory, own.iter().chain(levels)));
+    found.extend(trust_files(directory, own.iter().chain(levels)));
+    found
+}
+
+/// Returns the files that are there and that decide whom `git` trusts: keys of signers, certificates of servers, cookies.
+///
+/// Other data files that settings name lead to no execution and are not guarded: `core.attributesFile` chooses among the filters and
+/// drivers that the configuration names, as `.gitattributes` of the project does; `core.excludesFile`, `diff.orderFile`,
+/// `blame.ignoreRevsFile`, `mailmap.file` and `commit.template` change what is shown, ignored or suggested.
+fn trust_files<'a>(
+    directory: &Path,
+    settings: impl Iterator<Item = &'a GitSetting>,
+) -> Vec<PathBuf> {
+    let decides = |setting: &&GitSetting| {
+        matches!(setting.section.as_str(), "gpg" | "http")
+            && matches!(
+                setting.key.as_str(),
+                "allowedsignersfile"
+                    | "revocationfile"
+                    | "sslcainfo"
+                    | "sslcert"
+                    | "sslkey"
+                    | "proxysslcainfo"
+                    | "cookiefile"
+            )
+    };
+    let files =
+        settings.filter(decides).map(|one| resolve_path(worktree_directory(directory), &one.value));
+    files.filter(|file| file.is_file()).collect()
+}
+
+/// The directories outside of a git directory in which these settings have `git` look for hooks, or for what it copies into
+/// a new repository.
+pub(crate) fn find_external_hooks<'a>(
+    directory: &Path,
+    settings: impl Iterator<Item = &'a GitSetting>,
+) -> Vec<PathBuf> {
+    let sends = |setting: &&GitSetting| {
+        matches!(setting.name().as_str(), "core.hookspath" | "init.templatedir")
+    };
+    settings
+        .filter(sends)
+        .map(|setting| resolve_path(worktree_directory(directory), &setting.value))
+        .collect()
+}
+
+/// The commands that configuration of any level may make `git` run here.
+pub(super) fn find_commands(directory: &Path, levels: &[GitSetting]) -> Vec<String> {
+    let (own, _) = read_settings(directory);
+    let all = own.iter().chain(levels);
+    all.filter_map(|setting| setting.executed_command(directory)).map(str::to_owned).collect()
+}
+
+/// Where hooks of this git directory run: `core.hooksPath` is read from there.
+pub(super) fn worktree_directory(directory: &Path) -> &Path {
+    let own = directory.file_name() == Some(OsStr::new(".git"));
+    directory.parent().filter(|_| own).unwrap_or(directory)
+}

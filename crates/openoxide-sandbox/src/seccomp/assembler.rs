@@ -1,0 +1,231 @@
+//! Writing a filter: classic BPF over `struct seccomp_data`.
+
+/// A whole filter.
+#[derive(Clone, Debug)]
+pub(crate) struct SeccompFilter(Vec<BpfInstruction>);
+
+impl SeccompFilter {
+    pub(crate) fn instructions(&self) -> &[BpfInstruction] {
+        &self.0
+    }
+
+    /// Returns the filter as the kernel reads it, for programs that take it from a file (`bwrap --seccomp`).
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let one = |of: &BpfInstruction| {
+            let [c0, c1] = of.code.to_ne_bytes();
+            let [k0, k1, k2, k3] = of.operand.to_ne_bytes();
+            [c0, c1, of.if_true, of.if_false, k0, k1, k2, k3]
+        };
+        self.0.iter().flat_map(one).collect()
+    }
+}
+
+/// One instruction (bpf(4)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BpfInstruction {
+    pub(crate) code: u16,
+    pub(crate) if_true: u8,
+    pub(crate) if_false: u8,
+    pub(crate) operand: u32,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FilterAction {
+    /// `EPERM`.
+    NotPermitted,
+    /// `ENOSYS`: libraries then take an older call, which can be looked at.
+    NotImplemented,
+    /// The supervisor is asked.
+    Notify,
+}
+
+/// The place of an argument, from 0. Only its lower half is looked at: each that is named here is an `int`, or a word
+/// whose upper half the kernel ignores or refuses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallArgument(pub(crate) u32);
+
+const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const AND: u16 = 0x54; // BPF_ALU | BPF_AND | BPF_K
+const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+const GREATER: u16 = 0x25; // BPF_JMP | BPF_JGT | BPF_K
+const ANY_BIT: u16 = 0x45; // BPF_JMP | BPF_JSET | BPF_K
+const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+const ARGUMENTS_AT: u32 = 16;
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+
+/// Writes a filter. Between two rules the accumulator holds the number of the call.
+#[derive(Debug)]
+pub(crate) struct FilterAssembler(Vec<BpfInstruction>);
+
+impl FilterAssembler {
+    /// Begins with what no rule may skip: calls of another architecture have other numbers, and are refused.
+    pub(crate) fn new() -> Self {
+        let mut to = Self(Vec::new());
+        to.load(ARCHITECTURE_AT);
+        to.push(EQUAL, 1, 0, super::syscalls::ARCHITECTURE);
+        to.push_return(FilterAction::NotPermitted);
+        to.load(NUMBER_AT);
+        to
+    }
+
+    /// Calls with a number above this are missing. That covers x32 as well, which counts from 2³⁰.
+    pub(crate) fn reject_newer(&mut self, newest: i64) {
+        self.push(GREATER, 0, 1, syscall_number(newest));
+        self.push_return(FilterAction::NotImplemented);
+    }
+
+    /// This call, whatever its arguments.
+    pub(crate) fn match_call(&mut self, call: i64, verdict: FilterAction) {
+        self.push(EQUAL, 0, 1, syscall_number(call));
+        self.push_return(verdict);
+    }
+
+    /// This call, if its argument is this.
+    pub(crate) fn match_equal(
+        &mut self,
+        call: i64,
+        at: CallArgument,
+        value: u32,
+        verdict: FilterAction,
+    ) {
+        self.add_call_rule(call, |to| {
+            to.load_argument(at);
+            to.push(EQUAL, 0, 1, value);
+            to.push_return(verdict);
+        });
+    }
+
+    /// This call, if its argument has one of these bits.
+    pub(crate) fn match_any_bit(
+        &mut self,
+        call: i64,
+        at: CallArgument,
+        bits: u32,
+        verdict: FilterAction,
+    ) {
+        self.add_call_rule(call, |to| {
+            to.load_argument(at);
+            to.push(ANY_BIT, 0, 1, bits);
+            to.push_return(verdict);
+        });
+    }
+
+    /// This call, if these bits of its argument are that.
+    pub(crate) fn match_masked(
+        &mut self,
+        call: i64,
+        at: CallArgument,
+        mask: u32,
+        value: u32,
+        verdict: FilterAction,
+    ) {
+        self.add_call_rule(call, |to| {
+            to.load_argument(at);
+            to.push(AND, 0, 0, mask);
+            to.push(EQUAL, 0, 1, value);
+            to.push_return(verdict);
+        });
+    }
+
+    /// This call, unless its argument is one of these.
+    pub(crate) fn match_none_of(
+        &mut self,
+        call: i64,
+        at: CallArgument,
+        values: &[u32],
+        verdict: FilterAction,
+    ) {
+        self.add_call_rule(call, |to| {
+            to.load_argument(at);
+            for (left, value) in
+                (0..=u8::MAX).take(values.len()).collect::<Vec<_>>().into_iter().rev().zip(values)
+            {
+                to.push(EQUAL, left + 1, 0, *value);
+            }
+            to.push_return(verdict);
+        });
+    }
+
+    /// This call, if one argument is this and bits of another are that.
+    pub(crate) fn match_both(
+        &mut self,
+        call: i64,
+        (at, value): (CallArgument, u32),
+        (other, mask, bits): (CallArgument, u32, u32),
+        verdict: FilterAction,
+    ) {
+        self.add_call_rule(call, |to| {
+            to.load_argument(at);
+            to.push(EQUAL, 0, 4, value);
+            to.load_argument(other);
+            to.push(AND, 0, 0, mask);
+            to.push(EQUAL, 0, 1, bits);
+            to.push_return(verdict);
+        });
+    }
+
+    /// This call, if one argument is this and another is not that.
+    pub(crate) fn match_equal_and_not(
+        &mut self,
+        call: i64,
+        (at, value): (CallArgument, u32),
+        (other, unless): (CallArgument, u32),
+        verdict: FilterAction,
+    ) {
+        self.add_call_rule(call, |to| {
+            to.load_argument(at);
+            to.push(EQUAL, 0, 3, value);
+            to.load_argument(other);
+            to.push(EQUAL, 1, 0, unless);
+            to.push_return(verdict);
+        });
+    }
+
+    /// Ends the filter: everything else is allowed.
+    pub(crate) fn finish(mut self) -> SeccompFilter {
+        self.push(RETURN, 0, 0, ALLOW);
+        SeccompFilter(self.0)
+    }
+
+    /// Writes a rule that other calls jump over. Afterwards the accumulator holds the number again.
+    fn add_call_rule(&mut self, call: i64, rule: impl FnOnce(&mut Self)) {
+        let mut inner = Self(Vec::new());
+        rule(&mut inner);
+        inner.load(NUMBER_AT);
+        let length = u8::try_from(inner.0.len()).unwrap_or(u8::MAX);
+        self.push(EQUAL, 0, length, syscall_number(call));
+        self.0.append(&mut inner.0);
+    }
+
+    fn load_argument(&mut self, at: CallArgument) {
+        let low = if cfg!(target_endian = "big") { 4 } else { 0 };
+        self.load(ARGUMENTS_AT + 8 * at.0 + low);
+    }
+
+    fn load(&mut self, at: u32) {
+        self.push(LOAD, 0, 0, at);
+    }
+
+    fn push_return(&mut self, verdict: FilterAction) {
+        let code = match verdict {
+            FilterAction::NotPermitted => libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned(),
+            FilterAction::NotImplemented => libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned(),
+            FilterAction::Notify => libc::SECCOMP_RET_USER_NOTIF,
+        };
+        self.push(RETURN, 0, 0, code);
+    }
+
+    fn push(&mut self, code: u16, if_true: u8, if_false: u8, operand: u32) {
+        self.0.push(BpfInstruction { code, if_true, if_false, operand });
+    }
+}
+
+/// Numbers of calls are small; one that is not cannot be made.
+fn syscall_number(call: i64) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}

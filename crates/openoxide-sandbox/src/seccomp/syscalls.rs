@@ -1,0 +1,165 @@
+//! The system calls that are refused, with why.
+
+/// What `seccomp_data` calls this machine (linux/audit.h).
+#[cfg(target_arch = "x86_64")]
+pub(super) const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+pub(super) const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// The newest call that was looked at (6.17: file_setattr). The same number on both architectures.
+pub(super) const NEWEST_SYSCALL: i64 = 469;
+
+/// Flags of clone(2) and unshare(2) that make namespaces.
+pub(super) const NEW_NAMESPACES: u32 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP)
+    .cast_unsigned()
+    | 0x80; // CLONE_NEWTIME; for clone(2) these bits are the signal, where no signal has this one.
+
+/// Calls that give a file a mode, and the place of that argument.
+pub(super) const MODE_ARGUMENTS: &[(i64, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_mknodat, 2),
+    (libc::SYS_openat, 3),
+];
+
+/// Calls that open a file, and the place of their flags.
+pub(super) const OPEN_CALLS: &[(i64, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+
+/// Flags of these that make or change a file. `O_TMPFILE` goes with one of them.
+pub(super) const WRITE_FLAGS: u32 =
+    (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
+
+/// Other calls that change files and are done on behalf.
+pub(super) const NAME_CHANGING_CALLS: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    libc::SYS_mkdirat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+];
+
+/// Requests of ioctl(2) that write into a terminal's input, or into the console's; that let nobody else open it any more; and
+/// that have the kernel load another discipline for it.
+pub(super) const TERMINAL_INPUT_REQUESTS: &[u32] = &[
+    0x5412, // TIOCSTI
+    0x541c, // TIOCLINUX
+    0x541d, // TIOCCONS
+    0x540c, // TIOCEXCL
+    0x5423, // TIOCSETD
+];
+
+/// Commands of fcntl(2) that are refused.
+pub(super) const REFUSED_FCNTL_COMMANDS: &[u32] = &[
+    1024, // F_SETLEASE
+    1026, // F_NOTIFY
+];
+
+/// Calls that seem not to exist, so that libraries do without them. Those whose arguments lie in memory, where no filter
+/// can look; io_uring, whose work is done where no filter looks; and the contexts of io_setup(2), which the kernel counts for the whole
+/// machine (`fs.aio-max-nr`) so that one program could take those of all users. InnoDB of MySQL and MariaDB then uses
+/// threads ("Linux Native AIO disabled"), nginx reads files without `aio`, and QEMU uses a thread pool unless `aio=native` is asked for.
+pub(super) const UNIMPLEMENTED_CALLS: &[i64] = &[
+    libc::SYS_io_setup,
+    libc::SYS_openat2,
+    libc::SYS_clone3,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// Calls that no confined program needs.
+pub(super) const REFUSED_CALLS: &[i64] = &[
+    // The file system's shape.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_open_tree,
+    467, // open_tree_attr
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_acct,
+    libc::SYS_fanotify_init,
+    // Other processes: their memory, their descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    // Keys of the session, which no namespace separates.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The kernel itself.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_nfsservctl,
+    libc::SYS_lookup_dcookie,
+    // Ports and segments of the processor.
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS__sysctl,
+];

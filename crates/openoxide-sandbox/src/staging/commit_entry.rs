@@ -1,0 +1,169 @@
+//! One change of one path: by descriptors, through no symbolic link, and only if what lies there is what was shown.
+
+use std::{
+    ffi::OsStr,
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, chmod, fchmod, fstat,
+        futimens, linkat, mkdirat, openat, renameat_with, symlinkat, unlinkat,
+    },
+    io::Errno,
+};
+
+use super::{
+    EntryKind, EntryState, StagedChange, StagedRoot, StagingArea,
+    entry_state::EntryStamp,
+    tree::{descriptor_path, open_below},
+};
+
+/// Names of one process differ by this.
+static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
+
+/// A name in a directory of the host.
+pub(super) struct CommitTarget<'a> {
+    directory: OwnedFd,
+    name: &'a OsStr,
+}
+
+impl<'a> CommitTarget<'a> {
+    pub(super) fn open(root: &StagedRoot, rest: &'a Path) -> io::Result<Self> {
+        let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let directory = open_below(&root.directory, parent)?;
+        Ok(Self { directory, name })
+    }
+
+    /// Puts what was staged in its place; a directory is made empty, and closed at the end ([`Self::set_mode`]).
+    pub(super) fn apply(
+        &self,
+        stage: &StagingArea,
+        change: &StagedChange,
+        after: &EntryState,
+    ) -> io::Result<()> {
+        match (&after.kind, &change.before) {
+            (EntryKind::Directory, Some(before)) if before.is_directory() => {
+                self.check_unchanged(before)
+            }
+            (EntryKind::Directory, Some(before)) => {
+                self.remove(before)?;
+                self.make_directory()
+            }
+            (EntryKind::Directory, None) => self.make_directory(),
+            (EntryKind::File(_), Some(before)) if change.same_content => {
+                self.check_unchanged(before)?;
+                self.set_mode(after.mode)
+            }
+            (EntryKind::File(_), _) => self.write_file(stage, change, after),
+            (EntryKind::Link(target), _) => {
+                let name = temporary_name();
+                symlinkat(target.as_os_str(), &self.directory, &name)?;
+                self.move_into_place(&name, change)
+            }
+        }
+    }
+
+    /// Takes away what lies there: a directory if it is empty, anything else if it is what was shown.
+    pub(super) fn remove(&self, before: &EntryState) -> io::Result<()> {
+        if before.is_directory() {
+            return Ok(unlinkat(&self.directory, self.name, AtFlags::REMOVEDIR)?);
+        }
+        let (here, name) = (&self.directory, temporary_name());
+        renameat_with(here, self.name, here, &name, RenameFlags::NOREPLACE)?;
+        if before.is_unchanged(&EntryStamp::read(here, name.as_ref())?) {
+            return Ok(unlinkat(here, &name, AtFlags::empty())?);
+        }
+        renameat_with(here, &name, here, self.name, RenameFlags::NOREPLACE)?;
+        Err(changed_error())
+    }
+
+    /// Gives what lies there this mode. Bits for set-id programs and shared directories stay as they are.
+    pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let place = open_below(&self.directory, Path::new(self.name))?;
+        let kept = fstat(&place)?.st_mode & 0o7000;
+        Ok(chmod(descriptor_path(&place), Mode::from_raw_mode(kept | mode))?)
+    }
+
+    fn make_directory(&self) -> io::Result<()> {
+        Ok(mkdirat(&self.directory, self.name, Mode::RWXU)?)
+    }
+
+    /// The content has no name until it is whole: whoever is killed before that has left nothing.
+    fn write_file(
+        &self,
+        stage: &StagingArea,
+        change: &StagedChange,
+        after: &EntryState,
+    ) -> io::Result<()> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = openat(&self.directory, c".", flags, Mode::RUSR | Mode::WUSR)?;
+        let mut file = std::fs::File::from(file);
+        io::copy(&mut stage.open_staged_file(change)?, &mut file)?;
+        let file = OwnedFd::from(file);
+        fchmod(&file, Mode::from_raw_mode(after.mode))?;
+        futimens(&file, &file_times(after))?;
+        let name = temporary_name();
+        linkat(CWD, descriptor_path(&file), &self.directory, &name, AtFlags::SYMLINK_FOLLOW)?;
+        self.move_into_place(&name, change)
+    }
+
+    /// Gives what has a name of ours its own. What lies there changes places with it, so that it can still be looked at.
+    fn move_into_place(&self, name: &str, change: &StagedChange) -> io::Result<()> {
+        let settled = match &change.before {
+            Some(before) if before.is_directory() => {
+                self.remove(before).and_then(|()| self.rename(name, RenameFlags::NOREPLACE))
+            }
+            Some(before) => self.exchange(name, before),
+            None => self.rename(name, RenameFlags::NOREPLACE),
+        };
+        if settled.is_err() {
+            // Nothing but ours has this name.
+            _ = unlinkat(&self.directory, name, AtFlags::empty());
+        }
+        settled
+    }
+
+    fn exchange(&self, name: &str, before: &EntryState) -> io::Result<()> {
+        self.rename(name, RenameFlags::EXCHANGE)?;
+        if before.is_unchanged(&EntryStamp::read(&self.directory, name.as_ref())?) {
+            return Ok(unlinkat(&self.directory, name, AtFlags::empty())?);
+        }
+        self.rename(name, RenameFlags::EXCHANGE)?;
+        Err(changed_error())
+    }
+
+    fn rename(&self, name: &str, how: RenameFlags) -> io::Result<()> {
+        match renameat_with(&self.directory, name, &self.directory, self.name, how) {
+            Err(Errno::EXIST | Errno::NOENT) => Err(changed_error()),
+            done => Ok(done?),
+        }
+    }
+
+    fn check_unchanged(&self, before: &EntryState) -> io::Result<()> {
+        let same = before.is_unchanged(&EntryStamp::read(self.directory.as_fd(), self.name)?);
+        same.then_some(()).ok_or_else(changed_error)
+    }
+}
+
+fn changed_error() -> io::Error {
+    io::Error::other("was changed by somebody else meanwhile")
+}
+
+/// A name that nobody else uses.
+fn temporary_name() -> String {
+    let number = NEXT_NAME.fetch_add(1, Ordering::Relaxed);
+    format!(".openoxide-{}-{number}", std::process::id())
+}
+
+/// It was last changed when the program did that: what `make` does next hangs on it.
+fn file_times(after: &EntryState) -> Timestamps {
+    let (tv_sec, tv_nsec) = after.stamp.modified.to_parts();
+    let modified = Timespec { tv_sec, tv_nsec };
+    Timestamps { last_access: modified, last_modification: modified }
+}

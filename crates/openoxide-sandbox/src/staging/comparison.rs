@@ -1,0 +1,279 @@
+//! The differences between what was staged and what lies there.
+
+mod compared_entry;
+
+use std::{cell::RefCell, collections::BTreeMap, ffi::OsStr, io, path::Path};
+
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+use rustix::fs::{FileType, Stat};
+
+use self::compared_entry::{
+    ComparedEntry, DirectoryPair, file_type, has_same_content, is_whiteout,
+};
+use super::{
+    EntryState, SkippedChange, StagedChange, StagedChanges, StagedRoot, StagingArea,
+    entry_state::{change_time, stat_entry},
+    tree::{self, TreeOwner},
+};
+use crate::{ProtectedPaths, placeholder_registry::is_placeholder_stat};
+
+/// No run changes more, nor deeper, and is committed.
+const MAX_CHANGES: usize = 100_000;
+const MAX_DEPTH: usize = 100;
+
+const PROTECTED_REASON: &str = "is protected";
+const CHANGED_REASON: &str = "was changed by somebody else meanwhile";
+const NOT_UTF8_REASON: &str = "has a name that no rule could name: it is not UTF-8";
+const REMAINDER_REASON: &str = "would take the place of a directory of which something stays";
+const FILE_TYPE_REASON: &str = "is neither file nor directory nor symbolic link";
+
+pub(super) fn find_changes(
+    stage: &StagingArea,
+    guarded: &ProtectedPaths,
+) -> io::Result<StagedChanges> {
+    let mut all = StagedChanges::default();
+    for (number, root) in stage.roots.iter().enumerate() {
+        let mut look = StageComparison {
+            root_index: number,
+            root,
+            protected_paths: guarded,
+            profile: &stage.profile,
+            closed_modes: &stage.closed_modes,
+            result: all,
+        };
+        // Its own mode is not staged.
+        tree::make_accessible(&root.upper, OsStr::new("."))?;
+        let upper = tree::open_directory(TreeOwner::Staged, &root.upper, Path::new(""))?;
+        let lower = tree::open_directory(TreeOwner::Host, &root.directory, Path::new(""))?;
+        look.compare_directory(&DirectoryPair::new(upper, Some(lower), false)?, Path::new(""))?;
+        all = look.result;
+    }
+    all.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(all)
+}
+
+/// One writable directory, and what was found so far.
+struct StageComparison<'a> {
+    root_index: usize,
+    root: &'a StagedRoot,
+    protected_paths: &'a ProtectedPaths,
+    profile: &'a SandboxRestrictions,
+    closed_modes: &'a RefCell<BTreeMap<u64, u32>>,
+    result: StagedChanges,
+}
+
+impl StageComparison<'_> {
+    fn compare_directory(&mut self, both: &DirectoryPair, within: &Path) -> io::Result<()> {
+        if within.components().count() > MAX_DEPTH {
+            return Err(io::Error::other(format!("`{}` lies too deep", within.display())));
+        }
+        let names = tree::list_names(&both.upper)?;
+        for name in &names {
+            self.compare_entry(&ComparedEntry::new(both, within, name)?)?;
+        }
+        if let (Some(lower), true) = (&both.lower, both.opaque) {
+            let gone = tree::list_names(lower)?;
+            for name in gone.iter().filter(|name| names.binary_search(name).is_err()) {
+                self.add_removal(&ComparedEntry::new(both, within, name)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at one name that the run has touched.
+    fn compare_entry(&mut self, place: &ComparedEntry<'_>) -> io::Result<()> {
+        let Some(staged) = stat_entry(&place.directories.upper, place.name)? else { return Ok(()) };
+        if is_whiteout(&staged) {
+            return self.add_removal(place).map(|_| ());
+        }
+        let Some(path) = self.host_path(place) else {
+            return self.skip_entry(place, NOT_UTF8_REASON);
+        };
+        if self.is_protected(&path) {
+            let ours = is_placeholder_stat(&staged);
+            return if ours { Ok(()) } else { self.skip_entry(place, PROTECTED_REASON) };
+        }
+        match self.read_staged_entry(place, staged)? {
+            None => self.skip_entry(place, FILE_TYPE_REASON),
+            Some(after) if after.is_directory() => self.add_directory(place, path, after),
+            Some(after) => self.add_file(place, path, after),
+        }
+    }
+
+    /// What was staged. A directory that is closed is opened, or nothing in it could be seen.
+    #[expect(clippy::useless_conversion, reason = "the widths are not the same everywhere")]
+    fn read_staged_entry(
+        &self,
+        place: &ComparedEntry<'_>,
+        mut found: Stat,
+    ) -> io::Result<Option<EntryState>> {
+        let (upper, number) = (&place.directories.upper, u64::from(found.st_ino));
+        if file_type(&found) == FileType::Directory
+            && let Some(mode) = tree::make_accessible(upper, place.name)?
+        {
+            self.closed_modes.borrow_mut().insert(number, mode);
+            found = stat_entry(upper, place.name)?.unwrap_or(found);
+        }
+        let thing = EntryState::from_stat(upper, place.name, &found)?;
+        let closed = self.closed_modes.borrow().get(&number).copied();
+        Ok(thing.map(|thing| match closed {
+            Some(mode) if thing.is_directory() => EntryState { mode, ..thing },
+            _ => thing,
+        }))
+    }
+
+    fn add_directory(
+        &mut self,
+        place: &ComparedEntry<'_>,
+        path: AbsPath,
+        after: EntryState,
+    ) -> io::Result<()> {
+        if !self.may_change(place)? {
+            return Ok(());
+        }
+        let before = place.host_entry()?;
+        let same = before
+            .as_ref()
+            .is_some_and(|before| before.is_directory() && before.mode == after.mode);
+        if !same {
+            self.add_change(place, path, before, Some(after), false)?;
+        }
+        let upper = tree::open_directory(
+            TreeOwner::Staged,
+            &place.directories.upper,
+            Path::new(place.name),
+        )?;
+        let both = DirectoryPair::new(upper, place.lower_directory()?, place.directories.opaque)?;
+        if both.opaque && self.is_changed_by_others(place) {
+            return self.skip_entry(place, CHANGED_REASON);
+        }
+        self.compare_directory(&both, &place.relative_path)
+    }
+
+    fn add_file(
+        &mut self,
+        place: &ComparedEntry<'_>,
+        path: AbsPath,
+        after: EntryState,
+    ) -> io::Result<()> {
+        if !self.may_change(place)? {
+            return Ok(());
+        }
+        let before = place.host_entry()?;
+        if before.as_ref().is_some_and(EntryState::is_directory)
+            && (self.is_changed_by_others(place) || !self.add_directory_removals(place)?)
+        {
+            return self.skip_entry(place, REMAINDER_REASON);
+        }
+        let same_content = match &before {
+            Some(before) => has_same_content(self.root, &place.relative_path, before, &after),
+            None => false,
+        };
+        let same_mode = before.as_ref().is_some_and(|before| before.mode == after.mode);
+        if same_content && same_mode {
+            return Ok(());
+        }
+        self.add_change(place, path, before, Some(after), same_content)
+    }
+
+    /// Notes that something goes. Says whether nothing of it stays.
+    fn add_removal(&mut self, place: &ComparedEntry<'_>) -> io::Result<bool> {
+        if place.host_stat.is_none() {
+            return Ok(true);
+        }
+        let Some(path) = self.host_path(place) else {
+            return self.skip_entry(place, NOT_UTF8_REASON).map(|()| false);
+        };
+        if self.is_protected(&path) {
+            return self.skip_entry(place, PROTECTED_REASON).map(|()| false);
+        }
+        if self.is_changed_by_others(place) {
+            return self.skip_entry(place, CHANGED_REASON).map(|()| false);
+        }
+        if !self.may_change(place)? {
+            return Ok(false);
+        }
+        let before = place.host_entry()?;
+        let gone = !before.as_ref().is_some_and(EntryState::is_directory)
+            || self.add_directory_removals(place)?;
+        if gone {
+            self.add_change(place, path, before, None, false)?;
+        }
+        Ok(gone)
+    }
+
+    /// Notes that all in a directory goes.
+    fn add_directory_removals(&mut self, place: &ComparedEntry<'_>) -> io::Result<bool> {
+        let (Some(lower), Some(again)) = (place.lower_directory()?, place.lower_directory()?)
+        else {
+            return Ok(false);
+        };
+        if place.relative_path.components().count() > MAX_DEPTH {
+            return Err(io::Error::other(format!(
+                "`{}` lies too deep",
+                place.relative_path.display()
+            )));
+        }
+        let names = tree::list_names(&lower)?;
+        let both = DirectoryPair { upper: again, lower: Some(lower), opaque: true };
+        let mut all = true;
+        for name in &names {
+            all &= self.add_removal(&ComparedEntry::new(&both, &place.relative_path, name)?)?;
+        }
+        Ok(all)
+    }
+
+    /// Says whether what lies there is a thing that is staged, and nobody else has changed it since the run began.
+    fn may_change(&mut self, place: &ComparedEntry<'_>) -> io::Result<bool> {
+        let Some(now) = &place.host_stat else { return Ok(true) };
+        if file_type(now) != FileType::Directory && self.is_changed_by_others(place) {
+            return self.skip_entry(place, CHANGED_REASON).map(|()| false);
+        }
+        match place.host_entry()? {
+            Some(_) => Ok(true),
+            None => self.skip_entry(place, FILE_TYPE_REASON).map(|()| false),
+        }
+    }
+
+    /// Says whether somebody else has changed what lies there; in a directory, which names there are.
+    fn is_changed_by_others(&self, place: &ComparedEntry<'_>) -> bool {
+        place.host_stat.as_ref().is_some_and(|now| change_time(now) >= self.root.started_at)
+    }
+
+    fn host_path(&self, place: &ComparedEntry<'_>) -> Option<AbsPath> {
+        AbsPath::new(self.root.path.join(&place.relative_path).to_str()?).ok()
+    }
+
+    fn is_protected(&self, path: &AbsPath) -> bool {
+        self.protected_paths.contains(Path::new(path.as_str())) || !self.profile.may_write(path)
+    }
+
+    fn add_change(
+        &mut self,
+        place: &ComparedEntry<'_>,
+        path: AbsPath,
+        before: Option<EntryState>,
+        after: Option<EntryState>,
+        same_content: bool,
+    ) -> io::Result<()> {
+        let (root, rest) = (self.root_index, place.relative_path.clone());
+        self.result.changes.push(StagedChange {
+            path,
+            before,
+            after,
+            same_content,
+            root_index: root,
+            relative_path: rest,
+        });
+        if self.result.changes.len() > MAX_CHANGES {
+            return Err(io::Error::other(format!("it has changed more than {MAX_CHANGES} files")));
+        }
+        Ok(())
+    }
+
+    fn skip_entry(&mut self, place: &ComparedEntry<'_>, why: &str) -> io::Result<()> {
+        let path = self.root.path.join(&place.relative_path).to_string_lossy().into_owned();
+        self.result.skipped.push(SkippedChange { path, reason: why.to_owned() });
+        Ok(())
+    }
+}

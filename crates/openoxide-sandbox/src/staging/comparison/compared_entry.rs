@@ -1,0 +1,120 @@
+//! One name, as it was staged and as it lies there.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, Read as _},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{FileType, Stat, fgetxattr},
+    io::Errno,
+};
+
+use crate::staging::{
+    EntryKind, EntryState, StagedRoot,
+    entry_state::stat_entry,
+    tree::{self, TreeOwner},
+};
+
+/// A directory as it was staged, and the one that lies there.
+pub(super) struct DirectoryPair {
+    pub(super) upper: OwnedFd,
+    pub(super) lower: Option<OwnedFd>,
+    /// Whether nothing of the lower one is seen in the other.
+    pub(super) opaque: bool,
+}
+
+impl DirectoryPair {
+    /// What lies in a directory through which nothing is seen, nothing is seen through.
+    pub(super) fn new(upper: OwnedFd, lower: Option<OwnedFd>, opaque: bool) -> io::Result<Self> {
+        let opaque = opaque || is_opaque(&upper)?;
+        Ok(Self { upper, lower, opaque })
+    }
+}
+
+/// A name in such a directory.
+pub(super) struct ComparedEntry<'a> {
+    pub(super) directories: &'a DirectoryPair,
+    pub(super) name: &'a OsStr,
+    /// From the writable directory on.
+    pub(super) relative_path: PathBuf,
+    /// What lies there now.
+    pub(super) host_stat: Option<Stat>,
+}
+
+impl<'a> ComparedEntry<'a> {
+    pub(super) fn new(both: &'a DirectoryPair, within: &Path, name: &'a OsStr) -> io::Result<Self> {
+        let now = both.lower.as_ref().map(|lower| stat_entry(lower, name)).transpose()?.flatten();
+        Ok(Self { directories: both, name, relative_path: within.join(name), host_stat: now })
+    }
+
+    pub(super) fn host_entry(&self) -> io::Result<Option<EntryState>> {
+        match (&self.directories.lower, &self.host_stat) {
+            (Some(lower), Some(now)) => EntryState::from_stat(lower, self.name, now),
+            _ => Ok(None),
+        }
+    }
+
+    /// The directories by this name; there may be none in the place of something else.
+    pub(super) fn lower_directory(&self) -> io::Result<Option<OwnedFd>> {
+        match (&self.directories.lower, &self.host_stat) {
+            (Some(lower), Some(now)) if file_type(now) == FileType::Directory => {
+                tree::open_directory(TreeOwner::Host, lower, Path::new(self.name)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+pub(super) fn file_type(found: &Stat) -> FileType {
+    FileType::from_raw_mode(found.st_mode)
+}
+
+/// Says whether a file or link says the same. What cannot be read is taken to be different.
+pub(super) fn has_same_content(
+    root: &StagedRoot,
+    rest: &Path,
+    before: &EntryState,
+    after: &EntryState,
+) -> bool {
+    match (&before.kind, &after.kind) {
+        (EntryKind::File(old), EntryKind::File(new)) if old == new => {
+            let old = tree::open_file(TreeOwner::Host, &root.directory, rest);
+            let new = tree::open_file(TreeOwner::Staged, &root.upper, rest);
+            old.and_then(|old| is_same_content(old, new?)).unwrap_or(false)
+        }
+        (old, new) => matches!(old, EntryKind::Link(_)) && old == new,
+    }
+}
+
+fn is_same_content(mut a: File, mut b: File) -> io::Result<bool> {
+    loop {
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        (&mut a).take(1 << 16).read_to_end(&mut left)?;
+        (&mut b).take(1 << 16).read_to_end(&mut right)?;
+        if left != right {
+            return Ok(false);
+        }
+        if left.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+/// What an overlay puts where something of the lower directory was removed: a device that no program can make in it.
+pub(super) fn is_whiteout(found: &Stat) -> bool {
+    file_type(found) == FileType::CharacterDevice && found.st_rdev == 0
+}
+
+/// Says whether nothing of the lower directory is seen in this one.
+fn is_opaque(directory: &OwnedFd) -> io::Result<bool> {
+    let mut value = [0_u8; 8];
+    match fgetxattr(directory, c"user.overlay.opaque", &mut value[..]) {
+        Ok(length) => Ok(value.get(..length) == Some(b"y")),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,150 @@
+//! What lies at a path, so that it can be told later whether that is still there.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::unix::ffi::OsStringExt as _,
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    fd::AsFd,
+    fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
+    io::Errno,
+};
+
+/// The clock of a file system goes on every few milliseconds.
+const TICK_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_TICKS: u32 = 50;
+
+/// A file, a symbolic link or a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryState {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Who may do what with it: the lower nine bits. Those for set-id programs are nobody's to stage.
+    pub mode: u32,
+    /// Which one it is, and in which state.
+    pub(super) stamp: EntryStamp,
+}
+
+/// What something is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A directory.
+    Directory,
+    /// A file of so many bytes.
+    File(u64),
+    /// A symbolic link, and where it leads.
+    Link(OsString),
+}
+
+/// A moment by the clock of a file system: seconds, and the rest of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FileTime(i64, i64);
+
+/// Which file something is, and in which state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct EntryStamp {
+    device: u64,
+    inode: u64,
+    size: i64,
+    mode: u32,
+    pub(super) modified: FileTime,
+}
+
+impl FileTime {
+    /// Asks the file system on which this directory lies, by a file that has no name and is gone at once.
+    fn now(directory: impl AsFd) -> io::Result<Self> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        Ok(change_time(&fstat(openat(directory, c".", flags, Mode::RUSR)?)?))
+    }
+
+    /// Waits until its clock goes on, so that what was changed before this was changed at an earlier time. Where that takes too long, more is
+    /// taken to be changed since.
+    pub(super) fn wait_for_tick(directory: impl AsFd) -> io::Result<Self> {
+        let first = Self::now(&directory)?;
+        for _ in 0..MAX_TICKS {
+            let now = Self::now(&directory)?;
+            if now > first {
+                return Ok(now);
+            }
+            thread::sleep(TICK_INTERVAL);
+        }
+        Ok(first)
+    }
+
+    pub(super) const fn to_parts(self) -> (i64, i64) {
+        (self.0, self.1)
+    }
+}
+
+/// When anything about it was last changed. No program can set that to a time that has passed.
+#[expect(clippy::useless_conversion, reason = "the widths are not the same everywhere")]
+pub(super) fn change_time(found: &Stat) -> FileTime {
+    FileTime(i64::from(found.st_ctime), i64::try_from(found.st_ctime_nsec).unwrap_or(i64::MAX))
+}
+
+impl EntryStamp {
+    #[expect(clippy::useless_conversion, reason = "the widths are not the same everywhere")]
+    pub(super) fn from_stat(found: &Stat) -> Self {
+        let nanoseconds = i64::try_from(found.st_mtime_nsec).unwrap_or(i64::MAX);
+        Self {
+            device: found.st_dev.into(),
+            inode: found.st_ino.into(),
+            size: found.st_size.into(),
+            mode: found.st_mode,
+            modified: FileTime(found.st_mtime.into(), nanoseconds),
+        }
+    }
+
+    /// Looks at a name in a directory.
+    pub(super) fn read(directory: impl AsFd, name: &OsStr) -> io::Result<Self> {
+        Ok(Self::from_stat(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+}
+
+impl EntryState {
+    /// What this is that has this name in a directory; none if it is anything else than what is staged.
+    pub(super) fn from_stat(
+        directory: impl AsFd,
+        name: &OsStr,
+        found: &Stat,
+    ) -> io::Result<Option<Self>> {
+        let kind = match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => EntryKind::Directory,
+            FileType::RegularFile => EntryKind::File(u64::try_from(found.st_size).unwrap_or(0)),
+            FileType::Symlink => {
+                let target = readlinkat(directory, name, Vec::new())?;
+                EntryKind::Link(OsString::from_vec(target.into_bytes()))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Self { kind, mode: found.st_mode & 0o777, stamp: EntryStamp::from_stat(found) }))
+    }
+
+    /// Says whether it is a directory.
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        self.kind == EntryKind::Directory
+    }
+
+    /// Says whether it is the same one in the same state. What lies in a directory is another matter.
+    pub(super) fn is_unchanged(&self, seen: &EntryStamp) -> bool {
+        match self.kind {
+            EntryKind::Directory => {
+                (self.stamp.device, self.stamp.inode) == (seen.device, seen.inode)
+            }
+            EntryKind::File(_) | EntryKind::Link(_) => self.stamp == *seen,
+        }
+    }
+}
+
+/// What has this name in a directory, if anything has.
+pub(super) fn stat_entry(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
+    match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(None),
+        found => Ok(Some(found?)),
+    }
+}

@@ -1,0 +1,154 @@
+//! Where what is staged lies: beside the registry, a directory for each run, which holds a lock on it until it ends.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{self, DirBuilder, File},
+    io::{self, ErrorKind},
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        fs::DirBuilderExt as _,
+    },
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fd::AsFd,
+    fs::{Mode, chmod, fstat},
+};
+
+use super::tree;
+use crate::{PlaceholderRegistry, placeholder_registry::lock_directory};
+
+/// Places of one process differ by this.
+static NEXT_DIRECTORY: AtomicU64 = AtomicU64::new(0);
+
+/// A directory of this run's own.
+#[derive(Debug)]
+pub(super) struct StageDirectory {
+    path: PathBuf,
+    /// Locked.
+    _lock: File,
+}
+
+/// The two directories that an overlay works with.
+#[derive(Debug)]
+pub(crate) struct OverlayLayer {
+    pub(crate) upper: PathBuf,
+    pub(crate) work: PathBuf,
+}
+
+/// All places of this user: beside the registry, of which every file is an entry.
+fn staging_root(registry: &Path) -> PathBuf {
+    let mut home = OsString::from(registry);
+    home.push("-staged");
+    home.into()
+}
+
+impl StageDirectory {
+    /// Makes one. Whoever sweeps sees it only when it is locked.
+    pub(super) fn create(registry: &Path) -> io::Result<Self> {
+        let home = staging_root(registry);
+        // It is the user's own, or it is refused.
+        PlaceholderRegistry::open(&home)?;
+        let _all = lock_directory(&home)?;
+        loop {
+            let number = NEXT_DIRECTORY.fetch_add(1, Ordering::Relaxed);
+            let path = home.join(format!("{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(Self { _lock: lock_directory(&path)?, path }),
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for StageDirectory {
+    fn drop(&mut self) {
+        // What cannot be taken away now, the next sweep tries again.
+        drop(tree::remove_tree(&self.path));
+    }
+}
+
+impl OverlayLayer {
+    /// Those of the writable directory with this number.
+    pub(crate) fn new(place: &Path, number: usize) -> Self {
+        let layer = place.join(number.to_string());
+        Self { upper: layer.join("upper"), work: layer.join("work") }
+    }
+
+    /// Makes them. What lies above looks like what lies below, and that is this directory.
+    pub(super) fn create(&self, below: impl AsFd) -> io::Result<()> {
+        for path in [&self.upper, &self.work] {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        }
+        let mode = Mode::from_raw_mode(fstat(below)?.st_mode & 0o777);
+        Ok(chmod(&self.upper, mode)?)
+    }
+}
+
+/// Takes away what killed runs have staged.
+pub(crate) fn remove_stale(registry: &Path) -> io::Result<()> {
+    let home = staging_root(registry);
+    if !home.is_dir() || fs::read_dir(&home)?.next().is_none() {
+        return Ok(());
+    }
+    let _all = lock_directory(&home)?;
+    for entry in fs::read_dir(&home)? {
+        let path = entry?.path();
+        let unused = File::open(&path).is_ok_and(|place| place.try_lock().is_ok());
+        if unused {
+            tree::remove_tree(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what no overlay could show as it is.
+pub(super) fn check_roots(registry: &Path, roots: &[PathBuf]) -> io::Result<()> {
+    let mounted = fs::read("/proc/self/mountinfo")?;
+    let refused =
+        |path: &Path, why: &str| Err(io::Error::other(format!("`{}` {why}", path.display())));
+    for root in roots {
+        if !root.is_dir() {
+            return refused(root, "is not a directory: only what lies in directories is staged");
+        }
+        if staging_root(registry).starts_with(root) {
+            return refused(
+                root,
+                "holds this program's own state, which is where changes would be staged",
+            );
+        }
+        if parse_mount_points(&mounted).any(|point| point != *root && point.starts_with(root)) {
+            return refused(
+                root,
+                "has another file system mounted below it, which an overlay would not show",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The fifth field of each line; blanks and their like are written as `\040` (proc_pid_mountinfo(5)).
+pub(super) fn parse_mount_points(mounted: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let lines = mounted.split(|byte| *byte == b'\n');
+    let fields = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    fields.map(|field| PathBuf::from(unescape(field)))
+}
+
+fn unescape(field: &[u8]) -> OsString {
+    let mut parts = field.split(|byte| *byte == b'\\');
+    let mut text = parts.next().unwrap_or_default().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(3).unwrap_or((part, b""));
+        let digits = OsStr::from_bytes(digits).to_str();
+        text.extend(digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()));
+        text.extend(rest);
+    }
+    OsString::from_vec(text)
+}

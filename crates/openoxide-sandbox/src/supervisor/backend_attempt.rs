@@ -1,0 +1,143 @@
+//! One attempt to confine a program, by one backend.
+
+use std::{io, path::Path};
+
+use openoxide_protocol::NetworkAccess;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::{
+    event_loop::{self, SupervisorLoop},
+    post_run_scan::PostRunScan,
+    review_relay::ReviewRelay,
+    streams::StreamPipes,
+    terminal_lease::TerminalLease,
+};
+use crate::{
+    EnforcementPlan, LaunchConfig, PostRunFinding, ProtectedPaths, SandboxReport, bwrap_init,
+    cgroup::ControlGroup,
+    error::{SandboxError, SetupContext as _},
+    init::{self, HostIdentity},
+    message_socket::MessageSocket,
+    progress::ProgressWriter,
+    protected_paths::MountPlan,
+    resource_shares::ResourceShares,
+    sys,
+};
+
+/// What is needed for it.
+pub(super) struct BackendAttempt<'a> {
+    pub(super) launch: &'a LaunchConfig,
+    pub(super) protected_paths: &'a ProtectedPaths,
+    /// What bounds memory and processes, where there is one.
+    pub(super) group: Option<&'a ControlGroup>,
+    pub(super) mount_plan: &'a MountPlan,
+    pub(super) reviews: Option<ReviewRelay>,
+    /// Where the program's start and end are recorded.
+    pub(super) progress: &'a ProgressWriter,
+    /// Whose turn it is at the terminal.
+    pub(super) terminal_lease: TerminalLease,
+}
+
+/// The process that is started first.
+#[derive(Clone, Copy)]
+struct FirstProcess {
+    namespaces: sys::NamespaceFlags,
+    run: fn(&init::InitContext<'_>) -> i32,
+    /// What it is ended with.
+    end_signal: Signal,
+}
+
+impl BackendAttempt<'_> {
+    /// Runs the program in our own namespaces.
+    ///
+    /// # Errors
+    /// The outer one says that the sandbox never stood: then this process has one thread still, nothing was read of its input, and
+    /// it can be tried otherwise.
+    pub(super) fn run_in_namespaces(
+        &mut self,
+    ) -> Result<Result<SandboxReport, SandboxError>, SandboxError> {
+        let network = !matches!(self.launch.profile.network, NetworkAccess::On);
+        let namespaces = sys::NamespaceFlags::all(network);
+        self.run(FirstProcess { namespaces, run: init::run, end_signal: Signal::KILL })
+    }
+
+    /// Runs the program under `bwrap`, which holds what this plan says.
+    ///
+    /// # Errors
+    /// Where the confinement could not be set up; nothing was run then.
+    pub(super) fn run_in_bubblewrap(
+        &mut self,
+        plan: &EnforcementPlan,
+    ) -> Result<SandboxReport, SandboxError> {
+        if self.launch.staging_directory.is_some() {
+            let why = || "the backend `bubblewrap` cannot stage changes".to_owned();
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).with_step(why);
+        }
+        let namespaces = sys::NamespaceFlags::NONE;
+        // It sees to it that all the others end before it does.
+        let first = FirstProcess { namespaces, run: bwrap_init::run, end_signal: Signal::TERM };
+        let report = self.run(first)??;
+        Ok(SandboxReport { plan: plan.clone(), ..report })
+    }
+
+    fn run(
+        &mut self,
+        by: FirstProcess,
+    ) -> Result<Result<SandboxReport, SandboxError>, SandboxError> {
+        let (wire, inner) = MessageSocket::pair().with_step(|| "making a socket".to_owned())?;
+        let signals = sys::create_signalfd(event_loop::HANDLED_SIGNALS);
+        let signals = signals.with_step(|| "hearing of signals".to_owned())?;
+        let streams = StreamPipes::create(self.launch.terminal)
+            .with_step(|| "looking at the standard streams".to_owned())?;
+        let owner = HostIdentity::current();
+        let shares = ResourceShares::acquire(Path::new(self.launch.registry.as_str()));
+        let first = match self.group {
+            Some(group) => group.fork_into_group(by.namespaces),
+            None => sys::fork_into_namespaces(by.namespaces),
+        };
+        let Some(first) = first.with_step(|| "making namespaces".to_owned())? else {
+            drop((wire, self.reviews.take()));
+            let (launch, guards, progress) = (self.launch, self.mount_plan, self.progress);
+            let shares = &shares;
+            let world = init::InitContext {
+                launch,
+                mount_plan: guards,
+                identity: owner,
+                socket: &inner,
+                progress,
+                shares,
+            };
+            sys::exit_process(streams.install().map_or(1, |()| (by.run)(&world)));
+        };
+        drop(inner);
+        let turn = self.terminal_lease.clone();
+        let staged = self.launch.staging_directory.is_some();
+        let aftermath = PostRunScan::start(self.protected_paths, &self.launch.profile, staged);
+        let mut attendant = SupervisorLoop::new(self.launch, wire, signals, &mut self.reviews);
+        let relayed = attendant.wait_until_ready().and_then(|()| {
+            streams.start_forwarding(&turn).with_step(|| "making a thread".to_owned())
+        });
+        let ran = relayed.map(|relayed| (attendant.wait_for_exit(), relayed));
+        _ = kill_process(first, by.end_signal);
+        reap_process(first);
+        let (end, relayed) = match ran {
+            Ok(ran) => ran,
+            Err(error) => {
+                aftermath.cancel();
+                return Err(error);
+            }
+        };
+        attendant.remove_placeholders();
+        Ok(end.map(|end| {
+            let tail = relayed.finish(end);
+            let mut found = aftermath.collect_findings();
+            // A staged run writes no file under its other names.
+            found.retain(|one| !(staged && matches!(one, PostRunFinding::HardLink { .. })));
+            SandboxReport { findings: found, ..attendant.build_report(end, tail.as_ref()) }
+        }))
+    }
+}
+
+fn reap_process(first: Pid) {
+    _ = rustix::io::retry_on_intr(|| waitpid(Some(first), WaitOptions::empty()));
+}

@@ -1,0 +1,334 @@
+//! What the supervisor does while the program runs.
+
+use std::{
+    fs, io,
+    os::fd::{AsFd as _, OwnedFd},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use openoxide_protocol::NetworkAccess;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Signal,
+};
+
+use super::{request_handler, review_relay::ReviewRelay};
+use crate::{
+    Backend, CommandOutcome, EnforcementPlan, HostFeatures, LandlockVersion, LaunchConfig,
+    MissingFeature, NetworkReviewer, SandboxReport,
+    denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
+    error::{SandboxError, SetupContext as _},
+    message_socket::{InitMessage, MessageSocket},
+    network::{ConnectionBroker, DenialLog},
+    output_tail::OutputTail,
+    seccomp_notify::{self, ListeningPorts, PortCapture, SandboxSockets, SyscallContext},
+    sys,
+    terminal::{self, TerminalRelay},
+};
+
+/// Signals that are handed on, and that of a window's size.
+pub(super) const HANDLED_SIGNALS: &[Signal] = &[
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::WINCH,
+];
+
+/// How long a program may take to end once it was told to.
+const TERMINATION_GRACE_PERIOD: Duration = Duration::from_secs(5);
+/// How long the first process may take to listen on a port.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(2);
+/// What somebody else does to the first process.
+const SIGKILL_NUMBER: u8 = 9;
+
+/// What is waited for at once, and what is known so far.
+pub(super) struct SupervisorLoop<'a> {
+    launch: &'a LaunchConfig,
+    socket: Arc<MessageSocket>,
+    signals: OwnedFd,
+    deadline: Option<Instant>,
+    relay: Option<TerminalRelay>,
+    reviews: &'a mut Option<ReviewRelay>,
+    diagnostics: Option<OwnedFd>,
+    broker: Option<Arc<ConnectionBroker>>,
+    listener_sender: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
+    denials: Arc<DenialLog>,
+    listening_ports: Arc<ListeningPorts>,
+    placeholders: Vec<PathBuf>,
+    has_notifications: bool,
+    has_landlock: bool,
+    is_ready: bool,
+    outcome: Option<CommandOutcome>,
+}
+
+impl<'a> SupervisorLoop<'a> {
+    pub(super) fn new(
+        launch: &'a LaunchConfig,
+        wire: MessageSocket,
+        signals: OwnedFd,
+        reviews: &'a mut Option<ReviewRelay>,
+    ) -> Self {
+        let seconds = launch.limits.seconds;
+        Self {
+            launch,
+            socket: Arc::new(wire),
+            signals,
+            deadline: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+            relay: None,
+            reviews,
+            diagnostics: None,
+            broker: None,
+            listener_sender: None,
+            denials: Arc::default(),
+            listening_ports: Arc::default(),
+            placeholders: Vec::new(),
+            has_notifications: false,
+            has_landlock: false,
+            is_ready: false,
+            outcome: None,
+        }
+    }
+
+    /// Waits until the first process has done what can be refused to it. Until then this process has no other thread.
+    ///
+    /// # Errors
+    /// It was refused, and nothing was run.
+    pub(super) fn wait_until_ready(&mut self) -> Result<(), SandboxError> {
+        while !self.is_ready && self.outcome.is_none() {
+            self.outcome = self.poll_once()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the end.
+    pub(super) fn wait_for_exit(&mut self) -> Result<CommandOutcome, SandboxError> {
+        loop {
+            if let Some(end) = self.outcome.take() {
+                return Ok(end);
+            }
+            self.outcome = self.poll_once()?;
+        }
+    }
+
+    /// Waits for one thing or more, and does what is to be done about it. Returns the end.
+    fn poll_once(&mut self) -> Result<Option<CommandOutcome>, SandboxError> {
+        if self.deadline.is_some_and(|limit| limit <= Instant::now()) {
+            return Ok(Some(CommandOutcome::TimedOut));
+        }
+        self.wait_for_event();
+        if let Some(relay) = &mut self.relay {
+            relay.forward();
+        }
+        while let Some(signal) = sys::read_signal(self.signals.as_fd()) {
+            self.forward_signal(signal);
+        }
+        if self.reviews.as_mut().is_some_and(|questions| !questions.process_events(&mut self.relay))
+        {
+            return Ok(Some(CommandOutcome::Signalled(SIGKILL_NUMBER)));
+        }
+        let end = self.handle_message()?;
+        if let (Some(_), Some(relay)) = (end, &mut self.relay) {
+            relay.finish();
+        }
+        Ok(end)
+    }
+
+    /// Waits until anything is there, or the time is over.
+    fn wait_for_event(&self) {
+        let mut waits = vec![
+            PollFd::new(self.socket.descriptor(), PollFlags::IN),
+            PollFd::new(&self.signals, PollFlags::IN),
+        ];
+        waits.extend(self.relay.iter().flat_map(TerminalRelay::poll_descriptors));
+        waits.extend(self.reviews.iter().flat_map(ReviewRelay::poll_descriptors));
+        let left = self.deadline.map(|limit| limit.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        // An interruption is one of the things that are looked for.
+        _ = poll(&mut waits, left.as_ref());
+    }
+
+    fn forward_signal(&mut self, signal: Signal) {
+        if signal == Signal::WINCH {
+            return self.relay.iter().for_each(TerminalRelay::resize);
+        }
+        // Where nobody is there to hear it, the end is heard of next.
+        drop(self.socket.send(&InitMessage::Signal(signal.as_raw()), &[]));
+        if matches!(signal, Signal::TERM | Signal::HUP) {
+            self.deadline.get_or_insert(Instant::now() + TERMINATION_GRACE_PERIOD);
+        }
+    }
+
+    /// Hears what is said from inside, if anything is; returns the end.
+    fn handle_message(&mut self) -> Result<Option<CommandOutcome>, SandboxError> {
+        if !terminal::is_readable(self.socket.descriptor().as_fd()) {
+            return Ok(None);
+        }
+        let Some((message, descriptors)) =
+            self.socket.receive().with_step(|| "hearing of the sandbox".to_owned())?
+        else {
+            // The first process never ends without a word, unless somebody killed it.
+            return Ok(Some(CommandOutcome::Signalled(SIGKILL_NUMBER)));
+        };
+        self.is_ready |= !matches!(message, InitMessage::Failed { .. });
+        let first = descriptors.into_iter();
+        match message {
+            InitMessage::Ended(end) => return Ok(Some(end)),
+            InitMessage::Failed { step, error } => {
+                let error = io::Error::from_raw_os_error(error);
+                return Err(SandboxError::Setup { step, error });
+            }
+            InitMessage::Terminal => {
+                self.attach_terminal(first).with_step(|| "joining the terminals".to_owned())?
+            }
+            InitMessage::Diagnostics => self.diagnostics = first.last(),
+            InitMessage::Listeners { port: Some(port) } => {
+                self.deliver_listeners(port, first.collect())
+            }
+            InitMessage::Listeners { port: None } => {
+                self.start_broker(first.collect()).with_step(|| "taking connections".to_owned())?;
+            }
+            InitMessage::RestrictionsApplied { landlock } => {
+                self.has_landlock = landlock;
+                self.serve_syscalls(first.last())
+                    .with_step(|| "hearing of connections".to_owned())?;
+            }
+            InitMessage::PlaceholderCreated(path) => self.placeholders.push(path),
+            InitMessage::Listen(_) | InitMessage::Signal(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn attach_terminal(&mut self, mut outer: impl Iterator<Item = OwnedFd>) -> io::Result<()> {
+        self.relay = outer.next().map(TerminalRelay::start).transpose()?;
+        Ok(())
+    }
+
+    /// Hands on what was asked for. Whoever asked may have given up by now.
+    fn deliver_listeners(&self, port: u16, listeners: Vec<OwnedFd>) {
+        drop(self.listener_sender.as_ref().map(|more| more.send((port, listeners))));
+    }
+
+    /// Takes the listeners that always stand.
+    fn start_broker(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
+        let questions = self.reviews.as_ref().filter(|_| self.launch.has_reviewer);
+        let reviewer = questions.map(|questions| {
+            let reviewer: Box<dyn NetworkReviewer> = Box::new(questions.create_client());
+            reviewer
+        });
+        let network = self.launch.profile.network.clone();
+        self.broker = Some(Arc::new(ConnectionBroker::start(listeners, network, reviewer)?));
+        Ok(())
+    }
+
+    /// Answers calls of connect(2) from now on.
+    fn serve_syscalls(&mut self, listener: Option<OwnedFd>) -> io::Result<()> {
+        let Some(listener) = listener else { return Ok(()) };
+        self.has_notifications = true;
+        if let Some(broker) = &self.broker {
+            self.denials = broker.denial_log();
+        }
+        let context = SyscallContext {
+            capture: self.broker.clone().map(|broker| self.create_capture(broker)),
+            sandbox_sockets: self.diagnostics.take().map(SandboxSockets::new).transpose()?,
+            denials: Arc::clone(&self.denials),
+            listening_ports: Arc::clone(&self.listening_ports),
+            file_requests: request_handler::create_handler(
+                self.launch,
+                self.reviews.as_ref().map(ReviewRelay::create_client),
+                &self.denials,
+            ),
+        };
+        thread::Builder::new()
+            .spawn(move || seccomp_notify::serve_notifications(listener, context))
+            .map(drop)
+    }
+
+    /// Has the first process listen on ports that somebody wants to go to.
+    fn create_capture(&mut self, broker: Arc<ConnectionBroker>) -> PortCapture {
+        let (more, asked) = mpsc::channel();
+        self.listener_sender = Some(more);
+        let (wire, asked) = (Arc::clone(&self.socket), Mutex::new(asked));
+        PortCapture::new(broker, move |port| {
+            let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            wire.send(&InitMessage::Listen(port), &[])?;
+            // What was asked for earlier, and came too late, is passed over.
+            loop {
+                match asked.recv_timeout(LISTEN_TIMEOUT).map_err(io::Error::other)? {
+                    (of, none) if of == port && none.is_empty() => {
+                        return Err(io::ErrorKind::AddrInUse.into());
+                    }
+                    (of, listeners) if of == port => return Ok(listeners),
+                    _ => {}
+                }
+            }
+        })
+    }
+
+    /// Takes away what was put in the place of something that has gone, if it is still empty. Nobody is inside any more.
+    pub(super) fn remove_placeholders(&self) {
+        for path in &self.placeholders {
+            drop(fs::remove_dir(path));
+        }
+    }
+
+    /// Says how it went.
+    pub(super) fn build_report(
+        &self,
+        end: CommandOutcome,
+        errors: Option<&OutputTail>,
+    ) -> SandboxReport {
+        let mut denials =
+            self.broker.as_ref().map_or_else(|| self.denials.to_vec(), |broker| broker.denials());
+        let (said, known) = (self.detect_denials(errors), denials.clone());
+        denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
+        let (plan, suspected) = (self.enforcement_plan(), said.has_suspected);
+        let shared = self.launch.profile.network == NetworkAccess::On;
+        let listened = if shared { Vec::new() } else { self.listening_ports.ports() };
+        let (found, interrupted, unlimited) = (Vec::new(), None, None);
+        SandboxReport {
+            plan,
+            outcome: end,
+            denials,
+            has_suspected_denial: suspected,
+            findings: found,
+            listening_ports: listened,
+            run_error: interrupted,
+            unenforced_limits: unlimited,
+        }
+    }
+
+    /// What the program's own words say of files.
+    fn detect_denials(&self, errors: Option<&OutputTail>) -> DetectedDenials {
+        let Some(tail) = errors.or_else(|| self.relay.as_ref().map(TerminalRelay::tail)) else {
+            return DetectedDenials::default();
+        };
+        let LaunchConfig { profile, cwd, .. } = self.launch;
+        denial::detect_denials(
+            &tail.to_text(),
+            &DenialChecker { profile, cwd, resolve_on_host: &resolve_accessible },
+        )
+    }
+
+    /// What was really held.
+    fn enforcement_plan(&self) -> EnforcementPlan {
+        let lack = |why: &str| MissingFeature { reason: why.to_owned(), help: None };
+        let support = HostFeatures {
+            notification: self
+                .has_notifications
+                .then_some(())
+                .ok_or_else(|| lack("no listener was free")),
+            landlock: self
+                .has_landlock
+                .then_some(LandlockVersion { abi: 0, errata: 0 })
+                .ok_or_else(|| lack("this kernel has none")),
+            ..HostFeatures::new_supported()
+        };
+        EnforcementPlan::for_profile(Backend::Namespaces, &self.launch.profile, &support)
+    }
+}

@@ -1,0 +1,90 @@
+//! What is done where own namespaces are refused: another backend that holds the whole profile, or nothing.
+
+use std::io;
+
+use openoxide_protocol::SandboxRestrictions;
+
+use super::backend_attempt::BackendAttempt;
+use crate::{
+    Backend, EnforcementPlan, HostFeatures, LaunchConfig, NoBackendError, SandboxError,
+    SandboxReport, choose_backend,
+};
+
+/// Runs by our own namespaces. Only where the kernel refuses these it looks what else there is.
+///
+/// # Errors
+/// Where nothing holds the profile; nothing was run then.
+pub(super) fn run_with_fallback(
+    attempt: &mut BackendAttempt<'_>,
+) -> Result<SandboxReport, SandboxError> {
+    match attempt.run_in_namespaces() {
+        Ok(ran) => ran,
+        // Nothing else stages.
+        Err(first) if attempt.launch.staging_directory.is_some() => Err(first),
+        Err(first) if attempt.launch.reviews_file_changes => Err(namespaces_required_error(first)),
+        Err(first) => {
+            let plan = choose_fallback(first, &attempt.launch.profile)?;
+            attempt.run_in_bubblewrap(&plan)
+        }
+    }
+}
+
+/// No other backend lets us hear of calls.
+fn namespaces_required_error(first: SandboxError) -> SandboxError {
+    match first {
+        SandboxError::Setup { step, error } => SandboxError::Setup {
+            step: format!("`--live` needs namespaces of our own; {step}"),
+            error,
+        },
+        other @ SandboxError::Unavailable { .. } => other,
+    }
+}
+
+fn choose_fallback(
+    first: SandboxError,
+    profile: &SandboxRestrictions,
+) -> Result<EnforcementPlan, SandboxError> {
+    if !is_namespace_refusal(&first) {
+        return Err(first);
+    }
+    match choose_backend(profile, &HostFeatures::probe()) {
+        Ok(plan) if plan.backend == Backend::Bubblewrap => Ok(plan),
+        // They work: something else was refused.
+        Ok(_) => Err(first),
+        Err(refusal) => Err(SandboxError::Unavailable { first: Some(Box::new(first)), refusal }),
+    }
+}
+
+/// What the kernel says where namespaces are forbidden, used up, or unknown to it.
+fn is_namespace_refusal(error: &SandboxError) -> bool {
+    const REFUSALS: [i32; 6] =
+        [libc::EPERM, libc::EACCES, libc::ENOSPC, libc::EUSERS, libc::ENOSYS, libc::EINVAL];
+    let SandboxError::Setup { error, .. } = error else { return false };
+    error.raw_os_error().is_some_and(|number| REFUSALS.contains(&number))
+}
+
+/// Returns what a backend holds that somebody wants.
+///
+/// # Errors
+/// It does not hold all, or is none that anything can be run by; or it cannot hold changes where they are to be asked about.
+pub(super) fn check_backend(
+    backend: Backend,
+    launch: &LaunchConfig,
+) -> Result<EnforcementPlan, SandboxError> {
+    if launch.reviews_file_changes && backend != Backend::Namespaces {
+        let unsupported = SandboxError::Setup {
+            step: format!("the backend `{}`", backend.as_str()),
+            error: io::ErrorKind::Unsupported.into(),
+        };
+        return Err(namespaces_required_error(unsupported));
+    }
+    let profile = &launch.profile;
+    let support = HostFeatures::probe();
+    let plan = EnforcementPlan::for_profile(backend, profile, &support);
+    let runs = matches!(backend, Backend::Namespaces | Backend::Bubblewrap);
+    if runs && plan.is_fully_enforced() {
+        return Ok(plan);
+    }
+    let refusal = NoBackendError::from_plans(vec![plan], &support);
+    Err(SandboxError::Unavailable { first: None, refusal })
+}

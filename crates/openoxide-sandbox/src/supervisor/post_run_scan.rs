@@ -1,0 +1,68 @@
+//! What is looked for while the program runs and after it: what a person should see.
+
+use std::{
+    collections::BTreeSet,
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use openoxide_protocol::SandboxRestrictions;
+
+use super::repository_watch::RepositoryWatch;
+use crate::{
+    PostRunFinding, ProtectedPaths, find_hard_links, post_run::limit_findings, quarantine_new_files,
+};
+
+/// How long the end waits for the look at hard links. It is a warning, and nothing that the sandbox hangs on.
+const HARD_LINK_TIMEOUT: Duration = Duration::from_millis(20);
+
+/// A look at the files of a run.
+pub(super) struct PostRunScan<'a> {
+    protected_paths: &'a ProtectedPaths,
+    profile: &'a SandboxRestrictions,
+    hard_links: mpsc::Receiver<Vec<PostRunFinding>>,
+    scan_thread: Option<JoinHandle<()>>,
+    watch: Option<RepositoryWatch>,
+}
+
+impl<'a> PostRunScan<'a> {
+    /// Begins to look for hard links and, unless the run is staged, to watch for new repositories, each in a thread: all
+    /// processes must have been made before.
+    pub(super) fn start(
+        protected_paths: &'a ProtectedPaths,
+        profile: &'a SandboxRestrictions,
+        staged: bool,
+    ) -> Self {
+        let (sender, hard_links) = mpsc::channel();
+        let (held, writable) = (protected_paths.clone(), profile.clone());
+        // Without a thread there is no warning. Where nobody waits any more, nobody is told.
+        let look = move || drop(sender.send(find_hard_links(&held, &writable)));
+        let scan_thread = thread::Builder::new().spawn(look).ok();
+        let watch = if staged { None } else { RepositoryWatch::start(protected_paths, profile) };
+        Self { protected_paths, profile, hard_links, scan_thread, watch }
+    }
+
+    /// Waits until the thread is gone: nothing was run, and processes may be made again.
+    pub(super) fn cancel(self) {
+        // A thread that failed is gone, too.
+        drop(self.scan_thread.map(JoinHandle::join));
+        drop(self.watch.map(RepositoryWatch::finish));
+    }
+
+    /// Looks, when everything has ended that could change files, and puts aside what must not be run yet.
+    pub(super) fn collect_findings(self) -> Vec<PostRunFinding> {
+        let meanwhile = self.watch.map(RepositoryWatch::finish).unwrap_or_default();
+        let after = quarantine_new_files(self.protected_paths, self.profile);
+        let links = self.hard_links.recv_timeout(HARD_LINK_TIMEOUT).unwrap_or_default();
+        let before = limit_findings(self.protected_paths.unsearched_findings.clone());
+        let all = before
+            .into_iter()
+            .chain(limit_findings(links))
+            .chain(limit_findings(meanwhile))
+            .chain(after);
+        let mut found: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
+        found.sort_by_key(|one| !one.is_not_quarantined());
+        found
+    }
+}

@@ -1,0 +1,28 @@
+//! Who answers for changes of files, where they are held.
+
+use std::sync::Arc;
+
+use super::review_relay::ReviewClient;
+use crate::{
+    LaunchConfig, RequestedChange, RuntimeDecision, RuntimeRequest,
+    file_requests::FileRequestHandler, network::DenialLog,
+};
+
+/// Returns who answers, where somebody is to. Where nobody can be asked, nothing is granted.
+pub(super) fn create_handler(
+    launch: &LaunchConfig,
+    asking: Option<ReviewClient>,
+    refused: &Arc<DenialLog>,
+) -> Option<FileRequestHandler> {
+    let ask = move |change: &RequestedChange, gone: &dyn Fn() -> bool| {
+        let put = |asking: &ReviewClient| {
+            asking.ask_and_wait(RuntimeRequest::Change(change.clone()), gone)
+        };
+        asking.as_ref().map_or(RuntimeDecision::Rejected, put)
+    };
+    // The registry lies with the rest of our state.
+    let own = [launch.registry.clone()].into_iter().chain(launch.registry.parent());
+    launch
+        .reviews_file_changes
+        .then(|| FileRequestHandler::new(&launch.profile, own, Arc::clone(refused), ask))
+}

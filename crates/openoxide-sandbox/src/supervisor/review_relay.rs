@@ -1,0 +1,181 @@
+//! Questions about hosts and files, put to the process that has started the supervisor: it knows who can be asked.
+//!
+//! One is put at a time, and while it stands the person's terminal is theirs.
+
+use std::{
+    collections::VecDeque,
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
+    os::fd::AsFd as _,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::terminal_lease::TerminalLease;
+use crate::{
+    NetworkReviewer, RuntimeDecision, RuntimeRequest,
+    message_socket::MessageSocket,
+    supervisor_ipc::{CallerMessage, SupervisorMessage},
+    terminal::{TerminalRelay, is_readable},
+};
+
+/// How often is looked whether somebody still wants to know.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// One question, and where its answer goes.
+struct RelayedRequest {
+    request: RuntimeRequest,
+    answer: mpsc::Sender<RuntimeDecision>,
+    /// Nobody wants to know any more.
+    withdrawn: Arc<AtomicBool>,
+}
+
+/// The questions that stand.
+pub(super) struct ReviewRelay {
+    caller: MessageSocket,
+    terminal_lease: TerminalLease,
+    incoming: mpsc::Receiver<RelayedRequest>,
+    sender: mpsc::Sender<RelayedRequest>,
+    wake_reader: PipeReader,
+    wake_writer: PipeWriter,
+    waiting: VecDeque<RelayedRequest>,
+    current: Option<RelayedRequest>,
+}
+
+impl ReviewRelay {
+    pub(super) fn new(caller: MessageSocket, turn: TerminalLease) -> io::Result<Self> {
+        let (ask, asked) = mpsc::channel();
+        let (woken, wake) = io::pipe()?;
+        let waiting = VecDeque::new();
+        Ok(Self {
+            caller,
+            terminal_lease: turn,
+            incoming: asked,
+            sender: ask,
+            wake_reader: woken,
+            wake_writer: wake,
+            waiting,
+            current: None,
+        })
+    }
+
+    /// What to wait for.
+    pub(super) fn poll_descriptors(&self) -> Vec<PollFd<'_>> {
+        vec![
+            PollFd::new(self.caller.descriptor(), PollFlags::IN),
+            PollFd::new(&self.wake_reader, PollFlags::IN),
+        ]
+    }
+
+    /// Returns who puts questions here.
+    pub(super) fn create_client(&self) -> ReviewClient {
+        ReviewClient {
+            sender: Mutex::new(self.sender.clone()),
+            wake_writer: self.wake_writer.try_clone().ok(),
+        }
+    }
+
+    /// Hears questions and answers, and puts the next one. False: whoever could answer is gone.
+    pub(super) fn process_events(&mut self, relay: &mut Option<TerminalRelay>) -> bool {
+        if is_readable(self.wake_reader.as_fd()) {
+            let mut bytes = [0; 64];
+            drop(self.wake_reader.read(&mut bytes));
+        }
+        self.waiting.extend(self.incoming.try_iter());
+        self.waiting.retain(|question| !question.withdrawn.load(Ordering::Relaxed));
+        if self.current.as_ref().is_some_and(|put| put.withdrawn.swap(false, Ordering::Relaxed)) {
+            // It is answered all the same, and who has answered it listens again.
+            drop(self.caller.send(&SupervisorMessage::Withdrawn, &[]));
+        }
+        if is_readable(self.caller.descriptor().as_fd()) && !self.receive_decision(relay) {
+            return false;
+        }
+        while self.current.is_none()
+            && let Some(next) = self.waiting.pop_front()
+        {
+            self.send_request(next, relay);
+        }
+        true
+    }
+
+    fn send_request(&mut self, next: RelayedRequest, relay: &mut Option<TerminalRelay>) {
+        relay.iter_mut().for_each(TerminalRelay::pause);
+        self.terminal_lease.acquire();
+        let said = self.caller.send(&SupervisorMessage::Ask(next.request.clone()), &[]);
+        self.current = Some(next);
+        if said.is_err() {
+            // What cannot be said cannot be asked; that whoever could answer is gone is heard of next.
+            self.finish_request(RuntimeDecision::Rejected, relay);
+        }
+    }
+
+    fn finish_request(&mut self, answer: RuntimeDecision, relay: &mut Option<TerminalRelay>) {
+        if let Some(question) = self.current.take() {
+            relay.iter_mut().for_each(TerminalRelay::resume);
+            self.terminal_lease.release();
+            // Whoever waited has given up by now.
+            _ = question.answer.send(answer);
+        }
+    }
+
+    fn receive_decision(&mut self, relay: &mut Option<TerminalRelay>) -> bool {
+        match self.caller.receive() {
+            Ok(Some((CallerMessage::Answer(answer), _))) => {
+                self.finish_request(answer, relay);
+                true
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+}
+
+/// Who puts questions.
+pub(super) struct ReviewClient {
+    sender: Mutex<mpsc::Sender<RelayedRequest>>,
+    wake_writer: Option<PipeWriter>,
+}
+
+impl ReviewClient {
+    /// Asks, and waits for the answer as long as somebody wants to know.
+    pub(super) fn ask_and_wait(
+        &self,
+        what: RuntimeRequest,
+        gone: &dyn Fn() -> bool,
+    ) -> RuntimeDecision {
+        let (answer, answered) = mpsc::channel();
+        let ask = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let withdrawn = Arc::new(AtomicBool::new(false));
+        let sent = ask
+            .send(RelayedRequest { request: what, answer, withdrawn: Arc::clone(&withdrawn) })
+            .is_ok();
+        if !(sent && self.wake_relay()) {
+            return RuntimeDecision::Rejected;
+        }
+        loop {
+            match answered.recv_timeout(POLL_INTERVAL) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if !gone() => {}
+                Err(_) => break,
+            }
+        }
+        withdrawn.store(true, Ordering::Relaxed);
+        // Where nobody is woken, nobody is left.
+        self.wake_relay();
+        RuntimeDecision::Rejected
+    }
+
+    fn wake_relay(&self) -> bool {
+        self.wake_writer.as_ref().is_some_and(|mut wake| wake.write_all(b"?").is_ok())
+    }
+}
+
+impl NetworkReviewer for ReviewClient {
+    fn ask(&self, host: &str, port: u16) -> RuntimeDecision {
+        self.ask_and_wait(RuntimeRequest::Host { host: host.to_owned(), port }, &|| false)
+    }
+}

@@ -1,0 +1,182 @@
+//! The three standard streams of the program.
+//!
+//! Who holds an open file of the host can change its mode, its times and its attributes, whatever the mounts say: they belong
+//! to the way on which a file was opened. So the program holds none: what is a file is read or written by the supervisor, and
+//! the program has a pipe. So it is with a person's terminal that is not joined to one of the program's own: who has it could open
+//! it to everybody, write into its input, or close it to the question. A pipe or a socket is handed on as it is.
+//!
+//! Errors go through the supervisor, which keeps the end of them, unless they lead where output leads: who reads both sees them in
+//! their order.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    fs::{FileType, fstat, fstatfs},
+    pipe::{PipeFlags, pipe_with},
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout},
+    termios::isatty,
+};
+
+use super::terminal_lease::{StreamCopy, TerminalLease};
+use crate::{CommandOutcome, output_tail::OutputTail};
+
+/// How long is waited for who reads what a program has printed that was killed.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// So often is looked whether that is over.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What `f_type` of a pipe is, and of a socket (linux/magic.h).
+const PIPEFS_MAGIC: u64 = 0x5049_5045;
+const SOCKFS_MAGIC: u64 = 0x534f_434b;
+
+/// The streams that need a pipe.
+#[derive(Debug, Default)]
+pub(super) struct StreamPipes {
+    input: Option<PipeEnds>,
+    output: Option<PipeEnds>,
+    error: Option<PipeEnds>,
+    /// Both lead to the same file, and keep the order in which they are written.
+    is_error_joined: bool,
+}
+
+#[derive(Debug)]
+struct PipeEnds {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+/// The threads that write what the program prints.
+#[derive(Debug)]
+pub(super) struct OutputForwarders {
+    output: Option<JoinHandle<OutputTail>>,
+    error: Option<JoinHandle<OutputTail>>,
+    is_error_joined: bool,
+    terminal_lease: TerminalLease,
+}
+
+impl StreamPipes {
+    /// Looks at what this process has, and makes the pipes. A program with a terminal of its own has that in the place of
+    /// each terminal.
+    pub(super) fn create(terminal: bool) -> io::Result<Self> {
+        let ends =
+            |stream| if needs_pipe(stream, terminal) { create_pipe().map(Some) } else { Ok(None) };
+        let joined = needs_pipe(stdout(), terminal) && is_same_file(stdout(), stderr());
+        Ok(Self {
+            input: ends(stdin())?,
+            output: ends(stdout())?,
+            error: if joined { None } else { create_error_pipe(terminal)? },
+            is_error_joined: joined,
+        })
+    }
+
+    /// Puts the pipes in the place of the files, in the process that is to be confined.
+    pub(super) fn install(self) -> io::Result<()> {
+        if let Some(PipeEnds { read, .. }) = self.input {
+            dup2_stdin(read)?;
+        }
+        if let Some(PipeEnds { write, .. }) = self.output {
+            dup2_stdout(&write)?;
+            if self.is_error_joined {
+                dup2_stderr(&write)?;
+            }
+        }
+        if let Some(PipeEnds { write, .. }) = self.error {
+            dup2_stderr(write)?;
+        }
+        Ok(())
+    }
+
+    /// Reads and writes the files and terminals, in threads. At a terminal nothing is read or written while a question stands.
+    pub(super) fn start_forwarding(self, turn: &TerminalLease) -> io::Result<OutputForwarders> {
+        if let Some(PipeEnds { write, .. }) = self.input {
+            // It goes on when the program does not read to the end. Nobody waits for it.
+            drop(spawn_copy(turn, stdin().try_clone_to_owned()?, write)?);
+        }
+        let relay = |ends: Option<PipeEnds>, to: BorrowedFd<'_>| {
+            ends.map(|PipeEnds { read, .. }| spawn_copy(turn, read, to.try_clone_to_owned()?))
+                .transpose()
+        };
+        let (output, error) = (relay(self.output, stdout())?, relay(self.error, stderr())?);
+        Ok(OutputForwarders {
+            output,
+            error,
+            is_error_joined: self.is_error_joined,
+            terminal_lease: turn.clone(),
+        })
+    }
+}
+
+impl OutputForwarders {
+    /// Waits until all is written that was printed. Nobody may be left who could print. Returns the end of the errors, where they
+    /// went through here.
+    pub(super) fn finish(self, end: CommandOutcome) -> Option<OutputTail> {
+        self.terminal_lease.release();
+        let patient = matches!(end, CommandOutcome::Exited(_));
+        let output = self.output.and_then(|thread| join_thread(thread, patient));
+        let error = self.error.and_then(|thread| join_thread(thread, patient));
+        if self.is_error_joined { output } else { error }
+    }
+}
+
+/// A thread that failed has said so to nobody, as a program whose output is not read any more.
+fn join_thread(thread: JoinHandle<OutputTail>, patient: bool) -> Option<OutputTail> {
+    let until = Instant::now() + DRAIN_TIMEOUT;
+    while !patient && !thread.is_finished() && Instant::now() < until {
+        thread::sleep(POLL_INTERVAL);
+    }
+    (patient || thread.is_finished()).then(|| thread.join().ok()).flatten()
+}
+
+fn spawn_copy(
+    turn: &TerminalLease,
+    from: OwnedFd,
+    to: OwnedFd,
+) -> io::Result<JoinHandle<OutputTail>> {
+    let (typed, shown) = (isatty(&from), isatty(&to));
+    let copy = StreamCopy {
+        terminal_lease: turn.clone(),
+        from_terminal: typed,
+        to_terminal: shown,
+        from,
+        to,
+    };
+    thread::Builder::new().spawn(move || copy.run())
+}
+
+fn create_error_pipe(terminal: bool) -> io::Result<Option<PipeEnds>> {
+    let pipe =
+        fstatfs(stderr()).is_ok_and(|system| u64::try_from(system.f_type) == Ok(PIPEFS_MAGIC));
+    let through = pipe && !is_same_target(stdout(), stderr());
+    (through || needs_pipe(stderr(), terminal)).then(create_pipe).transpose()
+}
+
+/// Says whether both lead to the same place. What cannot be told, as of a closed stream, is taken for yes.
+fn is_same_target(one: impl AsFd, other: impl AsFd) -> bool {
+    let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return true };
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+fn create_pipe() -> io::Result<PipeEnds> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok(PipeEnds { read, write })
+}
+
+/// Says whether the program gets a pipe in the place of this. A stream that is closed is none.
+fn needs_pipe(stream: BorrowedFd<'_>, terminal: bool) -> bool {
+    let Ok(system) = fstatfs(stream) else { return false };
+    let passes =
+        u64::try_from(system.f_type).is_ok_and(|kind| kind == PIPEFS_MAGIC || kind == SOCKFS_MAGIC);
+    !(passes || terminal && isatty(stream))
+}
+
+fn is_same_file(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let terminal = isatty(one);
+    let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return false };
+    let regular = FileType::from_raw_mode(one.st_mode) == FileType::RegularFile;
+    (regular || terminal) && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}

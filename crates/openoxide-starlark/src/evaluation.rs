@@ -1,0 +1,100 @@
+//! One rule file, evaluated.
+//!
+//! Its size, its depth, its steps and its time are bounded, and it runs on a stack of its own. Its memory is only looked at every
+//! thousand steps, and the program's bound holds what can be taken before that. It can reach nothing: no file, no clock, no other
+//! module.
+
+use std::{ops::Range, sync::mpsc, thread, time::Duration};
+
+use openoxide_adapters::codex::exact_semantics::{
+    HostExecutables, MAX_RULE_FILE_SIZE, ParsedRuleFile, RuleFileError, RuleSource,
+};
+use starlark::{
+    codemap::FileSpan,
+    environment::{GlobalsBuilder, Module},
+    eval::Evaluator,
+    syntax::{AstModule, Dialect},
+};
+
+use super::{
+    nesting_depth,
+    rule_functions::{SAID, functions},
+};
+
+/// So many calls and rounds of loops, about; Codex has no bound.
+const MAX_STEPS: u64 = 100_000;
+/// So many bytes of values, about.
+const MAX_HEAP_BYTES: usize = 64 << 20;
+/// A step can be as long as numbers and texts are; what is not done by then is left to itself, and refused.
+const EVALUATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// What so many steps can nest is shown, compared and dropped by recursion.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Evaluates a file. Examples are not checked.
+///
+/// # Errors
+/// Where Codex would not take the file, in its words; and where the file goes over a bound.
+pub fn evaluate_rule_file(source: RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
+    let (name, text) = (source.name.to_owned(), source.text.to_owned());
+    let hosts = source.hosts.clone();
+    run_with_timeout(move || evaluate_text(&name, &text, hosts))
+}
+
+fn run_with_timeout(
+    work: impl FnOnce() -> Result<ParsedRuleFile, RuleFileError> + Send + 'static,
+) -> Result<ParsedRuleFile, RuleFileError> {
+    let (send, done) = mpsc::channel();
+    let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    let thread = thread.spawn(move || drop(send.send(work())));
+    thread
+        .map_err(|_| RuleFileError::limit_exceeded("there is no memory to read the file with"))?;
+    done.recv_timeout(EVALUATION_TIMEOUT).unwrap_or_else(|why| {
+        Err(RuleFileError::limit_exceeded(match why {
+            mpsc::RecvTimeoutError::Timeout => "reading the file takes too long",
+            mpsc::RecvTimeoutError::Disconnected => "reading the file failed",
+        }))
+    })
+}
+
+fn evaluate_text(
+    name: &str,
+    text: &str,
+    hosts: HostExecutables,
+) -> Result<ParsedRuleFile, RuleFileError> {
+    if text.len() > MAX_RULE_FILE_SIZE {
+        return Err(RuleFileError::limit_exceeded("the file is longer than one MiB"));
+    }
+    if nesting_depth::is_too_deep(text) {
+        return Err(RuleFileError::limit_exceeded("the file nests too deep"));
+    }
+    SAID.set(ParsedRuleFile::with_host_executables(hosts));
+    run_module(name, text).map_err(|error| to_unreadable_error(&error))?;
+    Ok(SAID.take())
+}
+
+fn run_module(name: &str, text: &str) -> starlark::Result<()> {
+    let dialect = Dialect { enable_f_strings: true, ..Dialect::Extended };
+    let tree = AstModule::parse(name, text.to_owned(), &dialect)?;
+    let globals = GlobalsBuilder::standard().with(functions).build();
+    Module::with_temp_heap(|module| {
+        let mut evaluator = Evaluator::new(&module);
+        // Nothing lives long here, and collecting walks through values by recursion.
+        evaluator.disable_gc();
+        evaluator.set_max_tick_count(MAX_STEPS).map_err(starlark::Error::new_other)?;
+        evaluator.set_max_heap_size(MAX_HEAP_BYTES).map_err(starlark::Error::new_other)?;
+        evaluator.eval_module(tree, &globals).map(drop)
+    })
+}
+
+fn to_unreadable_error(error: &starlark::Error) -> RuleFileError {
+    RuleFileError {
+        message: format!("starlark error: {error}"),
+        reason: error.without_diagnostic().to_string(),
+        span: error.span().map(to_byte_range),
+    }
+}
+
+/// Returns a place in a file as byte offsets.
+pub(super) fn to_byte_range(place: &FileSpan) -> Range<usize> {
+    place.span.begin().get() as usize..place.span.end().get() as usize
+}

@@ -1,0 +1,48 @@
+//! One file on standard input, what it says on standard output.
+
+use std::io::{self, Read, Write};
+
+use openoxide_adapters::codex::exact_semantics::{
+    HostExecutables, MAX_RULE_FILE_SIZE, RuleFileError, RuleSource,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::Deserialize;
+
+/// All memory that the program can have. The stack of the evaluation is a part of it, most of which is never touched.
+const MAX_MEMORY_BYTES: u64 = 1 << 30;
+/// So many seconds of processor time.
+const MAX_CPU_SECONDS: u64 = 10;
+/// Escapes make a text longer, and so do paths of programs.
+const MAX_INPUT_BYTES: u64 = 8 * MAX_RULE_FILE_SIZE as u64;
+
+/// The file, as it is handed over.
+#[derive(Deserialize)]
+struct EvaluationRequest {
+    name: String,
+    text: String,
+    hosts: HostExecutables,
+}
+
+/// Reads a file from `input` and writes what it says, or why it says nothing.
+///
+/// # Errors
+/// When the bounds cannot be set, or the input cannot be read; nothing is evaluated then.
+pub fn serve_evaluation(input: impl Read, mut output: impl Write) -> io::Result<()> {
+    for (resource, most) in
+        [(Resource::As, MAX_MEMORY_BYTES), (Resource::Cpu, MAX_CPU_SECONDS), (Resource::Core, 0)]
+    {
+        set_resource_limit(resource, most)?;
+    }
+    let asked: EvaluationRequest = serde_json::from_reader(input.take(MAX_INPUT_BYTES))?;
+    let source = RuleSource { name: &asked.name, text: &asked.text, hosts: &asked.hosts };
+    let said = super::evaluate_rule_file(source);
+    let said: Result<_, &RuleFileError> = said.as_ref();
+    serde_json::to_writer(&mut output, &said)?;
+    output.flush()
+}
+
+/// Sets a bound. One that is tighter already stays: only root could loosen it.
+fn set_resource_limit(resource: Resource, most: u64) -> io::Result<()> {
+    let least = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(least), maximum: Some(least) })?)
+}

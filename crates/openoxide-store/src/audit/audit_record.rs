@@ -1,0 +1,287 @@
+//! What is written down: decisions, what came of them, and what happened to the journal itself.
+//!
+//! These shapes stand here and not in the protocol because they are those of a file, which this module alone writes and
+//! reads. What they are made of (effects, modes, rules, choices) are the protocol's nouns.
+
+use openoxide_protocol::{Access, Decision, Effect, HookAnswer, PermissionMode, RuleRef};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    answer_record::AnswerRecord,
+    error::AuditError,
+    redaction::redact_value,
+    sealed_line::{JournalLink, SealedLine},
+    timestamp::UtcTimestamp,
+};
+
+/// So many accesses of one decision are written down; the strictest come first.
+const MAX_ACCESSES: usize = 40;
+
+/// A record, read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditRecord {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When it was written.
+    pub time: UtcTimestamp,
+    /// What happened.
+    pub entry: AuditEvent,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AuditEvent {
+    /// Something was decided.
+    Decision(Box<DecisionRecord>),
+    /// What was permitted has ended.
+    Outcome(OutcomeRecord),
+    /// Old segments were removed, up to and with this record.
+    Prune(PruneRecord),
+    /// The end of an unfinished record was cut off: its writer died.
+    Repair(RepairRecord),
+}
+
+/// A decision, with who asked for what and on which grounds it was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DecisionRecord {
+    /// The verb that decided: `hook`, `run` or `codex review`; or the one that answered for good or ill: `approve` or `deny`.
+    pub via: String,
+    /// Who asked: an agent's name, or `person`.
+    pub agent: String,
+    /// The type of the subagent, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
+    /// The conversation, as the agent calls it.
+    pub session: String,
+    /// The call, as the agent calls it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// The task that it belongs to, where its end can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The tool, in the agent's spelling.
+    pub tool: String,
+    /// What was wanted, in one line.
+    pub title: String,
+    /// The working directory.
+    pub cwd: String,
+    /// The mode in force.
+    pub mode: PermissionMode,
+    /// The engine's answer.
+    pub decision: Option<Effect>,
+    /// Why, in words: the rule, the mode, the finding of the safety floor or the grant that decided.
+    pub reason: String,
+    /// The rule that decided, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+    /// Each access with its own answer.
+    pub accesses: Vec<AccessRecord>,
+    /// How many more accesses there were.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+    /// What the hooks said, in their order; they were asked first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookAnswer>,
+    /// The codes of what the analysis noticed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
+    /// The rules that "always" would have added.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<String>,
+    /// What the person said, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerRecord>,
+    /// What the system was told to hold.
+    pub enforced: RequestedConfinement,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// One access with its answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccessRecord {
+    /// The kind, as rules know it: `bash`, `read`, …
+    pub access: String,
+    /// What is touched.
+    pub what: String,
+    /// The answer.
+    pub decision: Option<Effect>,
+    /// The rule that decided, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+}
+
+/// What the system was told to hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RequestedConfinement {
+    /// Nothing: what runs has all the rights of its user.
+    #[default]
+    #[serde(rename = "not confined")]
+    NotConfined,
+    /// What was decided, and no more; how well that was held stands in the record of the end.
+    #[serde(rename = "confined")]
+    Confined,
+}
+
+/// What came of something that was permitted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutcomeRecord {
+    /// The number of the decision's record.
+    pub of: u64,
+    /// The exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Why it did not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it ran.
+    pub duration_ms: u64,
+    /// The backend that held it, and each clause that was held otherwise than as said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<EnforcementRecord>,
+    /// What the sandbox refused meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// What a person should look at after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
+}
+
+/// How well a command was held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EnforcementRecord {
+    /// By what: `namespaces`.
+    pub backend: String,
+    /// What was forbidden beyond the profile, clause by clause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stricter: Vec<String>,
+}
+
+/// Old segments were removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PruneRecord {
+    /// The last record that went.
+    pub through: u64,
+    /// Its hash, which the first record that stays follows.
+    pub link: String,
+}
+
+/// An unfinished record was cut off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairRecord {
+    /// How many bytes it had.
+    pub cut: u64,
+}
+
+impl DecisionRecord {
+    /// Returns the record of a decision; who asked, and what for, is left to be filled in.
+    #[must_use]
+    pub fn new(decision: &Decision, mode: PermissionMode) -> Self {
+        let mut parts: Vec<_> = decision.parts.iter().collect();
+        parts.sort_by_key(|part| std::cmp::Reverse(part.decision));
+        let accesses = parts.iter().take(MAX_ACCESSES).map(|part| AccessRecord {
+            access: part.access.permission_name().to_owned(),
+            what: describe_access(&part.access),
+            decision: Some(part.decision),
+            rule: part.rule.clone(),
+        });
+        Self {
+            mode,
+            decision: Some(decision.effect),
+            reason: decision.reason.clone(),
+            rule: decision.rule.clone(),
+            accesses: accesses.collect(),
+            left_out: parts.len().saturating_sub(MAX_ACCESSES),
+            findings: decision.findings.iter().map(|found| found.code.to_string()).collect(),
+            always: decision.always.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A path that leads elsewhere is written down with where it leads.
+fn describe_access(access: &Access) -> String {
+    match access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
+            let led = path.resolved.as_ref().map(|led| format!(" -> {led}"));
+            format!("{}{}", path.path, led.unwrap_or_default())
+        }
+        _ => access.summary().to_owned(),
+    }
+}
+
+impl AuditEvent {
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Decision(_) => "decision",
+            Self::Outcome(_) => "outcome",
+            Self::Prune(_) => "removed",
+            Self::Repair(_) => "repaired",
+        }
+    }
+
+    /// Returns the record as JSON, every text in it free of secrets and of bounded length.
+    pub(super) fn to_redacted_json(&self) -> Result<String, AuditError> {
+        let mut value = match self {
+            Self::Decision(decided) => serde_json::to_value(decided),
+            Self::Outcome(outcome) => serde_json::to_value(outcome),
+            Self::Prune(removed) => serde_json::to_value(removed),
+            Self::Repair(repaired) => serde_json::to_value(repaired),
+        }?;
+        redact_value(&mut value);
+        Ok(value.to_string())
+    }
+}
+
+/// What stands at the beginning of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When it was written.
+    pub time: UtcTimestamp,
+    /// Whether it is that of a decision.
+    pub is_decision: bool,
+}
+
+impl RecordHeader {
+    /// Reads the beginning of a line of the journal, which costs little. Nothing if it is no record.
+    #[must_use]
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let frame = SealedLine::parse(line)?;
+        let (time, is_decision) = (UtcTimestamp::parse(frame.time)?, frame.kind == "decision");
+        Some(Self { seq: frame.seq, time, is_decision })
+    }
+}
+
+impl AuditRecord {
+    /// Reads a line of the journal. Nothing if it is no record, or one of a kind that is not known.
+    #[must_use]
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let frame = SealedLine::parse(line)?;
+        let entry = match frame.kind {
+            "decision" => AuditEvent::Decision(serde_json::from_slice(line).ok()?),
+            "outcome" => AuditEvent::Outcome(serde_json::from_slice(line).ok()?),
+            "removed" => AuditEvent::Prune(serde_json::from_slice(line).ok()?),
+            "repaired" => AuditEvent::Repair(serde_json::from_slice(line).ok()?),
+            _ => return None,
+        };
+        Some(Self { seq: frame.seq, time: UtcTimestamp::parse(frame.time)?, entry })
+    }
+}
+
+impl PruneRecord {
+    pub(super) fn from_link(link: JournalLink) -> Self {
+        Self { through: link.seq, link: link.hash }
+    }
+}

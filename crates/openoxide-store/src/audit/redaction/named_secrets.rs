@@ -1,0 +1,159 @@
+//! Secrets that are known by the name in front of them.
+
+use std::ops::Range;
+
+use super::value_ranges;
+
+/// A name that holds one of these is that of a secret, whatever else is in it: `GITHUB_TOKEN`, `client-secret`.
+const SECRET_NAME_PARTS: &[&str] = &[
+    "token",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_key",
+    "access-key",
+    "accesskey",
+    "private_key",
+    "private-key",
+    "privatekey",
+    "credential",
+    "_pwd",
+    "_pass",
+    "--pass",
+    "_auth",
+    "x-auth",
+    "session_id=",
+    "sessionid",
+];
+
+/// The value of these goes on to the end of its line.
+const SECRET_HEADERS: &[&str] = &["authorization", "cookie"];
+
+/// How to authenticate; a secret follows.
+const AUTH_SCHEMES: &[&str] = &["bearer ", "basic "];
+
+/// A user's name that is as long as this, without a password, is a token.
+const MIN_TOKEN_LENGTH: usize = 16;
+
+/// Adds where secrets stand; the text is in lower case.
+pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
+    let mut done = 0;
+    for (at, name, is_header) in find_secret_names(text) {
+        // What lies in a value that was found is found with it.
+        if at < done {
+            continue;
+        }
+        if let Some(range) = find_value(text.as_bytes(), at, name, is_header) {
+            done = range.end;
+            found.push(range);
+        }
+    }
+    find_auth_schemes(text, found);
+    find_url_credentials(text, found);
+}
+
+/// Returns where the names stand, in order.
+fn find_secret_names(text: &str) -> Vec<(usize, &'static str, bool)> {
+    let in_words = SECRET_NAME_PARTS.iter().map(|name| (*name, false));
+    let all = in_words.chain(SECRET_HEADERS.iter().map(|name| (*name, true)));
+    let mut found: Vec<_> = all
+        .flat_map(|(name, header)| text.match_indices(name).map(move |(at, _)| (at, name, header)))
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+fn skip_while(text: &[u8], at: usize, class: fn(u8) -> bool) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| class(**byte)).count()
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// Returns the value that belongs to the name at `at`, if one does.
+fn find_value(text: &[u8], at: usize, name: &str, is_header: bool) -> Option<Range<usize>> {
+    let end = skip_while(text, at + name.trim_end_matches('=').len(), is_name_byte);
+    let closed = skip_while(text, end, |byte| matches!(byte, b'"' | b'\'' | b'\\' | b']'));
+    let blanks = skip_while(text, closed, is_blank);
+    let sign = skip_while(text, blanks, |byte| matches!(byte, b'=' | b':' | b'>'));
+    let value = if sign > blanks {
+        value_start(text, closed, blanks, sign)?
+    } else if blanks > closed && is_option_name(text, at) && text.get(blanks) != Some(&b'-') {
+        blanks
+    } else {
+        return None;
+    };
+    let range = if is_header {
+        value_ranges::header_range(text, value)
+    } else {
+        value_ranges::word_range(text, value)
+    };
+    (!range.is_empty()).then_some(range)
+}
+
+/// In a shell, what follows `NAME= ` is no value; in a header or a file, what follows `name: ` or `name = ` is.
+fn value_start(text: &[u8], closed: usize, blanks: usize, sign: usize) -> Option<usize> {
+    if text.get(sign..)?.starts_with(b"//") {
+        return None;
+    }
+    let is_assigned = closed == blanks && text.get(sign - 1) == Some(&b'=');
+    Some(if is_assigned { sign } else { skip_while(text, sign, is_blank) })
+}
+
+fn is_option_name(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let length = before.iter().rev().take_while(|byte| is_name_byte(**byte)).count();
+    text.get(at - length) == Some(&b'-')
+}
+
+fn find_auth_schemes(text: &str, found: &mut Vec<Range<usize>>) {
+    for scheme in AUTH_SCHEMES {
+        for (at, _) in text.match_indices(scheme) {
+            let start = skip_while(text.as_bytes(), at + scheme.len(), is_blank);
+            let range = value_ranges::word_range(text.as_bytes(), start);
+            // "basic auth" is a word, and no secret.
+            let least = if *scheme == "basic " { 8 } else { 1 };
+            if range.len() >= least {
+                found.push(range);
+            }
+        }
+    }
+}
+
+/// Addresses: `scheme://user:password@host`, and `scheme://token@host`.
+fn find_url_credentials(text: &str, found: &mut Vec<Range<usize>>) {
+    for (at, _) in text.match_indices("://") {
+        let start = at + 3;
+        let Some(rest) = text.get(start..) else { continue };
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`');
+        let address = rest.split(is_end).next().unwrap_or_default();
+        let host = address.split(['/', '?', '#']).next().unwrap_or_default();
+        let Some(end) = find_userinfo_end(address, host) else { continue };
+        match host.find(':').filter(|colon| *colon < end) {
+            Some(colon) => found.push(start + colon + 1..start + end),
+            None if end >= MIN_TOKEN_LENGTH => found.push(start..start + end),
+            None => {}
+        }
+    }
+}
+
+/// Returns where the user's part ends. A password may hold a slash; then its beginning is no port.
+fn find_userinfo_end(address: &str, host: &str) -> Option<usize> {
+    let port = host.split_once(':').map(|(_, port)| port);
+    let is_host = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    match host.rfind('@') {
+        Some(end) => Some(end),
+        None if is_host => None,
+        None => address.rfind('@'),
+    }
+}

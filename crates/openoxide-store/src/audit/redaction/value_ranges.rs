@@ -1,0 +1,72 @@
+//! Where a value ends, that stands behind its name in a command, a header or a piece of JSON.
+
+use std::ops::Range;
+
+/// Returns where the value ends that begins at `at`: a word as a shell has it, with its quotes.
+///
+/// Where the value stands inside of quotes, they end it.
+pub(super) fn word_range(text: &[u8], at: usize) -> Range<usize> {
+    let outer = find_open_quote(text.get(..at).unwrap_or_default());
+    let mut end = at;
+    let mut is_first = true;
+    while let Some(byte) = text.get(end) {
+        match byte {
+            b'\\' if matches!(text.get(end + 1), Some(b'"' | b'\'')) => {
+                // In a string within a string, the quotes themselves are escaped.
+                if !is_first {
+                    break;
+                }
+                end =
+                    skip_past(text, end + 2, |at| text.get(at..)?.starts_with(b"\\").then_some(2));
+                break;
+            }
+            b'\\' => end += 2,
+            b'"' | b'\'' if outer.is_none() || (is_first && outer != Some(*byte)) => {
+                let quote = *byte;
+                end = skip_past(text, end + 1, |at| (text.get(at) == Some(&quote)).then_some(1));
+                let goes_on = text.get(end).is_some_and(|next| {
+                    next.is_ascii_alphanumeric() || matches!(next, b'"' | b'\'' | b'$')
+                });
+                if !goes_on {
+                    break;
+                }
+            }
+            b'"' | b'\'' | b'`' | b'&' | b';' | b'|' | b')' | b'}' | b'<' | b'>' => break,
+            byte if byte.is_ascii_whitespace() => break,
+            _ => end += 1,
+        }
+        is_first = false;
+    }
+    at..end.min(text.len())
+}
+
+/// Returns where the value of a header ends that begins at `at`: with its line, or with the quotes around it.
+pub(super) fn header_range(text: &[u8], at: usize) -> Range<usize> {
+    if matches!(text.get(at), Some(b'"' | b'\'' | b'\\')) {
+        return word_range(text, at);
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'\n' | b'`'));
+    at..at + length.unwrap_or(rest.len())
+}
+
+/// Goes on to where `is_end` says how long the end is, and behind it; to the end of the text if it is nowhere.
+fn skip_past(text: &[u8], from: usize, is_end: impl Fn(usize) -> Option<usize>) -> usize {
+    let found = (from..text.len()).find_map(|at| is_end(at).map(|length| at + length));
+    found.unwrap_or(text.len())
+}
+
+/// Returns the quote that is open at the end of this line of a shell, or of this piece of JSON.
+fn find_open_quote(before: &[u8]) -> Option<u8> {
+    let mut open = None;
+    let mut bytes = before.iter();
+    while let Some(byte) = bytes.next() {
+        match (open, byte) {
+            (None | Some(b'"'), b'\\') => drop(bytes.next()),
+            (None, b'"' | b'\'') => open = Some(*byte),
+            (Some(quote), byte) if *byte == quote => open = None,
+            _ => {}
+        }
+    }
+    open
+}

@@ -1,0 +1,162 @@
+//! One line of the journal, and the chain that it hangs in.
+//!
+//! A line is `{"schema":1,"seq":7,"time":"…","prev":"…","record":"decision",…,"hash":"…"}`. `hash` is the SHA-256 of the
+//! bytes before `,"hash":`, and `prev` is the hash of the line before. So every byte of a line is held by its own hash, by
+//! the form, or by being the hash; and every line by the next.
+
+use openoxide_protocol::{OperationDigest, SCHEMA};
+use sha2::{Digest as _, Sha256};
+
+use super::timestamp::UtcTimestamp;
+
+/// The length of a hash in hexadecimal digits.
+const HASH_DIGITS: usize = 64;
+/// The length of a moment as text.
+const TIMESTAMP_LENGTH: usize = 24;
+
+/// A place in the chain: a record's number, and its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalLink {
+    /// The record's number, from 1.
+    pub seq: u64,
+    /// Its hash, as hexadecimal digits.
+    pub hash: String,
+}
+
+impl Default for JournalLink {
+    /// Returns what the first record follows.
+    fn default() -> Self {
+        Self { seq: 0, hash: "0".repeat(HASH_DIGITS) }
+    }
+}
+
+/// Adds a line to `out` that follows `before`; returns its place. `body` is the record as a JSON object with at least
+/// one key, `kind` what it records.
+pub(super) fn append_sealed(
+    before: &JournalLink,
+    time: UtcTimestamp,
+    kind: &str,
+    body: &str,
+    out: &mut String,
+) -> JournalLink {
+    let seq = before.seq + 1;
+    let body = body.strip_prefix('{').and_then(|body| body.strip_suffix('}')).unwrap_or_default();
+    let prev = &before.hash;
+    let line = format!(
+        r#"{{"schema":{SCHEMA},"seq":{seq},"time":"{time}","prev":"{prev}","record":"{kind}",{body}"#
+    );
+    let hash = compute_hash(line.as_bytes());
+    out.push_str(&line);
+    out.push_str(r#","hash":""#);
+    out.push_str(&hash);
+    out.push_str("\"}\n");
+    JournalLink { seq, hash }
+}
+
+fn compute_hash(bytes: &[u8]) -> String {
+    OperationDigest(Sha256::digest(bytes).into()).to_string()
+}
+
+/// A line, taken apart, its hash not yet looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SealedLine<'a> {
+    pub(super) seq: u64,
+    pub(super) time: &'a str,
+    pub(super) prev: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) hash: &'a str,
+    hashed_text: &'a str,
+}
+
+impl<'a> SealedLine<'a> {
+    /// Takes a line apart, without its line feed. Nothing if it is none of ours.
+    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
+        let line = std::str::from_utf8(line).ok()?;
+        let (sealed, end) = line.split_at_checked(line.len().checked_sub(HASH_DIGITS + 11)?)?;
+        let hash = parse_hash(end.strip_prefix(r#","hash":""#)?.strip_suffix("\"}")?)?;
+        let rest = sealed.strip_prefix(r#"{"schema":"#)?.strip_prefix(&SCHEMA.to_string())?;
+        let (seq, rest) = rest.strip_prefix(r#","seq":"#)?.split_once(',')?;
+        let (time, rest) = rest.strip_prefix(r#""time":""#)?.split_at_checked(TIMESTAMP_LENGTH)?;
+        let (prev, rest) = rest.strip_prefix(r#"","prev":""#)?.split_at_checked(HASH_DIGITS)?;
+        let (kind, _) = rest.strip_prefix(r#"","record":""#)?.split_once('"')?;
+        Some(Self {
+            seq: seq.parse().ok()?,
+            time,
+            prev: parse_hash(prev)?,
+            kind,
+            hash,
+            hashed_text: sealed,
+        })
+    }
+
+    /// Says whether the line is as it was sealed.
+    pub(super) fn has_valid_hash(&self) -> bool {
+        compute_hash(self.hashed_text.as_bytes()) == self.hash
+    }
+
+    pub(super) fn link(&self) -> JournalLink {
+        JournalLink { seq: self.seq, hash: self.hash.to_owned() }
+    }
+}
+
+fn parse_hash(digits: &str) -> Option<&str> {
+    let is_hex = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (is_hex && digits.len() == HASH_DIGITS).then_some(digits)
+}
+
+/// Returns the version that a line says it has, if it is greater than ours.
+pub(super) fn newer_schema_version(line: &[u8]) -> Option<u64> {
+    let digits = line.strip_prefix(br#"{"schema":"#)?;
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let version = std::str::from_utf8(digits.get(..length)?).ok()?.parse().ok()?;
+    (version > u64::from(SCHEMA)).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> String {
+        let mut line = String::new();
+        append_sealed(
+            &JournalLink::default(),
+            UtcTimestamp(0),
+            "outcome",
+            r#"{"of":1}"#,
+            &mut line,
+        );
+        line
+    }
+
+    #[test]
+    fn a_hash_is_the_sha_256_of_what_stands_before_it() {
+        let line = line();
+        let (before, hash) = line.split_once(r#","hash":""#).unwrap();
+        // printf '%s' BEFORE | sha256sum
+        let zeros = "0".repeat(64);
+        let expected = format!(
+            r#"{{"schema":1,"seq":1,"time":"1970-01-01T00:00:00.000Z","prev":"{zeros}","record":"outcome","of":1"#
+        );
+        assert_eq!(before, expected);
+        assert_eq!(hash, "8223522b38cdfc171c969c1d89707b2e0003918c20a5249b97e105a826bcb77f\"}\n");
+    }
+
+    #[test]
+    fn a_line_comes_back() {
+        let line = line();
+        let frame = SealedLine::parse(line.trim_end().as_bytes()).unwrap();
+        assert_eq!((frame.seq, frame.kind, frame.time), (1, "outcome", "1970-01-01T00:00:00.000Z"));
+        assert_eq!(frame.prev, JournalLink::default().hash);
+        assert!(frame.has_valid_hash());
+    }
+
+    #[test]
+    fn what_is_no_line_of_ours_is_none() {
+        for line in [&b""[..], b"{}", b"\xFF", &[b'x'; 200], "\u{1F600}".repeat(50).as_bytes()] {
+            assert!(SealedLine::parse(line).is_none());
+        }
+        assert_eq!(newer_schema_version(br#"{"schema":2,"#), Some(2));
+        assert_eq!(newer_schema_version(br#"{"schema":1,"#), None);
+        assert_eq!(newer_schema_version(b"{"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! A lock between the processes of one user: who changes a file reads it, changes it and puts it back alone.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::policy_sources::UserEnvironment;
+
+/// A lock that is held longer is held by something that hangs.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a lock was not got.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// There is no place for it.
+    #[error("no state directory: set HOME or XDG_STATE_HOME")]
+    NoStateDirectory,
+    /// Somebody enforces all of it and does not let go.
+    #[error("{}: another process kept it locked for too long", .0.display())]
+    TimedOut(PathBuf),
+    /// The system refused.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// What was made or opened.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// A lock that is held, until it is dropped or the process ends.
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Waits for its turn to change policy files. Who waits for it twice in one process waits in vain.
+    ///
+    /// # Errors
+    /// When there is no place for the lock, it cannot be opened, or another process enforces all of it for five seconds.
+    pub fn acquire_policy_lock(environment: &UserEnvironment) -> Result<Self, LockError> {
+        let state = environment.state.as_ref().ok_or(LockError::NoStateDirectory)?;
+        Self::acquire(&state.join("openoxide"), "policies.lock")
+    }
+
+    /// Waits for its turn. The directory is made if it is not there.
+    pub(crate) fn acquire(directory: &Path, name: &str) -> Result<Self, LockError> {
+        let path = directory.join(name);
+        let file = open_lock_file(directory, &path)
+            .map_err(|error| LockError::Io { path: path.clone(), error })?;
+        let since = Instant::now();
+        while let Err(error) = file.try_lock() {
+            match error {
+                fs::TryLockError::WouldBlock if since.elapsed() < LOCK_TIMEOUT => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                fs::TryLockError::WouldBlock => return Err(LockError::TimedOut(path)),
+                fs::TryLockError::Error(error) => return Err(LockError::Io { path, error }),
+            }
+        }
+        Ok(Self { _file: file })
+    }
+}
+
+fn open_lock_file(directory: &Path, path: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    File::options().create(true).truncate(false).write(true).mode(0o600).open(path)
+}

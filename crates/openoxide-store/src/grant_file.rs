@@ -1,0 +1,408 @@
+//! Grants that last: rules that a person granted for a project (DECISIONS 5).
+//!
+//! They lie in the project, where a person can read and edit them, in `.openoxide/approvals.toml`. A cloned repository must not
+//! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path, the
+//! identity of that directory and all that it says. A new directory at an old path has none of the old grants. An entry without a valid one grants nothing, and so does one that was withdrawn: who puts it there again grants nothing.
+
+mod grant_entry;
+mod grant_usage;
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+pub use grant_entry::{GrantEntry, GrantLimits};
+use grant_entry::{OTHER_TASK_REASON, ProjectDirectory};
+use grant_usage::{GrantState, GrantUsage};
+use openoxide_permission::{
+    CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, SubjectKind, parse_rule,
+};
+use openoxide_protocol::{AbsPath, Effect};
+use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table};
+
+use crate::{
+    audit::UtcTimestamp,
+    file_access::{metadata_if_present, read_text},
+    file_lock::{FileLock, LockError},
+    grant_key::{self, KeyError},
+    line_numbers::LineNumbers,
+    policy_sources::UserEnvironment,
+    worktree::find_main_checkout,
+};
+
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Why grants could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// There is no place for the key.
+    #[error("no state directory: set HOME or XDG_STATE_HOME")]
+    NoStateDirectory,
+    /// The key cannot be used.
+    #[error("{0}")]
+    Key(#[from] KeyError),
+    /// The file is not what it should be; it was left as it is.
+    #[error("{path}: {what}")]
+    InvalidFile {
+        /// Where it lies.
+        path: String,
+        /// What is wrong, with the line.
+        what: String,
+    },
+    /// It is not our turn to change them.
+    #[error("{0}")]
+    Locked(#[from] LockError),
+    /// The system refused.
+    #[error("{path}: {error}")]
+    Io {
+        /// What was read or written.
+        path: String,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// The grants of one project.
+#[derive(Clone, Debug)]
+pub struct GrantFile {
+    project: AbsPath,
+    state: Option<PathBuf>,
+    task: Option<String>,
+}
+
+impl GrantFile {
+    /// Returns the grants of a project for this user. A linked worktree has those of its main checkout.
+    #[must_use]
+    pub fn for_project(environment: &UserEnvironment, project: &AbsPath) -> Self {
+        let state = environment.state.as_ref().map(|state| state.join("openoxide"));
+        let project = find_main_checkout(project).unwrap_or_else(|| project.clone());
+        Self { project, state, task: environment.task.clone() }
+    }
+
+    /// Returns the task in which its grants are looked at.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.task.as_deref()
+    }
+
+    /// Returns the project: the main checkout, where there are several.
+    #[must_use]
+    pub const fn project(&self) -> &AbsPath {
+        &self.project
+    }
+
+    /// Returns where the grants lie.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        Path::new(self.project.as_str()).join(".openoxide").join("approvals.toml")
+    }
+
+    /// Returns what tells the project's directory from another one at the same path later.
+    pub(crate) fn directory_identity(&self) -> String {
+        ProjectDirectory::from_path(&self.project).identity
+    }
+
+    /// Returns where the key lies.
+    pub(crate) fn key_path(&self) -> Option<PathBuf> {
+        Some(self.state.as_ref()?.join("key"))
+    }
+
+    /// Returns the entries, those that grant nothing too; none where there is no file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no TOML.
+    pub fn read_entries(&self) -> Result<Vec<GrantEntry>, GrantError> {
+        let text = self.read_file()?;
+        // What can be changed has no places any more.
+        let document = Document::parse(text.as_str())
+            .map_err(|error| self.invalid_file_error(error.to_string().trim_end()))?;
+        let key = self.read_key().ok();
+        let tables = document.get("grant").and_then(Item::as_array_of_tables);
+        let directory = ProjectDirectory::from_path(&self.project);
+        let key = key.as_deref().map(|key| (key, &directory));
+        let lines = LineNumbers::new(&text);
+        let entry = |table: &Table| self.parse_entry(table, &lines, key);
+        Ok(tables.into_iter().flat_map(ArrayOfTables::iter).map(entry).collect())
+    }
+
+    /// Returns the layer of the rules that are granted, those of them that have bounds, and what a person should know of the others.
+    pub(crate) fn load_layer(&self, home: Option<&AbsPath>) -> GrantLayer {
+        let name = self.path().to_string_lossy().into_owned();
+        let layer = Layer {
+            kind: LayerKind::Local,
+            file: Some(name.clone()),
+            combining_algorithm: CombiningAlgorithm::Strictest,
+            rules: Vec::new(),
+            mode: None,
+        };
+        let mut granted =
+            GrantLayer { layer, limited: Vec::new(), notes: Vec::new(), other_tasks: Vec::new() };
+        if let Err(error @ (KeyError::ExposedDirectory(_) | KeyError::Damaged(_))) =
+            self.check_key()
+        {
+            granted.notes.push(error.to_string());
+        }
+        match self.read_entries() {
+            Ok(entries) => {
+                for entry in entries {
+                    let rule = parse_command_rule(&entry.rule, home, &self.project);
+                    granted.add_entry(&name, entry, rule);
+                }
+            }
+            Err(error) => granted.notes.push(format!("{error}: it grants nothing")),
+        }
+        granted
+    }
+
+    /// Adds rules without bounds.
+    ///
+    /// # Errors
+    /// As [`Self::add_limited`].
+    pub fn add(&self, rules: &[String]) -> Result<(), GrantError> {
+        self.add_limited(rules, &GrantLimits::default())
+    }
+
+    /// Adds rules. Those that are granted already without bounds, and those that are not about commands, are left out.
+    ///
+    /// # Errors
+    /// When the file or the key cannot be read or written; then nothing was changed.
+    pub fn add_limited(&self, rules: &[String], bound: &GrantLimits) -> Result<(), GrantError> {
+        let _lock = self.acquire_lock()?;
+        let key = self.read_or_create_key()?;
+        let directory = ProjectDirectory::from_path(&self.project);
+        let known = self.read_entries()?;
+        let mut document = self.parse_document(&self.read_file()?)?;
+        let tables =
+            document.entry("grant").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+        let Some(tables) = tables.as_array_of_tables_mut() else {
+            return Err(self.invalid_file_error("expected `grant` to be an array of tables"));
+        };
+        let is_known = |rule: &String| {
+            known.iter().any(|entry| {
+                entry.rule == *rule && entry.ignored_reason.is_none() && !entry.limits.has_limits()
+            })
+        };
+        for rule in rules {
+            if !is_known(rule) && parse_command_rule(rule, None, &self.project).is_some() {
+                let (rule, bound) = (rule.clone(), bound.clone());
+                let id = grant_key::generate_id().map_err(|error| io_error(&self.path(), error))?;
+                let entry = GrantEntry { id, rule, limits: bound, line: 0, ignored_reason: None };
+                tables.push(entry.to_table(&key, &directory));
+            }
+        }
+        self.write_file(&document)
+    }
+
+    /// Counts one use of a grant that counts so many times. Says whether there was one left.
+    ///
+    /// # Errors
+    /// When it cannot be written down; then it does not count.
+    pub fn record_use(&self, entry: &GrantEntry) -> Result<bool, GrantError> {
+        let Some(times) = entry.limits.max_uses else { return Ok(true) };
+        let _lock = self.acquire_lock()?;
+        let directory = self.usage_directory()?;
+        match GrantUsage(&directory).read_state(&entry.id) {
+            GrantState::Used(used) if used < times => {
+                let counted = GrantUsage(&directory).write_count(&entry.id, used + 1);
+                counted.map_err(|error| io_error(&directory, error)).map(|()| true)
+            }
+            GrantState::Used(_) | GrantState::Revoked => Ok(false),
+        }
+    }
+
+    /// Removes the entries that `which` says yes to, and returns how many these were.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written; then nothing was changed.
+    pub fn remove(&self, which: impl Fn(usize, &GrantEntry) -> bool) -> Result<usize, GrantError> {
+        let _lock = self.acquire_lock()?;
+        let entries = self.read_entries()?;
+        let mut document = self.parse_document(&self.read_file()?)?;
+        let Some(tables) = document.get_mut("grant").and_then(Item::as_array_of_tables_mut) else {
+            return Ok(0);
+        };
+        let gone = |(at, entry): &(usize, &GrantEntry)| which(*at, entry);
+        let mut gone: Vec<usize> =
+            entries.iter().enumerate().filter(gone).map(|(at, _)| at).collect();
+        let count = gone.len();
+        let directory = self.usage_directory()?;
+        while let Some(at) = gone.pop() {
+            // First that it counts no more, then that it is not there any more: a crash between the two leaves no grant.
+            // Somebody else's entry could bear the name of one of ours.
+            if let Some(entry) = entries.get(at).filter(|entry| entry.is_active_in_any_task()) {
+                let revoked = GrantUsage(&directory).revoke(&entry.id);
+                revoked.map_err(|error| self::io_error(&directory, error))?;
+            }
+            tables.remove(at);
+        }
+        if count > 0 {
+            self.write_file(&document)?;
+        }
+        Ok(count)
+    }
+
+    fn parse_entry(
+        &self,
+        table: &Table,
+        lines: &LineNumbers,
+        key: Option<(&[u8], &ProjectDirectory)>,
+    ) -> GrantEntry {
+        let at = table.span().map_or(0, |span| span.start);
+        let (mut entry, mac) = GrantEntry::from_table(table, lines.line_at(at));
+        let ours = key.is_some_and(|(key, directory)| entry.has_valid_mac(key, directory, &mac));
+        let not_ours = "invalid signature: not created by you on this machine for this directory";
+        entry.ignored_reason = entry
+            .ignored_reason
+            .or((!ours).then_some(not_ours))
+            .or_else(|| self.end_reason(&entry));
+        entry
+    }
+
+    /// Returns whether a grant that was in force is so still.
+    pub(crate) fn is_in_force(&self, entry: &GrantEntry) -> bool {
+        self.end_reason(entry).is_none()
+    }
+
+    /// Says why a grant is over, if it is.
+    fn end_reason(&self, entry: &GrantEntry) -> Option<&'static str> {
+        let fate = self
+            .usage_directory()
+            .map_or(GrantState::Revoked, |path| GrantUsage(&path).read_state(&entry.id));
+        match (fate, entry.limits.max_uses) {
+            (GrantState::Revoked, _) => Some("revoked"),
+            (GrantState::Used(used), Some(times)) if used >= times => Some("use limit reached"),
+            _ if entry.limits.expires_at.is_some_and(|until| until <= UtcTimestamp::now()) => {
+                Some("expired")
+            }
+            _ if entry.limits.granted_at.is_some_and(|since| since > UtcTimestamp::now()) => {
+                Some("the clock moved backwards since the grant")
+            }
+            _ if entry.limits.task.is_some() && entry.limits.task != self.task => {
+                Some(OTHER_TASK_REASON)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns where it is written what became of grants.
+    pub(crate) fn usage_directory(&self) -> Result<PathBuf, GrantError> {
+        Ok(self.state.as_ref().ok_or(GrantError::NoStateDirectory)?.join("grants"))
+    }
+
+    fn read_file(&self) -> Result<String, GrantError> {
+        let path = self.path();
+        if fs::symlink_metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Ok(String::new());
+        }
+        read_text(&path, MAX_FILE_BYTES)
+            .map_err(|error| self.invalid_file_error(&error.to_string()))
+    }
+
+    fn parse_document(&self, text: &str) -> Result<DocumentMut, GrantError> {
+        text.parse::<DocumentMut>()
+            .map_err(|error| self.invalid_file_error(error.to_string().trim_end()))
+    }
+
+    fn invalid_file_error(&self, what: &str) -> GrantError {
+        GrantError::InvalidFile {
+            path: self.path().to_string_lossy().into_owned(),
+            what: what.to_owned(),
+        }
+    }
+
+    /// Puts a new file in the place of the old one, at once or not at all.
+    fn write_file(&self, document: &DocumentMut) -> Result<(), GrantError> {
+        let path = self.path();
+        let failed = |error| io_error(&path, error);
+        let Some(directory) = path.parent() else {
+            return Err(self.invalid_file_error("it has no directory"));
+        };
+        if fs::symlink_metadata(directory).is_ok_and(|meta| meta.is_symlink()) {
+            return Err(self.invalid_file_error("`.openoxide` is a link"));
+        }
+        fs::create_dir_all(directory).map_err(failed)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
+        file.write_all(document.to_string().as_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    fn acquire_lock(&self) -> Result<FileLock, GrantError> {
+        Ok(FileLock::acquire(
+            self.state.as_deref().ok_or(GrantError::NoStateDirectory)?,
+            "grants.lock",
+        )?)
+    }
+
+    fn read_key(&self) -> Result<Vec<u8>, GrantError> {
+        Ok(grant_key::read_key(&self.key_path().ok_or(GrantError::NoStateDirectory)?)?)
+    }
+
+    /// Checks the key of a project that has grants.
+    fn check_key(&self) -> Result<(), KeyError> {
+        match (self.key_path(), metadata_if_present(&self.path())) {
+            (Some(key), Ok(Some(_))) => grant_key::read_key(&key).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_or_create_key(&self) -> Result<Vec<u8>, GrantError> {
+        Ok(grant_key::read_or_create_key(&self.key_path().ok_or(GrantError::NoStateDirectory)?)?)
+    }
+}
+
+/// Says whether a layer is that of the grants.
+pub(crate) fn is_grant_layer(layer: &Layer) -> bool {
+    layer.kind == LayerKind::Local
+        && layer.file.as_deref().is_some_and(|file| file.ends_with("/.openoxide/approvals.toml"))
+}
+
+/// What is granted.
+#[derive(Debug)]
+pub(crate) struct GrantLayer {
+    /// The rules.
+    pub(crate) layer: Layer,
+    /// The entries among them that have bounds.
+    pub(crate) limited: Vec<GrantEntry>,
+    /// What a person should know of the others.
+    pub(crate) notes: Vec<String>,
+    /// The tasks other than this one in which grants are valid.
+    pub(crate) other_tasks: Vec<String>,
+}
+
+impl GrantLayer {
+    fn add_entry(&mut self, name: &str, entry: GrantEntry, rule: Option<Rule>) {
+        let Some(rule) = rule.filter(|_| entry.ignored_reason.is_none()) else {
+            let why = entry.ignored_reason.unwrap_or("not a rule about commands");
+            if why == OTHER_TASK_REASON {
+                // That it does not count here is as it was granted.
+                self.other_tasks.extend(entry.limits.task);
+                return;
+            }
+            let GrantEntry { line, rule, .. } = entry;
+            self.notes.push(format!("{name}:{line}: `{rule}` grants nothing: {why}"));
+            return;
+        };
+        self.layer.rules.push(Rule { line: entry.line, ..rule });
+        if entry.limits.has_limits() {
+            self.limited.push(entry);
+        }
+    }
+}
+
+fn io_error(path: &Path, error: io::Error) -> GrantError {
+    GrantError::Io { path: path.to_string_lossy().into_owned(), error }
+}
+
+/// Returns the rule of a text, if it is about commands.
+fn parse_command_rule(text: &str, home: Option<&AbsPath>, base: &AbsPath) -> Option<Rule> {
+    let rule = parse_rule(text, Effect::Allow, PathAnchors { home, base }).ok()?;
+    rule.patterns.iter().all(|pattern| pattern.kind == SubjectKind::Exec).then_some(rule)
+}
+
+#[cfg(test)]
+mod tests;

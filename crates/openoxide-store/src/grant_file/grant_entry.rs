@@ -1,0 +1,213 @@
+//! One entry of the file of grants: a rule, how far it reaches, and the proof that a person of this user granted it.
+
+use std::{fs, os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use openoxide_protocol::{AbsPath, GrantTerms};
+use sha2::Sha256;
+use toml_edit::{Item, Table, value};
+
+use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
+
+/// Comes first in what is authenticated: other uses of the key, and other forms of an entry, are told apart by it.
+const MAC_PURPOSE: &str = "openoxide grant 4";
+/// The same for an entry that says since when it counts.
+const MAC_PURPOSE_WITH_START: &str = "openoxide grant 5";
+
+/// Why a grant for a task does not count in another.
+pub(super) const OTHER_TASK_REASON: &str = "granted for another task, or its task has ended";
+
+/// The directory that a grant is for: its path, and what tells it from another directory at the same path later.
+#[derive(Clone, Debug)]
+pub(super) struct ProjectDirectory {
+    pub(super) path: AbsPath,
+    pub(super) identity: String,
+}
+
+impl ProjectDirectory {
+    /// Looks at the directory: its number and the moment it was made, which no program can set. Where the file system does
+    /// not keep that moment, the number of its device has to do.
+    pub(super) fn from_path(path: &AbsPath) -> Self {
+        let identity = fs::metadata(path.as_str()).map_or_else(
+            |_| String::new(),
+            |found| {
+                let made = found.created().ok();
+                let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+                match made {
+                    Some(made) => format!("{}/{}", found.ino(), made.as_nanos()),
+                    None => format!("{}/on {}", found.ino(), found.dev()),
+                }
+            },
+        );
+        Self { path: path.clone(), identity }
+    }
+}
+
+/// How far a grant reaches, beside its rule. The default is without bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct GrantLimits {
+    /// It ends with this moment.
+    pub expires_at: Option<UtcTimestamp>,
+    /// It was granted at this moment, if it ends by the clock. A clock that shows less was set back.
+    pub granted_at: Option<UtcTimestamp>,
+    /// It counts for commands that run in this directory or below.
+    pub directory: Option<AbsPath>,
+    /// It counts for so many decisions.
+    pub max_uses: Option<u32>,
+    /// It counts in this task.
+    pub task: Option<String>,
+}
+
+impl GrantLimits {
+    /// Returns how far these terms reach, for a request of this task. Their time begins now. Nobody sees every task end, so what
+    /// holds for one ends within a day.
+    #[must_use]
+    pub fn from_terms(terms: &GrantTerms, task: Option<&str>) -> Self {
+        let now = UtcTimestamp::now();
+        let ahead =
+            |seconds: u64| UtcTimestamp(now.0.saturating_add(seconds.saturating_mul(1_000)));
+        let day = terms.task.then_some(MILLIS_PER_DAY / 1_000);
+        let seconds = terms.seconds.into_iter().chain(day).min();
+        Self {
+            expires_at: seconds.map(ahead),
+            granted_at: seconds.map(|_| now),
+            directory: terms.below.clone(),
+            max_uses: terms.times,
+            // A task without a name is that of nobody.
+            task: terms.task.then(|| task.unwrap_or_default().to_owned()),
+        }
+    }
+
+    /// Says whether there is any bound.
+    #[must_use]
+    pub fn has_limits(&self) -> bool {
+        self.count_limits() > 0
+    }
+}
+
+/// One entry of the file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct GrantEntry {
+    /// Its name, by which it is known whether revoked and how often it counted.
+    pub id: String,
+    /// The rule, as it was granted.
+    pub rule: String,
+    /// How far it reaches.
+    pub limits: GrantLimits,
+    /// The line that it stands on, from 1.
+    pub line: u32,
+    /// Why it grants nothing, if it does not.
+    #[serde(skip)]
+    pub ignored_reason: Option<&'static str>,
+}
+
+impl GrantEntry {
+    /// Says whether it grants something, here or in the task that it is for.
+    #[must_use]
+    pub fn is_active_in_any_task(&self) -> bool {
+        self.ignored_reason.is_none_or(|why| why == OTHER_TASK_REASON)
+    }
+
+    /// Reads what a table says, and what it has for a proof. A bound that cannot be read is no bound that was granted: then the
+    /// proof does not fit.
+    pub(super) fn from_table(table: &Table, line: u32) -> (Self, String) {
+        let text = |name: &str| table.get(name).and_then(Item::as_str);
+        let field = |name| text(name).unwrap_or_default().to_owned();
+        let times = table.get("times").and_then(Item::as_integer);
+        let bound = GrantLimits {
+            expires_at: text("until").and_then(UtcTimestamp::parse),
+            granted_at: text("since").and_then(UtcTimestamp::parse),
+            directory: text("below").and_then(|path| AbsPath::new(path).ok()),
+            max_uses: times.and_then(|times| u32::try_from(times).ok()),
+            task: text("task").map(str::to_owned),
+        };
+        let known = ["id", "rule", "until", "since", "below", "times", "task", "mac"];
+        let strange = table.iter().any(|(name, _)| !known.contains(&name));
+        let bounds = ["until", "since", "below", "times", "task"].into_iter();
+        let lost = bounds.filter(|name| table.contains_key(name)).count() != bound.count_limits()
+            || strange;
+        let ignored = lost.then_some("it has an unknown or invalid key");
+        (
+            Self {
+                id: field("id"),
+                rule: field("rule"),
+                limits: bound,
+                line,
+                ignored_reason: ignored,
+            },
+            field("mac"),
+        )
+    }
+
+    /// Returns the entry as a table, with its proof.
+    pub(super) fn to_table(&self, key: &[u8], project: &ProjectDirectory) -> Table {
+        let mut table = Table::new();
+        table.insert("rule", value(&self.rule));
+        if let Some(until) = self.limits.expires_at {
+            table.insert("until", value(until.to_string()));
+        }
+        if let Some(since) = self.limits.granted_at {
+            table.insert("since", value(since.to_string()));
+        }
+        if let Some(below) = &self.limits.directory {
+            table.insert("below", value(below.as_str()));
+        }
+        if let Some(times) = self.limits.max_uses {
+            table.insert("times", value(i64::from(times)));
+        }
+        if let Some(task) = &self.limits.task {
+            table.insert("task", value(task));
+        }
+        table.insert("id", value(&self.id));
+        let mac = self.compute_mac(key, project).map(|mac| mac.finalize().into_bytes());
+        let mac: String = mac.into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
+        table.insert("mac", value(mac));
+        table
+    }
+
+    /// Says whether this user granted it for this project. Compares in constant time.
+    pub(super) fn has_valid_mac(&self, key: &[u8], project: &ProjectDirectory, mac: &str) -> bool {
+        let pairs = mac.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+        let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
+        let (Some(bytes), Some(ours)) = (bytes, self.compute_mac(key, project)) else {
+            return false;
+        };
+        ours.verify_slice(&bytes).is_ok()
+    }
+
+    fn compute_mac(&self, key: &[u8], project: &ProjectDirectory) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+        let GrantLimits {
+            expires_at: until,
+            granted_at: since,
+            directory: below,
+            max_uses: times,
+            task,
+        } = &self.limits;
+        let (purpose, since) = match since {
+            Some(since) => (MAC_PURPOSE_WITH_START, Some(since.to_string())),
+            None => (MAC_PURPOSE, None),
+        };
+        let until = until.map(|until| until.to_string()).unwrap_or_default();
+        let times = times.map(|times| times.to_string()).unwrap_or_default();
+        let below = below.as_ref().map_or("", AbsPath::as_str);
+        let ProjectDirectory { path, identity } = project;
+        let parts = [purpose, path.as_str(), identity, &self.id, &self.rule, &until, below, &times];
+        // Entries without a task are proved as they were before there were tasks.
+        for part in parts.into_iter().chain(since.as_deref()).chain(task.as_deref()) {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part.as_bytes());
+        }
+        Some(mac)
+    }
+}
+
+impl GrantLimits {
+    fn count_limits(&self) -> usize {
+        let Self { expires_at: until, granted_at: since, directory: below, max_uses: times, task } =
+            self;
+        let clock = [until.is_some(), since.is_some()];
+        let others = [below.is_some(), times.is_some(), task.is_some()];
+        clock.into_iter().chain(others).filter(|there| *there).count()
+    }
+}

@@ -1,0 +1,86 @@
+//! What became of each grant: how often it counted, and whether revoked. It is kept in the state directory, so that who
+//! restores the project's file restores no grant.
+//!
+//! Counts are kept in a directory of their own. A grant that is taken back changes the directory above, and so ends every compiled
+//! policy that enforces all of it; a grant that is used does not, because who takes a policy from the cache looks at each count.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::file_access::{metadata_if_present, read_text};
+
+const REVOKED: &str = "revoked";
+/// The directory of the counts.
+const COUNT_DIRECTORY: &str = "counts";
+/// A number or a word.
+const MAX_STATE_BYTES: u64 = 32;
+
+/// The directory of what became of grants. Its caller holds the lock when it writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GrantUsage<'a>(pub(super) &'a Path);
+
+/// What became of one grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GrantState {
+    /// It counted so often.
+    Used(u32),
+    /// It was withdrawn, or nobody can tell.
+    Revoked,
+}
+
+impl GrantUsage<'_> {
+    /// Returns what became of a grant. What cannot be read is gone.
+    pub(super) fn read_state(self, id: &str) -> GrantState {
+        if !is_grant_id(id) {
+            return GrantState::Revoked;
+        }
+        // Earlier versions wrote the count into the file that says whether a grant was revoked.
+        let fates = [self.0.join(id), self.count_path(id)].map(|path| parse_state_file(&path));
+        match fates {
+            [GrantState::Used(before), GrantState::Used(now)] => GrantState::Used(before.max(now)),
+            _ => GrantState::Revoked,
+        }
+    }
+
+    pub(super) fn write_count(self, id: &str, used: u32) -> io::Result<()> {
+        self.write_file(id, &self.count_path(id), &used.to_string())
+    }
+
+    pub(super) fn revoke(self, id: &str) -> io::Result<()> {
+        // An entry without a name never counted.
+        if is_grant_id(id) { self.write_file(id, &self.0.join(id), REVOKED) } else { Ok(()) }
+    }
+
+    fn write_file(self, id: &str, path: &Path, text: &str) -> io::Result<()> {
+        let directory = path.parent().filter(|_| is_grant_id(id));
+        let directory = directory.ok_or_else(|| io::Error::other("a grant without a name"))?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    fn count_path(self, id: &str) -> PathBuf {
+        self.0.join(COUNT_DIRECTORY).join(id)
+    }
+}
+
+/// An id is made of hexadecimal digits: as a file name it leads nowhere else.
+fn is_grant_id(id: &str) -> bool {
+    id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns what a file says of a grant. A file that is not there says that it was not used.
+fn parse_state_file(path: &Path) -> GrantState {
+    if matches!(metadata_if_present(path), Ok(None)) {
+        return GrantState::Used(0);
+    }
+    let text = read_text(path, MAX_STATE_BYTES).ok();
+    text.and_then(|text| text.parse().ok()).map_or(GrantState::Revoked, GrantState::Used)
+}

@@ -1,0 +1,275 @@
+//! The compiled policy on disk, so that a hook need not compile ten thousand rules to judge one command.
+//!
+//! The file begins with the lengths of its parts. These are the signature of what it was made of (which files, and in which
+//! state; any difference of state, and it is made anew), what a person is told beside it, what is needed to decide, and last the texts
+//! of the rules, which are only read of the rule that has spoken. It is a cache of what this user could write anyway: it is
+//! only trusted when nobody else can write it.
+//!
+//! A policy with grants that have bounds is kept with the one without them, and is taken from here as long as each of these grants is
+//! in force.
+//!
+//! Until the next good version takes its place, the file is also the last good version of these files. A policy that must not be
+//! taken from here, because it has hooks, is kept as that alone.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use openoxide_permission::{DetailsReader, PolicyStack};
+use openoxide_protocol::AbsPath;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    file_access::open_regular,
+    grant_file::{GrantEntry, GrantFile},
+    policy_file::SandboxSettings,
+    policy_load::{UntrustedProject, resolve_directory},
+    policy_signature::PolicySignature,
+    policy_sources::{PolicySource, UserEnvironment},
+};
+
+const MAX_CACHE_BYTES: u64 = 1 << 30;
+
+/// The parts of the file: which files, their state, what is told, what decides, what decides where grants with bounds do not reach, and
+/// the texts of the rules of both.
+const PART_COUNT: usize = 7;
+
+/// Begins the state of a policy that is only kept for its denies. The state of files begins with 0, 1 or 2.
+const LAST_GOOD_MARKER: &[u8] = b"last good";
+
+/// What is kept beside the rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CacheMetadata {
+    pub(crate) notes: Vec<String>,
+    pub(crate) untrusted: Vec<UntrustedProject>,
+    /// The additional directories that count, in each spelling.
+    pub(crate) roots: Vec<AbsPath>,
+    /// What holds of the sandbox.
+    pub(crate) sandbox: SandboxSettings,
+    /// Each directory that a file names, and where it led.
+    pub(crate) directory_targets: Vec<(AbsPath, Option<AbsPath>)>,
+    /// The grants that have bounds, and are in force.
+    pub(crate) limited_grants: Vec<GrantEntry>,
+    /// The tasks in which there are other grants.
+    pub(crate) other_tasks: Vec<String>,
+}
+
+impl CacheMetadata {
+    /// Says whether every directory that was named still leads where it led.
+    fn is_current(&self) -> bool {
+        self.directory_targets.iter().all(|(named, led)| resolve_directory(named) == *led)
+    }
+}
+
+/// The details of a policy, in the file that it was read from.
+#[derive(Debug)]
+struct FileDetails {
+    file: File,
+    start: usize,
+}
+
+impl DetailsReader for FileDetails {
+    fn read(&self, at: usize, length: usize) -> Option<Vec<u8>> {
+        let place = u64::try_from(self.start.checked_add(at)?).ok()?;
+        let left = usize::try_from(self.file.metadata().ok()?.len().checked_sub(place)?).ok()?;
+        let mut bytes = vec![0; length.min(left)];
+        self.file.read_exact_at(&mut bytes, place).ok()?;
+        (bytes.len() == length).then_some(bytes)
+    }
+}
+
+/// Where the compiled policy of these sources is kept.
+#[derive(Debug)]
+pub(crate) struct PolicyCache {
+    path: PathBuf,
+    signature: PolicySignature,
+    /// What says whether grants are still in force.
+    grants: Option<GrantFile>,
+}
+
+impl PolicyCache {
+    /// Returns the cache for these sources, if there is a place for it.
+    pub(crate) fn for_sources(
+        sources: &[PolicySource],
+        environment: &UserEnvironment,
+    ) -> Option<Self> {
+        let directory = environment.cache.as_ref()?.join("openoxide");
+        let name = sources.iter().fold(FileNameHash::default(), |name, source| {
+            name.with_bytes(source.path.as_os_str().as_encoded_bytes())
+        });
+        let path = directory.join(format!("policy-{:016x}.bin", name.0));
+        let grants = sources.iter().find(|source| source.is_grant_file);
+        let grants = grants.map(|source| GrantFile::for_project(environment, &source.base));
+        Some(Self { path, signature: PolicySignature::for_sources(sources, environment), grants })
+    }
+
+    /// Returns the policy, if it is there, undamaged, and made of just this.
+    pub(crate) fn fetch(&self) -> Option<(PolicyStack, CacheMetadata, Option<PolicyStack>)> {
+        self.signature.is_complete.then_some(())?;
+        let kept = CacheEntry::open(self)?;
+        (kept.state == self.signature.state).then_some(())?;
+        let beside = match kept.metadata.as_slice() {
+            [] => CacheMetadata::default(),
+            bytes => serde_json::from_slice::<CacheMetadata>(bytes)
+                .ok()
+                .filter(CacheMetadata::is_current)?,
+        };
+        self.has_unchanged_grants(&beside).then_some(())?;
+        let without = match beside.limited_grants.is_empty() {
+            true => None,
+            false => Some(kept.policy_without_limited()?),
+        };
+        Some((kept.into_policy()?, beside, without))
+    }
+
+    /// Returns whether the clock, the counts and the task have ended or begun no grant.
+    fn has_unchanged_grants(&self, beside: &CacheMetadata) -> bool {
+        if beside.limited_grants.is_empty() && beside.other_tasks.is_empty() {
+            return true;
+        }
+        self.grants.as_ref().is_some_and(|grants| {
+            let begins = |task: &String| grants.task() == Some(task);
+            beside.limited_grants.iter().all(|entry| grants.is_in_force(entry))
+                && !beside.other_tasks.iter().any(begins)
+        })
+    }
+
+    /// Returns the policy that was made of the same files in an earlier state, when nothing was wrong with them.
+    pub(crate) fn load_last_good(&self) -> Option<PolicyStack> {
+        let kept = CacheEntry::open(self)?;
+        // What a grant with bounds allowed is not remembered.
+        if kept.policy_without_limited.is_empty() {
+            kept.into_policy()
+        } else {
+            kept.policy_without_limited()
+        }
+    }
+
+    /// Keeps a policy. That it could not be kept costs time, and the denies of its files when they turn wrong.
+    pub(crate) fn store(
+        &self,
+        policy: &PolicyStack,
+        beside: &CacheMetadata,
+        without: Option<&PolicyStack>,
+    ) {
+        if self.signature.is_stable {
+            drop(self.try_store(&self.signature.state, policy, beside, without));
+        }
+    }
+
+    /// Keeps a policy as the last good version alone: it is never fetched, because its state is no state of files.
+    pub(crate) fn store_last_good(&self, policy: &PolicyStack) {
+        let state = [LAST_GOOD_MARKER, &self.signature.state].concat();
+        let kept = || CacheEntry::open(self).is_some_and(|kept| kept.state == state);
+        if self.signature.is_stable && !kept() {
+            drop(self.try_store(&state, policy, &CacheMetadata::default(), None));
+        }
+    }
+
+    fn try_store(
+        &self,
+        state: &[u8],
+        policy: &PolicyStack,
+        beside: &CacheMetadata,
+        without: Option<&PolicyStack>,
+    ) -> std::io::Result<()> {
+        let Some(directory) = self.path.parent() else { return Ok(()) };
+        let beside = match *beside == CacheMetadata::default() {
+            true => Vec::new(),
+            false => serde_json::to_vec(beside)?,
+        };
+        let details = [policy.details(), without.map(PolicyStack::details).unwrap_or_default()];
+        let without = without.map_or(&[][..], PolicyStack::as_bytes);
+        let [texts, texts_without] = &details;
+        let files = &self.signature.files;
+        let parts: [&[u8]; PART_COUNT] =
+            [files, state, &beside, policy.as_bytes(), without, texts, texts_without];
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        // A file of its own, mode 0600, that takes the place of the old one at once or not at all.
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        for part in parts {
+            file.write_all(&(part.len() as u64).to_le_bytes())?;
+        }
+        for part in parts {
+            file.write_all(part)?;
+        }
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}
+
+/// A file that is there, of the same sources.
+struct CacheEntry {
+    file: File,
+    state: Vec<u8>,
+    metadata: Vec<u8>,
+    policy: Vec<u8>,
+    /// Empty if there are no grants with bounds.
+    policy_without_limited: Vec<u8>,
+    /// Where the texts of the rules begin, of each policy.
+    texts: [usize; 2],
+}
+
+impl CacheEntry {
+    fn open(cache: &PolicyCache) -> Option<Self> {
+        let (file, meta) = open_regular(&cache.path, MAX_CACHE_BYTES).ok()?;
+        let own = fs::metadata("/proc/self").ok()?.uid();
+        if meta.mode() & 0o022 != 0 || meta.uid() != own {
+            return None;
+        }
+        let mut end = PART_COUNT * size_of::<u64>();
+        let mut lengths = vec![0; end];
+        file.read_exact_at(&mut lengths, 0).ok()?;
+        let mut lengths = lengths.chunks_exact(size_of::<u64>()).map(|length| {
+            let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
+            let at = end;
+            end = at.checked_add(length).filter(|end| *end as u64 <= meta.len())?;
+            Some((at, length))
+        });
+        let mut parts = lengths.by_ref().take(PART_COUNT - 2).map(|place| {
+            let (at, length) = place?;
+            let mut bytes = vec![0; length];
+            file.read_exact_at(&mut bytes, at as u64).ok()?;
+            Some(bytes)
+        });
+        let (files, state) = (parts.next()??, parts.next()??);
+        let (beside, policy, without) = (parts.next()??, parts.next()??, parts.next()??);
+        let texts = [lengths.next()??.0, lengths.next()??.0];
+        let found =
+            Self { file, state, metadata: beside, policy, policy_without_limited: without, texts };
+        (files == cache.signature.files).then_some(found)
+    }
+
+    fn into_policy(self) -> Option<PolicyStack> {
+        let [start, _] = self.texts;
+        PolicyStack::from_parts(self.policy, Arc::new(FileDetails { file: self.file, start })).ok()
+    }
+
+    /// Returns the policy without the grants that have bounds.
+    fn policy_without_limited(&self) -> Option<PolicyStack> {
+        let [_, start] = self.texts;
+        let details = FileDetails { file: self.file.try_clone().ok()?, start };
+        PolicyStack::from_parts(self.policy_without_limited.clone(), Arc::new(details)).ok()
+    }
+}
+
+/// A file's name out of its sources' paths (FNV-1a): sources that share one only take turns in it.
+struct FileNameHash(u64);
+
+impl Default for FileNameHash {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl FileNameHash {
+    fn with_bytes(self, bytes: &[u8]) -> Self {
+        let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+        Self(bytes.iter().chain(&[0]).fold(self.0, step))
+    }
+}

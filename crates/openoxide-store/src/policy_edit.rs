@@ -1,0 +1,214 @@
+//! Changing a native policy file: comments and order stay, and what cannot be read afterwards is not written.
+
+use std::{fs, io, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path};
+
+use openoxide_permission::PathAnchors;
+use openoxide_protocol::Effect;
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
+
+mod toml_layout;
+
+/// The text is no TOML, or not of the shape that a policy has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EditError(String);
+
+/// The lists of short rules.
+const RULE_LISTS: [Effect; 3] = [Effect::Deny, Effect::Ask, Effect::Allow];
+
+/// Returns the text with one more rule at the end of its list; the same text if it stands there already. With a reason it
+/// becomes a long rule.
+///
+/// # Errors
+/// When the text cannot be changed.
+pub fn with_rule(
+    text: &str,
+    effect: Effect,
+    rule: &str,
+    reason: Option<&str>,
+) -> Result<String, EditError> {
+    let mut document = parse_document(text)?;
+    let permissions = permissions_table(&mut document)?;
+    match reason {
+        Some(reason) => add_long_rule(permissions, effect, rule, reason)?,
+        None => add_short_rule(permissions, effect, rule)?,
+    }
+    Ok(document.to_string())
+}
+
+/// Returns the text without a rule, and how often it stood there.
+///
+/// # Errors
+/// When the text cannot be changed.
+pub fn without_rule(text: &str, rule: &str) -> Result<(String, usize), EditError> {
+    let mut document = parse_document(text)?;
+    let Some(permissions) = document.get_mut("permissions").and_then(Item::as_table_mut) else {
+        return Ok((text.to_owned(), 0));
+    };
+    let mut count = 0;
+    for effect in RULE_LISTS {
+        let list = permissions.get_mut(effect.as_str()).and_then(Item::as_array_mut);
+        count += list.map_or(0, |list| remove_from_list(list, rule));
+    }
+    if let Some(tables) = permissions.get_mut("rule").and_then(Item::as_array_of_tables_mut) {
+        let before = tables.len();
+        tables.retain(|table| short_rule_text(table).as_deref() != Some(rule));
+        count += before - tables.len();
+    }
+    Ok((if count == 0 { text.to_owned() } else { document.to_string() }, count))
+}
+
+/// Returns the text in the usual layout: one rule a line, double quotes where they need no escape, one blank around `=`.
+///
+/// # Errors
+/// When the text cannot be read.
+pub fn format_policy(text: &str) -> Result<String, EditError> {
+    let mut document = parse_document(text)?;
+    toml_layout::format_table(document.as_table_mut());
+    let text = document.to_string();
+    Ok(if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" })
+}
+
+fn parse_document(text: &str) -> Result<DocumentMut, EditError> {
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| EditError(error.to_string().trim_end().to_owned()))
+}
+
+fn permissions_table(document: &mut DocumentMut) -> Result<&mut Table, EditError> {
+    let item = document.entry("permissions").or_insert_with(|| Item::Table(Table::new()));
+    item.as_table_mut().ok_or_else(|| EditError("expected `permissions` to be a table".to_owned()))
+}
+
+fn add_short_rule(permissions: &mut Table, effect: Effect, rule: &str) -> Result<(), EditError> {
+    let item = permissions.entry(effect.as_str()).or_insert_with(|| value(Array::new()));
+    let Some(list) = item.as_array_mut() else {
+        return Err(EditError(format!("expected `{}` to be an array", effect.as_str())));
+    };
+    if list.iter().any(|one| one.as_str() == Some(rule)) {
+        return Ok(());
+    }
+    let many_lines = toml_layout::is_multiline(list);
+    let behind = list.trailing().as_str().unwrap_or_default().to_owned();
+    list.push(rule);
+    if many_lines {
+        // A comment behind the last rule stays with it.
+        list.set_trailing("");
+        if let Some(last) = list.len().checked_sub(1).and_then(|at| list.get_mut(at)) {
+            last.decor_mut().set_prefix(behind);
+        }
+        toml_layout::format_list(list);
+    }
+    Ok(())
+}
+
+fn add_long_rule(
+    permissions: &mut Table,
+    effect: Effect,
+    rule: &str,
+    reason: &str,
+) -> Result<(), EditError> {
+    let (permission, pattern) = split_short_rule(rule);
+    let item =
+        permissions.entry("rule").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let Some(tables) = item.as_array_of_tables_mut() else {
+        return Err(EditError(
+            "expected `rule` to be an array of tables (`[[permissions.rule]]`)".to_owned(),
+        ));
+    };
+    let mut table = Table::new();
+    for (key, text) in [
+        ("permission", permission),
+        ("pattern", pattern),
+        ("action", effect.as_str()),
+        ("reason", reason),
+    ] {
+        table.insert(key, value(text));
+    }
+    tables.push(table);
+    Ok(())
+}
+
+/// Cuts the short form into what a long rule has: the permission and the pattern.
+fn split_short_rule(rule: &str) -> (&str, &str) {
+    let inside =
+        rule.split_once('(').and_then(|(name, rest)| Some((name, rest.strip_suffix(')')?)));
+    inside.unwrap_or((rule, "*"))
+}
+
+/// Returns what a long rule says, in the short form.
+fn short_rule_text(table: &Table) -> Option<String> {
+    let text = |key: &str| table.get(key).and_then(Item::as_str);
+    let (permission, pattern) = (text("permission")?, text("pattern")?);
+    Some(match pattern {
+        "*" => permission.to_owned(),
+        pattern => format!("{permission}({pattern})"),
+    })
+}
+
+fn remove_from_list(list: &mut Array, rule: &str) -> usize {
+    let many_lines = toml_layout::is_multiline(list);
+    let mut count = 0;
+    let place = |list: &Array| list.iter().position(|one| one.as_str() == Some(rule));
+    while let Some(at) = place(list) {
+        toml_layout::move_comments_before(list, at);
+        list.remove(at);
+        count += 1;
+    }
+    match (count, list.get_mut(0)) {
+        (0, _) => {}
+        _ if many_lines => toml_layout::format_list(list),
+        (_, Some(first)) => first.decor_mut().set_prefix(""),
+        (_, None) => {}
+    }
+    count
+}
+
+/// Says whether two texts are policies that decide the same; texts with errors are not.
+#[must_use]
+pub fn is_equivalent_policy(before: &str, after: &str, anchors: PathAnchors<'_>) -> bool {
+    let read = |text: &str| {
+        let kind = openoxide_permission::LayerKind::User;
+        let mut file = crate::read_policy(text, kind, "policy.toml", anchors);
+        file.layer.rules.iter_mut().for_each(|rule| rule.line = 0);
+        let directories = file.directories.iter_mut().chain(&mut file.writable);
+        directories.for_each(|one| one.line = 0);
+        file.sandbox.require.iter_mut().for_each(|one| one.location.clear());
+        file
+    };
+    let (before, after) = (read(before), read(after));
+    let sound = before.problems.is_empty() && after.problems.is_empty();
+    let directories = before.directories == after.directories;
+    let sandbox = before.sandbox == after.sandbox && before.writable == after.writable;
+    sound
+        && directories
+        && sandbox
+        && before.layer == after.layer
+        && before.managed == after.managed
+}
+
+/// Puts a new text in the place of a file, at once or not at all; it is made, with its directory, if it is not there.
+///
+/// # Errors
+/// When the system refuses. Then the file is as it was.
+pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    // A person may keep settings elsewhere and link to them: the link stays.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let Some(directory) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    fs::create_dir_all(directory)?;
+    let mode = fs::metadata(&path).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Writes a text in quotes, as a policy file has it.
+#[must_use]
+pub fn quote_toml(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! What all files together say of the sandbox, and what of it counts.
+
+use openoxide_permission::LayerKind;
+use openoxide_protocol::AbsPath;
+
+use super::ResolvedDirectory;
+use crate::{policy_file::SandboxSettings, trust_store::relative_name};
+
+/// What one file says.
+pub(super) struct LayerSandboxSettings {
+    /// The layer of the file.
+    pub(super) kind: LayerKind,
+    /// The file.
+    pub(super) file: String,
+    /// What it says.
+    pub(super) settings: SandboxSettings,
+}
+
+impl LayerSandboxSettings {
+    /// Returns what of it a person has to vouch for, a line each.
+    pub(super) fn describe_loosening(
+        &self,
+        checkouts: &[&AbsPath],
+    ) -> impl Iterator<Item = String> {
+        let file = relative_name(&self.file, checkouts);
+        self.settings.describe_loosening().map(move |what| format!("{file}: {what}"))
+    }
+
+    /// Leaves out what loosens.
+    pub(super) fn drop_loosening(&mut self) {
+        self.settings = std::mem::take(&mut self.settings).into_restrictions();
+    }
+}
+
+/// Returns what counts: of what tightens the strictest, of what loosens all that was not left out.
+pub(super) fn merge_settings(
+    said: impl Iterator<Item = LayerSandboxSettings>,
+    writable: &[ResolvedDirectory],
+) -> SandboxSettings {
+    let settings =
+        said.map(|said| said.settings).fold(SandboxSettings::default(), SandboxSettings::merge);
+    let counts = writable.iter().flat_map(ResolvedDirectory::active_path).cloned();
+    SandboxSettings { writable: counts.collect(), ..settings }
+}

@@ -1,0 +1,452 @@
+//! Where policy files lie (DECISIONS 2, 3, 16).
+
+use std::path::{Path, PathBuf};
+
+use openoxide_permission::{HomeDirectories, LayerKind};
+use openoxide_protocol::AbsPath;
+
+use crate::{
+    account,
+    file_access::metadata_if_present,
+    grant_file::GrantFile,
+    policy_format::PolicyFormat,
+    worktree::{find_main_checkout, unreadable_link_reason},
+};
+
+/// The managed policy. The path is compiled in, and no variable moves it.
+pub(crate) const MANAGED_POLICY_PATH: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/OpenOxide/managed.toml"
+} else {
+    "/etc/openoxide/managed.toml"
+};
+
+/// More projects inside of each other are refused: the settings of the outermost ones would not be read.
+const MAX_PROJECTS: usize = 32;
+
+/// What the environment says of this user.
+#[derive(Clone, Debug, Default)]
+pub struct UserEnvironment {
+    /// What `~` stands for: `HOME` if it is absolute, otherwise the home directory of the account.
+    pub home: Option<AbsPath>,
+    /// `XDG_CONFIG_HOME`, or `~/.config`.
+    pub config: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`, or `~/.cache`.
+    pub cache: Option<PathBuf>,
+    /// `XDG_STATE_HOME`, or `~/.local/state`.
+    pub state: Option<PathBuf>,
+    /// `XDG_DATA_HOME`, or `~/.local/share`.
+    pub data: Option<PathBuf>,
+    /// The home directory that the account has in `/etc/passwd`.
+    pub account_home: Option<AbsPath>,
+    /// Why the user's policy cannot be located.
+    pub problem: Option<String>,
+    /// The task that is worked on, if its end can be told: grants for it count.
+    pub task: Option<String>,
+}
+
+impl UserEnvironment {
+    /// Reads the environment. As the XDG base directory specification wants it, relative paths do not count.
+    ///
+    /// Where `HOME` names no directory (it is unset, empty, relative, or nothing is there), the account's entry in
+    /// `/etc/passwd` gives it. Where neither does, the user's policy cannot be located, and that is a problem.
+    #[must_use]
+    pub fn from_process() -> Self {
+        let absolute = |name: &str| {
+            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        let account = account::home_directory();
+        let named = absolute("HOME").or_else(|| account.clone());
+        let homes = [&named, &account].into_iter().flatten();
+        let home = homes.into_iter().find(|home| account::may_be_home(home));
+        let below = |directory: &str| home.map(|home| home.join(directory));
+        let config = absolute("XDG_CONFIG_HOME").or_else(|| below(".config"));
+        let (cache, state) = (below(".cache"), below(".local/state"));
+        let data = absolute("XDG_DATA_HOME").or_else(|| below(".local/share"));
+        let problem = config.is_none().then(|| {
+            "no home directory is known, so your policy cannot be located; set HOME to an existing directory".to_owned()
+        });
+        let path = |home: PathBuf| AbsPath::new(home.to_str()?).ok();
+        Self {
+            problem,
+            config,
+            cache: absolute("XDG_CACHE_HOME").or(cache),
+            state: absolute("XDG_STATE_HOME").or(state),
+            data,
+            task: None,
+            home: named.and_then(path),
+            account_home: account.and_then(path),
+        }
+    }
+
+    /// Returns the home directories of the user: that of `HOME` and that of the account, and the directories that variables name
+    /// instead of a part of them. Setting a variable changes where files are looked for, not where they are.
+    #[must_use]
+    pub fn home_directories(&self) -> HomeDirectories {
+        let mut homes: Vec<_> = self.home.iter().chain(&self.account_home).cloned().collect();
+        homes.dedup();
+        let directories = [&self.config, &self.cache, &self.state, &self.data];
+        let relocated = RELOCATABLE.into_iter().zip(directories).filter_map(|(name, directory)| {
+            let directory = AbsPath::new(directory.as_ref()?.to_str()?).ok()?;
+            let is_usual = homes.iter().any(|home| home.join(name) == directory);
+            (!is_usual).then_some((name, directory))
+        });
+        let relocated = relocated.collect();
+        HomeDirectories { homes, relocated }
+    }
+
+    /// Returns the directories in which this program keeps settings, caches and state, whether they are there or not: those in
+    /// use, and those in every home directory of the user.
+    #[must_use]
+    pub fn openoxide_directories(&self) -> Vec<AbsPath> {
+        let user = self.home_directories();
+        let with_state = RELOCATABLE.iter().filter(|name| **name != DATA_DIRECTORY);
+        with_state.flat_map(|name| user.resolve_relative(&format!("{name}/openoxide"))).collect()
+    }
+}
+
+const DATA_DIRECTORY: &str = ".local/share";
+
+/// The directories below home that variables can name, in the order of [`UserEnvironment::home_directories`].
+const RELOCATABLE: [&str; 4] = [".config", ".cache", ".local/state", DATA_DIRECTORY];
+
+/// How much of a source is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SourceUse {
+    /// Everything in it.
+    #[default]
+    Complete,
+    /// What denies, asks and requires. It is the policy of the account's home directory, and `HOME` names another one.
+    RestrictionsOnly,
+    /// Nothing, for this reason: it cannot be located. Rules that deny may be missing.
+    Unavailable(String),
+}
+
+/// A policy file that counts, if it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySource {
+    /// The layer that it makes.
+    pub kind: LayerKind,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What `/` stands for in its path patterns.
+    pub base: AbsPath,
+    /// The main checkout, if the file counts for a linked worktree of it: what was vouched for there counts here.
+    pub main_checkout: Option<AbsPath>,
+    /// Whether its allows and its mode count: what lies inside a project can only tighten, until the project is trusted.
+    pub may_loosen: bool,
+    /// Whether it must be there: a person named it.
+    pub required: bool,
+    /// Whether it holds what a person granted here, and no policy.
+    pub is_grant_file: bool,
+    /// The project of a file that a person named, whose rules count therefore: its hooks are programs, and count once they are
+    /// vouched for.
+    pub hook_project: Option<AbsPath>,
+    /// How its text is read.
+    pub format: PolicyFormat,
+    /// How much of it is used.
+    pub usage: SourceUse,
+}
+
+/// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too,
+/// and a linked worktree has what a person keeps for themselves in its main checkout.
+#[must_use]
+pub fn find_policy_sources(environment: &UserEnvironment, project: &AbsPath) -> Vec<PolicySource> {
+    let mut sources =
+        vec![new_source(LayerKind::Managed, PathBuf::from(MANAGED_POLICY_PATH), true)];
+    let (projects, problem) = find_enclosing_projects(project, environment.home.as_ref());
+    let problems = problem.into_iter().chain(projects.iter().filter_map(unreadable_link_reason));
+    sources.extend(problems.map(|problem| PolicySource {
+        usage: SourceUse::Unavailable(problem),
+        ..new_source(LayerKind::Project, Path::new(project.as_str()).join(".git"), false)
+    }));
+    let projects: Vec<_> =
+        projects.into_iter().map(|base| (base.clone(), find_main_checkout(&base))).collect();
+    for (kind, name) in [(LayerKind::Local, "local.toml"), (LayerKind::Project, "policy.toml")] {
+        for (base, main) in &projects {
+            let settings = |place: &AbsPath| PolicySource {
+                base: base.clone(),
+                main_checkout: main.clone(),
+                ..new_source(kind, Path::new(place.as_str()).join(".openoxide").join(name), false)
+            };
+            // What is shared is checked out in each worktree; what a person keeps for themselves lies in one.
+            let own = main.as_ref().filter(|_| kind == LayerKind::Local).map(settings);
+            sources.extend([settings(base)].into_iter().chain(own));
+        }
+    }
+    let granted = GrantFile::for_project(environment, project);
+    let base = granted.project().clone();
+    let granted = PolicySource {
+        base,
+        is_grant_file: true,
+        ..new_source(LayerKind::Local, granted.path(), true)
+    };
+    let shared = sources.iter().position(|source| source.kind == LayerKind::Project);
+    sources.insert(shared.unwrap_or(sources.len()), granted);
+    if let Some(config) = &environment.config {
+        sources.push(user_policy_source(config));
+    }
+    let account = environment.account_home.as_ref();
+    let account = account.map(|home| Path::new(home.as_str()).join(".config"));
+    let is_other = |path: &PathBuf| {
+        let own = environment.config.as_ref();
+        let real = own.and_then(|path| path.canonicalize().ok());
+        Some(path) != own && (real.is_none() || path.canonicalize().ok() != real)
+    };
+    sources.extend(account.filter(is_other).map(|config| PolicySource {
+        usage: SourceUse::RestrictionsOnly,
+        ..user_policy_source(&config)
+    }));
+    sources.extend(environment.problem.as_ref().map(|problem| PolicySource {
+        usage: SourceUse::Unavailable(problem.clone()),
+        ..user_policy_source(Path::new("~/.config"))
+    }));
+    sources
+}
+
+fn user_policy_source(config: &Path) -> PolicySource {
+    new_source(LayerKind::User, config.join("openoxide").join("policy.toml"), true)
+}
+
+/// Returns a project, and the ones around it that have settings, the innermost first; and a problem if they are too many.
+fn find_enclosing_projects(
+    project: &AbsPath,
+    home: Option<&AbsPath>,
+) -> (Vec<AbsPath>, Option<String>) {
+    let mut found = vec![project.clone()];
+    let mut place = project.parent();
+    while let Some(directory) = place.filter(|place| Some(place) != home) {
+        place = directory.parent();
+        if has_settings(Path::new(directory.as_str())) {
+            if found.len() == MAX_PROJECTS {
+                let problem = format!("more than {MAX_PROJECTS} projects contain each other");
+                return (found, Some(problem));
+            }
+            found.push(directory);
+        }
+    }
+    (found, None)
+}
+
+/// Returns whether a directory has settings. If that cannot be determined, it has: reading them reports the error.
+fn has_settings(directory: &Path) -> bool {
+    metadata_if_present(&directory.join(".openoxide")).map_or(true, |meta| meta.is_some())
+}
+
+/// Returns the source of a file that stands for itself.
+fn new_source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> PolicySource {
+    let base = path.parent().and_then(|parent| AbsPath::new(parent.to_str()?).ok());
+    PolicySource {
+        kind,
+        path,
+        base: base.unwrap_or_else(AbsPath::root),
+        main_checkout: None,
+        may_loosen,
+        required: false,
+        is_grant_file: false,
+        hook_project: None,
+        format: PolicyFormat::NATIVE,
+        usage: SourceUse::default(),
+    }
+}
+
+impl PolicySource {
+    /// Returns the source of a file that a person named on the command line.
+    #[must_use]
+    pub fn from_command_line(path: PathBuf) -> Self {
+        Self { required: true, ..new_source(LayerKind::Cli, path, true) }
+    }
+
+    /// Returns what `~` stands for in its rules: the policy of the account's home directory means that one.
+    pub(crate) fn home_directory<'a>(
+        &self,
+        environment: &'a UserEnvironment,
+    ) -> Option<&'a AbsPath> {
+        let holds = |home: &&AbsPath| self.path.starts_with(home.as_str());
+        let account = environment.account_home.as_ref().filter(|_| self.kind == LayerKind::User);
+        let own = environment.home.as_ref();
+        if own.is_some_and(|home| holds(&home)) { own } else { account.filter(holds).or(own) }
+    }
+
+    /// Returns the directories whose writers could replace this file, as far as these decide whether it is accepted.
+    pub(crate) fn guarded_directories(&self, environment: &UserEnvironment) -> Vec<PathBuf> {
+        let parents = |path: &Path| path.ancestors().skip(1).take(2).map(Path::to_owned).collect();
+        match (self.kind, self.is_grant_file) {
+            (_, true) => {
+                let state = environment.state.iter();
+                state.map(|state| state.join("openoxide")).collect()
+            }
+            (LayerKind::User | LayerKind::Managed, _) => parents(&self.path),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns what a person vouches for where its hooks shall count: the project, or a file that was named. None where they count
+    /// as they are.
+    pub(crate) fn trust_path(&self) -> Option<AbsPath> {
+        match (self.may_loosen, &self.hook_project) {
+            (false, _) => Some(self.base.clone()),
+            (true, Some(_)) => AbsPath::new(self.path.to_str()?).ok().or(self.hook_project.clone()),
+            (true, None) => None,
+        }
+    }
+}
+
+/// Returns the directory that holds `.git` or `.openoxide`, at or above `cwd`; otherwise `cwd` itself.
+///
+/// Home itself and the root are no projects: a stray `.git` there would make everything the project's own.
+#[must_use]
+pub fn find_project_root(cwd: &AbsPath, home: Option<&AbsPath>) -> AbsPath {
+    let mut place = Some(cwd.clone());
+    while let Some(directory) = place {
+        if Some(&directory) == home || directory == AbsPath::root() {
+            break;
+        }
+        let path = Path::new(directory.as_str());
+        let has_repository = metadata_if_present(&path.join(".git"));
+        if has_repository.map_or(true, |meta| meta.is_some()) || has_settings(path) {
+            return directory;
+        }
+        place = directory.parent();
+    }
+    cwd.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_is_where_its_repository_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        let deep = root.join("a/b");
+        std::fs::create_dir_all(deep.as_str()).unwrap();
+        assert_eq!(find_project_root(&deep, None), deep);
+        std::fs::create_dir(root.join(".git").as_str()).unwrap();
+        assert_eq!(find_project_root(&deep, None), root);
+        assert_eq!(find_project_root(&deep, Some(&root)), deep, "home is no project");
+    }
+
+    #[test]
+    fn the_projects_around_a_project_have_their_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        for place in ["home/.openoxide", "home/a/.openoxide", "home/a/b/c"] {
+            std::fs::create_dir_all(root.join(place).as_str()).unwrap();
+        }
+        let home = Some(root.join("home"));
+        let environment = UserEnvironment { home, ..UserEnvironment::default() };
+        let found = find_policy_sources(&environment, &root.join("home/a/b/c"));
+        let bases = |kind| {
+            let files =
+                found.iter().filter(move |source| source.kind == kind && !source.is_grant_file);
+            files.map(|source| &source.base)
+        };
+        let expected = [root.join("home/a/b/c"), root.join("home/a")];
+        assert!(bases(LayerKind::Project).eq(&expected));
+        assert!(bases(LayerKind::Local).eq(&expected));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_examined_belong_to_a_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        std::fs::create_dir_all(root.join("outer/.git").as_str()).unwrap();
+        let inner = root.join("outer/inner");
+        std::fs::create_dir_all(inner.join("deep").as_str()).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", inner.join(".openoxide").as_str()).unwrap();
+        assert_eq!(find_project_root(&inner.join("deep"), None), inner);
+        let (found, problem) = find_enclosing_projects(&inner.join("deep"), None);
+        assert!(found.contains(&inner) && problem.is_none());
+    }
+
+    #[test]
+    fn projects_that_are_too_deep_are_a_problem_and_not_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        let nested = |levels: usize| root.join(&vec!["a"; levels].join("/"));
+        for level in 0..=MAX_PROJECTS {
+            std::fs::create_dir_all(nested(level).join(".openoxide").as_str()).unwrap();
+        }
+        let environment =
+            UserEnvironment { home: Some(root.clone()), ..UserEnvironment::default() };
+        let problems = |levels| {
+            let found = find_policy_sources(&environment, &nested(levels));
+            found.iter().filter(|one| matches!(one.usage, SourceUse::Unavailable(_))).count()
+        };
+        assert_eq!((problems(MAX_PROJECTS), problems(MAX_PROJECTS + 1)), (0, 1));
+    }
+
+    #[test]
+    fn the_accounts_policy_restricts_where_home_is_another_one() {
+        let project = AbsPath::new("/p").unwrap();
+        let user = |environment: &UserEnvironment| {
+            let found = find_policy_sources(environment, &project).into_iter();
+            let found = found.filter(|source| source.kind == LayerKind::User);
+            found.map(|source| (source.path, source.usage)).collect::<Vec<_>>()
+        };
+        let config = Some(PathBuf::from("/a/.config"));
+        let policy = |path: &str| PathBuf::from(path).join("openoxide/policy.toml");
+        let account_home = AbsPath::new("/b").ok();
+        let both = UserEnvironment { config, account_home, ..UserEnvironment::default() };
+        let expected = [
+            (policy("/a/.config"), SourceUse::Complete),
+            (policy("/b/.config"), SourceUse::RestrictionsOnly),
+        ];
+        assert_eq!(user(&both), expected);
+        let problem = Some("no home".to_owned());
+        let none = UserEnvironment { problem, ..UserEnvironment::default() };
+        let expected = SourceUse::Unavailable("no home".to_owned());
+        assert_eq!(user(&none), [(policy("~/.config"), expected)]);
+    }
+
+    #[test]
+    fn both_homes_and_named_directories_are_the_users() {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        let environment = UserEnvironment {
+            home: Some(path("/other")),
+            account_home: Some(path("/home/ann")),
+            config: Some("/other/.config".into()),
+            state: Some("/state".into()),
+            ..UserEnvironment::default()
+        };
+        let user = environment.home_directories();
+        assert_eq!(user.homes, ["/other", "/home/ann"].map(path));
+        assert_eq!(user.relocated, [(".local/state", path("/state"))]);
+        let own = environment.openoxide_directories();
+        for expected in [
+            "/other/.config/openoxide",
+            "/home/ann/.config/openoxide",
+            "/home/ann/.local/state/openoxide",
+            "/other/.local/state/openoxide",
+            "/state/openoxide",
+            "/home/ann/.cache/openoxide",
+        ] {
+            assert!(own.contains(&path(expected)), "{expected}: {own:?}");
+        }
+        let home = Some(path("/home/ann"));
+        let same =
+            UserEnvironment { account_home: home.clone(), home, ..UserEnvironment::default() };
+        assert_eq!(same.home_directories().homes, [path("/home/ann")]);
+    }
+
+    /// Guards I10.
+    #[test]
+    fn what_lies_in_a_project_cannot_loosen() {
+        let project = AbsPath::new("/p").unwrap();
+        let found = find_policy_sources(
+            &UserEnvironment { config: Some("/c".into()), ..UserEnvironment::default() },
+            &project,
+        );
+        let kinds: Vec<_> = found.iter().map(|source| (source.kind, source.may_loosen)).collect();
+        let expected = [
+            (LayerKind::Managed, true),
+            (LayerKind::Local, false),
+            (LayerKind::Local, true), // What was granted: each entry proves itself.
+            (LayerKind::Project, false),
+            (LayerKind::User, true),
+        ];
+        assert_eq!(kinds, expected);
+        assert_eq!(found[2].base, project);
+    }
+}

@@ -1,0 +1,86 @@
+//! Where the data base lies, and that nobody else could have written it.
+
+use std::{
+    fs::{self, DirBuilder, File, Metadata},
+    io,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use super::error::RequestError;
+
+const DATABASE_NAME: &str = "openoxide.db";
+/// What SQLite puts beside it (<https://www.sqlite.org/tempfiles.html>).
+const COMPANION_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Returns the path of the data base in this directory; the directory and an empty file are made for their owner alone.
+///
+/// # Errors
+/// When they cannot be made, are links, belong to somebody else, or can be written by others.
+pub(super) fn create_database_file(directory: &Path) -> Result<PathBuf, RequestError> {
+    let path = ensure_directory(directory)?.join(DATABASE_NAME);
+    let file = File::options().create_new(true).write(true).mode(0o600).open(&path);
+    match file {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(RequestError::from_io(&path)(error));
+        }
+        _ => {}
+    }
+    check_files(&path)?;
+    Ok(path)
+}
+
+/// Says whether there is a data base at all.
+pub(super) fn has_database(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(DATABASE_NAME)).is_ok()
+}
+
+/// Makes the directory if it is not there. Its real path is returned, so that no later part of the way is a link.
+fn ensure_directory(directory: &Path) -> Result<PathBuf, RequestError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(RequestError::from_io(directory))?;
+    let found = fs::symlink_metadata(directory).map_err(RequestError::from_io(directory))?;
+    if !found.is_dir() {
+        return Err(unsafe_error(directory, "it is not a directory"));
+    }
+    check_owner(directory, &found, 0o022, "others can write it")?;
+    fs::canonicalize(directory).map_err(RequestError::from_io(directory))
+}
+
+fn check_files(path: &Path) -> Result<(), RequestError> {
+    check_file(path)?;
+    for ending in COMPANION_SUFFIXES {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(ending);
+        check_file(Path::new(&beside))?;
+    }
+    Ok(())
+}
+
+/// Nobody else can write the directory, so what is safe now is so when it is opened.
+fn check_file(path: &Path) -> Result<(), RequestError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => Err(unsafe_error(path, "not a regular file")),
+        Ok(found) => check_owner(path, &found, 0o077, "others can read or write it"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(RequestError::from_io(path)(error)),
+    }
+}
+
+fn check_owner(
+    path: &Path,
+    found: &Metadata,
+    others: u32,
+    why: &'static str,
+) -> Result<(), RequestError> {
+    let user = fs::metadata("/proc/self").map(|process| process.uid());
+    match user {
+        Ok(user) if user != found.uid() => Err(unsafe_error(path, "it belongs to another user")),
+        _ if found.mode() & others != 0 => Err(unsafe_error(path, why)),
+        _ => Ok(()),
+    }
+}
+
+fn unsafe_error(path: &Path, why: &'static str) -> RequestError {
+    RequestError::Unsafe { path: path.to_owned(), why }
+}

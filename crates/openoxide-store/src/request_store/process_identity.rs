@@ -1,0 +1,138 @@
+//! Which process asks, so that others can tell whether it still waits.
+
+use std::{fmt, fs, process};
+
+/// One process of one run of the machine: its number alone would come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessIdentity {
+    boot_id: String,
+    namespace: String,
+    id: u32,
+    start: String,
+}
+
+impl ProcessIdentity {
+    /// Returns this very process. What the system does not tell stays empty, and nobody then takes it for gone.
+    #[must_use]
+    pub fn current() -> Self {
+        let id = process::id();
+        let ProcessState::StartedAt(start) = query_state(id) else {
+            return Self {
+                boot_id: String::new(),
+                namespace: read_pid_namespace(),
+                id,
+                start: String::new(),
+            };
+        };
+        Self { boot_id: read_boot_id(), namespace: read_pid_namespace(), id, start }
+    }
+
+    /// Says whether the process is gone for certain. Of one that lives in another namespace nobody can tell.
+    #[must_use]
+    pub fn has_exited(&self) -> bool {
+        if self.boot_id.is_empty() || self.start.is_empty() {
+            return false;
+        }
+        match read_boot_id() {
+            now if now.is_empty() => false,
+            now if now != self.boot_id => true,
+            _ if read_pid_namespace() != self.namespace => false,
+            _ => match query_state(self.id) {
+                ProcessState::StartedAt(start) => start != self.start,
+                ProcessState::Exited => true,
+                ProcessState::Unknown => false,
+            },
+        }
+    }
+
+    /// Reads what was written down.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('/').map(str::to_owned);
+        let (boot, namespace) = (parts.next()?, parts.next()?);
+        Some(Self {
+            boot_id: boot,
+            namespace,
+            id: parts.next()?.parse().ok()?,
+            start: parts.next()?,
+        })
+    }
+}
+
+impl fmt::Display for ProcessIdentity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}/{}/{}", self.boot_id, self.namespace, self.id, self.start)
+    }
+}
+
+fn read_boot_id() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+fn read_pid_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid");
+    link.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What the system tells of a process.
+enum ProcessState {
+    /// It was started so many ticks after the boot.
+    StartedAt(String),
+    /// It has ended.
+    Exited,
+    /// Nothing.
+    Unknown,
+}
+
+/// Asks the system (proc(5), `/proc/pid/stat`, fields 3 and 22).
+fn query_state(id: u32) -> ProcessState {
+    match fs::read_to_string(format!("/proc/{id}/stat")) {
+        Ok(text) => parse_stat(&text).unwrap_or(ProcessState::Unknown),
+        Err(_) if fs::metadata("/proc/self/stat").is_ok() => ProcessState::Exited,
+        Err(_) => ProcessState::Unknown,
+    }
+}
+
+fn parse_stat(text: &str) -> Option<ProcessState> {
+    // The name stands in parentheses and may hold anything, these too.
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
+    let ended = matches!(fields.next()?, "Z" | "X" | "x");
+    let start = fields.nth(18)?.to_owned();
+    Some(if ended { ProcessState::Exited } else { ProcessState::StartedAt(start) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_gone_when_it_has_ended_and_not_before() {
+        let this = ProcessIdentity::current();
+        assert!(!this.has_exited(), "{this}");
+        assert_eq!(ProcessIdentity::parse(&this.to_string()), Some(this.clone()));
+        // The same number, started at another time, is another process; so is one from before the machine was started.
+        assert!(ProcessIdentity { start: "1".to_owned(), ..this.clone() }.has_exited());
+        assert!(ProcessIdentity { boot_id: "before".to_owned(), ..this.clone() }.has_exited());
+        assert!(
+            !ProcessIdentity { namespace: "elsewhere".to_owned(), start: "1".to_owned(), ..this }
+                .has_exited()
+        );
+    }
+
+    #[test]
+    fn who_was_killed_and_not_yet_collected_is_gone() {
+        let mut child = process::Command::new("sleep").arg("60").spawn().unwrap();
+        let ProcessState::StartedAt(start) = query_state(child.id()) else {
+            panic!("it was just started")
+        };
+        let asker = ProcessIdentity { id: child.id(), start, ..ProcessIdentity::current() };
+        assert!(!asker.has_exited());
+        child.kill().unwrap();
+        while !asker.has_exited() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        child.wait().unwrap();
+        assert!(asker.has_exited());
+    }
+}

@@ -1,0 +1,64 @@
+//! The form of the data base: one step for each version, each taken once.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// What each version adds. A step that was published is never changed.
+const MIGRATIONS: &[&str] = &[
+    "
+CREATE TABLE session (
+    id TEXT NOT NULL,        -- the conversation
+    process TEXT NOT NULL,   -- boot, namespace, number and start of the process that asks
+    who TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    project TEXT,            -- where a lasting yes is kept; NULL: nowhere
+    started INTEGER NOT NULL,
+    PRIMARY KEY (id, process)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE request (
+    id TEXT NOT NULL PRIMARY KEY,
+    session TEXT NOT NULL,
+    process TEXT NOT NULL,
+    request TEXT NOT NULL,   -- as JSON; empty once it has ended
+    operation TEXT NOT NULL, -- the digest of what would run
+    explicit INTEGER NOT NULL,
+    shown TEXT NOT NULL,     -- the digest of what is shown
+    asked_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    answer TEXT,             -- how it ended, as JSON; NULL: it waits
+    answered_by TEXT,
+    answered_at INTEGER,
+    FOREIGN KEY (session, process) REFERENCES session (id, process)
+) STRICT;
+CREATE INDEX waiting_process ON request (process) WHERE answer IS NULL;
+CREATE INDEX waiting_session ON request (session) WHERE answer IS NULL;
+CREATE INDEX waiting_expiry ON request (expires_at) WHERE answer IS NULL AND expires_at IS NOT NULL;
+CREATE INDEX ended ON request (answered_at) WHERE answer IS NOT NULL;
+CREATE INDEX asked_in ON request (session, process);
+",
+    // One index for who asks and for the conversation: thousands of requests that end together leave each index one by one.
+    "
+DROP INDEX waiting_process;
+DROP INDEX waiting_session;
+CREATE INDEX waiting ON request (session, process) WHERE answer IS NULL;
+",
+];
+
+/// The version that this program writes.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Returns the version of a data base; 0 of an empty one.
+pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings an older data base up to date.
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let all = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Somebody else may have been quicker.
+    let done = usize::try_from(read_version(&all)?).unwrap_or(MIGRATIONS.len());
+    for step in MIGRATIONS.iter().skip(done) {
+        all.execute_batch(step)?;
+    }
+    all.pragma_update(None, "user_version", VERSION)?;
+    all.commit()
+}

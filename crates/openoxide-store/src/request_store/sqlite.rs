@@ -1,0 +1,280 @@
+//! The data base: one SQLite file that many processes share.
+
+mod resolutions;
+mod rows;
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use openoxide_protocol::{
+    ApprovalId, ApprovalResponse, GrantScope, OperationDigest, ResolutionKind,
+};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
+
+use self::resolutions::{
+    delete_old, resolve_abandoned, resolve_expired, resolve_others, resolve_request,
+};
+use super::{
+    AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestError,
+    RequestResolution, RequestResolutionKind, RequestStore, database_file, schema,
+};
+use crate::{audit::UtcTimestamp, policy_sources::UserEnvironment};
+
+/// A lock that is held longer is held by something that hangs.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many bytes SQLite reads and writes at once.
+const PAGE_BYTES: i64 = 16 << 10;
+/// How many KiB of them are kept at most: what ten thousand requests change fits.
+const CACHE_KIB: i64 = 32 << 10;
+/// How long the log may grow before what it says is written over the file.
+const MAX_LOG_BYTES: i64 = 4 << 20;
+/// A longer request is no request.
+const MAX_REQUEST_BYTES: usize = 16 << 20;
+
+/// The requests of one user, in `$XDG_STATE_HOME/openoxide/openoxide.db`.
+#[derive(Debug)]
+pub struct SqliteRequestStore {
+    path: PathBuf,
+    connection: Connection,
+    /// What `PRAGMA data_version` said last.
+    last_data_version: i64,
+}
+
+impl SqliteRequestStore {
+    /// Opens the data base of this user, and makes it if there is none. This costs more than to decide: only who has to wait,
+    /// lists or answers does it.
+    ///
+    /// # Errors
+    /// When it cannot be made or used, was written by a newer version, or could have been written by others.
+    pub fn open(environment: &UserEnvironment) -> Result<Self, RequestError> {
+        let state = environment.state.as_ref().ok_or(RequestError::NoStateDirectory)?;
+        Self::open_in(&state.join("openoxide"))
+    }
+
+    /// As [`open`](Self::open), but makes none.
+    ///
+    /// # Errors
+    /// As those of `open`.
+    pub fn open_existing(environment: &UserEnvironment) -> Result<Option<Self>, RequestError> {
+        let state = environment.state.as_ref().ok_or(RequestError::NoStateDirectory)?;
+        let directory = state.join("openoxide");
+        database_file::has_database(&directory).then(|| Self::open_in(&directory)).transpose()
+    }
+
+    /// As [`open`](Self::open), in a directory that is named.
+    ///
+    /// # Errors
+    /// As those of `open`.
+    pub fn open_in(directory: &std::path::Path) -> Result<Self, RequestError> {
+        let path = database_file::create_database_file(directory)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let opened = Connection::open_with_flags(&path, flags);
+        let connection = opened.map_err(|error| RequestError::from_sqlite(&path, error))?;
+        let mut requests = Self { path, connection, last_data_version: 0 };
+        requests.prepare_with_retry()?;
+        requests.last_data_version = requests.read_data_version()?;
+        Ok(requests)
+    }
+
+    /// Waits for its turn. Who changes the journal's mode, and who mends what a killed process left, is told at once that another one is
+    /// at it, whatever time was allowed.
+    fn prepare_with_retry(&mut self) -> Result<(), RequestError> {
+        let since = Instant::now();
+        loop {
+            match self.prepare() {
+                Err(RequestError::Locked(_)) if since.elapsed() < LOCK_TIMEOUT => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Looks at the version first: what a newer program wrote is not touched.
+    fn prepare(&mut self) -> Result<(), RequestError> {
+        let Self { path, connection, .. } = self;
+        let failed = |error| RequestError::from_sqlite(path, error);
+        connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
+        let version = schema::read_version(connection).map_err(failed)?;
+        if version > schema::VERSION {
+            return Err(RequestError::Newer { path: path.clone(), version });
+        }
+        configure_connection(connection).map_err(failed)?;
+        if version < schema::VERSION {
+            schema::migrate(connection).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn read_data_version(&self) -> Result<i64, RequestError> {
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        version.map_err(|error| RequestError::from_sqlite(&self.path, error))
+    }
+
+    /// Does something that nobody else can write into: all of it counts, or nothing.
+    fn run_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<Option<T>, TransactionError>,
+    ) -> Result<Option<T>, RequestError> {
+        let Self { path, connection, .. } = self;
+        let done = (|| {
+            let all = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let done = work(&all)?;
+            match done {
+                Some(_) => all.commit()?,
+                None => all.rollback()?,
+            }
+            Ok(done)
+        })();
+        done.map_err(|trouble: TransactionError| trouble.into_request_error(path))
+    }
+}
+
+/// What may go wrong in a transaction.
+enum TransactionError {
+    Sqlite(rusqlite::Error),
+    Request(RequestError),
+}
+
+impl TransactionError {
+    fn into_request_error(self, path: &std::path::Path) -> RequestError {
+        match self {
+            Self::Sqlite(error) => RequestError::from_sqlite(path, error),
+            Self::Request(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for TransactionError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<RequestError> for TransactionError {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+/// A killed process loses nothing that it was told is written; what a dead machine loses, nobody waits for any more. What has
+/// ended leaves no trace of its text in the file.
+fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
+    // It counts for a file that is new. Where thousands of requests end together, the number of pages that are written is what takes time.
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_BYTES / PAGE_BYTES)?;
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    connection.pragma_update(None, "secure_delete", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    Ok(())
+}
+
+impl RequestStore for SqliteRequestStore {
+    fn register(&mut self, asking: &NewRequest<'_>) -> Result<OperationDigest, RequestError> {
+        let row = rows::RequestRow::new(asking);
+        if row.request.len() > MAX_REQUEST_BYTES {
+            return Err(RequestError::TooLong(row.request.len()));
+        }
+        let now = UtcTimestamp::now();
+        self.run_transaction(|all| {
+            delete_old(all, now)?;
+            row.insert(all, &ProcessIdentity::current().to_string(), now)?;
+            Ok(Some(()))
+        })?;
+        Ok(row.shown_digest)
+    }
+
+    fn resolve_stale(&mut self) -> Result<(), RequestError> {
+        let now = UtcTimestamp::now();
+        self.run_transaction(|all| {
+            delete_old(all, now)?;
+            resolve_expired(all, now)?;
+            resolve_abandoned(all, now)?;
+            Ok(Some(()))
+        })?;
+        Ok(())
+    }
+
+    fn list_pending(&mut self) -> Result<Vec<Result<PendingRequest, RequestError>>, RequestError> {
+        rows::list_pending(&self.connection)
+            .map_err(|error| RequestError::from_sqlite(&self.path, error))
+    }
+
+    fn lookup_id(&mut self, beginning: &str) -> Result<IdLookup, RequestError> {
+        rows::lookup_prefix(&self.connection, beginning)
+            .map_err(|trouble| trouble.into_request_error(&self.path))
+    }
+
+    fn answer(
+        &mut self,
+        (id, shown): (ApprovalId, OperationDigest),
+        response: &ApprovalResponse,
+        by: &str,
+        keep: &mut dyn FnMut() -> Result<(), String>,
+    ) -> Result<AnswerResult, RequestError> {
+        let now = UtcTimestamp::now();
+        // What did not count is rolled back, so it is told through here.
+        let mut refused = None;
+        let counted = self.run_transaction(|all| {
+            resolve_expired(all, now)?;
+            if let Some(ended) = rows::find_resolution(all, id, shown)? {
+                refused = Some(AnswerResult::AlreadyResolved(ended));
+                return Ok(None);
+            }
+            let waiting = rows::find_pending(all, id)?.ok_or(RequestError::NotFound(id))??;
+            if waiting.shown_digest != shown {
+                return Err(RequestError::Changed(id.to_string()).into());
+            }
+            if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
+                && let Err(why) = keep()
+            {
+                refused = Some(AnswerResult::GrantFailed(why));
+                return Ok(None);
+            }
+            let kind = ResolutionKind::Answered;
+            let answered = RequestResolutionKind::Resolved { kind, response: response.clone() };
+            if !resolve_request(all, id, &answered, by, now)? {
+                return Err(RequestError::NotFound(id).into());
+            }
+            Ok(Some(resolve_others(all, &waiting, response, by, now)?))
+        })?;
+        Ok(match (counted, refused) {
+            (Some(others), _) => AnswerResult::Accepted(others),
+            (None, Some(refused)) => refused,
+            (None, None) => return Err(RequestError::NotFound(id)),
+        })
+    }
+
+    fn resolve(
+        &mut self,
+        id: ApprovalId,
+        ending: &RequestResolutionKind,
+        by: &str,
+    ) -> Result<bool, RequestError> {
+        let ended = self.run_transaction(|all| {
+            Ok(Some(resolve_request(all, id, ending, by, UtcTimestamp::now())?))
+        })?;
+        Ok(ended == Some(true))
+    }
+
+    fn find_resolution(
+        &mut self,
+        id: ApprovalId,
+        shown: OperationDigest,
+    ) -> Result<Option<RequestResolution>, RequestError> {
+        rows::find_resolution(&self.connection, id, shown)
+            .map_err(|trouble| trouble.into_request_error(&self.path))
+    }
+
+    fn has_changed(&mut self) -> Result<bool, RequestError> {
+        let version = self.read_data_version()?;
+        Ok(std::mem::replace(&mut self.last_data_version, version) != version)
+    }
+}

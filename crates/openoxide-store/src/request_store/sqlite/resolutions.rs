@@ -1,0 +1,117 @@
+//! The ends of requests: one by one, along with another, or because nobody waits.
+
+use openoxide_protocol::{ApprovalId, ApprovalResponse, GrantScope, ResolutionKind, SessionId};
+use rusqlite::{Transaction, params};
+
+use super::{
+    super::{PendingRequest, ProcessIdentity, RequestResolutionKind},
+    rows,
+};
+use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
+
+/// So long is remembered how a request ended, for those who answer too late.
+const RETENTION_MILLIS: u64 = MILLIS_PER_DAY;
+
+/// Ends one request if it still waits: the comparison and the change are one statement.
+pub(super) fn resolve_request(
+    all: &Transaction<'_>,
+    id: ApprovalId,
+    ending: &RequestResolutionKind,
+    by: &str,
+    now: UtcTimestamp,
+) -> rusqlite::Result<bool> {
+    let mut end = all.prepare(
+        "UPDATE request SET answer = ?2, answered_by = ?3, answered_at = ?4, request = ''
+         WHERE id = ?1 AND answer IS NULL",
+    )?;
+    let ended =
+        end.execute(params![id.to_string(), rows::to_json(ending), by, rows::to_millis(now)])?;
+    Ok(ended == 1)
+}
+
+/// Ends what falls or passes with an answer, as [`openoxide_permission::PermissionGate::answer_record`] does within one process. What a
+/// yes for the project covers, each asker finds out by evaluating anew: the rules are in its policy by now.
+pub(super) fn resolve_others(
+    all: &Transaction<'_>,
+    answered: &PendingRequest,
+    response: &ApprovalResponse,
+    by: &str,
+    now: UtcTimestamp,
+) -> rusqlite::Result<usize> {
+    let (kind, response, same) = match response {
+        ApprovalResponse::Rejected { .. } => {
+            (ResolutionKind::Cascade, ApprovalResponse::Rejected { message: None }, false)
+        }
+        ApprovalResponse::Cancelled => {
+            (ResolutionKind::Cascade, ApprovalResponse::Cancelled, false)
+        }
+        ApprovalResponse::Approved { scope: GrantScope::Session, .. } => {
+            let once = ApprovalResponse::new_approval(GrantScope::Once);
+            (ResolutionKind::Retroactive, once, true)
+        }
+        ApprovalResponse::Approved { .. } | ApprovalResponse::Denied => return Ok(0),
+    };
+    let ending = rows::to_json(&RequestResolutionKind::Resolved { kind, response });
+    let session: SessionId = answered.request.session;
+    all.execute(
+        "UPDATE request SET answer = ?2, answered_by = ?3, answered_at = ?4, request = ''
+         WHERE session = ?1 AND answer IS NULL AND (NOT ?5 OR operation = ?6 AND NOT explicit)",
+        params![
+            session.to_string(),
+            ending,
+            by,
+            rows::to_millis(now),
+            same,
+            answered.request.digest.to_string(),
+        ],
+    )
+}
+
+/// Ends what nobody waits for any longer.
+pub(super) fn resolve_expired(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<usize> {
+    all.execute(
+        "UPDATE request SET answer = ?1, answered_by = 'the clock', answered_at = ?2, request = ''
+         WHERE answer IS NULL AND expires_at IS NOT NULL AND expires_at <= ?2",
+        params![rows::to_json(&RequestResolutionKind::Expired), rows::to_millis(now)],
+    )
+}
+
+/// Ends what was asked by processes that are gone.
+pub(super) fn resolve_abandoned(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<()> {
+    let mut askers = all.prepare(
+        "SELECT id, process FROM session WHERE EXISTS (SELECT 1 FROM request
+         WHERE request.session = session.id AND request.process = session.process AND answer IS NULL)",
+    )?;
+    let askers = askers.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let askers: Vec<(String, String)> = askers.collect::<rusqlite::Result<_>>()?;
+    let gone = |asker: &&(String, String)| {
+        ProcessIdentity::parse(&asker.1).is_none_or(|one| one.has_exited())
+    };
+    for (session, process) in askers.iter().filter(gone) {
+        all.execute(
+            "UPDATE request SET answer = ?3, answered_by = 'nobody', answered_at = ?4, request = ''
+             WHERE session = ?1 AND process = ?2 AND answer IS NULL",
+            params![
+                session,
+                process,
+                rows::to_json(&RequestResolutionKind::Abandoned),
+                rows::to_millis(now)
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+/// Forgets what ended long ago.
+pub(super) fn delete_old(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<()> {
+    let before = rows::to_millis(UtcTimestamp(now.0.saturating_sub(RETENTION_MILLIS)));
+    let forgotten = "DELETE FROM request WHERE answer IS NOT NULL AND answered_at < ?1";
+    if all.execute(forgotten, [before])? > 0 {
+        all.execute(
+            "DELETE FROM session WHERE NOT EXISTS (SELECT 1 FROM request
+             WHERE request.session = session.id AND request.process = session.process)",
+            [],
+        )?;
+    }
+    Ok(())
+}

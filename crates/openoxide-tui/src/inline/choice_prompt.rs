@@ -1,0 +1,275 @@
+//! A question whose answers the caller names: those of another program, in its words.
+
+use std::{
+    io::{self, BufRead, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use openoxide_protocol::{
+    ApprovalRequest,
+    escape::{LineMode, escape_text},
+};
+
+use super::{
+    AskError, AskOptions, InputMode,
+    console::{ConsoleInput, PromptConsole, discard_input},
+    hidden_content::HiddenContent,
+    line_prompt::{InputLine, MAX_RETRIES, read_line},
+    prompt_options::KeyHints,
+    prompt_state::{is_cancel_key, is_enter_key},
+    render::{RenderOptions, TextPage, show_body},
+    terminal::{RawTerminal, TerminalIo, terminal_width},
+};
+
+use crate::style::{TextStyle, TextTone};
+
+/// Below an answer: the columns that its keys take.
+const INDENT: &str = "          ";
+/// What is said where the reviewer gives none of the answers.
+const NO_ANSWER_TEXT: &str = "not answered here";
+
+/// One of the answers that a caller offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerOption {
+    /// The keys that give it; [`AnswerOption::ESCAPE`] is one. `v` is taken, and of letters only the small ones are read.
+    pub keys: Vec<char>,
+    /// What it means. It may hold what an agent wrote.
+    pub meaning: String,
+    /// Whether it deserves a second look.
+    pub is_risky: bool,
+}
+
+impl AnswerOption {
+    /// The key Esc; where lines are read, the word `esc`.
+    pub const ESCAPE: char = '\u{1b}';
+
+    fn key_names(&self) -> Vec<String> {
+        self.keys.iter().copied().map(key_name).collect()
+    }
+}
+
+fn key_name(key: char) -> String {
+    if key == AnswerOption::ESCAPE { "Esc".to_owned() } else { key.to_string() }
+}
+
+/// Asks at the terminal of this process.
+pub(super) fn choose_by_key(
+    request: &ApprovalRequest,
+    offers: &[AnswerOption],
+    options: &AskOptions,
+) -> Result<Option<usize>, AskError> {
+    let withdrawn = options.withdrawn.as_deref();
+    let mut terminal = RawTerminal::open(withdrawn, options.input == InputMode::Keys)?;
+    if options.input == InputMode::Keys {
+        return ChoicePrompt::new(&mut terminal, request, offers, options.style).run();
+    }
+    let left = discard_input(&mut terminal)?;
+    drop(terminal);
+    if left {
+        return Ok(None);
+    }
+    let lines = (&mut io::stdin().lock() as &mut dyn BufRead, &mut io::stderr().lock() as _);
+    choose_by_line(request, offers, (terminal_width(), withdrawn), lines)
+}
+
+/// Returns the question as text, with the answers that are offered.
+fn render_page(
+    request: &ApprovalRequest,
+    offers: &[AnswerOption],
+    options: &RenderOptions<'_>,
+) -> String {
+    let mut page = TextPage::new(options);
+    show_body(request, options, &mut page);
+    page.push_blank_row();
+    show_options(offers, options.input, &mut page);
+    page.text
+}
+
+/// Adds each answer with its keys, a line or more each, and the keys that answer nothing.
+fn show_options(offers: &[AnswerOption], input: InputMode, page: &mut TextPage) {
+    for offer in offers {
+        let keys = format!("  {:<7} ", format!("[{}]", offer.key_names().join(" ")));
+        let tone = if offer.is_risky { TextTone::Warning } else { TextTone::Body };
+        page.push_marked_block((TextTone::Strong, &keys), INDENT, tone, &offer.meaning);
+    }
+    let leave = if input == InputMode::Keys { "Ctrl-C" } else { "Ctrl-D" };
+    KeyHints(vec![("v", "view all"), (leave, "leave it unanswered")]).show(page);
+}
+
+/// One question at one terminal.
+struct ChoicePrompt<'a, T> {
+    console: PromptConsole<'a, T>,
+    request: &'a ApprovalRequest,
+    answers: &'a [AnswerOption],
+    options: RenderOptions<'a>,
+}
+
+impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
+    fn new(
+        terminal: &'a mut T,
+        request: &'a ApprovalRequest,
+        answers: &'a [AnswerOption],
+        style: TextStyle,
+    ) -> Self {
+        let options = RenderOptions { width: terminal.width(), style, ..RenderOptions::default() };
+        Self { console: PromptConsole::new(terminal), request, answers, options }
+    }
+
+    fn run(mut self) -> Result<Option<usize>, AskError> {
+        if discard_input(self.console.terminal)? {
+            return Ok(None);
+        }
+        self.draw(false)?;
+        let chosen = self.read_choice();
+        let last = match &chosen {
+            Ok(chosen) => self.show_status(describe_choice(self.answers, *chosen)),
+            Err(error) => self.show_status(&error.to_string()),
+        };
+        // The answer stands even if it could not be repeated on the screen.
+        last.and_then(|()| self.console.terminal.write("\n")).ok();
+        chosen
+    }
+
+    fn read_choice(&mut self) -> Result<Option<usize>, AskError> {
+        loop {
+            match self.console.next_input(false)? {
+                ConsoleInput::Key(key) if is_cancel_key(key) => return Ok(None),
+                ConsoleInput::Key(key) => match pressed_letter(key) {
+                    _ if is_enter_key(key) => self.repeat_options()?,
+                    Some('v') => self.draw(true)?,
+                    // Which of the answers approve, only their program knows; Esc never does.
+                    Some(key) if key != AnswerOption::ESCAPE && self.hidden_content().parts => {
+                        self.draw(true)?;
+                        self.show_status(
+                            "the request was not fully visible; review it and press the key again",
+                        )?;
+                    }
+                    Some(key) if find_option(self.answers, key).is_some() => {
+                        return Ok(find_option(self.answers, key));
+                    }
+                    _ => self.show_hint("unknown key")?,
+                },
+                ConsoleInput::Paste(_) => self.show_hint("pasted input is ignored")?,
+                ConsoleInput::Burst => {
+                    self.show_hint("input too fast to be a key press; ignored")?
+                }
+                ConsoleInput::Early => {
+                    self.show_hint("key pressed before the question was shown; ignored")?
+                }
+                ConsoleInput::Resized if self.console.terminal.width() != self.options.width => {
+                    let question = self.render_question(self.options.show_all);
+                    self.console.terminal.write(&question)?;
+                }
+                ConsoleInput::Resized => {}
+            }
+        }
+    }
+
+    /// Draws the question below what is there.
+    fn draw(&mut self, whole: bool) -> Result<(), AskError> {
+        let question = self.render_question(whole);
+        self.console.show_question(&question)
+    }
+
+    /// Returns the question for the width that the terminal has now.
+    fn render_question(&mut self, whole: bool) -> String {
+        self.options.width = self.console.terminal.width();
+        self.options.show_all = whole;
+        format!("\n{}> ", render_page(self.request, self.answers, &self.options))
+    }
+
+    fn hidden_content(&self) -> HiddenContent {
+        HiddenContent::new(self.request, &self.options)
+    }
+
+    fn repeat_options(&mut self) -> Result<(), AskError> {
+        let mut page = TextPage::new(&self.options);
+        show_options(self.answers, InputMode::Keys, &mut page);
+        let why = "Enter does not select an answer. Press one of:";
+        self.console.terminal.write(&format!("\r\x1b[K{why}\n{}> ", page.text))
+    }
+
+    fn show_hint(&mut self, why: &str) -> Result<(), AskError> {
+        let names: Vec<_> = self.answers.iter().flat_map(AnswerOption::key_names).collect();
+        self.show_status(&format!("{why}; press one of: {} v", names.join(" ")))
+    }
+
+    fn show_status(&mut self, text: &str) -> Result<(), AskError> {
+        self.console.show_status(&escape_text(text, LineMode::SingleLine), self.options.width)
+    }
+}
+
+/// Returns the key that was pressed. A capital is none: `A` means all elsewhere.
+fn pressed_letter(key: KeyEvent) -> Option<char> {
+    match key.code {
+        _ if !key.modifiers.is_empty() && key.modifiers != KeyModifiers::SHIFT => None,
+        KeyCode::Esc => Some(AnswerOption::ESCAPE),
+        KeyCode::Char(c) => Some(c),
+        _ => None,
+    }
+}
+
+fn find_option(offers: &[AnswerOption], key: char) -> Option<usize> {
+    offers.iter().position(|offer| offer.keys.contains(&key))
+}
+
+fn describe_choice(offers: &[AnswerOption], chosen: Option<usize>) -> &str {
+    chosen.and_then(|at| offers.get(at)).map_or(NO_ANSWER_TEXT, |offer| &offer.meaning)
+}
+
+/// Asks where lines are read. After too many that are no answer there is none.
+fn choose_by_line(
+    request: &ApprovalRequest,
+    offers: &[AnswerOption],
+    (width, withdrawn): (u16, Option<&AtomicBool>),
+    (reader, writer): (&mut dyn BufRead, &mut dyn Write),
+) -> Result<Option<usize>, AskError> {
+    let mut options = RenderOptions { width, input: InputMode::Lines, ..RenderOptions::default() };
+    write!(writer, "\n{}", render_page(request, offers, &options))?;
+    for _ in 0..=MAX_RETRIES {
+        write!(writer, "> ")?;
+        writer.flush()?;
+        let line = read_line(reader)?;
+        if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(AskError::Withdrawn); // Whatever the line says: the question was void before.
+        }
+        let word = match line {
+            InputLine::Text(line) => line.trim_ascii().to_ascii_lowercase(),
+            InputLine::Unusable => String::new(),
+            InputLine::End => break,
+        };
+        let unseen = word != "esc" && HiddenContent::new(request, &options).parts;
+        let named = offers.iter().position(|offer| matches_name(offer, &word));
+        if unseen && named.is_some() {
+            options.show_all = true;
+            write!(
+                writer,
+                "\nThe request was not fully visible. All of it:\n{}",
+                render_page(request, offers, &options)
+            )?;
+            continue;
+        }
+        if let Some(at) = named {
+            writeln!(
+                writer,
+                "> {}",
+                escape_text(describe_choice(offers, Some(at)), LineMode::SingleLine)
+            )
+            .ok();
+            return Ok(Some(at));
+        }
+        options.show_all |= word == "v";
+        let again = if word == "v" { "" } else { "Not a valid answer.\n" };
+        write!(writer, "\n{again}{}", render_page(request, offers, &options))?;
+    }
+    writeln!(writer, "> {NO_ANSWER_TEXT}").ok();
+    Ok(None)
+}
+
+fn matches_name(offer: &AnswerOption, word: &str) -> bool {
+    offer.key_names().iter().any(|name| name.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! Why a person is asked, and what a lasting yes would add.
+
+use openoxide_protocol::{
+    Access, AccessDecision, ApprovalRequest, Decision, Effect, RuleBreadth, RuleRef,
+};
+
+use super::{
+    content::show_limited,
+    hidden_content::sort_by_danger,
+    prompt_options::{PromptOptions, session_coverage},
+    render::{RenderOptions, TextPage},
+};
+use crate::style::TextTone;
+
+/// Below a decision: the columns that its word takes.
+const INDENT: &str = "         ";
+const REASON_LABEL: &str = "  why    ";
+
+/// Adds the reason, each part with its own answer, and what the keys for more than one yes would allow.
+pub(crate) fn show_reasons(
+    request: &ApprovalRequest,
+    options: &RenderOptions<'_>,
+    page: &mut TextPage,
+) {
+    let decision = &request.decision;
+    match decision.parts.as_slice() {
+        [part] if is_entire_decision(part, decision) => show_single_part(part, request, page),
+        [] => show_effect(decision.effect, &decision.reason, page),
+        _ => page.push_marked_block(
+            (TextTone::Strong, REASON_LABEL),
+            INDENT,
+            TextTone::Body,
+            &decision.reason,
+        ),
+    }
+    let told =
+        decision.parts.len() > 1 && decision.parts.iter().any(|part| part.rule == decision.rule);
+    decision.rule.iter().filter(|_| !told).for_each(|rule| show_rule(rule, page));
+    show_parts(request, options.show_all, page);
+    if request.explicit_yes_required {
+        let text = "needs explicit approval; batch and saved approvals do not apply";
+        page.push_block(TextTone::Warning, [INDENT, INDENT], text);
+    }
+    let offers = PromptOptions::from_request(request, options.batch);
+    if offers.lists_coverage {
+        show_session_coverage(request, page);
+    }
+    if offers.always {
+        show_grant_rules(request, options.show_all, page);
+    }
+    if offers.all {
+        show_other_requests(options, page);
+    }
+}
+
+/// Says whether the answer to the only part is the answer to the whole.
+fn is_entire_decision(part: &AccessDecision, decision: &Decision) -> bool {
+    part.decision == decision.effect
+        && part.rule == decision.rule
+        && (part.reason.is_empty() || part.reason == decision.reason)
+}
+
+/// Adds the only part; it is not named if it is the command that is shown.
+fn show_single_part(part: &AccessDecision, request: &ApprovalRequest, page: &mut TextPage) {
+    let decision = &request.decision;
+    if matches!(part.access, Access::Exec(_)) && is_shown_content(&part.access, request) {
+        show_effect(decision.effect, &decision.reason, page);
+    } else {
+        show_effect(decision.effect, &describe_access(&part.access, request), page);
+        show_reason(&decision.reason, page);
+    }
+}
+
+fn show_reason(reason: &str, page: &mut TextPage) {
+    if !reason.is_empty() {
+        page.push_block(TextTone::Body, [INDENT, INDENT], reason);
+    }
+}
+
+/// Adds the parts of several, those that need an answer first: where some are left out, it is the harmless ones.
+fn show_parts(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
+    let decision = &request.decision;
+    let mut parts: Vec<_> = decision.parts.iter().collect();
+    if let [part] = parts.as_slice()
+        && is_entire_decision(part, decision)
+    {
+        return;
+    }
+    if !whole {
+        parts = sort_by_danger(request);
+    }
+    show_limited(parts.into_iter(), whole, "parts", page, |part, page| {
+        show_effect(part.decision, &describe_access(&part.access, request), page);
+        if part.reason != decision.reason {
+            show_reason(&part.reason, page);
+        }
+        let tell = part.decision > Effect::Allow || whole;
+        part.rule.iter().filter(|_| tell).for_each(|rule| show_rule(rule, page));
+    });
+}
+
+fn is_shown_content(access: &Access, request: &ApprovalRequest) -> bool {
+    access.summary().trim() == request.presentation.content.trim()
+}
+
+fn show_effect(effect: Effect, text: &str, page: &mut TextPage) {
+    let tone = match effect {
+        Effect::Allow => TextTone::Success,
+        Effect::Ask => TextTone::Warning,
+        Effect::Deny => TextTone::Error,
+    };
+    page.push_marked_block(
+        (tone, &format!("  {:<7}", effect.as_str())),
+        INDENT,
+        TextTone::Body,
+        text,
+    );
+}
+
+/// Returns what an access does, in words.
+fn describe_access(access: &Access, request: &ApprovalRequest) -> String {
+    if matches!(access, Access::Opaque { .. }) && is_shown_content(access, request) {
+        return "run all of this as unparsed input".to_owned();
+    }
+    let verb = match access {
+        Access::Exec(_) => "run",
+        Access::Read(_) => "read",
+        Access::Edit(_) => "change",
+        Access::Fetch { .. } => "fetch",
+        Access::CallTool { .. } => "call",
+        Access::Delegate { .. } => "start subagent",
+        Access::DoomLoop { .. } => "repeat the same call",
+        Access::ExternalDirectory(_) => "access outside the project",
+        Access::Opaque { .. } => "run unparsed input",
+    };
+    format!("{verb} {}{}", access.summary(), describe_link_target(access))
+}
+
+/// Returns where a link leads, so that nobody approves the innocent name of another file.
+fn describe_link_target(access: &Access) -> String {
+    match access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
+            path.resolved.as_ref().map(|to| format!(" (leads to {to})")).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+fn show_rule(rule: &RuleRef, page: &mut TextPage) {
+    let place = match (&rule.file, rule.line) {
+        (Some(file), Some(line)) => format!(", {file}:{line}"),
+        (Some(file), None) => format!(", {file}"),
+        (None, _) => String::new(),
+    };
+    let why = rule.reason.as_ref().map(|why| format!(", because: {why}")).unwrap_or_default();
+    let text = format!("rule `{}` ({}{place}){why}", rule.text, rule.layer);
+    page.push_block(TextTone::Dim, [INDENT, INDENT], &text);
+}
+
+/// Adds what `a` would cover. None is left out for their number, as with rules.
+fn show_session_coverage(request: &ApprovalRequest, page: &mut TextPage) {
+    let keys = std::iter::once("  [a]    ").chain(std::iter::repeat(INDENT));
+    for (listed, key) in session_coverage(request).zip(keys) {
+        page.push_marked_block((TextTone::Strong, key), INDENT, TextTone::Body, listed);
+    }
+    page.push_block(TextTone::Dim, [INDENT, INDENT], "for the session, whatever else differs");
+}
+
+/// Adds the rules that `p` would add. None is left out for their number: what is not read is not granted.
+fn show_grant_rules(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
+    let always = &request.decision.always;
+    let keys = std::iter::once("  [p]    ").chain(std::iter::repeat(INDENT));
+    for (rule, key) in always.iter().zip(keys) {
+        page.push_marked_block(
+            (TextTone::Strong, key),
+            INDENT,
+            TextTone::Body,
+            &format!("always {rule}"),
+        );
+    }
+    page.push_block(TextTone::Dim, [INDENT, INDENT], describe_grant_duration(always));
+    for choice in request.alternatives.iter().filter(|_| whole) {
+        let which = if choice.width == RuleBreadth::Narrower { "narrower" } else { "wider" };
+        let text = format!("or {which}: {}", choice.rules.join(", "));
+        page.push_block(TextTone::Body, [INDENT, INDENT], &text);
+    }
+}
+
+/// Only what is about commands outlives the session (DECISIONS 5).
+fn describe_grant_duration(rules: &[String]) -> &'static str {
+    match rules.iter().filter(|rule| rule.starts_with("Bash(")).count() {
+        0 => "for the session",
+        commands if commands < rules.len() => {
+            "commands for this project, until revoked; the others for the session"
+        }
+        _ => "for this project, until revoked",
+    }
+}
+
+/// Adds the other requests that `A` would allow.
+fn show_other_requests(options: &RenderOptions<'_>, page: &mut TextPage) {
+    let Some(batch) = options.batch else { return };
+    let key = format!("  {:<7}", format!("[{}]", options.input.approve_all_key()));
+    page.push_marked_block(
+        (TextTone::Strong, &key),
+        INDENT,
+        TextTone::Body,
+        "yes, once each, to this and to:",
+    );
+    show_limited(batch.covered_requests(), options.show_all, "requests", page, |request, page| {
+        show_other_request(request, options.show_all, page);
+    });
+}
+
+fn show_other_request(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
+    let codes: Vec<_> = request.decision.findings.iter().map(|finding| &*finding.code).collect();
+    let findings = if codes.is_empty() { "" } else { &*format!(" ({})", codes.join(", ")) };
+    let content = &request.presentation.content;
+    let text = match content.lines().count() {
+        n if n > 1 && !whole => format!("{}: {n} lines (v to view){findings}", request.title),
+        _ => format!("{}: {content}{findings}", request.title),
+    };
+    page.push_block(TextTone::Body, [INDENT, INDENT], &text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rules_about_commands_outlive_the_session() {
+        let rules = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(describe_grant_duration(&rules(&["Edit(//p/x)"])), "for the session");
+        assert!(describe_grant_duration(&rules(&["Bash(make *)"])).starts_with("for this project"));
+        assert!(
+            describe_grant_duration(&rules(&["Bash(make *)", "Edit(//p/x)"]))
+                .contains("the others for the session")
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! The second step of "always": what it would allow, narrower, wider, and for how long.
+
+use std::{fmt, sync::Arc};
+
+use crossterm::event::KeyCode;
+use openoxide_protocol::{
+    AbsPath, Access, ApprovalRequest, ApprovalResponse, ChoiceHistory, GrantScope, GrantTerms,
+    PathAccess, RuleBreadth, RuleChoice,
+};
+
+use super::{prompt_options::KeyHints, render::TextPage};
+use crate::style::TextTone;
+
+/// Below a rule: the columns that its number and its word take.
+const INDENT: &str = "                 ";
+const HALF_HOUR_SECONDS: u64 = 30 * 60;
+const LIMITED_USES: u32 = 5;
+
+/// Says of each of a request's choices what it would have answered before, in their order. It is called when somebody wants to
+/// know, and may take a moment.
+#[derive(Clone)]
+pub struct HistoryLookup(Arc<HistoryCallback>);
+
+type HistoryCallback = dyn Fn(&ApprovalRequest) -> Vec<ChoiceHistory> + Send + Sync;
+
+impl HistoryLookup {
+    /// Returns what asks `recall`.
+    pub fn new(
+        recall: impl Fn(&ApprovalRequest) -> Vec<ChoiceHistory> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(recall))
+    }
+
+    pub(crate) fn lookup(&self, request: &ApprovalRequest) -> Vec<ChoiceHistory> {
+        (self.0)(request)
+    }
+}
+
+impl fmt::Debug for HistoryLookup {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Recall")
+    }
+}
+
+/// The choices of one request, and the one that is marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GrantMenu {
+    choices: Vec<RuleChoice>,
+    selected: RuleBreadth,
+    /// Somebody marked one: then only a key that says for how long is a yes.
+    has_selection: bool,
+    /// The directory that a yes can be bound to.
+    directory_limit: Option<AbsPath>,
+    /// Whether a yes can hold until the task ends.
+    allows_task_limit: bool,
+}
+
+/// What a key of the second step led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GrantMenuStep {
+    Answer(ApprovalResponse),
+    /// Another choice is marked.
+    Selected,
+    Back,
+    /// Nothing.
+    Unknown,
+}
+
+impl GrantMenu {
+    /// Returns the second step of a request. What was offered is marked.
+    pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
+        Self {
+            choices: request.choices(),
+            selected: RuleBreadth::AsOffered,
+            has_selection: false,
+            directory_limit: grant_directory(request),
+            allows_task_limit: request.task.is_some(),
+        }
+    }
+
+    /// Takes one key. Enter is none of those that answer.
+    pub(crate) fn handle_key(&mut self, key: KeyCode) -> GrantMenuStep {
+        match key {
+            KeyCode::Esc => GrantMenuStep::Back,
+            KeyCode::Char(c) => self.handle_letter(c.to_ascii_lowercase()),
+            _ => GrantMenuStep::Unknown,
+        }
+    }
+
+    fn handle_letter(&mut self, c: char) -> GrantMenuStep {
+        if let Some(choice) = self.choices.iter().find(|choice| breadth_key(choice.width) == c) {
+            (self.selected, self.has_selection) = (choice.width, true);
+            return GrantMenuStep::Selected;
+        }
+        match self.parse_terms(c) {
+            Some(terms) => GrantMenuStep::Answer(self.build_approval(terms)),
+            None if c == 'p' && !self.has_selection => {
+                GrantMenuStep::Answer(self.build_approval(GrantTerms::default()))
+            }
+            None => GrantMenuStep::Unknown,
+        }
+    }
+
+    /// Returns how far a yes reaches, by its letter.
+    fn parse_terms(&self, c: char) -> Option<GrantTerms> {
+        let terms = GrantTerms::default();
+        match (c, &self.directory_limit) {
+            ('f', _) => Some(terms),
+            ('t', _) => Some(GrantTerms { seconds: Some(HALF_HOUR_SECONDS), ..terms }),
+            ('5', _) => Some(GrantTerms { times: Some(LIMITED_USES), ..terms }),
+            ('b', Some(below)) => Some(GrantTerms { below: Some(below.clone()), ..terms }),
+            ('k', _) if self.allows_task_limit => Some(GrantTerms { task: true, ..terms }),
+            _ => None,
+        }
+    }
+
+    /// Returns a yes to what is marked. The rules that are offered anyway need not be said.
+    fn build_approval(&self, terms: GrantTerms) -> ApprovalResponse {
+        let other = |choice: &&RuleChoice| {
+            choice.width == self.selected && self.selected != RuleBreadth::AsOffered
+        };
+        let rules = self.choices.iter().find(other);
+        let rules = rules.map(|choice| choice.rules.clone()).unwrap_or_default();
+        let terms = GrantTerms { rules, ..terms };
+        let terms = (terms != GrantTerms::default()).then_some(terms);
+        ApprovalResponse::Approved { scope: GrantScope::Project, terms }
+    }
+
+    /// Reads what stands behind `p` where lines are read: a number, a letter, or both.
+    pub(crate) fn parse_words(mut self, words: &str) -> Option<ApprovalResponse> {
+        let mut answer = None;
+        for word in words.split_ascii_whitespace() {
+            let mut letters = word.chars();
+            let (Some(c), None) = (letters.next(), letters.next()) else { return None };
+            match self.handle_letter(c) {
+                GrantMenuStep::Selected if answer.is_none() => {}
+                GrantMenuStep::Answer(response) if answer.is_none() && c != 'p' => {
+                    answer = Some(response)
+                }
+                _ => return None,
+            }
+        }
+        Some(answer.unwrap_or_else(|| self.build_approval(GrantTerms::default())))
+    }
+
+    /// Adds the choices, each with what it would have answered.
+    pub(crate) fn show(&self, recalled: &[ChoiceHistory], page: &mut TextPage) {
+        page.push_block(TextTone::Strong, ["", "  "], "Always, in this project:");
+        let mut recalled = recalled.iter();
+        for choice in &self.choices {
+            self.show_choice(choice, page);
+            if let Some(recalled) = recalled.next() {
+                show_history(recalled, page);
+            }
+        }
+    }
+
+    fn show_choice(&self, choice: &RuleChoice, page: &mut TextPage) {
+        let mark = if choice.width == self.selected { '>' } else { ' ' };
+        let (number, name) = (breadth_key(choice.width), breadth_name(choice.width));
+        let first = format!("{mark} [{number}] {name:<11}");
+        let gutters = std::iter::once(first.as_str()).chain(std::iter::repeat(INDENT));
+        for (rule, gutter) in choice.rules.iter().zip(gutters) {
+            page.push_marked_block((TextTone::Strong, gutter), INDENT, TextTone::Body, rule);
+        }
+    }
+
+    /// Adds the keys of the second step.
+    pub(crate) fn show_keys(&self, page: &mut TextPage) {
+        KeyHints(self.key_hints()).show(page);
+    }
+
+    /// Returns the keys alone, for a hint.
+    pub(crate) fn key_names(&self) -> String {
+        self.key_hints().iter().map(|(key, _)| *key).collect::<Vec<_>>().join(" ")
+    }
+
+    fn key_hints(&self) -> Vec<(&'static str, &'static str)> {
+        let has = |width| self.choices.iter().any(|choice| choice.width == width);
+        let narrower = has(RuleBreadth::Narrower).then_some(("1", "this command"));
+        let wider = has(RuleBreadth::Wider).then_some(("3", "a word less"));
+        let several = narrower.or(wider).map(|_| ("2", "as offered"));
+        let last = if self.has_selection { None } else { Some(("p", "2, until revoked")) };
+        let bounds = [("f", "for good"), ("t", "for 30 minutes"), ("5", "five times")];
+        let below = self.directory_limit.as_ref().map(|_| ("b", "below this directory"));
+        let task = self.allows_task_limit.then_some(("k", "for this task"));
+        let marks = [narrower, several, wider].into_iter().flatten();
+        marks.chain(bounds).chain(below).chain(task).chain(last).chain([("Esc", "back")]).collect()
+    }
+}
+
+/// Returns the working directory, if the request touches files and all of them lie below it: elsewhere such a bound would answer nothing.
+fn grant_directory(request: &ApprovalRequest) -> Option<AbsPath> {
+    let mut paths = request.decision.parts.iter().filter_map(|part| match &part.access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => Some(path),
+        _ => None,
+    });
+    let lies = |path: &AbsPath| path.strip_prefix(&request.cwd).is_some();
+    let all = |path: &PathAccess| path.paths().all(lies);
+    let some = paths.next().is_some_and(all);
+    (some && paths.all(all)).then(|| request.cwd.clone())
+}
+
+const fn breadth_key(width: RuleBreadth) -> char {
+    match width {
+        RuleBreadth::Narrower => '1',
+        RuleBreadth::AsOffered => '2',
+        RuleBreadth::Wider => '3',
+    }
+}
+
+const fn breadth_name(width: RuleBreadth) -> &'static str {
+    match width {
+        RuleBreadth::Narrower => "narrower",
+        RuleBreadth::AsOffered => "as offered",
+        RuleBreadth::Wider => "wider",
+    }
+}
+
+fn show_history(recalled: &ChoiceHistory, page: &mut TextPage) {
+    let ChoiceHistory { answers, of, examples } = recalled;
+    let text = match (answers, of) {
+        (_, 0) => "no question of the last 30 days is on record".to_owned(),
+        (0, of) => format!("would have answered none of {of} (questions of the last 30 days)"),
+        (answers, of) => {
+            format!("would have answered {answers} of {of} (questions of the last 30 days)")
+        }
+    };
+    page.push_block(TextTone::Dim, [INDENT, INDENT], &text);
+    let mut first = "else: ";
+    for example in examples {
+        let gutter = format!("{INDENT}{first}");
+        let indent = format!("{INDENT}      ");
+        page.push_marked_block((TextTone::Dim, &gutter), &indent, TextTone::Dim, example);
+        first = "      ";
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! The prompt for a terminal that knows no escape sequences: the same text, answered by a line.
+
+use std::{
+    io::{self, BufRead, Read as _, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope};
+
+use super::{
+    AskError, AskOptions, HistoryLookup, InputMode,
+    batch::{PromptAnswer, answer_each},
+    console::discard_input,
+    grant_menu::GrantMenu,
+    hidden_content::HiddenContent,
+    line_editor::LineEditor,
+    prompt_options::PromptOptions,
+    render::{BatchPosition, RenderOptions, TextPage, render_prompt},
+    terminal::{RawTerminal, terminal_width},
+};
+use crate::{TextStyle, style::TextTone};
+
+/// So many times is asked again before the silence counts as a cancellation.
+pub(super) const MAX_RETRIES: usize = 3;
+/// A longer line is no answer.
+const MAX_LINE_BYTES: u64 = 8192;
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum LineReply {
+    Choice(PromptAnswer),
+    ShowAll,
+    /// What "always" would allow.
+    GrantMenu,
+    /// "Always" with the choice and the bound.
+    Prefix(String),
+}
+
+/// A line of the input.
+pub(super) enum InputLine {
+    Text(String),
+    /// Too long, or no text.
+    Unusable,
+    /// There is no more input. A line without an end counts as none: half an answer is no answer.
+    End,
+}
+
+/// Asks about each of `requests` on `writer` and reads the answers from `reader`, for rows of `width` columns.
+///
+/// The end of the input cancels, and so do too many lines that are no answer. What `reader` already holds cannot be told
+/// from an answer: the caller vouches that a person writes there.
+///
+/// # Errors
+/// Reading or writing failed; answers that were already given are void.
+pub fn ask_lines(
+    requests: &[ApprovalRequest],
+    width: u16,
+    reader: &mut dyn BufRead,
+    writer: &mut dyn Write,
+) -> Result<Vec<ApprovalResponse>, AskError> {
+    answer_each(requests, |request, batch| {
+        ask_request(request, batch, width, (None, None), (&mut *reader, &mut *writer))
+    })
+}
+
+/// Asks about each of `requests` at the terminal of this process.
+pub(crate) fn ask_terminal(
+    requests: &[ApprovalRequest],
+    options: &AskOptions,
+) -> Result<Vec<ApprovalResponse>, AskError> {
+    answer_each(requests, |request, batch| {
+        let mut terminal = RawTerminal::open(options.withdrawn.as_deref(), false)?;
+        let cancelled = discard_input(&mut terminal)?;
+        drop(terminal);
+        if cancelled {
+            return Ok(PromptAnswer::Single(ApprovalResponse::Cancelled));
+        }
+        let lines = (&mut io::stdin().lock() as &mut dyn BufRead, &mut io::stderr().lock() as _);
+        let with = (options.withdrawn.as_deref(), options.history_lookup.as_ref());
+        ask_request(request, batch, terminal_width(), with, lines)
+    })
+}
+
+fn ask_request(
+    request: &ApprovalRequest,
+    batch: Option<BatchPosition<'_>>,
+    width: u16,
+    (withdrawn, recall): (Option<&AtomicBool>, Option<&HistoryLookup>),
+    (reader, writer): (&mut dyn BufRead, &mut dyn Write),
+) -> Result<PromptAnswer, AskError> {
+    let mut options = RenderOptions {
+        width,
+        style: TextStyle::Plain,
+        show_all: false,
+        input: InputMode::Lines,
+        batch,
+    };
+    let offers = PromptOptions::from_request(request, batch);
+    write!(writer, "\n{}", render_prompt(request, &options))?;
+    let mut again = MAX_RETRIES;
+    loop {
+        write!(writer, "> ")?;
+        writer.flush()?;
+        let line = read_line(reader)?;
+        if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(AskError::Withdrawn); // Whatever the line says: the question was void before.
+        }
+        let reply = match line {
+            InputLine::Text(line) => {
+                parse_reply(&line, offers).and_then(|reply| parse_grant(request, reply))
+            }
+            InputLine::Unusable => None,
+            InputLine::End => {
+                return Ok(show_answer(PromptAnswer::Single(ApprovalResponse::Cancelled), writer));
+            }
+        };
+        match reply {
+            Some(reply) if approves_hidden_content(&reply, request, &options) => {
+                options.show_all = true;
+                let all = render_prompt(request, &options);
+                write!(writer, "\nThe request was not fully visible. All of it:\n{all}")?;
+            }
+            Some(LineReply::Choice(choice)) => return Ok(show_answer(choice, writer)),
+            Some(LineReply::ShowAll) => {
+                options.show_all = true;
+                write!(writer, "\n{}", render_prompt(request, &options))?;
+            }
+            Some(LineReply::GrantMenu | LineReply::Prefix(_)) => {
+                write!(writer, "\n{}", render_grant_menu(request, recall, &options))?;
+            }
+            None if again == 0 => {
+                return Ok(show_answer(PromptAnswer::Single(ApprovalResponse::Cancelled), writer));
+            }
+            None => {
+                again -= 1;
+                write!(
+                    writer,
+                    "Not a valid answer. Type one of:\n{}",
+                    offers.render_keys(&options)
+                )?;
+            }
+        }
+    }
+}
+
+/// Says whether an answer approves something that is not on the screen.
+fn approves_hidden_content(
+    reply: &LineReply,
+    request: &ApprovalRequest,
+    options: &RenderOptions<'_>,
+) -> bool {
+    let unseen = HiddenContent::new(request, options);
+    match reply {
+        LineReply::Choice(PromptAnswer::All) => unseen.parts || unseen.other_requests,
+        LineReply::Choice(PromptAnswer::Single(ApprovalResponse::Approved { .. })) => unseen.parts,
+        _ => false,
+    }
+}
+
+/// Takes the choice and the bound that stand behind `p`.
+fn parse_grant(request: &ApprovalRequest, reply: LineReply) -> Option<LineReply> {
+    match reply {
+        LineReply::Prefix(words) => {
+            GrantMenu::from_request(request).parse_words(&words).and_then(reply_with)
+        }
+        reply => Some(reply),
+    }
+}
+
+/// Returns what "always" would allow, as text, and how to choose.
+fn render_grant_menu(
+    request: &ApprovalRequest,
+    recall: Option<&HistoryLookup>,
+    options: &RenderOptions<'_>,
+) -> String {
+    let mut page = TextPage::new(options);
+    let recalled = recall.map(|recall| recall.lookup(request)).unwrap_or_default();
+    GrantMenu::from_request(request).show(&recalled, &mut page);
+    let how = "[p] save suggested rule; [p 1] rule 1; [p t] expires in 30 min; [p 5] 5 uses; [p 1 t] combined";
+    page.push_block(TextTone::Body, ["", ""], how);
+    page.text
+}
+
+/// Says what the answer was. It stands even if that could not be written.
+fn show_answer(choice: PromptAnswer, writer: &mut dyn Write) -> PromptAnswer {
+    writeln!(writer, "> {}", choice.describe()).ok();
+    choice
+}
+
+pub(super) fn read_line(reader: &mut dyn BufRead) -> Result<InputLine, AskError> {
+    let mut bytes = Vec::new();
+    (&mut *reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    match bytes.strip_suffix(b"\n") {
+        Some(line) => {
+            Ok(String::from_utf8(line.to_vec()).map_or(InputLine::Unusable, InputLine::Text))
+        }
+        None if bytes.len() as u64 == MAX_LINE_BYTES => skip_line(reader),
+        None => Ok(InputLine::End),
+    }
+}
+
+/// Drops the rest of a line, so that its end is not read as a line of its own.
+fn skip_line(reader: &mut dyn BufRead) -> Result<InputLine, AskError> {
+    reader.skip_until(b'\n')?;
+    Ok(InputLine::Unusable)
+}
+
+/// Reads an answer as Aider does: a word or its beginning, in any case. Other than there, nothing has a default.
+fn parse_reply(line: &str, offers: PromptOptions) -> Option<LineReply> {
+    let line = line.trim_ascii();
+    let (word, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    if is_abbreviation("message", word) {
+        return parse_rejection(rest);
+    }
+    if is_abbreviation("prefix", word) && offers.always && !rest.is_empty() {
+        return Some(LineReply::Prefix(rest.to_owned()));
+    }
+    // A capital A is the key for all where keys are read: here it could mean either.
+    if !rest.is_empty() || word.is_empty() || (word == "A" && offers.all) {
+        return None;
+    }
+    match word {
+        "p?" | "P?" if offers.always => Some(LineReply::GrantMenu),
+        _ if word.eq_ignore_ascii_case("all") => {
+            offers.all.then_some(LineReply::Choice(PromptAnswer::All))
+        }
+        _ if word.eq_ignore_ascii_case("al") && offers.all => None,
+        _ if is_abbreviation("yes", word) => approve(GrantScope::Once),
+        _ if is_abbreviation("no", word) => {
+            reply_with(ApprovalResponse::Rejected { message: None })
+        }
+        _ if is_abbreviation("always", word) && offers.session => approve(GrantScope::Session),
+        _ if is_abbreviation("prefix", word) && offers.always => approve(GrantScope::Project),
+        _ if is_abbreviation("skip", word) && offers.skip => {
+            Some(LineReply::Choice(PromptAnswer::Skip))
+        }
+        _ if is_abbreviation("view", word) => Some(LineReply::ShowAll),
+        _ => None,
+    }
+}
+
+/// Says whether `word` is the beginning of `whole`.
+fn is_abbreviation(whole: &str, word: &str) -> bool {
+    !word.is_empty() && whole.starts_with(&word.to_ascii_lowercase())
+}
+
+fn parse_rejection(text: &str) -> Option<LineReply> {
+    let mut editor = LineEditor::default();
+    editor.paste(text);
+    editor
+        .message()
+        .and_then(|message| reply_with(ApprovalResponse::Rejected { message: Some(message) }))
+}
+
+const fn approve(scope: GrantScope) -> Option<LineReply> {
+    reply_with(ApprovalResponse::new_approval(scope))
+}
+
+const fn reply_with(response: ApprovalResponse) -> Option<LineReply> {
+    Some(LineReply::Choice(PromptAnswer::Single(response)))
+}
+
+#[cfg(test)]
+mod tests;

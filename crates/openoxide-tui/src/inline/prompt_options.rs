@@ -1,0 +1,128 @@
+//! What can be answered, and the lines that say so.
+
+use openoxide_protocol::ApprovalRequest;
+
+use super::{
+    InputMode,
+    render::{BatchPosition, RenderOptions, TextPage},
+};
+use crate::{
+    style::TextTone,
+    text_wrap::{display_width, wrap_words},
+};
+
+/// Where the gate puts what a yes for the session covers.
+pub(crate) const COVERS_KEY: &str = "covers";
+
+/// The answers that a request takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key that is there or not")]
+pub(crate) struct PromptOptions {
+    /// Yes for the rest of the session.
+    pub(crate) session: bool,
+    /// Yes for the rules that are shown.
+    pub(crate) always: bool,
+    /// Yes to the others too.
+    pub(crate) all: bool,
+    /// No to the others too.
+    pub(crate) skip: bool,
+    /// A yes for the session covers more than this very request: what is listed.
+    pub(crate) lists_coverage: bool,
+}
+
+impl PromptOptions {
+    /// Returns what `request` takes: where only a yes to this very request counts, there is no other.
+    pub(crate) fn from_request(
+        request: &ApprovalRequest,
+        batch: Option<BatchPosition<'_>>,
+    ) -> Self {
+        let lasting = !request.explicit_yes_required;
+        Self {
+            session: lasting,
+            always: lasting && !request.decision.always.is_empty(),
+            all: lasting && batch.is_some_and(|batch| batch.covered_requests().next().is_some()),
+            skip: batch.is_some_and(|batch| !batch.remaining.is_empty()),
+            lists_coverage: lasting && session_coverage(request).next().is_some(),
+        }
+    }
+
+    /// Returns each key or word with what it means.
+    fn key_hints(self, input: InputMode) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (message, stop, as_above) = match input {
+            InputMode::Keys => ("m", "Esc", "always"),
+            InputMode::Lines => ("m TEXT", "Ctrl-D", "yes, as above"),
+        };
+        [
+            (true, "y", "yes, once"),
+            (self.session && !self.lists_coverage, "a", "yes, this exact action for the session"),
+            (self.session && self.lists_coverage, "a", "yes, everything listed for the session"),
+            (self.always, "p", as_above),
+            (self.always && input == InputMode::Lines, "p?", "what that allows"),
+            (self.all, input.approve_all_key(), "yes to all"),
+            (true, "n", if self.skip { "no to all pending" } else { "no" }),
+            (true, message, "no, with a message"),
+            (self.skip, "s", "no to this group only"),
+            (true, "v", "view all"),
+            (true, stop, "stop the agent"),
+        ]
+        .into_iter()
+        .filter_map(|(offered, key, meaning)| offered.then_some((key, meaning)))
+    }
+
+    /// Adds the line of keys.
+    pub(crate) fn show_keys(self, input: InputMode, page: &mut TextPage) {
+        KeyHints(self.key_hints(input).collect()).show(page);
+    }
+
+    /// Returns the line of keys as text.
+    pub(crate) fn render_keys(self, options: &RenderOptions<'_>) -> String {
+        let mut page = TextPage::new(options);
+        self.show_keys(options.input, &mut page);
+        page.text
+    }
+
+    /// Returns the keys alone, for a hint.
+    pub(crate) fn key_names(self) -> String {
+        self.key_hints(InputMode::Keys).map(|(key, _)| key).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Keys, each with what it means.
+pub(crate) struct KeyHints(pub(crate) Vec<(&'static str, &'static str)>);
+
+impl KeyHints {
+    /// Adds the keys, broken between two of them.
+    pub(crate) fn show(self, page: &mut TextPage) {
+        let mut used = 0;
+        for (key, meaning) in self.0 {
+            let width = display_width(key) + display_width(meaning) + 3;
+            if used > 0 && used + 2 + width > page.width {
+                page.push_blank_row();
+                used = 0;
+            }
+            let gap = if used == 0 { "" } else { "  " };
+            used += gap.len() + width;
+            let key = page.style.paint(TextTone::Strong, &format!("[{key}]"));
+            let meaning =
+                wrap_words(meaning, page.width.saturating_sub(width - display_width(meaning)));
+            page.text.extend([gap, &key, " ", &meaning.join("\n    ")]);
+        }
+        page.push_blank_row();
+    }
+}
+
+/// Returns what a yes for the session covers beyond this very request, as the gate has it.
+pub(crate) fn session_coverage(request: &ApprovalRequest) -> impl Iterator<Item = &str> {
+    let listed = request.presentation.metadata.get(COVERS_KEY).and_then(|covers| covers.as_array());
+    listed.into_iter().flatten().filter_map(|key| key.as_str())
+}
+
+impl InputMode {
+    /// Returns how a yes to all is given: a capital where keys are read, a word where lines are.
+    pub(crate) const fn approve_all_key(self) -> &'static str {
+        match self {
+            Self::Keys => "A",
+            Self::Lines => "all",
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The way from a question to its answer, key by key.
+
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, ChoiceHistory};
+
+use super::{
+    AskError, AskOptions, HistoryLookup, InputMode,
+    batch::{PromptAnswer, answer_each},
+    console::{ConsoleInput, PromptConsole, discard_input},
+    grant_menu::GrantMenu,
+    hidden_content::HiddenContent,
+    prompt_options::PromptOptions,
+    prompt_state::{PromptState, PromptStep},
+    render::{BatchPosition, RenderOptions, TextPage, render_prompt},
+    terminal::{RawTerminal, TerminalIo},
+};
+
+/// Asks about each of `requests` at the terminal of this process.
+pub(crate) fn ask_group(
+    requests: &[ApprovalRequest],
+    options: &AskOptions,
+) -> Result<Vec<ApprovalResponse>, AskError> {
+    let mut terminal = RawTerminal::open(options.withdrawn.as_deref(), true)?;
+    answer_each(requests, |request, batch| {
+        PromptSession::new(&mut terminal, request, options, batch).run()
+    })
+}
+
+/// One question at one terminal.
+struct PromptSession<'a, T> {
+    console: PromptConsole<'a, T>,
+    request: &'a ApprovalRequest,
+    options: RenderOptions<'a>,
+    prompt: PromptState,
+    history_lookup: Option<HistoryLookup>,
+    /// What was recalled, once somebody wanted to know.
+    history: Option<Vec<ChoiceHistory>>,
+}
+
+impl<'a, T: TerminalIo> PromptSession<'a, T> {
+    fn new(
+        terminal: &'a mut T,
+        request: &'a ApprovalRequest,
+        options: &AskOptions,
+        batch: Option<BatchPosition<'a>>,
+    ) -> Self {
+        let width = terminal.width();
+        let (style, history_lookup) = (options.style, options.history_lookup.clone());
+        let options =
+            RenderOptions { width, style, show_all: false, input: InputMode::Keys, batch };
+        let prompt = PromptState::new(
+            PromptOptions::from_request(request, batch),
+            GrantMenu::from_request(request),
+        );
+        let console = PromptConsole::new(terminal);
+        Self { console, request, options, prompt, history_lookup, history: None }
+    }
+
+    fn run(mut self) -> Result<PromptAnswer, AskError> {
+        if discard_input(self.console.terminal)? {
+            return Ok(PromptAnswer::Single(ApprovalResponse::Cancelled));
+        }
+        self.draw(false)?;
+        let outcome = self.read_answer();
+        let last = match &outcome {
+            Ok(choice) => self.show_status(&choice.describe()),
+            Err(error) => self.show_status(&error.to_string()),
+        };
+        // The answer stands even if it could not be repeated on the screen.
+        last.and_then(|()| self.console.terminal.write("\n")).ok();
+        outcome
+    }
+
+    fn read_answer(&mut self) -> Result<PromptAnswer, AskError> {
+        loop {
+            let step = match self.console.next_input(self.prompt.editor().is_some())? {
+                ConsoleInput::Key(key) => self.prompt.handle_key(key),
+                ConsoleInput::Paste(text) => self.prompt.handle_paste(&text),
+                ConsoleInput::Burst => self.prompt.reject_burst(),
+                ConsoleInput::Early => self.prompt.reject_early_key(),
+                ConsoleInput::Resized => {
+                    self.redraw()?;
+                    continue;
+                }
+            };
+            if let PromptStep::Answer(choice) = step {
+                return Ok(choice);
+            }
+            self.show_step(&step)?;
+        }
+    }
+
+    fn show_step(&mut self, step: &PromptStep) -> Result<(), AskError> {
+        match step {
+            PromptStep::Hint(hint) => self.show_status(hint),
+            PromptStep::RepeatKeys => {
+                self.repeat_keys("Enter does not select an answer. Press one of:")
+            }
+            PromptStep::MessageDiscarded => self.repeat_keys("No message. Press one of:"),
+            PromptStep::GrantMenu => self.draw_grant_menu(),
+            PromptStep::GrantMenuClosed => self.repeat_keys("No rule saved. Press one of:"),
+            PromptStep::ShowAll => self.draw(true),
+            PromptStep::ShowAllFirst => {
+                self.draw(true)?;
+                self.show_status(
+                    "the request was not fully visible; review it and press the key again",
+                )
+            }
+            PromptStep::Message => self.draw_message(),
+            PromptStep::Answer(_) | PromptStep::NoChange => Ok(()),
+        }
+    }
+
+    /// Draws the question below what is there.
+    fn draw(&mut self, whole: bool) -> Result<(), AskError> {
+        let question = self.render_question(whole);
+        self.console.show_question(&question)
+    }
+
+    /// Returns the question for the width that the terminal has now.
+    fn render_question(&mut self, whole: bool) -> String {
+        self.options.width = self.console.terminal.width();
+        self.options.show_all = whole;
+        self.prompt.set_hidden_content(HiddenContent::new(self.request, &self.options));
+        format!("\n{}> ", render_prompt(self.request, &self.options))
+    }
+
+    fn redraw(&mut self) -> Result<(), AskError> {
+        if self.console.terminal.width() == self.options.width {
+            return Ok(());
+        }
+        // It says what it said before: who has read it need not wait again.
+        let question = self.render_question(self.options.show_all);
+        self.console.terminal.write(&question)?;
+        match (self.prompt.editor(), self.prompt.grant_menu()) {
+            (Some(_), _) => self.draw_message(),
+            (None, Some(_)) => self.draw_grant_menu(),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn show_status(&mut self, text: &str) -> Result<(), AskError> {
+        self.console.show_status(text, self.options.width)
+    }
+
+    fn repeat_keys(&mut self, why: &str) -> Result<(), AskError> {
+        let keys = PromptOptions::from_request(self.request, self.options.batch)
+            .render_keys(&self.options);
+        self.console.terminal.write(&format!("\r\x1b[K{why}\n{keys}> "))
+    }
+
+    /// Draws the second step of `p` in the place of the last row. Only here is looked what was asked before.
+    fn draw_grant_menu(&mut self) -> Result<(), AskError> {
+        let Some(always) = self.prompt.grant_menu() else { return Ok(()) };
+        let recall = || self.history_lookup.as_ref().map(|recall| recall.lookup(self.request));
+        let recalled = self.history.get_or_insert_with(|| recall().unwrap_or_default());
+        let mut page = TextPage::new(&self.options);
+        always.show(recalled, &mut page);
+        page.push_blank_row();
+        always.show_keys(&mut page);
+        self.console.show_question(&format!("\r\x1b[K\n{}> ", page.text))
+    }
+
+    fn draw_message(&mut self) -> Result<(), AskError> {
+        const LABEL: &str = "message (Enter sends, Esc goes back): ";
+        let width = usize::from(self.options.width);
+        let label = if width > LABEL.len() * 2 { LABEL } else { "message: " };
+        let room = width.saturating_sub(label.len() + 1).max(4);
+        let text = self.prompt.editor().map(|editor| editor.visible_tail(room)).unwrap_or_default();
+        self.console.terminal.write(&format!("\r\x1b[K{label}{text}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

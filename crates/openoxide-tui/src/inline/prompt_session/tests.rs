@@ -1,0 +1,296 @@
+//! Conversations with a terminal that plays a script.
+
+use std::{collections::VecDeque, time::Duration};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use openoxide_protocol::GrantScope;
+
+use super::*;
+use crate::samples::command_request;
+
+/// Whoever reads before answering.
+const SLOWLY: Duration = Duration::from_secs(1);
+
+/// Plays events; nothing stands for a pause. At the end of the script it hangs up.
+struct Script {
+    events: VecDeque<Option<Event>>,
+    width: u16,
+    screen: String,
+    /// How much time passes with each event.
+    pace: Duration,
+    now: Duration,
+}
+
+impl TerminalIo for Script {
+    fn width(&self) -> u16 {
+        self.width
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), AskError> {
+        self.screen.push_str(text);
+        Ok(())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now
+    }
+
+    fn next_event(&mut self, _: Duration) -> Result<Option<Event>, AskError> {
+        self.now += self.pace;
+        let event = self.events.pop_front().ok_or(AskError::HungUp)?;
+        if let Some(Event::Resize(width, _)) = event {
+            self.width = width;
+        }
+        Ok(event)
+    }
+}
+
+fn key(code: KeyCode) -> Option<Event> {
+    Some(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn letter(c: char) -> Option<Event> {
+    key(KeyCode::Char(c))
+}
+
+fn control(c: char) -> Option<Event> {
+    Some(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)))
+}
+
+fn paste(text: &str) -> Option<Event> {
+    Some(Event::Paste(text.to_owned()))
+}
+
+fn play(
+    events: impl IntoIterator<Item = Option<Event>>,
+) -> (Result<PromptAnswer, AskError>, String) {
+    let events = events.into_iter().collect();
+    let mut terminal =
+        Script { events, width: 80, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
+    let request = command_request("git push");
+    let outcome = PromptSession::new(&mut terminal, &request, &AskOptions::default(), None).run();
+    (outcome, terminal.screen)
+}
+
+fn answer(events: impl IntoIterator<Item = Option<Event>>) -> Option<ApprovalResponse> {
+    match play(events).0 {
+        Ok(PromptAnswer::Single(response)) => Some(response),
+        _ => None,
+    }
+}
+
+const YES: Option<ApprovalResponse> = Some(ApprovalResponse::new_approval(GrantScope::Once));
+const NO: Option<ApprovalResponse> = Some(ApprovalResponse::Rejected { message: None });
+const STOP: Option<ApprovalResponse> = Some(ApprovalResponse::Cancelled);
+
+#[test]
+fn what_was_typed_before_the_question_answers_nothing() {
+    let ahead = "yaA\n".chars().map(letter).chain([paste("y\r"), key(KeyCode::Enter)]);
+    assert_eq!(answer(ahead.clone().chain([None, letter('n'), None])), NO);
+    let (outcome, screen) = play(ahead);
+    assert!(matches!(outcome, Err(AskError::HungUp)));
+    assert_eq!(screen, "", "as long as somebody types, nothing is asked");
+}
+
+#[test]
+fn control_c_stops_even_before_the_question() {
+    assert_eq!(answer([letter('x'), control('c')]), STOP);
+}
+
+#[test]
+fn a_single_key_answers_with_or_without_enter() {
+    assert_eq!(answer([None, letter('y'), None]), YES);
+    assert_eq!(answer([None, letter('y'), key(KeyCode::Enter), None]), YES);
+    assert_eq!(answer([None, letter('y'), key(KeyCode::Enter), control('j'), None]), YES);
+    assert_eq!(answer([None, key(KeyCode::Enter), None, letter('n'), None]), NO);
+}
+
+#[test]
+fn several_keys_at_once_answer_nothing() {
+    let bursts = ["yy", "yes", "ny", "y\rls", "\ry", "vy", "my"];
+    for burst in bursts {
+        let keys = burst.chars().map(|c| if c == '\r' { key(KeyCode::Enter) } else { letter(c) });
+        let events = std::iter::once(None).chain(keys).chain([None, letter('n'), None]);
+        assert_eq!(answer(events), NO, "{burst:?}");
+    }
+    let (_, screen) = play([None, letter('y'), letter('y'), None]);
+    assert!(
+        screen
+            .contains("> input too fast to be a key press; ignored; press one of: y a p n m v Esc")
+    );
+}
+
+#[test]
+fn control_c_stops_from_within_a_burst() {
+    assert_eq!(answer([None, letter('y'), letter('y'), control('c')]), STOP);
+}
+
+#[test]
+fn a_paste_is_ignored_with_a_hint() {
+    let (outcome, screen) = play([None, paste("y\n"), letter('n'), None]);
+    assert!(matches!(
+        outcome,
+        Ok(PromptAnswer::Single(ApprovalResponse::Rejected { message: None }))
+    ));
+    assert!(screen.contains("> pasted input is ignored; press one of: y a p n m v Esc"));
+}
+
+#[test]
+fn enter_repeats_the_keys() {
+    let (_, screen) = play([None, key(KeyCode::Enter), None]);
+    assert!(screen.contains("\r\x1b[KEnter does not select an answer. Press one of:\n[y] yes"));
+    assert_eq!(screen.matches("[y] yes, once").count(), 2);
+}
+
+#[test]
+fn a_message_takes_keys_at_any_speed_and_pastes() {
+    let events =
+        [None, letter('m'), None, letter('u'), letter('s'), paste("e\nit"), key(KeyCode::Enter)];
+    let message = Some("use it".to_owned());
+    assert_eq!(answer(events), Some(ApprovalResponse::Rejected { message }));
+}
+
+#[test]
+fn a_new_width_draws_again_and_a_new_height_does_not() {
+    let resize = |width| Some(Event::Resize(width, 24));
+    let (_, screen) = play([None, resize(60), resize(40), None]);
+    assert_eq!(screen.matches("OpenOxide asks").count(), 2);
+    let (_, screen) = play([None, resize(80), None]);
+    assert_eq!(screen.matches("OpenOxide asks").count(), 1);
+}
+
+#[test]
+fn a_resize_between_two_keys_loses_neither() {
+    let resize = Some(Event::Resize(40, 24));
+    assert_eq!(answer([None, resize.clone(), letter('y'), None]), YES);
+    assert_eq!(answer([None, letter('y'), resize, None]), YES);
+}
+
+#[test]
+fn the_screen_keeps_the_answer() {
+    let (_, screen) = play([None, letter('a'), None]);
+    assert!(screen.ends_with("\r\x1b[K> yes, for the session\n"), "{screen}");
+    let (_, screen) = play([None]);
+    assert!(screen.ends_with("> the terminal went away before there was an answer\n"), "{screen}");
+}
+
+#[test]
+fn always_is_recalled_only_when_it_is_looked_at() {
+    let calls = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&calls);
+    let recall = HistoryLookup::new(move |_| {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        vec![ChoiceHistory { answers: 3, of: 9, examples: vec!["git push x".to_owned()] }]
+    });
+    let options = AskOptions { history_lookup: Some(recall), ..AskOptions::default() };
+    let request = command_request("git push");
+    let run = |events: Vec<Option<Event>>| {
+        let mut terminal = Script {
+            events: events.into(),
+            width: 80,
+            screen: String::new(),
+            pace: SLOWLY,
+            now: Duration::ZERO,
+        };
+        let outcome = PromptSession::new(&mut terminal, &request, &options, None).run();
+        (outcome.ok(), terminal.screen)
+    };
+    run(vec![None, letter('y'), None]);
+    assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 0);
+    let esc = key(KeyCode::Esc);
+    let (choice, screen) =
+        run(vec![None, letter('p'), None, esc, None, letter('p'), None, letter('t'), None]);
+    assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 1, "once");
+    assert!(screen.contains("would have answered 3 of 9 (questions"), "{screen}");
+    assert!(screen.contains("No rule saved. Press one of:\n[y] yes"), "{screen}");
+    let terms = openoxide_protocol::GrantTerms { seconds: Some(1800), ..Default::default() };
+    let (scope, terms) = (GrantScope::Project, Some(terms));
+    assert_eq!(choice, Some(PromptAnswer::Single(ApprovalResponse::Approved { scope, terms })));
+}
+
+#[test]
+fn p_and_enter_are_no_yes() {
+    assert_eq!(answer([None, letter('p'), key(KeyCode::Enter), None, letter('n'), None]), None);
+    let events = [None, letter('p'), None, key(KeyCode::Enter), None, key(KeyCode::Esc), None];
+    assert_eq!(answer(events.into_iter().chain([letter('n'), None])), NO);
+}
+
+/// Seven parts that ask, of which the question shows six.
+fn long_request() -> ApprovalRequest {
+    let mut request = command_request("make");
+    let parts = (0..7).map(|number| {
+        let access = openoxide_protocol::Access::CallTool { tool: format!("tool-{number}") };
+        let (rule, reason) = (None, String::new());
+        openoxide_protocol::AccessDecision {
+            access,
+            decision: openoxide_protocol::Effect::Ask,
+            rule,
+            reason,
+            lost: vec![],
+        }
+    });
+    request.decision.parts = parts.collect();
+    request
+}
+
+fn play_long(events: impl IntoIterator<Item = Option<Event>>) -> (Option<PromptAnswer>, String) {
+    let events = events.into_iter().collect();
+    let mut terminal =
+        Script { events, width: 80, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
+    let request = long_request();
+    let outcome = PromptSession::new(&mut terminal, &request, &AskOptions::default(), None).run();
+    (outcome.ok(), terminal.screen)
+}
+
+#[test]
+fn an_approving_key_shows_what_was_not_on_the_screen_before_it_approves() {
+    for approving in ['y', 'a', 'p'] {
+        let (choice, screen) = play_long([None, letter(approving), None]);
+        assert_eq!(choice, None, "{approving}");
+        assert!(screen.contains("tool-6") && screen.contains("press the key again"), "{screen}");
+    }
+    let (choice, _) = play_long([None, letter('y'), None, letter('y'), None]);
+    assert_eq!(
+        choice,
+        Some(PromptAnswer::Single(ApprovalResponse::new_approval(GrantScope::Once)))
+    );
+    let (choice, screen) = play_long([None, letter('n'), None]);
+    assert_eq!(choice, Some(PromptAnswer::Single(ApprovalResponse::Rejected { message: None })));
+    assert!(!screen.contains("tool-6"), "{screen}");
+    let (choice, _) = play_long([None, letter('v'), None, letter('y'), None]);
+    assert_eq!(
+        choice,
+        Some(PromptAnswer::Single(ApprovalResponse::new_approval(GrantScope::Once)))
+    );
+}
+
+/// The clock is the script's: each event takes 80 ms.
+#[test]
+fn a_key_counts_once_the_question_can_have_been_read() {
+    let play = |events: Vec<Option<Event>>| {
+        let pace = Duration::from_millis(80);
+        let mut terminal = Script {
+            events: events.into(),
+            width: 80,
+            screen: String::new(),
+            pace,
+            now: Duration::ZERO,
+        };
+        let request = command_request("git push");
+        let asked = PromptSession::new(&mut terminal, &request, &AskOptions::default(), None);
+        (asked.run().ok(), terminal.screen)
+    };
+    let (choice, screen) = play(vec![None, letter('y'), None]);
+    assert_eq!(choice, None);
+    assert!(screen.contains("before the question was shown"), "{screen}");
+    // The pause behind the first key, and four more, are 400 ms.
+    let late = vec![None, None, None, None, None, None, letter('y'), None];
+    assert_eq!(
+        play(late).0,
+        Some(PromptAnswer::Single(ApprovalResponse::new_approval(GrantScope::Once)))
+    );
+    assert_eq!(
+        play(vec![None, control('c')]).0,
+        Some(PromptAnswer::Single(ApprovalResponse::Cancelled))
+    );
+}

@@ -1,0 +1,216 @@
+//! What each key does: a state machine that neither reads nor draws.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use openoxide_protocol::{ApprovalResponse, GrantScope};
+
+use super::{
+    batch::PromptAnswer,
+    grant_menu::{GrantMenu, GrantMenuStep},
+    hidden_content::HiddenContent,
+    line_editor::LineEditor,
+    prompt_options::PromptOptions,
+};
+
+/// One question that waits for its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct PromptState {
+    options: PromptOptions,
+    /// What an approving key shows before it approves.
+    hidden_content: HiddenContent,
+    /// The message, while one is written.
+    editor: Option<LineEditor>,
+    /// What `p` leads to.
+    initial_grant_menu: GrantMenu,
+    /// The second step of `p`, while it lasts.
+    grant_menu: Option<GrantMenu>,
+}
+
+/// What a key led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PromptStep {
+    /// The answer.
+    Answer(PromptAnswer),
+    /// Nothing; the reviewer is told why.
+    Hint(String),
+    /// Nothing, since Enter alone answers nothing; the keys are shown again.
+    RepeatKeys,
+    /// No message after all; the keys are shown again.
+    MessageDiscarded,
+    /// What "always" would allow is shown.
+    GrantMenu,
+    /// Not that after all; the keys are shown again.
+    GrantMenuClosed,
+    /// Everything is shown, however long it is.
+    ShowAll,
+    /// Everything is shown, because the key would have approved more than was on the screen.
+    ShowAllFirst,
+    /// The line of the message is drawn.
+    Message,
+    /// Nothing at all.
+    NoChange,
+}
+
+impl PromptState {
+    pub(crate) const fn new(options: PromptOptions, initial_grant_menu: GrantMenu) -> Self {
+        let hidden_content = HiddenContent { parts: false, other_requests: false };
+        Self { options, hidden_content, editor: None, initial_grant_menu, grant_menu: None }
+    }
+
+    /// Sets what the screen leaves out, each time the question is drawn.
+    pub(crate) const fn set_hidden_content(&mut self, unseen: HiddenContent) {
+        self.hidden_content = unseen;
+    }
+
+    /// Returns the second step of `p`, while it lasts.
+    pub(crate) const fn grant_menu(&self) -> Option<&GrantMenu> {
+        self.grant_menu.as_ref()
+    }
+
+    /// Returns the line that is being written, if one is.
+    pub(crate) const fn editor(&self) -> Option<&LineEditor> {
+        self.editor.as_ref()
+    }
+
+    /// Takes one key.
+    pub(crate) fn handle_key(&mut self, key: KeyEvent) -> PromptStep {
+        match self.editor {
+            _ if key.kind == KeyEventKind::Release => PromptStep::NoChange,
+            _ if is_cancel_key(key) => answer_with(ApprovalResponse::Cancelled),
+            Some(_) => self.handle_editor_key(key),
+            None if self.grant_menu.is_some() => self.handle_grant_key(key),
+            None => self.handle_choice_key(key),
+        }
+    }
+
+    /// Takes pasted text, which answers nothing.
+    pub(crate) fn handle_paste(&mut self, text: &str) -> PromptStep {
+        match &mut self.editor {
+            Some(editor) => {
+                editor.paste(text);
+                PromptStep::Message
+            }
+            None => self.build_hint("pasted input is ignored"),
+        }
+    }
+
+    /// Takes several keys that came faster than fingers are: a paste that its terminal did not mark as one.
+    pub(crate) fn reject_burst(&self) -> PromptStep {
+        self.build_hint("input too fast to be a key press; ignored")
+    }
+
+    /// Takes a key key pressed before the question was shown; ignored.
+    pub(crate) fn reject_early_key(&self) -> PromptStep {
+        self.build_hint("key pressed before the question was shown; ignored")
+    }
+
+    fn handle_choice_key(&mut self, key: KeyEvent) -> PromptStep {
+        let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Esc => answer_with(ApprovalResponse::Cancelled),
+            _ if is_enter_key(key) => PromptStep::RepeatKeys,
+            KeyCode::Char('A') if plain && self.options.all => match self.hidden_content {
+                HiddenContent { parts: false, other_requests: false } => {
+                    PromptStep::Answer(PromptAnswer::All)
+                }
+                _ => PromptStep::ShowAllFirst,
+            },
+            // Whoever means all must not get this one for the session instead.
+            KeyCode::Char('A') => self.build_hint("A answers nothing here"),
+            KeyCode::Char(c) if plain => self.handle_letter(c.to_ascii_lowercase()),
+            _ => self.build_hint("unknown key"),
+        }
+    }
+
+    fn handle_letter(&mut self, c: char) -> PromptStep {
+        match c {
+            'y' if self.hidden_content.parts => PromptStep::ShowAllFirst,
+            'a' if self.hidden_content.parts && self.options.session => PromptStep::ShowAllFirst,
+            'p' if self.hidden_content.parts && self.options.always => PromptStep::ShowAllFirst,
+            'y' => approve(GrantScope::Once),
+            'n' => answer_with(ApprovalResponse::Rejected { message: None }),
+            'a' if self.options.session => approve(GrantScope::Session),
+            'p' if self.options.always => {
+                self.grant_menu = Some(self.initial_grant_menu.clone());
+                PromptStep::GrantMenu
+            }
+            's' if self.options.skip => PromptStep::Answer(PromptAnswer::Skip),
+            'm' => {
+                self.editor = Some(LineEditor::default());
+                PromptStep::Message
+            }
+            'v' => PromptStep::ShowAll,
+            'a' | 'p' | 's' => self.build_hint(&format!("{c} answers nothing here")),
+            _ => self.build_hint("unknown key"),
+        }
+    }
+
+    /// Takes a key of the second step of `p`.
+    fn handle_grant_key(&mut self, key: KeyEvent) -> PromptStep {
+        let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let Some(always) = self.grant_menu.as_mut().filter(|_| plain) else {
+            return self.build_hint("unknown key");
+        };
+        match always.handle_key(key.code) {
+            GrantMenuStep::Answer(response) => answer_with(response),
+            GrantMenuStep::Selected => PromptStep::GrantMenu,
+            GrantMenuStep::Back => {
+                self.grant_menu = None;
+                PromptStep::GrantMenuClosed
+            }
+            GrantMenuStep::Unknown => self.build_hint("unknown key"),
+        }
+    }
+
+    fn handle_editor_key(&mut self, key: KeyEvent) -> PromptStep {
+        let Some(editor) = &mut self.editor else { return PromptStep::NoChange };
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => {
+                self.editor = None;
+                return PromptStep::MessageDiscarded;
+            }
+            _ if is_enter_key(key) => return send_message(editor),
+            KeyCode::Backspace => editor.backspace(),
+            KeyCode::Char('u') if control => editor.clear(),
+            KeyCode::Char(c) if !control => editor.push(c),
+            _ => return PromptStep::NoChange,
+        }
+        PromptStep::Message
+    }
+
+    fn build_hint(&self, why: &str) -> PromptStep {
+        let names =
+            self.grant_menu.as_ref().map_or_else(|| self.options.key_names(), GrantMenu::key_names);
+        PromptStep::Hint(format!("{why}; press one of: {names}"))
+    }
+}
+
+/// Says whether the key ends everything: Ctrl-C, and Ctrl-D, which in raw mode is how the input ends.
+pub(crate) fn is_cancel_key(key: KeyEvent) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL)
+        && matches!(key.code, KeyCode::Char('c' | 'C' | 'd' | 'D'))
+}
+
+/// Says whether the key ends a line. A line feed, as scripts send it, is Ctrl-J in raw mode.
+pub(crate) fn is_enter_key(key: KeyEvent) -> bool {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    key.code == KeyCode::Enter || (control && key.code == KeyCode::Char('j'))
+}
+
+fn send_message(editor: &LineEditor) -> PromptStep {
+    match editor.message() {
+        Some(message) => answer_with(ApprovalResponse::Rejected { message: Some(message) }),
+        None => PromptStep::Message,
+    }
+}
+
+const fn approve(scope: GrantScope) -> PromptStep {
+    answer_with(ApprovalResponse::new_approval(scope))
+}
+
+const fn answer_with(response: ApprovalResponse) -> PromptStep {
+    PromptStep::Answer(PromptAnswer::Single(response))
+}
+
+#[cfg(test)]
+mod tests;
