@@ -226,7 +226,7 @@ fn save_grant(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &
     match grants.map(|grants| grants.add_limited(&terms.rules, &bound(&terms))) {
         Some(Ok(())) => {}
         Some(Err(error)) => {
-            user_messages::print_error(&format!("the grant was not saved: {error}"))
+            user_messages::print_error(&format!("the grant was not saved: {error}"));
         }
         None => user_messages::print_note(&"grants are not saved with `--policy`; approved once"),
     }

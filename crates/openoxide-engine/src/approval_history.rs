@@ -146,7 +146,7 @@ fn read_questions(
             let decided: Option<DecisionSummary> = serde_json::from_slice(line).ok();
             decided.iter().filter(|decided| is_question(decided)).for_each(&mut asked);
         }
-        let cut = (text.len() as u64) < segment.len();
+        let cut = (text.len() as u64) < segment.byte_count();
         if cut || bytes == 0 || records == 0 {
             break;
         }

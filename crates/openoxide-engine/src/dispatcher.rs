@@ -134,7 +134,7 @@ impl GateDispatcher {
         match message {
             GateMessage::Check(question, reply) => self.handle_check(*question, reply),
             GateMessage::Answer(id, response, reply) => {
-                drop(reply.send(self.handle_answer(id, &response)))
+                drop(reply.send(self.handle_answer(id, &response)));
             }
             GateMessage::Change(change, reply) => {
                 let settled = change(&mut self.gate);

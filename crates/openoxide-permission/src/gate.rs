@@ -96,7 +96,7 @@ impl PermissionGate {
         match response {
             ApprovalResponse::Cancelled => settled.extend(self.resolve_session(session, response)),
             ApprovalResponse::Rejected { .. } => {
-                settled.extend(self.resolve_session(session, &REJECTED))
+                settled.extend(self.resolve_session(session, &REJECTED));
             }
             ApprovalResponse::Approved { .. } | ApprovalResponse::Denied => {}
         }

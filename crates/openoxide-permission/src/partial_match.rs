@@ -97,7 +97,7 @@ fn to_atoms(code: &[u8]) -> Vec<PartialAtom> {
         match step {
             GlobStep::Literal(bytes) => atoms.extend(bytes.iter().copied().map(PartialAtom::Byte)),
             GlobStep::Any | GlobStep::AnyInPart | GlobStep::AnyParts => {
-                atoms.push(PartialAtom::Any)
+                atoms.push(PartialAtom::Any);
             }
             GlobStep::AnyChar | GlobStep::Class { .. } => atoms.push(PartialAtom::AnyChar),
             GlobStep::NonEmpty => atoms.extend([PartialAtom::AnyChar, PartialAtom::Any]),

@@ -193,7 +193,7 @@ impl Serialize for CommandWords {
             match word {
                 CommandWord::Known(text) => list.serialize_element(text)?,
                 CommandWord::KnownPrefix(_) | CommandWord::AnyWords => {
-                    list.serialize_element(&None::<&str>)?
+                    list.serialize_element(&None::<&str>)?;
                 }
             }
         }

@@ -59,7 +59,7 @@ pub(crate) fn find_new_steering_files(
     }
     let levels = config_levels::read_global_settings();
     open.iter().for_each(|directory| {
-        collect_hooks_and_config(directory, &levels, ScanPhase::After, &mut hooks)
+        collect_hooks_and_config(directory, &levels, ScanPhase::After, &mut hooks);
     });
     // What was known before is looked at, even where there is too much now to get there.
     sight.rebase_todos.extend(refresh_stamps(&guarded.rebase_todos));
@@ -125,7 +125,7 @@ pub(crate) fn find_new_repository_hooks(
     open.retain(|directory| !guarded.contains(&directory.join("config")));
     let levels = config_levels::read_global_settings();
     open.iter().for_each(|directory| {
-        collect_hooks_and_config(directory, &levels, ScanPhase::During, &mut hooks)
+        collect_hooks_and_config(directory, &levels, ScanPhase::During, &mut hooks);
     });
     hooks.retain(|path| !guarded.contains(path));
     NewRepositoryHooks { hooks, repositories: open }

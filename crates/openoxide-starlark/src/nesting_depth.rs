@@ -41,7 +41,7 @@ impl NestingDepth {
                 self.current_height = 0;
             }
             Token::ClosingRound | Token::ClosingSquare | Token::ClosingCurly => {
-                self.close_bracket()
+                self.close_bracket();
             }
             Token::Comma => self.end_item(),
             Token::Newline | Token::Semicolon if self.open.is_empty() => self.current_height = 0,

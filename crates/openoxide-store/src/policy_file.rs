@@ -207,12 +207,17 @@ impl PolicyFileParser<'_> {
             match key.get_ref().as_ref() {
                 "mode" => {
                     settings.mode =
-                        self.parse_word(value, "mode", PermissionMode::parse, &mode_names())
+                        self.parse_word(value, "mode", PermissionMode::parse, &mode_names());
                 }
                 "permissions" => match value.get_ref() {
                     DeValue::Table(table) => self.parse_permissions(table, &mut settings),
                     _ => {
-                        self.push_problem("`permissions` must be a table", value.span(), None, true)
+                        self.push_problem(
+                            "`permissions` must be a table",
+                            value.span(),
+                            None,
+                            true,
+                        );
                     }
                 },
                 "managed" if self.kind == LayerKind::Managed => match value.get_ref() {

@@ -93,7 +93,7 @@ impl HookConfigReader<'_> {
             match group.as_object() {
                 Some(object) => self.read_group(event, object, group),
                 None => {
-                    self.add_error("a list of hooks stands in an object with its `matcher`", group)
+                    self.add_error("a list of hooks stands in an object with its `matcher`", group);
                 }
             }
         }

@@ -47,7 +47,7 @@ impl LlmDoWriter {
             }
             SubjectKind::Exec => self.add_command(rule, pattern),
             SubjectKind::Tool | SubjectKind::Delegate | SubjectKind::DoomLoop => {
-                self.export.add_unsupported_pattern(rule)
+                self.export.add_unsupported_pattern(rule);
             }
             SubjectKind::Fetch if holds_back => {
                 self.has_host_rules = true;

@@ -27,7 +27,7 @@ fn matches_units(pattern: &[u16], text: &[u16]) -> bool {
                 at += 1;
             }
             Some(wanted) if *wanted == QUESTION_MARK || wanted == unit => {
-                (at, read) = (at + 1, read + 1)
+                (at, read) = (at + 1, read + 1);
             }
             _ => match star {
                 Some((place, taken)) => {

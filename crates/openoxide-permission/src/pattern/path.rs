@@ -60,7 +60,7 @@ fn append_glob(mut whole: Glob, tail: &Glob) -> Glob {
             GlobStep::AnyParts => whole.push_any_parts(),
             GlobStep::NonEmpty => whole.push_non_empty(),
             GlobStep::Class { negated, ranges } => {
-                whole.push_class(negated, &decode_ranges(ranges))
+                whole.push_class(negated, &decode_ranges(ranges));
             }
         }
     }

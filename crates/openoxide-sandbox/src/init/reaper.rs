@@ -70,7 +70,7 @@ impl InitProcess<'_> {
         let wire = self.socket;
         // Where the supervisor is gone, that is noticed next.
         self.remount_state.restore_covers(|path| {
-            drop(wire.send(&InitMessage::PlaceholderCreated(path.to_owned()), &[]))
+            drop(wire.send(&InitMessage::PlaceholderCreated(path.to_owned()), &[]));
         })
     }
 

@@ -86,7 +86,7 @@ impl ConnectionBroker {
         let (listening, rules) = (Arc::clone(&broker.listeners), Arc::clone(&broker.handler));
         let slots = ConcurrencyLimit::new(MAX_CONNECTIONS);
         spawn_thread(move || {
-            listening.accept(|stream| serve_connection(&rules, stream, slots.acquire()))
+            listening.accept(|stream| serve_connection(&rules, stream, slots.acquire()));
         })?;
         Ok(broker)
     }

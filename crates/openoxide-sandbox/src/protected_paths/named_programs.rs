@@ -158,7 +158,7 @@ fn list_files(path: &Path) -> Vec<PathBuf> {
         for entry in entries.take(MAX_FILES) {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                    open.push((entry.path(), depth + 1))
+                    open.push((entry.path(), depth + 1));
                 }
                 Ok(kind) if kind.is_dir() => {}
                 _ => files.push(entry.path()),

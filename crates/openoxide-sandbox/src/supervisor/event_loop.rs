@@ -184,11 +184,11 @@ impl<'a> SupervisorLoop<'a> {
                 return Err(SandboxError::Setup { step, error });
             }
             InitMessage::Terminal => {
-                self.attach_terminal(first).with_step(|| "joining the terminals".to_owned())?
+                self.attach_terminal(first).with_step(|| "joining the terminals".to_owned())?;
             }
             InitMessage::Diagnostics => self.diagnostics = first.last(),
             InitMessage::Listeners { port: Some(port) } => {
-                self.deliver_listeners(port, first.collect())
+                self.deliver_listeners(port, first.collect());
             }
             InitMessage::Listeners { port: None } => {
                 self.start_broker(first.collect()).with_step(|| "taking connections".to_owned())?;

@@ -321,7 +321,7 @@ impl Walk<'_> {
             // These can be several words, or `--`.
             Some(CommandWord::AnyWords) => self.unclear_names(call),
             Some(CommandWord::KnownPrefix(text)) if "--".starts_with(text) => {
-                self.unclear_names(call)
+                self.unclear_names(call);
             }
             _ => self.named_at(call, letters + 1, Value::Text),
         }

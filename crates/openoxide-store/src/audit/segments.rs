@@ -27,9 +27,9 @@ pub struct JournalSegment {
 }
 
 impl JournalSegment {
-    /// Returns how long it was when it was opened.
+    /// Returns its length in bytes when it was opened.
     #[must_use]
-    pub const fn len(&self) -> u64 {
+    pub const fn byte_count(&self) -> u64 {
         self.length
     }
 

@@ -152,10 +152,10 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
                 },
                 ConsoleInput::Paste(_) => self.show_hint("pasted input is ignored")?,
                 ConsoleInput::Burst => {
-                    self.show_hint("input too fast to be a key press; ignored")?
+                    self.show_hint("input too fast to be a key press; ignored")?;
                 }
                 ConsoleInput::Early => {
-                    self.show_hint("key pressed before the question was shown; ignored")?
+                    self.show_hint("key pressed before the question was shown; ignored")?;
                 }
                 ConsoleInput::Resized if self.console.terminal.width() != self.options.width => {
                     let question = self.render_question(self.options.show_all);

@@ -110,7 +110,7 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
                 Event::Key(next) if next.kind == KeyEventKind::Release => {}
                 Event::Key(next) if is_enter_key(next) && !pasted => {}
                 Event::Key(_) | Event::Paste(_) => {
-                    (alone, pasted, quiet) = (false, true, QUIET_PERIOD)
+                    (alone, pasted, quiet) = (false, true, QUIET_PERIOD);
                 }
                 Event::Resize(..) => resized = true,
                 _ => {}

@@ -135,7 +135,7 @@ impl GrantMenu {
             match self.handle_letter(c) {
                 GrantMenuStep::Selected if answer.is_none() => {}
                 GrantMenuStep::Answer(response) if answer.is_none() && c != 'p' => {
-                    answer = Some(response)
+                    answer = Some(response);
                 }
                 _ => return None,
             }

@@ -159,7 +159,7 @@ impl CodexAnswerOptions {
             ApprovalParams::Command(approval) => offers.add_command_options(approval, facts),
             ApprovalParams::FileChange(_) => offers.add_file_options(),
             ApprovalParams::Permissions(approval) => {
-                offers.add_permission_options(&approval.permissions)
+                offers.add_permission_options(&approval.permissions);
             }
             ApprovalParams::Tool(approval) => offers.add_tool_options(approval),
         }

@@ -92,7 +92,7 @@ fn follow_log(
 }
 
 fn segment_lengths(segments: &[JournalSegment]) -> Vec<(String, u64)> {
-    segments.iter().map(|segment| (segment.name.clone(), segment.len())).collect()
+    segments.iter().map(|segment| (segment.name.clone(), segment.byte_count())).collect()
 }
 
 /// A record as it will be shown.

@@ -44,7 +44,7 @@ enum CodexCommandField {
 }
 
 impl CodexDecideRow {
-    fn to_answer(self, judge: &CallEvaluator<'_>) -> Result<CallOutcome, &'static str> {
+    fn into_call_outcome(self, judge: &CallEvaluator<'_>) -> Result<CallOutcome, &'static str> {
         match (self.cmd, self.patch) {
             (Some(CodexCommandField::Script(cmd)), None) => Ok(judge.decide(ShellToolCall {
                 cmd,
@@ -121,8 +121,9 @@ fn writable_directories(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
 }
 
 fn write_answer(judge: &CallEvaluator<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
-    let row = json_lines::parse_object::<CodexDecideRow>(line)
-        .and_then(|mut row| Ok((row.id.take(), row.to_answer(judge).map_err(str::to_owned)?)));
+    let row = json_lines::parse_object::<CodexDecideRow>(line).and_then(|mut row| {
+        Ok((row.id.take(), row.into_call_outcome(judge).map_err(str::to_owned)?))
+    });
     match row {
         Ok((id, answer)) => {
             serde_json::to_writer(&mut *output, &CodexDecideLine { schema: SCHEMA, id, answer })?;

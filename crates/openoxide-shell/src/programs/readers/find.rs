@@ -242,7 +242,7 @@ fn arg(word: CommandWord<'_>) -> Arg<'_> {
 fn look(meaning: &mut Meaning, word: CommandWord<'_>) {
     match word {
         CommandWord::Known(file) => {
-            meaning.effects.push(Effect::Lists(Target::File(file.to_owned())))
+            meaning.effects.push(Effect::Lists(Target::File(file.to_owned())));
         }
         _ => meaning.lower(CommandClass::Unknown),
     }

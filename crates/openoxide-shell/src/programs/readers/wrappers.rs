@@ -464,7 +464,7 @@ pub(in super::super) fn moved(command: &CommandWords) -> CommandWords {
         match word {
             CommandWord::Known(text) if at == 0 || text.starts_with(['/', '-']) => words.push(text),
             CommandWord::KnownPrefix(text) if text.starts_with('/') => {
-                push_beginning(&mut words, text)
+                push_beginning(&mut words, text);
             }
             CommandWord::Known(_) | CommandWord::KnownPrefix(_) => words.push_unknown(),
             CommandWord::AnyWords => words.push_any_words(),

@@ -353,7 +353,7 @@ fn the_newest_part_of_a_segment_is_whole_records() {
         let all: Vec<_> = whole.split_inclusive(|byte| *byte == b'\n').collect();
         all[skipped..].concat()
     };
-    let length = segment.len();
+    let length = segment.byte_count();
     assert_eq!(segment.read_tail(length).unwrap(), whole);
     assert_eq!(segment.read_tail(u64::MAX).unwrap(), whole);
     assert_eq!(segment.read_tail(length - 1).unwrap(), last(4));

@@ -92,7 +92,7 @@ impl CodexReviewer<'_> {
             }
             ServerMessage::RequestResolved(id) => self.resolve_request(&id),
             ServerMessage::FileChangeStarted(item, changes) => {
-                self.file_changes.insert(item, changes)
+                self.file_changes.insert(item, changes);
             }
             ServerMessage::ToolCallStarted(item, call) => self.running_calls.insert(item, call),
             ServerMessage::ItemCompleted(item) => self.running_calls.remove(&item),
