@@ -35,7 +35,7 @@ struct Outcome {
 }
 
 const SUPERVISOR: [&str; 5] =
-    ["live::tests::supervisor", "--exact", "--ignored", "--nocapture", "--test-threads=1"];
+    ["file_requests::tests::supervisor", "--exact", "--ignored", "--nocapture", "--test-threads=1"];
 
 /// The process that supervises. It is no test of its own.
 #[test]

@@ -66,7 +66,7 @@ impl Place {
     /// Another process that holds these names until it is killed.
     fn other(&self, names: &str) -> Child {
         let mut other = Command::new(std::env::current_exe().unwrap());
-        other.args(["--exact", "registry::tests::another_process", "--nocapture", "--ignored"]);
+        other.args(["--exact", "placeholder_registry::tests::another_process", "--nocapture", "--ignored"]);
         other.env("OPENOXIDE_TEST_PLACE", self.path("")).env("OPENOXIDE_TEST_NAMES", names);
         let mut other = other.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(other.stdout.as_mut().unwrap()).lines();
@@ -166,7 +166,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_nothing_that_is_not_swept() {
     for round in 0..20 {
         let mut other = Command::new(std::env::current_exe().unwrap());
         other
-            .args(["--exact", "registry::tests::another_process", "--nocapture", "--ignored"])
+            .args(["--exact", "placeholder_registry::tests::another_process", "--nocapture", "--ignored"])
             .stdout(Stdio::null());
         let names: Vec<_> = (0..200).map(|number| format!("w/{number}")).collect();
         other

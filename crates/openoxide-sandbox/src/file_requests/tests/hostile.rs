@@ -160,7 +160,7 @@ fn a_place_that_the_profile_speaks_of_is_not_asked_about_under_another_name() {
         return; // Only root can mount.
     }
     // In mounts that nobody else sees.
-    let test = "live::tests::hostile::another_name";
+    let test = "file_requests::tests::hostile::another_name";
     let mut command = Command::new("unshare");
     command.args(["-m", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored"]).env(OWN_MOUNTS, "");
