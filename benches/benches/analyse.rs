@@ -1,4 +1,5 @@
-//! From the text of a command to a decision, beside parsers that only parse, in the same rounds.
+//! From the text of a command to a decision, compared with parsers that only parse, in the same
+//! rounds.
 //!
 //! `cargo bench --bench analyse`
 
@@ -24,7 +25,7 @@ fn bash() -> tree_sitter::Parser {
     parser
 }
 
-/// Returns the words of every command, however deep it stands.
+/// Returns the words of every command, at any nesting depth.
 fn commands<'a>(tree: &tree_sitter::Tree, script: &'a str) -> Vec<Vec<&'a str>> {
     let mut found = Vec::new();
     let mut open = vec![tree.root_node()];

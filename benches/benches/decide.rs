@@ -1,4 +1,5 @@
-//! One decision on a command that was analysed, at 10 to 100,000 rules, beside other engines in the same rounds.
+//! One decision on an analyzed command, with 10 to 100,000 rules, compared with other engines in
+//! the same rounds.
 //!
 //! `cargo bench --bench decide [-- COUNT…] [growth]`
 
@@ -42,7 +43,7 @@ struct Entry {
     name: &'static str,
     engine: Box<dyn Engine>,
     build: f64,
-    /// Whether it claims the semantics of the naive scan.
+    /// True if the engine claims the semantics of the naive scan.
     equal: bool,
 }
 

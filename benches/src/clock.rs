@@ -18,13 +18,13 @@ pub fn thread_time() -> Duration {
 pub struct Contestant<'a> {
     /// Its name in the table.
     pub name: String,
-    /// Does `units` units of work.
+    /// A function that does `units` units of work.
     pub work: Box<dyn FnMut() + 'a>,
-    /// How many units `work` does.
+    /// The number of units that `work` does.
     pub units: usize,
 }
 
-/// What was measured: nanoseconds for one unit.
+/// A measurement, in nanoseconds per unit.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The contestant's name.

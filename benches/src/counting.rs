@@ -1,4 +1,4 @@
-//! An allocator that counts, to prove that there is nothing to count.
+//! An allocator that counts calls, to prove that there are none.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

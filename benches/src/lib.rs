@@ -1,4 +1,4 @@
-//! What the benchmarks share: the rule mix, the peers, a clock and a counting allocator.
+//! Shared parts of the benchmarks: the rule mix, the peers, a clock and a counting allocator.
 
 pub mod clock;
 pub mod counting;

@@ -1,6 +1,7 @@
-//! How others find the rule that decides: the last that matches.
+//! Other ways to find the rule that decides, which is the last that matches.
 //!
-//! They get each question as a text that was made ready for them, and their patterns compiled beforehand.
+//! Each query is passed as a text that was prepared for them, and their patterns are compiled
+//! beforehand.
 
 mod codex;
 mod globs;
@@ -22,7 +23,7 @@ pub trait Engine {
     fn ask(&self, query: &Query) -> Option<Effect>;
 }
 
-/// Rules cut by what they speak of: every engine gets this for free.
+/// Rules separated by what they match: every engine gets this for free.
 struct ByKind<T>(Vec<T>);
 
 impl<T> ByKind<T> {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a process took.
+/// The resources that a process used.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     /// From start to end.
@@ -21,10 +21,10 @@ pub struct Taken {
     pub status: i32,
 }
 
-/// Runs a command with a file as standard input and nobody reading its output.
+/// Runs a command with a file as standard input and discards its output.
 ///
 /// # Errors
-/// When it cannot be started.
+/// Returns an error if the command cannot be started.
 pub fn run(command: &mut Command, stdin: &Path) -> io::Result<Taken> {
     command.stdin(File::open(stdin)?).stdout(Stdio::null()).stderr(Stdio::null());
     let before = Instant::now();
@@ -32,7 +32,7 @@ pub fn run(command: &mut Command, stdin: &Path) -> io::Result<Taken> {
     let mut status = 0;
     // SAFETY: zero is a value of every field.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to live values, and nobody else waits for this child.
+    // SAFETY: both pointers point to live values, and nothing else waits for this child.
     let waited =
         unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
     let wall = before.elapsed();

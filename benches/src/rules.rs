@@ -1,8 +1,9 @@
-//! The rule mix: what policies of real agents hold, in any number and the same every time.
+//! The rule mix: the rules that policies of real agents contain, in any number and the same every
+//! time.
 //!
-//! 70 % speak of commands (55 % `prog sub … *`, 20 % `lit*`, 15 % exact, 9 % infix `git * --flag17*`, 1 % with a leading
-//! star), 12 % of edits, 8 % of reads, 6 % of hosts, 4 % of MCP tools. Programs are weighted as Zipf has it: rules crowd
-//! under `git` and `npm`.
+//! 70 % of the rules match commands (55 % `prog sub … *`, 20 % `lit*`, 15 % exact, 9 % infix `git *
+//! --flag17*`, 1 % with a leading star), 12 % edits, 8 % reads, 6 % hosts, 4 % MCP tools. Programs
+//! have a Zipf distribution: many rules are about `git` and `npm`.
 
 use openoxide_permission::{
     Anchors, Combining, Context, Layer, LayerKind, PolicyStack, default_layer, parse,
@@ -34,7 +35,7 @@ impl Dice {
     }
 }
 
-/// What a rule speaks of.
+/// The kind of access that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Commands.
@@ -57,11 +58,11 @@ impl Kind {
 /// One rule, in our words and in those of a plain wildcard matcher.
 #[derive(Clone, Debug)]
 pub struct BenchRule {
-    /// What it speaks of.
+    /// The kind of access that the rule matches.
     pub kind: Kind,
-    /// What it asks for.
+    /// The effect of the rule.
     pub effect: Effect,
-    /// What a person would write.
+    /// The text of the rule as a person would write it.
     pub text: String,
     /// The same over [`Query::text`]: `*` is any text, `?` one character.
     pub glob: String,
@@ -70,9 +71,9 @@ pub struct BenchRule {
 /// One question, in our words and as a plain text.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// What it speaks of.
+    /// The kind of access.
     pub kind: Kind,
-    /// What we are asked.
+    /// The access, as OpenOxide gets it.
     pub access: Access,
     /// Words, each followed by a blank; components, each followed by `/`; labels from the right, each followed by `.`.
     pub text: String,
@@ -228,7 +229,8 @@ pub struct Shape {
     pub name: &'static str,
     /// The pattern of the rule with this number.
     pub pattern: fn(usize) -> String,
-    /// Whether automata for all rules at once can be built: two stars in each of 10,000 patterns ask for 46 GB.
+    /// True if automata for all rules at once can be built: two stars in each of 10,000 patterns
+    /// require 46 GB.
     pub automata: bool,
 }
 
@@ -255,8 +257,9 @@ pub fn shaped(shape: &Shape, count: usize) -> Vec<BenchRule> {
     (0..count).map(|number| command_rule(&(shape.pattern)(number), effect(&mut dice))).collect()
 }
 
-/// Returns sixty questions: 60 % instantiate a rule, 30 % are commands that no rule was made of, 10 % are commands of 190
-/// bytes. With `commands`, the first lot speaks of commands only.
+/// Returns sixty queries: 60 % are instances of a rule, 30 % are commands that were not made from a
+/// rule, and 10 % are commands of 190 bytes. With `commands`, the first group contains commands
+/// only.
 #[must_use]
 pub fn queries(rules: &[BenchRule], commands: bool) -> Vec<Query> {
     let mut dice = Dice(13);
@@ -312,7 +315,7 @@ fn instance(rule: &BenchRule, dice: &mut Dice) -> Query {
     }
 }
 
-/// Returns the question whether this command may run; its words are what stands between blanks.
+/// Returns the query whether this command may run. Its words are separated by blanks.
 #[must_use]
 pub fn command_query(command: &str) -> Query {
     let argv: Words = command.split_ascii_whitespace().collect();

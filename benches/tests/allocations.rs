@@ -29,7 +29,7 @@ fn a_decision_on_a_command_a_path_or_a_tool_allocates_nothing() {
 }
 
 #[test]
-fn the_counter_counts() {
+fn the_counter_counts_allocations() {
     let before = allocations();
     black_box(vec![0_u8; 100]);
     assert!(allocations() > before);

@@ -1,5 +1,5 @@
-//! Turns what is known of programs (`programs/*.toml`) into statics: a hook is a process for each tool call, and has no
-//! time to read tables.
+//! Generation of static tables from the program descriptions in `programs/*.toml`. A hook runs as a
+//! new process for each tool call, so it has no time to parse the tables.
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
 use std::{
@@ -27,7 +27,7 @@ struct File {
     program: Vec<Row>,
 }
 
-/// Names of options, by what they do. Blanks stand between the names.
+/// Names of options, grouped by effect. The names are separated by blanks.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct Options {
@@ -97,7 +97,7 @@ struct Row {
     options: Options,
 }
 
-/// What holds instead with certain options.
+/// The overrides that apply if certain options are present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Condition {
@@ -139,7 +139,7 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// Which prefixes may be offered, and which never.
+/// The prefixes that may be offered, and the prefixes that are never offered.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Prefixes {
@@ -170,7 +170,8 @@ fn prefixes(text: &str) -> Fallible<String> {
     Ok(code)
 }
 
-/// Returns a table that leads from a name's hash to its number, counted from one; 0 is nobody. Half of it and more stays empty.
+/// Returns a hash table that maps the hash of a name to its number. Numbers start at one; 0 is an
+/// empty slot. At least half of the slots stay empty.
 fn slots<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> Fallible<Vec<usize>> {
     let mut slots = vec![0; (names.len() * 4).next_power_of_two()];
     for (number, name) in names.enumerate() {
@@ -196,12 +197,12 @@ struct Table {
     tokens: Vec<String>,
     values: Vec<String>,
     readers: Vec<String>,
-    /// All texts, one behind the other, and where each lies.
+    /// All texts, concatenated, and the position of each.
     texts: String,
     places: BTreeMap<String, String>,
 }
 
-/// Adds rows to an array, and returns where they lie.
+/// Adds rows to an array and returns their range.
 fn add(array: &mut Vec<String>, rows: impl IntoIterator<Item = String>) -> Fallible<String> {
     let from = u16::try_from(array.len())?;
     array.extend(rows);
@@ -253,7 +254,8 @@ impl Table {
         above: &str,
     ) -> Fallible<String> {
         let class = class(row.class.as_deref())?;
-        // How options are spelled and what is started is the same for all subcommands.
+        // All subcommands inherit the spelling of options and the version control systems that are
+        // started.
         let traits_here = format!("{above} {}", row.traits);
         let inherited = |name: &&str| {
             matches!(*name, "single-dash" | "abbreviations" | "starts-git" | "starts-vcs")
@@ -311,7 +313,7 @@ impl Table {
         ))
     }
 
-    /// Adds a set of options, and returns where it lies.
+    /// Adds a set of options and returns its range.
     fn options(&mut self, options: &Options) -> Fallible<String> {
         let kinds = [
             (&options.flags, "Nothing", "Nothing"),

@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn the_tests_of_the_package_are_run_on_the_files_that_were_asked_for() {
-        let words = ["--jobs", "2", "--shard", "1/4", "crates/openoxide-permission/src/rule_text.rs"];
+        let words =
+            ["--jobs", "2", "--shard", "1/4", "crates/openoxide-permission/src/rule_text.rs"];
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let options = options::parse(&words, root()).unwrap();
         let [target] = options.targets.as_slice() else { panic!("one target") };

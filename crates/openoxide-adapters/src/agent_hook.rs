@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 pub enum AgentHookEvent {
     /// Before a tool runs: the only place that can hold it back in every mode.
     PreToolUse,
-    /// When a person would be asked.
+    /// Runs when the client would ask a person.
     PermissionRequest,
 }
 
 /// One payload, read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentHookCall {
-    /// Which hook was called.
+    /// The event of the hook.
     pub event: AgentHookEvent,
     /// The client's own name of the conversation.
     pub session_id: String,
     /// The client's own name of the call; a permission request has none.
     pub call_id: String,
-    /// The client's own name of what the person last asked it to do, if it says it.
+    /// The client's own name for the person's last prompt, if it sends one.
     pub prompt_id: String,
     /// The directory that the session is in.
     pub cwd: AbsPath,
@@ -36,18 +36,18 @@ pub struct AgentHookCall {
     pub input: Value,
 }
 
-/// The client shows a reason in its dialog: so many characters of it are given.
+/// The maximum number of characters of a reason, which the client shows in its dialog.
 const MAX_REASON_LENGTH: usize = 2000;
 
-/// So many characters of what the reason quotes are given.
+/// The maximum number of characters of each text that a reason quotes.
 const MAX_COMMAND_LENGTH: usize = 600;
 
 /// No name that a client gives is longer.
 const MAX_NAME_LENGTH: usize = 200;
 
 impl AgentHookCall {
-    /// Returns the name of the task: it lasts until the person asks for the next thing. Nothing where the client does not say what it
-    /// works on: then the end of a task cannot be told.
+    /// Returns the name of the task, which lasts until the person's next prompt. Returns `None` if
+    /// the client does not name its session and prompt: the end of the task is then unknown.
     #[must_use]
     pub fn task_name(&self) -> Option<String> {
         let is_name = |name: &str| (1..=MAX_NAME_LENGTH).contains(&name.len());
@@ -56,16 +56,16 @@ impl AgentHookCall {
     }
 }
 
-/// Why a payload was not understood.
+/// An error in the payload of a hook.
 #[derive(Debug)]
 pub enum PayloadError {
-    /// It is no JSON object.
+    /// The payload is not a JSON object.
     NotAnObject,
-    /// It is not JSON, or not of this shape.
+    /// The payload is not JSON, or has an unexpected shape.
     InvalidJson(serde_json::Error),
-    /// It is for a hook that cannot be answered.
+    /// The payload is for a hook event that cannot be answered.
     UnsupportedEvent(String),
-    /// It names no directory that a path could count from.
+    /// The payload has no absolute working directory.
     InvalidDirectory(String),
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn render_permission_request(decision: &Value) -> String {
         .to_string()
 }
 
-/// Returns the answer for when nothing may be done at all.
+/// Returns the answer for the case that nothing is allowed.
 #[must_use]
 pub fn render_blocked(event: AgentHookEvent, why: &str) -> String {
     let reason = format!("OpenOxide: {why}");
@@ -160,17 +160,18 @@ pub fn render_blocked(event: AgentHookEvent, why: &str) -> String {
     }
 }
 
-/// Says no in the place of a person.
+/// Returns a denial in the place of a person.
 pub(crate) fn render_denial(reason: &str) -> String {
     let message = escape_and_truncate(reason, MAX_REASON_LENGTH);
     render_permission_request(&json!({ "behavior": "deny", "message": message }))
 }
 
-/// Returns the reason with the rule behind it, so that the model can see what it ran into and a person where it stands.
+/// Returns the reason with the rule behind it and the file and line of the rule, for the model and
+/// for a person.
 pub(crate) fn render_reason(decision: &Decision) -> String {
     match &decision.rule {
         Some(rule) => {
-            // The end of the text says which rule it is: a long command must not push it out.
+            // The rule is at the end of the text: a long command must not cut it off.
             let reason = escape_and_truncate(&decision.reason, MAX_COMMAND_LENGTH);
             let place = match (&rule.file, rule.line) {
                 (Some(file), Some(line)) => format!(", {file}:{line}"),
@@ -204,8 +205,8 @@ const USER_PROMPT_TOOLS: &[&str] = &[
     "switch_mode",
 ];
 
-/// Says whether a tool asks the person by itself. An allow or an ask of ours would be an answer to its question, or a second
-/// question; only a deny is given.
+/// Returns whether a tool asks the person in its own dialog. An allow would answer the tool's
+/// question, and an ask would add a second one, so only a deny is given.
 #[must_use]
 pub fn is_user_prompt_tool(tool: &str) -> bool {
     USER_PROMPT_TOOLS.contains(&tool)
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_payload_is_an_error() {
+    fn an_invalid_payload_is_an_error() {
         for text in [
             "",
             "not json",

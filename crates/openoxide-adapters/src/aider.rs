@@ -1,10 +1,11 @@
-//! Aider's way of asking (`confirm_ask`, measured on 0.86.2), to the letter but for one thing: there, the end of the input
-//! counts as Enter, and Enter mostly as yes. Here it is never a yes.
+//! The confirmation prompts of Aider (`confirm_ask`, measured on 0.86.2). They are reproduced
+//! exactly, with one exception: Aider treats the end of the input as Enter, and Enter mostly as
+//! yes. Here the end of the input is never an approval.
 
-/// What was answered for a whole group, once.
+/// An answer that applies to a whole group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupPreference {
-    /// Yes to all that follow.
+    /// Yes to all questions that follow.
     All,
     /// No to all that follow.
     Skip,
@@ -13,7 +14,7 @@ pub enum GroupPreference {
 /// Questions that can be answered together. A group of one is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConfirmGroup {
-    /// What was answered for all of it.
+    /// The answer for the whole group.
     pub preference: Option<GroupPreference>,
 }
 
@@ -21,35 +22,38 @@ pub struct ConfirmGroup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "they are the arguments of `confirm_ask`")]
 pub struct ConfirmRequest<'a> {
-    /// What is asked.
+    /// The text of the question.
     pub text: &'a str,
-    /// What Enter means.
+    /// The answer that Enter gives.
     pub default: bool,
-    /// Whether only a yes to this very question counts. `--yes-always` then means no.
+    /// True if only an approval of exactly this question is valid. `--yes-always` then means no.
     pub explicit_yes_required: bool,
-    /// Whether it can be answered once and for all with "don't ask again", which is a no. Groups always allow it.
+    /// True if the question can be answered permanently with "don't ask again", which means no.
+    /// Groups always allow this answer.
     pub allow_never: bool,
-    /// Whether somebody has answered it so before.
+    /// True if the question was answered with "don't ask again" before.
     pub never_prompted: bool,
     /// The group that it belongs to.
     pub group: Option<ConfirmGroup>,
 }
 
-/// How a question ended.
+/// The result of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfirmOutcome {
     /// The answer.
     pub approved: bool,
-    /// How often a person was asked: more than once where an answer was none of the words.
+    /// The number of prompts that were shown. It is more than one if an answer was not one of the
+    /// words.
     pub prompt_count: u32,
-    /// What counts for the rest of the group from now on.
+    /// The answer that applies to the rest of the group from now on.
     pub preference: Option<GroupPreference>,
-    /// Whether the question is not to be asked again.
+    /// True if the question must not be asked again.
     pub suppress_future: bool,
 }
 
-/// Asks. `always` is `--yes-always` (or its opposite): then nobody is asked. `input` shows a line and returns what was typed,
-/// without its line feed; nothing at the end of the input.
+/// Asks a question. `always` is `--yes-always` or its opposite: with it no prompt is shown. `input`
+/// shows a line and returns the typed line without its line feed, or `None` at the end of the
+/// input.
 pub fn confirm_ask(
     question: ConfirmRequest<'_>,
     always: Option<bool>,
@@ -120,7 +124,8 @@ impl ConfirmRequest<'_> {
         }
     }
 
-    /// Whoever begins a word means it, whether it was offered or not; blanks are not passed over.
+    /// Returns the first letter of the word that begins with the typed text, whether or not that
+    /// word was offered. Blanks are not skipped.
     fn match_reply(&self, typed: &str) -> Option<char> {
         let words = ["yes", "no", "skip", "all"].into_iter();
         let mut words = words.chain(self.allows_never().then_some("don't"));

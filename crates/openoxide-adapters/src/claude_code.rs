@@ -1,7 +1,7 @@
-//! Claude Code's hooks: one answer to each payload (its hook reference; measured on 2.1.330).
+//! The hooks of Claude Code: one answer to each payload (its hook reference; measured on 2.1.330).
 //!
-//! A hook that fails lets the client go on as if there were none. So whatever happens, there is an answer here, and it is
-//! never an allow that nobody decided.
+//! If a hook fails, the client continues as if the hook did not exist. Therefore there is always an
+//! answer here, and it is never an allow that was not decided.
 
 mod bash;
 mod command_words;
@@ -37,10 +37,11 @@ use crate::agent_hook::{
     render_pre_tool_use, render_reason,
 };
 
-/// Returns the answer to a hook, as one line of JSON, or nothing where the client shall go on as if there were no hook.
+/// Returns the answer to a hook as one line of JSON, or `None` if the client should continue as if
+/// there were no hook.
 ///
-/// A permission request is left to the person who is being asked, unless the policy itself allows or denies. A tool that
-/// asks the person by itself is answered with a deny or not at all.
+/// A permission request is left to the person who is being asked, unless the policy itself allows
+/// or denies. A tool that asks the person in its own dialog is answered with a deny or not at all.
 #[must_use]
 pub fn render_hook_answer(call: &AgentHookCall, decision: &Decision) -> Option<String> {
     let reason = format!("OpenOxide: {}", render_reason(decision));
@@ -55,7 +56,8 @@ pub fn render_hook_answer(call: &AgentHookCall, decision: &Decision) -> Option<S
     }
 }
 
-/// Returns the answer for when nothing could be decided: the person is asked, and where nobody can be, the client denies.
+/// Returns the answer for the case that no decision was possible: the client asks the person, or
+/// denies if it cannot ask.
 #[must_use]
 pub fn render_undecided(why: &str) -> String {
     render_pre_tool_use(Effect::Ask, &format!("OpenOxide could not decide: {why}"))

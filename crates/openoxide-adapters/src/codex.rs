@@ -1,8 +1,10 @@
-//! Codex's rule files (`*.rules`) as a layer, and to the letter (`exact`).
+//! Codex's rule files (`*.rules`), translated into a layer or evaluated exactly as Codex does
+//! (`exact_semantics`).
 //!
-//! A rule names the first words of a command; of all that match, the most restrictive decides. The language is Starlark's:
-//! plain calls of the three functions are read here, and for all else the language itself is asked (`exact::Language`), which is a
-//! crate of its own. Facts: Codex 0.169.
+//! A rule names the first words of a command. If several rules match, the most restrictive one
+//! decides. The language is Starlark. Plain calls of the three functions are parsed here.
+//! Everything else is evaluated by the language itself (`exact_semantics::RuleLanguage`), which is
+//! in a separate crate. Facts: Codex 0.169.
 
 pub mod app_server;
 pub mod approval_review;

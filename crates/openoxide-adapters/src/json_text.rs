@@ -1,4 +1,4 @@
-//! JSON that people write: every value knows where it stands, and keys keep their order.
+//! Parsing of JSON that people write. Every value has its location, and keys keep their order.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use jsonc_parser::{
 
 use crate::policy_translation::PolicyTextError;
 
-/// Which JSON a program reads.
+/// The dialect of JSON that a program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonDialect {
     /// RFC 8259.
@@ -20,10 +20,10 @@ pub(crate) enum JsonDialect {
     WithComments,
 }
 
-/// Reads a text that is one object.
+/// Parses a text that is a single object.
 ///
 /// # Errors
-/// Says where it is none.
+/// Returns an error with its location if the text is not an object.
 pub(crate) fn parse_object(
     text: &str,
     dialect: JsonDialect,
@@ -58,7 +58,7 @@ fn syntax_error(error: &jsonc_parser::errors::ParseError) -> PolicyTextError {
     PolicyTextError::new(format!("this is no JSON: {message}"), range.start..range.end)
 }
 
-/// Returns where a value stands.
+/// Returns the location of a value.
 pub(crate) fn value_span(value: &Value<'_>) -> Range<usize> {
     let range = value.range();
     range.start..range.end

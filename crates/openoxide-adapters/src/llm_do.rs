@@ -1,6 +1,8 @@
-//! llm-do's approval configuration (seed 001): file sandboxes, rules for the shell, and the controller's mode, as a layer.
+//! llm-do's approval configuration as a layer: file sandboxes, shell rules and the controller's
+//! mode.
 //!
-//! There the first rule that matches a command decides; here the last one does, so the rules stand in the other order.
+//! In llm-do the first rule that matches a command decides. In OpenOxide the last one does, so the
+//! rules are in reverse order.
 
 mod config_export;
 mod config_file;
@@ -15,11 +17,12 @@ use config_file::{LlmDoConfig, LlmDoMode};
 
 pub use config_export::render_config;
 
-/// Returns the configuration as a layer, never looser than what llm-do would do. `anchors.base` is what relative roots count
-/// from: the directory of the file.
+/// Translates the configuration into a layer that is never less strict than llm-do. `anchors.base`
+/// is the directory of the file, and relative roots are relative to it.
 ///
 /// # Errors
-/// Where the text is no YAML, or says what the format does not know.
+/// Returns an error if the text is not YAML, or if it contains something that the format does not
+/// define.
 pub fn translate_config(
     text: &str,
     kind: LayerKind,
@@ -40,7 +43,7 @@ pub fn translate_config(
     Ok(PolicyTranslation::new(layer, to.errors, to.notes))
 }
 
-/// What its controller makes of a request for approval (DECISIONS 9).
+/// Returns the mode that handles approval requests as the controller does (DECISIONS 9).
 const fn to_permission_mode(mode: LlmDoMode) -> Option<PermissionMode> {
     match mode {
         LlmDoMode::Interactive => None,

@@ -4,37 +4,38 @@
 
 use openoxide_protocol::{Effect, PermissionMode};
 
-/// What the operating system holds a command to.
+/// The confinement of a command by the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConfinementMode {
-    /// It may read.
+    /// The command may read.
     ReadOnly,
-    /// It may read, and write inside the project.
+    /// The command may read, and write inside the project.
     WorkspaceWrite,
-    /// Somebody else confines it: a container.
+    /// Another program confines the command: a container.
     External,
-    /// Nothing does.
+    /// The command is not confined.
     Off,
 }
 
-/// How the gate is set.
+/// The settings of the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GateSettings {
     /// The mode, as long as the confinement holds.
     pub mode: PermissionMode,
-    /// What commands are held to.
+    /// The confinement of commands.
     pub confinement: ConfinementMode,
-    /// What becomes of a call that wants to run without confinement from the start.
+    /// The effect for a call that requests to run without confinement from the start.
     pub unconfined_effect: Effect,
-    /// Whether a person is asked to repeat a command without confinement after that stopped it.
+    /// True if a person is asked to repeat a command without confinement after the confinement
+    /// stopped it.
     pub retry_unconfined: bool,
-    /// Whether there is anybody to ask at all. Where not, what still asks is refused.
+    /// True if a person can be asked. If not, calls that would be asked about are denied.
     pub may_ask: bool,
 }
 
 impl GateSettings {
-    /// Returns the mode that counts. Where a confinement is wanted and the machine has none, what it would have held is
-    /// asked about.
+    /// Returns the mode that applies. If the machine lacks a required confinement, the calls that
+    /// it would have confined are asked about.
     #[must_use]
     pub fn effective_mode(self, confined: bool) -> PermissionMode {
         let needs =
@@ -44,27 +45,28 @@ impl GateSettings {
     }
 }
 
-/// Codex's axis of approval. `Reject` with its flags is not among them: no one setting says it.
+/// Codex's approval policy. `Reject` with its flags is left out, because no single setting
+/// expresses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodexApprovalPolicy {
-    /// Only what is known to be safe runs without a question.
+    /// Only commands that are known to be safe run without a question.
     UnlessTrusted,
     /// Confined; a person is asked when that stopped the command.
     OnFailure,
     /// A person is asked when the model wants more than the confinement gives.
     OnRequest,
-    /// Nobody is asked.
+    /// Questions are never asked.
     Never,
 }
 
 /// Codex's axis of confinement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodexSandboxPolicy {
-    /// It may read.
+    /// Commands may read.
     ReadOnly,
-    /// It may read, and write inside the workspace.
+    /// Commands may read, and write inside the workspace.
     WorkspaceWrite,
-    /// It may do everything.
+    /// Commands may do everything.
     DangerFullAccess,
     /// A container confines it already.
     ExternalSandbox,
@@ -105,7 +107,7 @@ use ConfinementMode::{External, Off, ReadOnly, WorkspaceWrite};
 use Effect::{Allow, Ask, Deny};
 use PermissionMode::{BypassPermissions as Bypass, Default as Normal, DontAsk};
 
-/// Codex: when to ask, by what is confined (seeds 002 and 004).
+/// Codex's table: the conditions under which a person is asked, by approval policy and confinement.
 pub const CODEX_MODE_TABLE: [CodexModeRow; 16] = [
     (UnlessTrusted, Sandbox::ReadOnly, gate_settings(Normal, ReadOnly, Ask, true)),
     (UnlessTrusted, Sandbox::WorkspaceWrite, gate_settings(Normal, WorkspaceWrite, Ask, true)),

@@ -1,7 +1,7 @@
-//! Shell scripts as the tree-sitter grammar reads them, for programs that cut commands with it.
+//! Shell scripts as the tree-sitter grammar reads them, for programs that split commands with it.
 //!
-//! It goes on behind what it does not understand, and so do they. Nothing here says what a script does; that is known
-//! elsewhere (`openoxide-shell`).
+//! The parser continues after text that it does not understand, and so do those programs. This
+//! module does not determine the effects of a script; `openoxide-shell` does.
 
 use tree_sitter::{Node, Parser, Tree};
 

@@ -3,10 +3,11 @@
 const FILE_HEADERS: &[&str] =
     &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// Returns the files that a patch in Codex's format adds, changes, removes or renames; nothing when it is no such patch.
+/// Returns the files that a patch in Codex's format adds, changes, removes or renames, or `None` if
+/// the text is not such a patch.
 ///
-/// Programs read the names differently: for Codex a second blank before a name is part of it, OpenCode wants no blank at all. All
-/// readings are listed.
+/// Programs read the names differently: for Codex a second blank before a name is part of it, and
+/// OpenCode does not require a blank. All readings are listed.
 pub(crate) fn collect_changed_files(patch: &str) -> Option<Vec<String>> {
     let mut lines = patch.lines().map(str::trim_end);
     let begins = lines.by_ref().any(|line| line.trim_start() == "*** Begin Patch");

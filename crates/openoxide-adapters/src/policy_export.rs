@@ -1,5 +1,6 @@
-//! Our rules in the words of other programs. What cannot be said becomes stricter, or is left out where that is stricter; what
-//! holds back and cannot be said at all is named, so that nobody takes the result for the whole.
+//! Rendering of OpenOxide rules in the formats of other programs. A rule that cannot be expressed
+//! becomes stricter, or is left out if that is stricter. Restrictive rules that cannot be expressed
+//! are reported, so that the result is not taken for the complete policy.
 
 use openoxide_permission::{
     AdditionalDirectory, CombiningAlgorithm, Layer, Pattern, Rule, SubjectKind, glob,
@@ -11,29 +12,29 @@ use openoxide_protocol::{Effect, PermissionMode};
 pub struct PolicyExport {
     /// Its text.
     pub text: String,
-    /// What it says otherwise, or not at all.
+    /// The rules that the format expresses differently or not at all.
     pub unsupported_rules: Vec<UnsupportedRule>,
 }
 
-/// A rule that the other format cannot say as it stands.
+/// A rule that the other format cannot express unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedRule {
     /// The rule, with what it asks for.
     pub rule: String,
-    /// The line that it stands on; 0 when it stands in no file.
+    /// The line of the rule, or 0 if it is not from a file.
     pub line: u32,
-    /// What became of it.
+    /// The change that the rule underwent.
     pub loss: ConversionLoss,
 }
 
-/// What became of a rule that cannot be said.
+/// The change of a rule that cannot be expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConversionLoss {
-    /// It allows less, or nothing.
+    /// The rule allows less, or nothing.
     Narrower,
-    /// It holds back more.
+    /// The rule restricts more.
     Wider,
-    /// It holds nothing back any more: the result is looser than the source.
+    /// The rule restricts nothing any more: the result is less strict than the source.
     Dropped,
 }
 
@@ -68,7 +69,7 @@ impl PolicyExport {
         );
     }
 
-    /// Notes directories for which the format has no words: what lies there is asked about.
+    /// Records directories that the format cannot express. Calls that access them are asked about.
     pub fn add_unsupported_directories(&mut self, directories: &[AdditionalDirectory]) {
         self.unsupported_rules.extend(directories.iter().map(|one| {
             let rule = format!("directory {}", one.text);
@@ -89,7 +90,7 @@ impl PolicyExport {
         self.unsupported_rules.push(UnsupportedRule { rule, line: 0, loss: became });
     }
 
-    /// Says whether it is looser than its source.
+    /// Returns whether the export is less strict than its source.
     #[must_use]
     pub fn is_looser(&self) -> bool {
         self.unsupported_rules.iter().any(|one| one.loss == ConversionLoss::Dropped)
@@ -111,8 +112,8 @@ pub(crate) fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
     rules
 }
 
-/// Returns the patterns of a rule that must be said: what `*` says of repetitions and of leaving the project is said by what
-/// it says of all else.
+/// Returns the patterns of a rule that have to be written. In a rule about everything (`*`), the
+/// patterns about repetitions and about leaving the project are implied by the others.
 pub(crate) fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pattern> {
     let whole = |space: SubjectKind| {
         rule.patterns.iter().any(|one| one.kind == space && matches_everything(one))
@@ -131,7 +132,7 @@ pub(crate) fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pat
     rule.patterns.iter().filter(move |one| !(all && implied.contains(&one.kind)))
 }
 
-/// Says whether a pattern matches whatever there is.
+/// Returns whether a pattern matches everything.
 pub(crate) fn matches_everything(pattern: &Pattern) -> bool {
     glob::decode_steps(&pattern.program).eq([glob::GlobStep::Any])
 }
@@ -139,11 +140,11 @@ pub(crate) fn matches_everything(pattern: &Pattern) -> bool {
 /// The first words of the commands that a pattern matches.
 pub(crate) struct WordPrefix {
     pub(crate) words: Vec<String>,
-    /// Whether it matches just what begins with them.
+    /// True if the pattern matches exactly the commands that begin with these words.
     pub(crate) is_exact: bool,
 }
 
-/// Returns the words that stand before the first wildcard, as long as they are whole.
+/// Returns the complete words before the first wildcard.
 pub(crate) fn word_prefix(pattern: &Pattern) -> Option<WordPrefix> {
     let mut steps = glob::decode_steps(&pattern.program);
     let Some(glob::GlobStep::Literal(bytes)) = steps.next() else { return None };

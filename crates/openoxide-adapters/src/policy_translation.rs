@@ -1,4 +1,4 @@
-//! What the policies of all other programs have in common.
+//! Common types for the policies of other programs.
 
 use std::{ops::Range, sync::Arc};
 
@@ -10,13 +10,13 @@ use openoxide_protocol::{
 /// One thing that is wrong with the text of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTextError {
-    /// What is wrong: lower case, the user's words in backticks, no full stop.
+    /// The error message: lower case, the user's words in backticks, no full stop.
     pub message: String,
-    /// What was probably meant.
+    /// A suggestion of what was probably meant.
     pub help: Option<String>,
-    /// Where: byte offsets in the text.
+    /// The location as byte offsets in the text.
     pub span: Range<usize>,
-    /// Whether a rule that asks or denies may be lost by it.
+    /// True if the error may cause a rule that asks or denies to be lost.
     pub loses_restriction: bool,
 }
 
@@ -33,22 +33,23 @@ impl PolicyTextError {
 /// A policy of another program in our rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTranslation {
-    /// What could be said. If there is any fault, the allows are gone.
+    /// The translated rules. If there are errors, the allow rules must not be used.
     pub layer: Layer,
     /// The directories that shall count as the project's.
     pub directories: Vec<AdditionalDirectory>,
-    /// What could not be read, or not be said although it holds back.
+    /// The parts that could not be parsed, and restrictive rules that could not be translated.
     pub errors: Vec<PolicyTextError>,
-    /// What was left out because it would only allow, and hooks that cannot be run.
+    /// Notes about allow rules that were left out, and about hooks that cannot be run.
     pub notes: Vec<String>,
     /// Hooks. If there is any fault, their allows must not count.
     pub hooks: Vec<Hook>,
-    /// Whether hooks of other files shall not run, if this file is the administrator's.
+    /// True if hooks of other files must not run. It applies only if this file is the
+    /// administrator's.
     pub managed_hooks_only: bool,
 }
 
 impl PolicyTranslation {
-    /// Returns what is left of a file that cannot be read: a layer without rules.
+    /// Returns the translation of a file that cannot be read: a layer without rules.
     #[must_use]
     pub const fn new_empty(layer: Layer, faults: Vec<PolicyTextError>) -> Self {
         Self::new(layer, faults, Vec::new())
@@ -73,20 +74,20 @@ impl PolicyTranslation {
 
 /// Answers what only the disk knows.
 pub trait DiskLookup {
-    /// Says whether a directory lies there, links followed.
+    /// Returns whether the path is a directory. Links are followed.
     fn is_directory(&self, path: &AbsPath) -> bool;
     /// Returns where a path leads once symbolic links are followed, as far as it exists.
     fn resolve_links(&self, path: &AbsPath) -> AbsPath;
 }
 
-/// Where a call is made.
+/// The context of a tool call.
 #[derive(Clone, Copy)]
 pub struct CallContext<'a> {
     /// The directory that the program was started in.
     pub cwd: &'a AbsPath,
     /// The home directory, if it is known.
     pub home: Option<&'a AbsPath>,
-    /// The root of the repository that `cwd` lies in, if it lies in one.
+    /// The root of the repository that contains `cwd`, if there is one.
     pub worktree: Option<&'a AbsPath>,
     /// The disk.
     pub disk: &'a dyn DiskLookup,
@@ -98,17 +99,17 @@ impl std::fmt::Debug for CallContext<'_> {
     }
 }
 
-/// Where a rule of another program stands.
+/// The origin of a rule of another program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleOrigin {
-    /// The file; none for what is built into the program.
+    /// The file, or `None` for a rule that is built into the program.
     pub(crate) file: Option<Arc<str>>,
-    /// The line, from 1; 0 when it stands in no file.
+    /// The line, from 1, or 0 if the rule is not from a file.
     pub(crate) line: u32,
 }
 
 impl RuleOrigin {
-    /// Returns the reference to a rule that stands here.
+    /// Returns the reference to a rule of this origin.
     pub(crate) fn to_rule_ref(&self, text: String) -> RuleRef {
         RuleRef {
             layer: if self.file.is_some() { "cli" } else { "default" }.to_owned(),
@@ -139,7 +140,8 @@ pub(crate) fn build_exec_access(text: &str) -> Access {
     })
 }
 
-/// Puts the answers on all parts together: the strictest is the answer, and the first that gave it says why.
+/// Combines the decisions about all parts. The strictest effect applies, and the first part with
+/// this effect gives the reason.
 pub(crate) fn combine_parts(parts: Vec<AccessDecision>, always: Vec<String>) -> Decision {
     let worst = parts.iter().map(|part| part.decision).max().unwrap_or(Effect::Allow);
     let first = parts.iter().find(|part| part.decision == worst);

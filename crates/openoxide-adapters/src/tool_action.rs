@@ -1,12 +1,12 @@
-//! Tool calls of every agent: a name and an input, to what is wanted.
+//! Parsing of the tool calls of all agents: from a tool name and an input to an action.
 
 use openoxide_protocol::Action;
 use serde_json::Value;
 
 use crate::{patch_files, quote_words};
 
-/// Returns what a tool call wants. Names are taken in our spelling and in the agents'; what is not known is a tool of its
-/// own, and an input that does not fit its tool is not understood.
+/// Returns the action of a tool call. Tools may have OpenOxide's names or those of the agents. An
+/// unknown tool is a generic tool call. An input that does not fit its tool is opaque.
 #[must_use]
 pub fn parse_action(tool: &str, input: &Value) -> Action {
     match tool {
@@ -44,8 +44,9 @@ fn text_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
     unambiguous_field(input, keys).and_then(Value::as_str)
 }
 
-/// Returns the value under the first of these keys. Where two of them say different things, each agent reads its own, and
-/// none may be judged in the place of another.
+/// Returns the value under the first of these keys that is present. Returns `None` if several keys
+/// have different values: each agent reads its own key, so one value must not be checked in the
+/// place of another.
 fn unambiguous_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a Value> {
     let mut found = keys.iter().filter_map(|key| input.get(key));
     let first = found.next()?;
@@ -58,7 +59,7 @@ fn command_action(input: &Value) -> Action {
         Some(Value::String(script)) => Action::Command { script: script.clone() },
         Some(Value::Array(words)) => {
             match words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
-                // A shell with its script, as Codex gives it: the script is what is meant.
+                // A shell with its script, in the form that Codex uses: the script is the command.
                 Some(words) if matches!(words.as_slice(), ["bash" | "sh", "-c" | "-lc", _]) => {
                     Action::Command { script: words.last().copied().unwrap_or_default().to_owned() }
                 }
@@ -80,8 +81,9 @@ fn path_action(tool: &str, input: &Value, action: impl Fn(Vec<String>) -> Action
     }
 }
 
-/// Returns what a path can mean to an agent: as it is written, and without the white space around it, which some drop. What is
-/// denied or guarded in either reading is denied or guarded.
+/// Returns the possible meanings of a path for an agent: as it is written, and without the
+/// surrounding white space, which some agents remove. A path that is denied or protected in either
+/// form is denied or protected.
 fn path_spellings(path: &str) -> Vec<String> {
     let dropped = path.trim_matches(|each: char| {
         each.is_whitespace() || each.is_control() || matches!(each, '\u{feff}' | '\u{200b}')
@@ -137,7 +139,8 @@ fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
     let narrowed = input.get("glob").or_else(|| input.get("include")).is_some();
     let patterns = if narrowed { filter_patterns(input) } else { Vec::new() };
     paths.extend(patterns.iter().map(|pattern| format!("{place}/{pattern}")));
-    // Names of files and numbers are no lines of what is found; of the files that a search is narrowed to, they say what is in them.
+    // File names and counts do not reveal the lines that were found, unless the search is narrowed
+    // to files: then they reveal the contents of those files.
     if narrowed
         || !matches!(text_field(input, &["output_mode"]), Some("files_with_matches" | "count"))
     {
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_counts_with_and_without_the_white_space_around_it() {
+    fn a_path_is_read_with_and_without_surrounding_white_space() {
         for (path, all) in [
             (" /etc/passwd", &[" /etc/passwd", "/etc/passwd"][..]),
             ("CLAUDE.md ", &["CLAUDE.md ", "CLAUDE.md"]),
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_narrows_a_search_is_read_as_agents_read_it() {
+    fn search_filters_are_read_as_agents_read_them() {
         let grep =
             |glob: &str| parse_action("Grep", &json!({"pattern": "x", "path": "/p", "glob": glob}));
         assert_eq!(grep("*.rs"), read(&["/p", "/p/*.rs", "/p/**/*.rs"]));
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_understood() {
+    fn an_input_that_does_not_fit_its_tool_is_opaque() {
         for (tool, input) in [
             ("Bash", json!({})),
             ("Bash", json!({"command": 7})),

@@ -7,16 +7,17 @@ use jsonc_parser::{
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// What is put into the settings of an agent.
+/// The hook that is installed into the settings of an agent.
 #[derive(Clone, Debug)]
 pub struct HookWiring {
     /// The events at which the agent calls us.
     pub(crate) events: &'static [&'static str],
-    /// What stands beside the hook in its group: about which tools it is called.
+    /// The matcher next to the hook in its group: the tools that the hook is called for.
     pub(crate) matcher: Option<&'static str>,
     /// The hook.
     pub(crate) hook: CstInputValue,
-    /// Says whether a hook is ours, of an earlier version or another directory, too.
+    /// Returns whether a hook belongs to OpenOxide, including hooks of earlier versions and of
+    /// other directories.
     pub(crate) is_ours: fn(&Value) -> bool,
 }
 
@@ -25,11 +26,11 @@ pub struct HookWiring {
 pub struct WiredSettings {
     /// All of their text.
     pub text: String,
-    /// Where our hooks stand (or stood, if they were taken out).
+    /// The locations of the OpenOxide hooks, or their former locations if they were removed.
     pub hook_locations: Vec<HookLocation>,
 }
 
-/// Where a hook stands: its event, its group and its place therein, from 0.
+/// The location of a hook: its event, its group and its index in the group, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookLocation {
     /// The event.
@@ -41,10 +42,12 @@ pub struct HookLocation {
 }
 
 impl HookWiring {
-    /// Puts the hook in, after all others; where it stands already it is brought up to date. An empty text counts as no settings.
+    /// Installs the hook after all others, or updates it in its place. An empty text is treated as
+    /// empty settings.
     ///
     /// # Errors
-    /// When the text is no JSON object, or something else stands where hooks belong. Nothing may be lost by writing over it.
+    /// Returns an error if the text is not a JSON object, or if there is another value in the place
+    /// of hooks. Such a value must not be overwritten.
     pub fn install(&self, text: &str) -> Result<WiredSettings, String> {
         let settings = AgentSettings::parse(text)?;
         let hooks = object_entry(&settings.object, "hooks")?;
@@ -56,7 +59,8 @@ impl HookWiring {
         Ok(WiredSettings { text: settings.to_text(), hook_locations: places })
     }
 
-    /// A group in which others' hooks stand beside ours is left as it is.
+    /// Adds or updates the hook's group and returns its index. A group that also contains other
+    /// hooks is not changed.
     fn install_into(&self, groups: &CstArray) -> usize {
         let elements = groups.elements();
         for (at, element) in elements.iter().enumerate() {
@@ -72,10 +76,11 @@ impl HookWiring {
         elements.len()
     }
 
-    /// Takes the hook out. The numbers of other groups stay, for an agent may know hooks by these.
+    /// Removes the hook. Other groups keep their indexes, because an agent may identify hooks by
+    /// them.
     ///
     /// # Errors
-    /// When the text is no JSON object.
+    /// Returns an error if the text is not a JSON object.
     pub fn uninstall(&self, text: &str) -> Result<WiredSettings, String> {
         let settings = AgentSettings::parse(text)?;
         let mut places = Vec::new();
@@ -138,16 +143,17 @@ fn empty_group() -> CstInputValue {
 
 /// The settings of an agent as they are written.
 pub(crate) struct AgentSettings {
-    /// What stands in them refers to it.
+    /// The root node. The other nodes refer to it.
     root: CstRootNode,
     pub(crate) object: CstObject,
 }
 
 impl AgentSettings {
-    /// Reads settings; an empty text is an empty object.
+    /// Parses settings. An empty text is an empty object.
     ///
     /// # Errors
-    /// With the line where the text is no JSON (RFC 8259: agents leave out a file with comments), or when it is no object.
+    /// Returns an error with the line if the text is not JSON (RFC 8259: agents skip a file with
+    /// comments), or if it is not an object.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         // A looser reader than the agent's would put a hook into a file that the agent does not take.
@@ -176,7 +182,7 @@ pub(crate) fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, Str
     parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is no list"))
 }
 
-/// Of equal keys one counts, and which is the agent's to say.
+/// Checks that a key does not occur twice. If it does, the agent decides which occurrence it uses.
 fn check_unique_key(parent: &CstObject, key: &str) -> Result<(), String> {
     let same = |name: &String| name == key;
     let names = parent.properties().into_iter().filter_map(|property| property.decoded_name());
@@ -196,7 +202,7 @@ fn replace_element(element: &CstNode, with: CstInputValue) {
     }
 }
 
-/// Returns what was written as a value.
+/// Converts a value that is to be written into a JSON value.
 fn to_json_value(written: CstInputValue) -> Value {
     let root = CstRootNode::parse("null", &ParseOptions::default());
     let whole = |root: CstRootNode| {
@@ -218,7 +224,7 @@ pub(crate) fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// What follows the program in a hook of ours.
+/// The text that follows the program in an OpenOxide hook.
 pub(crate) const BLOCK_ON_FAILURE: &str =
     " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
 
@@ -233,7 +239,7 @@ pub(crate) fn blocking_command(program: &str, agent: &str) -> Result<String, Str
     Ok(start + BLOCK_ON_FAILURE)
 }
 
-/// Says whether a hook starts our program for this agent.
+/// Returns whether a hook starts OpenOxide for this agent.
 pub(crate) fn starts_openoxide(hook: &Value, agent: &str) -> bool {
     let words = hook_command_words(hook).unwrap_or_default();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

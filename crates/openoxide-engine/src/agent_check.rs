@@ -28,7 +28,7 @@ pub struct AgentCall<'a> {
 pub enum AgentDecision {
     /// The decision; the agent executes the call, or asks its user.
     Decided(Box<Decision>),
-    /// Nothing may be done at all, because the managed policy has errors.
+    /// The managed policy has errors, so no operation is allowed.
     PolicyUnusable(String),
 }
 

@@ -1,22 +1,27 @@
-//! Tools that say themselves what they need permission for (seeds 001, 003 and 004).
+//! Tools that declare the permissions that they need.
 
 use openoxide_permission::Permit;
 use serde_json::Value;
 
-/// Says what a call of a tool needs permission for. It is asked before anything runs, and computes, no more: it reads no
-/// file and waits for nobody.
+/// A tool that declares which permission a call needs.
 ///
-/// A tool knows nothing of modes, terminals and grants; the gate knows nothing of the tool but this.
+/// The methods are called before anything runs. They only compute: they read no file and wait for
+/// nothing.
+///
+/// A tool has no knowledge of modes, terminals and grants. The gate knows only what this trait
+/// returns.
 pub trait Approvable {
     /// Returns the name of the permission: `bash`, `read`, `edit`, `webfetch`, `task`, `external_directory`, or the tool's own.
     fn permission_name(&self) -> &str;
 
-    /// Returns what the call touches: commands, paths, addresses, as the permission has it. Each is judged by itself. Where
-    /// there is none, nobody knows what the call does, and no rule can allow it.
+    /// Returns the subjects that the call accesses: commands, paths or addresses, depending on the
+    /// permission. Each one is checked separately. If the list is empty, the effects of the call
+    /// are unknown, and no rule can allow it.
     fn patterns(&self, args: &Value) -> Vec<String>;
 
-    /// Returns what a yes for good covers, in the patterns of rules (`/docs/**`; `*` for every call of a tool of its own).
-    /// The reviewer is shown them. Where there are none, the gate offers its own, as it does for commands always.
+    /// Returns the rule patterns that a permanent approval covers, such as `/docs/**`, or `*` for
+    /// every call of a custom tool. They are shown to the reviewer. If the list is empty, the gate
+    /// suggests its own patterns, as it always does for commands.
     fn suggested_patterns(&self, _args: &Value) -> Vec<String> {
         Vec::new()
     }
@@ -26,13 +31,14 @@ pub trait Approvable {
         Value::Null
     }
 
-    /// Returns what a yes for the session is remembered under (seed 001's payload): a later call passes when all of its keys
-    /// were said yes to. Leave out what changes from call to call. Without any it is exactly this call.
+    /// Returns the keys under which a session approval is remembered. A later call is allowed if
+    /// all of its keys were approved. Leave out values that change from call to call. If the list
+    /// is empty, the approval covers exactly this call.
     fn approval_keys(&self, _args: &Value) -> Vec<Value> {
         Vec::new()
     }
 
-    /// Returns one line that says what is wanted.
+    /// Returns a one-line description of the call.
     fn title(&self, args: &Value) -> String {
         format!("{}: {}", self.permission_name(), self.patterns(args).join(", "))
     }
@@ -42,7 +48,8 @@ pub trait Approvable {
         None
     }
 
-    /// Says whether nothing but a yes to this very call counts (Aider's `explicit_yes_required`).
+    /// Returns whether each call requires its own explicit approval (Aider's
+    /// `explicit_yes_required`).
     fn requires_explicit_approval(&self, _args: &Value) -> bool {
         false
     }
@@ -50,7 +57,7 @@ pub trait Approvable {
 
 /// A tool that cannot run without a permit.
 pub trait GatedTool: Approvable {
-    /// What it returns.
+    /// The type of the tool's result.
     type Output;
 
     /// Runs, once: the permit is used up.

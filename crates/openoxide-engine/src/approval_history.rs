@@ -1,7 +1,10 @@
-//! What each choice of "always" would have answered before, as far as the audit tells.
+//! The requests that each choice of "always" would have answered in the past, according to the
+//! audit log.
 //!
-//! Only what is certain counts: a command is read again from its text, and one that was cut, redacted or does not mean the same alone
-//! is no match. Nothing is decided by it: it is what a person reads before choosing.
+//! Only certain matches are included: each command is analysed again from its recorded text. A
+//! command that was truncated or redacted, or that has another meaning outside of its script, does
+//! not match. The history does not influence any decision. It is information for the person who
+//! chooses.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -23,19 +26,19 @@ const MAX_AGE_DAYS: u64 = 30;
 const MAX_BYTES: u64 = 8 << 20;
 const MAX_RECORDS: usize = 20_000;
 const MAX_EXAMPLES: usize = 5;
-/// Stands in a text that was cut.
+/// The marker in a text that was truncated.
 const TRUNCATION_MARK: &str = "[… ";
 
 /// The questions of the last days.
 #[derive(Debug, Default)]
 pub struct ApprovalHistory {
-    /// How many there were, those included that no rule could have answered.
+    /// The total number of questions, including those that no rule could have answered.
     total_questions: u32,
     /// Those about commands alone, with how often each was asked.
     questions: Vec<(Vec<Access>, u32)>,
 }
 
-/// What is read of a decision's record.
+/// The fields of a decision record that are read.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
@@ -154,12 +157,14 @@ fn read_questions(
     Ok(())
 }
 
-/// Who answered from elsewhere writes the same question down once more.
+/// Returns whether the record is a new question. An answer from another terminal records the same
+/// question once more and is skipped.
 fn is_question(decided: &DecisionSummary) -> bool {
     decided.decision == Some(Effect::Ask) && !["approve", "deny"].contains(&&*decided.via)
 }
 
-/// Returns what was asked about, if rules about commands could have answered it.
+/// Returns the working directory and the commands of the question, if rules about commands could
+/// have answered it.
 fn asked_commands(decided: &DecisionSummary) -> Option<QuestionKey> {
     let asked = decided.accesses.iter().filter(|access| access.decision == Some(Effect::Ask));
     let texts: Option<Vec<_>> = asked.map(asked_command).collect();
@@ -168,7 +173,8 @@ fn asked_commands(decided: &DecisionSummary) -> Option<QuestionKey> {
     whole.then(|| (decided.cwd.clone(), texts))
 }
 
-/// A rule that comes before what is kept for a project asks all the same.
+/// Returns the command of an access, if a project grant could have answered the question. Rules of
+/// layers with higher precedence than project grants ask in any case.
 fn asked_command(judged: &AccessSummary) -> Option<String> {
     let above = |rule: &RuleRef| ["managed", "cli"].contains(&&*rule.layer);
     let lost = judged.what.contains(REDACTED) || judged.what.contains(TRUNCATION_MARK);

@@ -20,7 +20,7 @@ use openoxide_store::{
 
 use crate::action_title;
 
-/// Which command records a decision, and for which agent.
+/// The command that records a decision, and the agent that it acts for.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordOrigin {
     /// The command: `hook`, `run`, `codex review`.
@@ -41,36 +41,36 @@ impl RecordOrigin {
 pub struct ReviewRecord {
     /// The question.
     pub request: ApprovalRequest,
-    /// How it ended.
+    /// The outcome of the review.
     pub outcome: ReviewOutcome,
-    /// Whether an approval can be saved as a grant.
+    /// True if an approval can be saved as a grant.
     pub can_save_grant: bool,
 }
 
-/// How a question to a reviewer ended.
+/// The outcome of a question to a reviewer.
 #[derive(Debug)]
 pub enum ReviewOutcome {
-    /// It was answered: here, or from another terminal.
+    /// The question was answered, here or from another terminal.
     Answered {
         /// The answer.
         response: ApprovalResponse,
-        /// Where it was given.
+        /// The channel through which the answer was given.
         channel: AnswerChannel,
-        /// Who gave it, as far as it is known.
+        /// The reviewer who gave the answer, if known.
         answered_by: Option<String>,
     },
     /// The policy denies the call by now.
     Denied(Box<Decision>),
-    /// It was not answered in time.
+    /// The question was not answered in time.
     Expired,
-    /// The program that asked was told to end.
+    /// The program that asked was interrupted.
     Interrupted,
     /// The answer could not be waited for.
     Failed(String),
 }
 
 impl ReviewRecord {
-    /// Returns the answer for the gate: everything but an answer is a no.
+    /// Returns the answer for the gate. Every outcome other than an answer is a denial.
     #[must_use]
     pub fn response(&self) -> ApprovalResponse {
         match &self.outcome {
@@ -91,7 +91,7 @@ impl ReviewRecord {
     }
 }
 
-/// How a command was confined, for its record.
+/// The confinement of a command, for its audit record.
 #[derive(Debug, Default)]
 pub struct ConfinementRecord {
     /// The backend, and what it enforces more strictly than asked.
@@ -134,10 +134,10 @@ impl AuditLog {
         self.append_agent_decision(agent, record_without_decision(Effect::Ask, why))
     }
 
-    /// Records that nothing may be done at all.
+    /// Records that every operation is refused.
     ///
     /// # Errors
-    /// When the record could not be written.
+    /// Returns an error if the record could not be written.
     pub fn record_refusal(
         &self,
         origin: RecordOrigin,

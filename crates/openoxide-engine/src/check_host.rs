@@ -7,13 +7,13 @@ pub trait CheckHost {
     /// Takes a warning for the person, at the moment when it arises.
     fn warn(&self, warning: EngineWarning);
 
-    /// Is called before the hooks of a policy may run.
+    /// Called before the hooks of a policy may run.
     fn on_hooks_started(&self) {}
 
-    /// Is called when no hook runs any more.
+    /// Called when no hook is running any more.
     fn on_hooks_ended(&self) {}
 
-    /// Starts to listen for an interrupt. It is called when hooks are about to run.
+    /// Starts to watch for an interrupt. Called before hooks run.
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;
 }
 

@@ -1,11 +1,13 @@
-//! Fields of a command's input that say where it runs, with which variables, and by which shell.
+//! Fields of a command's input that select its working directory, its environment variables and its
+//! shell.
 
 use openoxide_protocol::{AbsPath, Access, OperationFacts, PathAccess, Span};
 use serde_json::Value;
 
 use crate::{directory_changes, path_resolution::resolve_path, step_budget::StepBudget};
 
-/// Fields that name the working directory: Codex, OpenCode, Gemini CLI, and what is usual elsewhere.
+/// The input fields that name the working directory, in Codex, OpenCode, Gemini CLI and other
+/// common tools.
 const DIRECTORIES: &[&str] =
     &["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
 
@@ -54,7 +56,7 @@ pub(crate) fn check(facts: &mut OperationFacts, input: &Value, cwd: &AbsPath, st
     }
 }
 
-/// Says of each program that works where the command starts, where that is.
+/// Sets the working directory of each program that does not have one yet.
 fn name_place(facts: &mut OperationFacts, place: &AbsPath) {
     for access in &mut facts.accesses {
         if let Access::Exec(exec) = access {

@@ -1,7 +1,7 @@
-//! Files that steer and come along with the directory that holds them: `cp -r cloned/. .`.
+//! Steering files that are copied together with their directory: `cp -r cloned/. .`.
 //!
-//! A copy names its directory alone. What of it would steer shells, tools or agents at its destination is an edit of its own, with
-//! its name.
+//! Such a command names only the directory. Each file that would configure shells, tools or agents
+//! at its destination is added as a separate edit with its own name.
 
 use std::{fs, path::Path};
 
@@ -12,12 +12,12 @@ use openoxide_protocol::{
 
 use crate::step_budget::StepBudget;
 
-/// So many files are looked at.
+/// The maximum number of directory entries that are examined.
 const MAX_ENTRIES: usize = 16_384;
-/// So many files that steer are named.
+/// The maximum number of steering files that are listed.
 const MAX_STEERING_FILES: usize = 8;
 
-/// Adds the files that steer among what is copied or moved.
+/// Adds an edit for each steering file among the files that are copied or moved.
 pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &StepBudget) {
     let mut added = Vec::new();
     for (index, access) in facts.accesses.iter().enumerate() {
@@ -68,7 +68,7 @@ fn find_copied_steering_files(
     for source in sources {
         let root = Path::new(source.path.as_str());
         let name = source.path.file_name().unwrap_or_default();
-        // One of several files that a pattern stands for.
+        // The source can be one of several files that a pattern matches.
         let itself = targets.iter().map(|target| target.path.join(name)).find(is_protected);
         found.extend(itself.filter(|place| !name.is_empty() && !found.contains(place)));
         let mut open = vec![String::new()];

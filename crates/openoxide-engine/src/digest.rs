@@ -1,4 +1,4 @@
-//! What an approval is bound to.
+//! The digests that approvals are bound to.
 
 use openoxide_protocol::{Operation, OperationDigest};
 use serde_json::Value;

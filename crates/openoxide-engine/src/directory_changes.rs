@@ -1,8 +1,8 @@
 //! Directories that a script enters through symbolic links.
 //!
-//! `cd link/../x` leads to `x` by the letters. Where there is no such directory, and in a shell that was not told by which path
-//! it was started (`PWD`), it leads to `x` beside the place that the link leads to. So a path in which `..` comes after a link
-//! can be two places, and is not understood.
+//! Lexically, `cd link/../x` leads to `x`. It leads to the `x` next to the target of the link if
+//! the lexical path does not exist, or if the shell was not started with its path in `PWD`. A path
+//! in which `..` follows a link is therefore ambiguous and is treated as opaque.
 
 use std::{
     fs, io,
@@ -32,7 +32,8 @@ pub(crate) fn check(facts: &mut OperationFacts, cwd: &AbsPath, steps: &StepBudge
     );
 }
 
-/// Returns whether a component before a `..` is a symbolic link; nothing if that cannot be told.
+/// Returns whether a component before a `..` is a symbolic link, or `None` if this cannot be
+/// determined.
 fn leaves_link(written: &Path, steps: &StepBudget) -> Option<bool> {
     let mut place = PathBuf::new();
     for component in written.components() {

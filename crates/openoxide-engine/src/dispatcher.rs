@@ -11,17 +11,17 @@ use openoxide_protocol::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-/// So many messages may wait before senders do.
+/// The number of messages that the queue can hold before senders have to wait.
 const QUEUE_CAPACITY: usize = 64;
 
-/// How a check ended.
+/// The outcome of a check.
 #[derive(Debug)]
 pub enum GateReply {
-    /// It may run.
+    /// The operation may run.
     Permitted(Permit),
-    /// It may not.
+    /// The operation may not run.
     Refused(OperationRefusal),
-    /// A person is needed, and nobody listens for questions.
+    /// The operation requires approval, but no reviewer is listening for requests.
     Unanswerable(Box<ApprovalRequest>),
 }
 
@@ -46,7 +46,8 @@ enum GateMessage {
     Subagent(SessionId, SessionId, Option<PermissionMode>, oneshot::Sender<bool>),
 }
 
-/// What happens to the gate beside answers: another mode, another policy, the end of a session.
+/// A change of the gate other than an answer: another mode, another policy, or the end of a
+/// session.
 type GateChange = Box<dyn FnOnce(&mut PermissionGate) -> Vec<ResolvedRequest> + Send>;
 
 /// Owns a gate and drives it.
@@ -66,7 +67,8 @@ pub struct GateHandle {
     abandoned_requests: mpsc::UnboundedSender<ApprovalId>,
 }
 
-/// Waits for the end of a check. Whoever drops it before gives the call up, and the request is taken back.
+/// A guard for a check whose result is awaited. Dropping it before the result arrives abandons the
+/// call, and its request is withdrawn.
 struct PendingCheck<'a> {
     id: ApprovalId,
     abandoned_requests: Option<&'a mpsc::UnboundedSender<ApprovalId>>,
@@ -92,14 +94,15 @@ impl std::fmt::Debug for GateMessage {
 }
 
 impl GateDispatcher {
-    /// Returns the loop, a handle on it, and the questions that it will have for reviewers. Whoever drops the questions
-    /// says that nobody can be asked.
+    /// Returns the dispatcher, a handle to it, and the receiver of the requests for reviewers.
+    /// Dropping the receiver means that no reviewer is available.
     #[must_use]
     pub fn new(
         gate: PermissionGate,
     ) -> (Self, GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>) {
         let (to_inbox, inbox) = mpsc::channel(QUEUE_CAPACITY);
-        // Unbounded, so that the loop never waits for a reviewer who waits for the loop; what is pending bounds it.
+        // The channel is unbounded, so the loop never waits for a reviewer that waits for the loop.
+        // The number of pending requests limits its size.
         let (reviewers, requests) = mpsc::unbounded_channel();
         let (to_given_up, given_up) = mpsc::unbounded_channel();
         let handle = GateHandle { inbox: to_inbox, abandoned_requests: to_given_up };
@@ -116,7 +119,8 @@ impl GateDispatcher {
         )
     }
 
-    /// Runs until every handle is dropped. Who then still waits learns that the session has ended, which is no yes.
+    /// Runs until every handle is dropped. Callers that are still waiting then receive an error
+    /// that the session has ended, which is not an approval.
     pub async fn run(mut self) {
         loop {
             tokio::select! {
@@ -129,7 +133,7 @@ impl GateDispatcher {
         }
     }
 
-    /// Who no longer listens for what came of a message does not mind.
+    /// Handles one message. The reply is dropped if its receiver is gone.
     fn handle_message(&mut self, message: GateMessage) {
         match message {
             GateMessage::Check(question, reply) => self.handle_check(*question, reply),
@@ -165,7 +169,7 @@ impl GateDispatcher {
         drop(reply.send(asked));
     }
 
-    /// Nobody listens: the request is taken back, and the one who waits is told.
+    /// Withdraws a request that no reviewer can receive, and reports this to the waiting caller.
     fn report_unanswerable(&mut self, id: ApprovalId, request: ApprovalRequest) {
         drop(self.gate.withdraw(id));
         if let Some(reply) = self.pending_checks.remove(&id) {
@@ -202,11 +206,11 @@ impl GateDispatcher {
 }
 
 impl GateHandle {
-    /// Asks the gate, and waits until it or a reviewer has answered. To drop the wait is to give the call up: its request is
-    /// taken back, and no other falls with it.
+    /// Sends a request to the gate and waits until the gate or a reviewer has answered. Dropping
+    /// the future abandons the call: its request is withdrawn, and no other request is affected.
     ///
     /// # Errors
-    /// When the session ended meanwhile.
+    /// Returns an error if the session ended in the meantime.
     pub async fn check(&self, question: CheckRequest) -> Result<GateReply, SessionClosedError> {
         let (reply, answer) = oneshot::channel();
         let mut wait =
@@ -218,10 +222,11 @@ impl GateHandle {
         asked
     }
 
-    /// Hands over a reviewer's answer; returns what ended with it.
+    /// Submits a reviewer's answer and returns the requests that it resolved.
     ///
     /// # Errors
-    /// When the session ended meanwhile. The inner error says that the request was not pending.
+    /// Returns an error if the session ended in the meantime. The inner error means that the
+    /// request was not pending.
     pub async fn answer(
         &self,
         id: ApprovalId,
@@ -260,10 +265,10 @@ impl GateHandle {
         self.send_change(move |gate| gate.set_mode(session, mode)).await
     }
 
-    /// Says which task a session is about ([`PermissionGate::set_task`]).
+    /// Sets the task that a session works on ([`PermissionGate::set_task`]).
     ///
     /// # Errors
-    /// When the session ended meanwhile.
+    /// Returns an error if the session ended in the meantime.
     pub async fn set_task(
         &self,
         session: SessionId,

@@ -25,22 +25,22 @@ use crate::{
     shell_job_task,
 };
 
-/// How the task is determined for which grants are valid.
+/// The source of the current task, which determines which task grants are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskSource {
-    /// It is the task of the environment.
+    /// The task that the environment names.
     Environment,
-    /// It is the shell job that this process is part of, in this session. A job can end: it is determined again whenever the policy is
-    /// loaded again.
+    /// The shell job that this process belongs to, in this session. A job can end, so the task is
+    /// determined again whenever the policy is reloaded.
     ShellJob(Option<SessionId>),
 }
 
-/// Which policy to load, and for which directory.
+/// The options that select the policy and the directory.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Where the files of the user are.
+    /// The locations of the user's files.
     pub environment: UserEnvironment,
-    /// How the task is determined.
+    /// The source of the current task.
     pub task: TaskSource,
     /// The working directory.
     pub cwd: AbsPath,
@@ -48,15 +48,16 @@ pub struct EngineOptions {
     pub project: Option<AbsPath>,
     /// The policy files that a person named: where there are any, no other file is read.
     pub policy_files: Vec<PolicySource>,
-    /// Rules given beside the files.
+    /// Additional rules that do not come from a policy file.
     pub extra_rules: Vec<(Effect, String)>,
     /// The mode that a person or a client chose.
     pub mode: Option<PermissionMode>,
-    /// Directories that belong to the project, beside its own.
+    /// Directories that belong to the project, in addition to its own.
     pub extra_directories: Vec<AbsPath>,
-    /// Whether to read the layers from the files themselves, for commands that show them.
+    /// True to read the layers from the files themselves, for commands that display them.
     pub read_layers: bool,
-    /// Whether the managed policy applies beside named files, as it does for everything that is executed.
+    /// True if the managed policy applies in addition to explicitly named files, as it does for
+    /// everything that is executed.
     pub include_managed: bool,
 }
 
@@ -123,11 +124,11 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Discovers and loads the policy. What is wrong with a policy file is no error: it is part of what was loaded, and then
-    /// nothing is allowed on the strength of it.
+    /// Discovers and loads the policy. An error in a policy file is not an error of this function.
+    /// It is recorded in the loaded policy, and no operation is then allowed without approval.
     ///
     /// # Errors
-    /// When a rule of the options is not valid.
+    /// Returns an error if a rule of the options is not valid.
     pub fn open(mut options: EngineOptions) -> Result<Self, OpenError> {
         if let TaskSource::ShellJob(session) = options.task {
             options.environment.task = shell_job_task(session);
@@ -329,8 +330,9 @@ impl Engine {
         )
     }
 
-    /// Returns why nothing may run without a sandbox, if that is so. The managed policy is heard beside files that a person named;
-    /// and a file with errors may have required it.
+    /// Returns the reason why commands must run in a sandbox, if they must. The managed policy is
+    /// consulted even if a person named other files. A file with errors is treated as if it
+    /// contained this requirement.
     #[must_use]
     pub fn sandbox_requirement(&self) -> Option<String> {
         format_sandbox_requirement(&self.loaded_policy).or_else(|| {
@@ -425,7 +427,7 @@ impl Engine {
         &self.loaded_policy.writable
     }
 
-    /// Returns what the policy says about the sandbox.
+    /// Returns the sandbox settings of the policy.
     #[must_use]
     pub const fn sandbox_settings(&self) -> &SandboxSettings {
         &self.loaded_policy.sandbox
@@ -455,7 +457,7 @@ impl Engine {
         &self.loaded_policy.broken_files
     }
 
-    /// Returns why nothing may be done at all, if the managed policy has errors.
+    /// Returns the error of the managed policy, if it has one. Every operation is then refused.
     #[must_use]
     pub fn managed_policy_error(&self) -> Option<&str> {
         self.loaded_policy.managed_policy_error.as_deref()
@@ -492,7 +494,7 @@ impl EngineOptions {
         all
     }
 
-    /// Returns the layer of the rules that were given beside the files.
+    /// Returns the layer of the additional rules that do not come from a file.
     pub(crate) fn rule_layer(&self) -> Result<Layer, OpenError> {
         let anchors = PathAnchors { home: self.environment.home.as_ref(), base: &self.cwd };
         let rules = self.extra_rules.iter().map(|(effect, text)| {

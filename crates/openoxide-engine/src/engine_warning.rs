@@ -1,4 +1,4 @@
-//! Warnings for a person about a check, beside its outcome.
+//! Warnings for a person about a check, in addition to its outcome.
 
 use openoxide_store::{GrantError, audit::AuditError};
 use thiserror::Error;

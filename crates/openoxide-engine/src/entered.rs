@@ -6,12 +6,12 @@ use openoxide_protocol::{AbsPath, steering_files::all_steering_files};
 
 use crate::project_settings::{is_distrusted_by_any, path_spellings};
 
-/// What a repository, or the working copy of one, has at its top.
+/// The names that mark the top directory of a repository or of a working copy.
 const REPOSITORIES: [&str; 8] =
     [".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", ".fslckout", "CVS"];
 
-/// Says whether programs obey files in `directory`, or above it, that they do not obey in `from`: a repository of its own, settings
-/// that make harmless programs run something.
+/// Returns whether programs obey files in `directory` or above it that they do not obey in `from`:
+/// another repository, or settings that make harmless programs run something.
 #[must_use]
 pub fn has_own_settings(directory: &AbsPath, from: &AbsPath) -> bool {
     let starts = path_spellings(from);

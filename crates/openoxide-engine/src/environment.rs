@@ -10,9 +10,11 @@ pub fn sanitized_env() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, value)| !is_injection_variable(name, value))
 }
 
-/// Returns the variables that a confined program is given: those that programs need to find their things, and no other.
-/// Tokens and passwords lie in variables of any name, so this is a list of what passes and not of what does not.
-/// Temporary files go where it has a directory of its own.
+/// Returns the environment variables for a confined program. It contains only variables that
+/// programs need to find their files.
+///
+/// Tokens and passwords are stored in variables of any name, so this is an allowlist and not a
+/// denylist. `TMPDIR` is set to the private temporary directory of the sandbox.
 pub fn sandbox_env() -> impl Iterator<Item = (OsString, OsString)> {
     let passes = |(name, _): &(OsString, OsString)| name.to_str().is_some_and(is_sandbox_variable);
     let temporary = (OsString::from("TMPDIR"), OsString::from("/tmp"));
@@ -30,8 +32,9 @@ fn is_sandbox_variable(name: &str) -> bool {
     SANDBOX_VARIABLES.contains(&name) || name.starts_with("LC_")
 }
 
-/// Who and where one is, how the terminal is, and where tools lie and keep what they have built. Variables that name a
-/// program to run, or that can hold a name with a password (proxies, registries), are not among them.
+/// The variables for the user and the locale, the terminal, and the locations of tools and their
+/// caches. Variables that name a program to run, or that can contain a host name with a password
+/// (proxies, registries), are left out.
 const SANDBOX_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -95,15 +98,15 @@ const SANDBOX_VARIABLES: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-/// Says whether a variable makes bash run something else than it was told.
+/// Returns whether a variable makes bash run something other than the given script.
 #[must_use]
 pub fn is_injection_variable(name: &OsStr, value: &OsStr) -> bool {
     is_bash_injection_variable(name.as_encoded_bytes())
         || has_arithmetic_command(value.as_encoded_bytes())
 }
 
-/// Variables that make bash run or read something else than the script says (bash(1)), and exported functions, which
-/// would stand in for programs.
+/// Returns whether a variable makes bash run or read something other than the script (bash(1)).
+/// Exported functions are included, because they can replace programs.
 fn is_bash_injection_variable(name: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[
         b"BASH_ENV",
@@ -118,7 +121,8 @@ fn is_bash_injection_variable(name: &[u8]) -> bool {
     NAMES.contains(&name) || name.starts_with(b"BASH_FUNC_")
 }
 
-/// Says whether a value would run something where a script uses its variable as a number: `a[$(x)]`.
+/// Returns whether a value would run a command if a script uses its variable as a number:
+/// `a[$(x)]`.
 fn has_arithmetic_command(value: &[u8]) -> bool {
     value.contains(&b'[') && (value.contains(&b'`') || value.windows(2).any(|two| two == b"$("))
 }
@@ -128,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_bash_is_left_behind() {
+    fn variables_that_inject_into_bash_are_detected() {
         for name in ["BASH_ENV", "BASH_FUNC_ls%%", "SHELLOPTS"] {
             assert!(is_bash_injection_variable(name.as_bytes()), "{name}");
         }

@@ -5,7 +5,7 @@ use std::io;
 use openoxide_permission::PolicyLimitError;
 use thiserror::Error;
 
-/// Why the engine cannot be opened.
+/// An error that prevents the engine from being opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// The working directory cannot be determined.
@@ -19,19 +19,19 @@ pub enum OpenError {
     InvalidPath {
         /// The path as it was given.
         path: String,
-        /// What is wrong with it.
+        /// A description of the problem.
         message: String,
     },
-    /// A rule that was given beside the policy files is not valid.
+    /// A rule that does not come from a policy file is not valid.
     #[error("`--{effect} {text}`: {message}{}", help.as_ref().map(|help| format!("; {help}")).unwrap_or_default())]
     InvalidRule {
         /// The effect that the rule was given for.
         effect: &'static str,
         /// The rule as it was given.
         text: String,
-        /// What is wrong with it.
+        /// A description of the problem.
         message: String,
-        /// How to correct it.
+        /// A suggestion for a correction.
         help: Option<String>,
     },
     /// The policy is larger than can be compiled.
@@ -44,7 +44,8 @@ pub enum OpenError {
 #[error("it was interrupted while hooks were asked")]
 pub struct InterruptedError;
 
-/// Why no sandbox profile can be derived from a decision: then nothing may be run.
+/// An error that prevents a sandbox profile from being derived from a decision. Nothing may be run
+/// then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProfileError {
     /// The whole file system would be writable.
@@ -52,7 +53,7 @@ pub enum ProfileError {
     WritableRoot,
 }
 
-/// Why there is no place for the registry of sandboxes.
+/// An error that leaves no location for the registry of sandboxes.
 #[derive(Debug, Error)]
 pub enum RegistryError {
     /// The path is not UTF-8.

@@ -1,53 +1,60 @@
-//! What follows an attempt that the sandbox may have stopped: the table of seed 002 §3.1, as one pure function.
+//! The step after an attempt that the sandbox may have stopped. The table is implemented as one
+//! pure function.
 //!
-//! Three things are stricter than in Codex. What stopped it is known and not guessed from words. The smallest widening comes first, and
-//! running without the sandbox last. And each retry is asked about: Codex skips the question where the call was said yes to before,
-//! but a yes counts once and for what was shown, and that was a confined run.
+//! Three rules are stricter than in Codex:
+//!
+//! - The cause of the failure is known. It is not guessed from the output.
+//! - The smallest change of the profile is tried first. Running without the sandbox comes last.
+//! - Each retry requires approval. Codex skips the question if the call was approved before. Here
+//!   an approval is valid once and for the request that was shown, which was a confined run.
 
 use openoxide_protocol::{AbsPath, PermissionMode};
 
-/// Why a person is asked to run something without the sandbox (seed 002 §3.1, to the letter).
+/// The title of the question about running a command without the sandbox. The text is the same as
+/// in Codex.
 pub const RETRY_WITHOUT_SANDBOX_TITLE: &str = "command failed; retry without sandbox?";
-/// So often is something tried again.
+/// The maximum number of retries.
 pub const MAX_RETRIES: u8 = 3;
 
-/// What is known after an attempt.
+/// The facts that are known after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
 pub struct AttemptState {
-    /// Whether it was confined.
+    /// True if the attempt was confined.
     pub is_confined: bool,
-    /// Whether the sandbox is known to have refused something, and it failed.
+    /// True if the attempt failed and the sandbox is known to have refused something.
     pub is_denial_confirmed: bool,
-    /// Whether the tool is one that tries again (`escalate_on_failure`).
+    /// True if the tool retries after a failure (`escalate_on_failure`).
     pub escalates_on_failure: bool,
-    /// Whether the policy has people asked about running without the sandbox (`wants_no_sandbox_approval`).
+    /// True if the policy allows asking a person about running without the sandbox
+    /// (`wants_no_sandbox_approval`).
     pub asks_without_sandbox: bool,
-    /// What would let it pass.
+    /// The change that would let the command pass.
     pub remedy: RemedyKind,
-    /// Whether a rule denies reading something: without the sandbox it would be read.
+    /// True if a rule denies reading some path. Without the sandbox, that path could be read.
     pub denies_reading: bool,
-    /// Whether somebody demands a sandbox.
+    /// True if a sandbox is required.
     pub requires_sandbox: bool,
-    /// How often it was tried again.
+    /// The number of retries so far.
     pub retries: u8,
 }
 
-/// What would let pass what the sandbox refused.
+/// The kind of change that would let a refused access pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemedyKind {
     /// A wider profile.
     WiderProfile,
-    /// Nothing may: a rule, the safety floor or the protected list enforces all of it, or a person has said no.
+    /// No change is permitted. A rule, the safety floor or the list of protected paths forbids the
+    /// access, or a person has rejected it.
     Forbidden,
-    /// No profile says it.
+    /// The change cannot be expressed in a profile.
     Inexpressible,
 }
 
-/// What follows.
+/// The next step after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EscalationStep {
-    /// That was it.
+    /// The result is final.
     Return,
     /// A person is asked, and it runs under a wider profile.
     AskWiderProfile,
@@ -75,8 +82,9 @@ impl AttemptState {
     }
 }
 
-/// Says whether a mode has people asked about running without the sandbox: those that ask at all (`UnlessTrusted`). A mode under which
-/// nobody is asked is Codex's `Never`, and `plan` its read-only `OnRequest`.
+/// Returns whether a person is asked about running without the sandbox in this mode. This applies
+/// to the modes that ask a person (`UnlessTrusted`). A mode that never asks corresponds to Codex's
+/// `Never`, and `plan` to its read-only `OnRequest`.
 #[must_use]
 pub const fn asks_without_sandbox(mode: PermissionMode) -> bool {
     match mode {

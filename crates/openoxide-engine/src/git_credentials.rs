@@ -34,7 +34,7 @@ pub(crate) fn check_credential_output(accesses: &mut Vec<Access>, cwd: &AbsPath)
     accesses.append(&mut shown);
 }
 
-/// Says whether a command of git prints addresses or other settings.
+/// Returns whether a git command prints URLs or other settings.
 fn prints_git_settings(exec: &ExecAccess) -> bool {
     let has =
         |word: &str| (1..exec.argv.len()).any(|index| exec.argv.known_word(index) == Some(word));
@@ -60,7 +60,8 @@ fn file_has_credentials(path: &Path) -> bool {
     text.lines().any(|line| line.to_ascii_lowercase().contains("extraheader") || has_password(line))
 }
 
-/// Says whether a line has an address with a password (`https://user:secret@host/`) or with a token in the place of the user.
+/// Returns whether a line contains a URL with a password (`https://user:secret@host/`) or with a
+/// token in place of the user.
 fn has_password(line: &str) -> bool {
     line.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '"', ' ']).next().unwrap_or_default();

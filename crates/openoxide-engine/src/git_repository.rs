@@ -1,8 +1,10 @@
-//! Whether a repository can make git run programs.
+//! Detection of repositories that can make git run programs.
 //!
-//! `git status` runs what `core.fsmonitor` names, `git diff` what `diff.external` and filters name, `git log` what
-//! `gpg.program` names. A repository that was cloned has a configuration that git wrote itself; one that came in an archive,
-//! or that lies inside another as plain directories (`HEAD`, `objects`, `refs`), has whatever its author wrote.
+//! `git status` runs the program in `core.fsmonitor`. `git diff` runs the programs in
+//! `diff.external` and in filters. `git log` runs the program in `gpg.program`. A cloned repository
+//! has a configuration that git itself wrote. A repository from an archive, or one that is embedded
+//! in another repository as plain directories (`HEAD`, `objects`, `refs`), has the configuration
+//! that its author chose.
 
 use std::{
     fs,
@@ -22,14 +24,15 @@ const MAX_SUBMODULE_DEPTH: usize = 4;
 /// No index is longer.
 const MAX_INDEX_BYTES: u64 = 1 << 27;
 
-/// Where git keeps what belongs to a working tree, and what belongs to the repository.
+/// The git directory of a working tree and the common directory of its repository.
 struct GitDirectories {
     git_dir: PathBuf,
     common_dir: PathBuf,
 }
 
-/// Says whether the repository that git would find from `cwd` configures nothing but what is known to run nothing; also when
-/// there is none. What may have been edited before is not plain.
+/// Returns whether the configuration of the repository that git would find from `cwd` contains only
+/// settings that are known to run nothing. Returns true if there is no repository. A repository
+/// that may have been edited before is not harmless.
 pub(crate) fn is_harmless(cwd: &AbsPath, edits: &PriorEdits<'_>) -> bool {
     path_spellings(cwd).iter().all(|place| is_harmless_from(place, edits))
 }
@@ -40,7 +43,7 @@ fn is_harmless_from(place: &Path, edits: &PriorEdits<'_>) -> bool {
         if edits.may_change(&git) {
             return false;
         }
-        // A directory of that name that is no repository is passed by.
+        // A `.git` directory that is not a repository is skipped.
         if git.is_file() || may_be_git_dir(&git) {
             return is_harmless_worktree(directory, edits, false, MAX_SUBMODULE_DEPTH);
         }
@@ -51,7 +54,8 @@ fn is_harmless_from(place: &Path, edits: &PriorEdits<'_>) -> bool {
     true
 }
 
-/// Says whether a directory can have been made a repository: it has a `HEAD`, and something of the rest was edited.
+/// Returns whether a directory can have been turned into a repository: it has a `HEAD`, and some of
+/// the other files were edited.
 fn may_become_git_dir(directory: &Path, edits: &PriorEdits<'_>) -> bool {
     let head = directory.join("HEAD");
     let rest = ["HEAD", "commondir", "objects", "refs"];
@@ -59,9 +63,11 @@ fn may_become_git_dir(directory: &Path, edits: &PriorEdits<'_>) -> bool {
         && rest.iter().any(|name| edits.may_change(&directory.join(name)))
 }
 
-/// Says whether the repository that git would find from here is inside of the working tree of another one, or below the
-/// directory that the agent works in without being named `.git`, and is not plain. Nobody but who wrote that tree decides
-/// what git runs there.
+/// Returns whether the repository that git would find from here is embedded and not harmless.
+///
+/// A repository is embedded if it is inside of the working tree of another repository, or if it is
+/// below the directory that the agent works in and its directory is not named `.git`. The author of
+/// the enclosing tree decides what git runs there.
 pub(crate) fn is_embedded(place: &AbsPath, cwd: &AbsPath, edits: &PriorEdits<'_>) -> bool {
     path_spellings(place).iter().any(|place| is_embedded_from(place, cwd, edits))
 }
@@ -94,7 +100,7 @@ fn is_embedded_from(place: &Path, cwd: &AbsPath, edits: &PriorEdits<'_>) -> bool
     false
 }
 
-/// Says whether the script itself names the files that make this directory a repository.
+/// Returns whether the script itself edits the files that make this directory a repository.
 fn is_edited_git_dir(directory: &Path, edits: &PriorEdits<'_>) -> bool {
     matches!(edits, PriorEdits::Paths(_)) && may_become_git_dir(directory, edits)
 }
@@ -109,8 +115,8 @@ pub(crate) fn has_remote(cwd: &AbsPath, name: &str) -> bool {
     config.is_some_and(|text| text.lines().any(|line| line.trim() == header))
 }
 
-/// Says whether the repository of this working tree is plain, and those of its submodules are: `git status` and `git diff` run
-/// git in each of them, with the configuration that lies there.
+/// Returns whether the repository of this working tree and those of its submodules are harmless.
+/// `git status` and `git diff` run git in each submodule, with the configuration of that submodule.
 fn is_harmless_worktree(
     tree: &Path,
     edits: &PriorEdits<'_>,
@@ -135,8 +141,8 @@ fn is_harmless_worktree(
     })
 }
 
-/// Returns the paths of the submodules that an index holds (gitformat-index(5)); nothing if it cannot be read. What is in
-/// `.gitmodules` does not matter to git here.
+/// Returns the paths of the submodules in an index (gitformat-index(5)), or `None` if it cannot be
+/// read. Git does not use `.gitmodules` here.
 fn submodule_paths(own: &Path, config: &str) -> Option<Vec<String>> {
     // An index can go on in another file.
     let names = fs::read_dir(own).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
@@ -152,12 +158,13 @@ fn submodule_paths(own: &Path, config: &str) -> Option<Vec<String>> {
         (meta.is_file() && meta.len() <= MAX_INDEX_BYTES).then(|| fs::read(&path).ok())??;
     match read_big_endian(&bytes, 4, 4)? {
         2 | 3 => gitlink_paths(&bytes, hash_length(config)?),
-        // Its names are shortened: that there is no submodule is all that can be told.
+        // Other versions compress the names. Only the absence of submodules can be detected.
         _ => (!bytes.windows(4).any(|four| four == [0, 0, 0xE0, 0])).then(Vec::new),
     }
 }
 
-/// Returns how many bytes a name of an object has: nothing if that is said in a way of its own.
+/// Returns the length of an object name in bytes, or `None` if the configuration specifies it in an
+/// unusual way.
 fn hash_length(config: &str) -> Option<usize> {
     let said = config.lines().filter_map(|line| line.split_once('='));
     let mut formats = said.filter(|(name, _)| name.trim().eq_ignore_ascii_case("objectformat"));
@@ -168,7 +175,7 @@ fn hash_length(config: &str) -> Option<usize> {
     }
 }
 
-/// The index of a repository, as it lies on the disk.
+/// The index of a repository, as stored on disk.
 pub(crate) struct Index {
     tree: AbsPath,
     bytes: Vec<u8>,
@@ -179,7 +186,7 @@ pub(crate) struct Index {
 pub(crate) struct IndexEntry {
     /// Its path below the working tree.
     pub(crate) name: String,
-    /// When it was changed, as git saw it last.
+    /// The modification time that git recorded last.
     pub(crate) seconds: usize,
     /// Its size then.
     pub(crate) size: usize,
@@ -256,22 +263,23 @@ fn gitlink_paths(bytes: &[u8], hash: usize) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Returns the number that lies there, the highest byte first.
+/// Reads a big-endian number at an offset.
 fn read_big_endian(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
 }
 
-/// Says whether git could take a directory itself for a repository (gitrepository-layout(5)). `HEAD` may be a link that leads
-/// nowhere, and the rest may lie where `commondir` says.
+/// Returns whether git could accept the directory itself as a repository (gitrepository-layout(5)).
+/// `HEAD` may be a dangling link, and the other files may be in the directory that `commondir`
+/// names.
 fn may_be_git_dir(directory: &Path) -> bool {
     directory.join("HEAD").symlink_metadata().is_ok()
         && (directory.join("commondir").exists()
             || directory.join("objects").exists() && directory.join("refs").exists())
 }
 
-/// Says whether git is certain to take this for a repository: `HEAD` names a branch or a commit, and what belongs to all
-/// working trees can be entered.
+/// Returns whether git certainly accepts this as a repository: `HEAD` names a branch or a commit,
+/// and the directories that all working trees share can be entered.
 fn is_valid_git_dir(found: &GitDirectories) -> bool {
     let head = found.git_dir.join("HEAD");
     let named = read_config(&head).is_some_and(|text| {
@@ -372,8 +380,9 @@ const HARMLESS_KEYS: &[(&str, &[&str])] = &[
     ("user", &["email", "name", "signingkey"]),
 ];
 
-/// Says whether every line is a section, a comment, or a key that is known. Whatever else there is (an `include`, a value
-/// that goes on in the next line, a bare working tree elsewhere) is not.
+/// Returns whether every line is a section, a comment or a known key. Everything else is not
+/// harmless, such as an `include`, a value that continues on the next line, or a bare repository
+/// with a working tree elsewhere.
 fn is_harmless_config(text: &str) -> bool {
     let mut section = String::new();
     text.lines().map(str::trim).all(|line| {
@@ -394,7 +403,8 @@ fn is_harmless_key(section: &str, name: &str) -> bool {
     HARMLESS_KEYS.iter().any(|(known, names)| *known == section && names.contains(&name.as_str()))
 }
 
-/// `ext::` addresses run what they say. Quotes stand anywhere in a value, and are dropped.
+/// Returns whether a value is harmless. `ext::` URLs run the command that they contain. Git removes
+/// quotes anywhere in a value, so they are ignored.
 fn is_harmless_value(value: &str) -> bool {
     !value.replace('"', "").contains("::")
 }

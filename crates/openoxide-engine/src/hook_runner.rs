@@ -8,9 +8,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{CheckHost, HookCall, InterruptWatch, InterruptedError, ask_hooks};
 
-/// How often the runner looks whether it is interrupted.
+/// The interval at which the runner checks for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How many descriptors a runtime needs.
+/// The number of file descriptors that a runtime needs.
 const RUNTIME_DESCRIPTORS: usize = 8;
 
 /// Runs the hooks that a call concerns, and waits for their answers. No runtime is started where no hook is concerned.
@@ -46,7 +46,8 @@ fn build_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// Hooks are in groups of their own, which Ctrl-C in a terminal does not reach.
+/// Runs the hooks until they have answered or an interrupt arrives. Hooks have their own process
+/// groups, so Ctrl-C in a terminal does not reach them.
 async fn run_unless_interrupted<T>(
     answers: impl Future<Output = T>,
     watch: Box<dyn InterruptWatch + '_>,

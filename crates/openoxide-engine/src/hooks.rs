@@ -21,7 +21,7 @@ use hook_process::HookProcess;
 /// Set for hooks: what they start asks no hooks, or it would never end.
 const HOOK_VARIABLE: &str = "OPENOXIDE_HOOK";
 
-/// What hooks are told of a call.
+/// The description of a call that hooks receive.
 #[derive(Clone, Debug)]
 pub struct HookCall<'a> {
     /// The moment: which hooks are asked.
@@ -40,12 +40,13 @@ pub struct HookCall<'a> {
     pub project: &'a AbsPath,
     /// The mode in force.
     pub mode: PermissionMode,
-    /// What it means.
+    /// The facts about the call.
     pub facts: &'a OperationFacts,
 }
 
 impl<'a> HookCall<'a> {
-    /// Returns what the hooks of a project are told of one of our own operations before it runs.
+    /// Returns the description of one of OpenOxide's own operations, for the hooks of a project
+    /// that run before it.
     #[must_use]
     pub fn from_operation(
         operation: &'a Operation,
@@ -77,9 +78,10 @@ impl<'a> HookCall<'a> {
     }
 }
 
-/// Asks every hook that the call concerns, all at once, and returns their answers in the order of the hooks. It takes no longer
-/// than the longest of their time-outs, and a little. Whoever drops the wait ends them, with all that they started. It needs a runtime
-/// with its I/O and its clock.
+/// Asks every hook that applies to the call and returns their answers in the order of the hooks.
+/// The hooks run concurrently, so this takes little longer than the longest timeout. Dropping the
+/// future ends the hooks with all processes that they started. It requires a runtime with I/O and
+/// time enabled.
 pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
     let hooks: Vec<&Hook> =
         hooks.iter().filter(|hook| hook.applies_to(call.event, call.tool)).collect();
@@ -102,7 +104,7 @@ pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
     hooks.iter().enumerate().map(answer).collect()
 }
 
-/// Runs hooks side by side; returns what each has said, under its number.
+/// Runs hooks concurrently and returns their replies by the index of the hook.
 async fn run_hook_processes(
     hooks: &[&Hook],
     call: &HookCall<'_>,

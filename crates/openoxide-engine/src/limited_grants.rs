@@ -6,7 +6,7 @@ use openoxide_store::{GrantEntry, GrantFile, LimitedGrants, LoadedPolicy};
 
 use crate::EngineWarning;
 
-/// Whether a decision uses up the grants that allow it.
+/// The effect of a decision on the use counters of the grants that allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantUseMode {
     /// The decision is only looked at.
@@ -15,8 +15,9 @@ pub enum GrantUseMode {
     Spend,
 }
 
-/// Returns the policy that applies to an operation: without the limited grants, if one of them would allow what is outside of its
-/// limits. With [`GrantUseMode::Spend`], each limited grant that allows the operation is used once.
+/// Returns the policy that applies to an operation. It excludes the limited grants if one of them
+/// would allow an access outside of its limits. With [`GrantUseMode::Spend`], each limited grant
+/// that allows the operation is used once.
 pub(crate) fn applicable_policy<'a>(
     loaded: &'a LoadedPolicy,
     context: &EvaluationContext<'_>,
@@ -91,7 +92,8 @@ fn is_really_below(place: &AbsPath, below: &AbsPath) -> bool {
     real(place).is_ok_and(|place| real(below).is_ok_and(|below| place.starts_with(below)))
 }
 
-/// Uses each grant once, however many parts it allows. Says whether all could be.
+/// Uses each grant once, however many accesses it allows. Returns whether all of them could be
+/// used.
 fn spend_grants(
     used: &[(&GrantEntry, &AccessDecision)],
     grants: &GrantFile,

@@ -4,7 +4,7 @@ use crate::step_budget::StepBudget;
 
 /// No name has more characters (`NAME_MAX`).
 const MAX_NAME_CHARS: usize = 255;
-/// So many comparisons of two characters take one step.
+/// The number of character comparisons that take one step.
 const COMPARISONS_PER_STEP: usize = 64;
 
 /// A pattern of one path component. Runs of `*` are one.
@@ -31,10 +31,11 @@ impl NamePattern {
         self.may_match_with_dots(name, steps)
     }
 
-    /// As [`Self::may_match`], where a dot at the beginning of a name is a character like others.
+    /// Like [`Self::may_match`], but a dot at the beginning of a name is an ordinary character.
     ///
-    /// In the locale `C`, bash takes each byte for a character. Which locale it will have is not known, so a name of other
-    /// letters than those of ASCII may match wherever a character is not told.
+    /// In the locale `C`, bash treats each byte as a character. The locale is not known. A name
+    /// with characters outside of ASCII may therefore match wherever the pattern does not fix a
+    /// character.
     fn may_match_with_dots(&self, name: &str, steps: &StepBudget) -> Option<bool> {
         if !name.is_ascii() && self.chars.iter().any(|letter| matches!(letter, '?' | '[')) {
             return steps.take_steps(1).then_some(true);
@@ -51,8 +52,9 @@ impl NamePattern {
         self.match_greedily(&letters, steps)
     }
 
-    /// Each `*` takes as little as it can. Only the last one ever has to take more: what stood before it was found as early as
-    /// possible, so finding it later helps nothing.
+    /// Matches a name, where each `*` takes as few characters as possible. Only the last `*` has to
+    /// be extended: the part before it matched at the earliest position, and a later position
+    /// cannot help.
     fn match_greedily(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
         let (mut at, mut place, mut comparisons) = (0, 0, 0);
         let mut retry: Option<(usize, usize)> = None;
@@ -117,7 +119,8 @@ impl NamePattern {
     }
 }
 
-/// Returns whether a name may match a pattern of a search: a bracket is any character, and a dot is no exception.
+/// Returns whether a name may match a search pattern. A bracket matches any character, and a
+/// leading dot is an ordinary character.
 pub(crate) fn name_may_match(pattern: &str, name: &str) -> bool {
     NamePattern::new(pattern).may_match_with_dots(name, &StepBudget::new()).unwrap_or(true)
 }

@@ -1,6 +1,7 @@
-//! Why a tool may not run, in words for the model that called it.
+//! The errors of a tool that may not run, in words for the model that called it.
 //!
-//! The words for a rejection are those that OpenCode's models read, so that they do the same here.
+//! The texts for a rejection are those that models receive from OpenCode, so models react in the
+//! same way.
 
 use openoxide_permission::OperationRefusal;
 use openoxide_protocol::{ApprovalRequest, Decision, RuleRef};
@@ -16,18 +17,18 @@ pub struct DeniedError {
     pub decision: Box<Decision>,
 }
 
-/// A person said no, or said no to another request of the session.
+/// A person rejected the call, or rejected another request of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("The user rejected permission to use this specific tool call.")]
 pub struct RejectedError;
 
-/// A person said what to do instead.
+/// A person rejected the call with an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "The user rejected permission to use this specific tool call with the following feedback: {message}"
 )]
 pub struct CorrectedError {
-    /// What to do instead.
+    /// The instruction.
     pub message: String,
 }
 
@@ -36,30 +37,30 @@ pub struct CorrectedError {
 #[error("The user stopped the turn: this tool call was not run.")]
 pub struct CancelledError;
 
-/// A person is needed, and nobody listens for questions.
+/// The call requires approval, but no reviewer is listening for requests.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("This tool call requires the user's approval, but no one can be asked: {}", .request.decision.reason)]
 pub struct UnanswerableError {
-    /// What would have been asked.
+    /// The request that would have been sent.
     pub request: Box<ApprovalRequest>,
 }
 
-/// Why a tool may not run.
+/// An error that is returned when a tool may not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotPermittedError {
     /// A rule, a mode or the gate itself denies it.
     #[error(transparent)]
     Denied(#[from] DeniedError),
-    /// A person said no.
+    /// A person rejected the call.
     #[error(transparent)]
     Rejected(#[from] RejectedError),
-    /// A person said what to do instead.
+    /// A person rejected the call with an instruction.
     #[error(transparent)]
     Corrected(#[from] CorrectedError),
     /// A person stopped the turn.
     #[error(transparent)]
     Cancelled(#[from] CancelledError),
-    /// Nobody can be asked.
+    /// No reviewer can be asked.
     #[error(transparent)]
     Unanswerable(#[from] UnanswerableError),
     /// The session is over.
@@ -76,8 +77,8 @@ impl DeniedError {
 }
 
 impl NotPermittedError {
-    /// Says whether the agent should stop and wait for the person. A denial and a correction are for the model to go on
-    /// with; a bare no is not (OpenCode).
+    /// Returns whether the agent should stop and wait for the person. The model can continue after
+    /// a denial or a correction. It has to stop after a plain rejection, as in OpenCode.
     #[must_use]
     pub const fn ends_turn(&self) -> bool {
         match self {
@@ -112,7 +113,8 @@ pub(crate) fn permit_from_reply(
     }
 }
 
-/// The rule is named, so that the model does not try the same in other words; where it stands is not the model's business.
+/// Returns the message for a denied call. It names the rule, so the model does not try the same
+/// action in another form. It does not include the location of the rule.
 fn denial_message(decision: &Decision) -> String {
     match &decision.rule {
         Some(RuleRef { text, reason: Some(reason), .. }) => format!(
@@ -160,7 +162,7 @@ mod tests {
 
     /// The first two are recorded from OpenCode.
     #[test]
-    fn a_model_reads_what_it_may_do_next() {
+    fn the_error_text_tells_the_model_how_to_continue() {
         let rejected = "The user rejected permission to use this specific tool call.";
         assert_eq!(text(OperationRefusal::Rejected), rejected);
         let corrected = "The user rejected permission to use this specific tool call with the following feedback: use make";

@@ -19,10 +19,10 @@ use crate::{
     limited_grants::GrantUseMode, new_approval_id, operation_title, present_operation,
 };
 
-/// How an operation is checked and shown.
+/// The options for checking and presenting an operation.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// Which command checks it.
+    /// The command that performs the check.
     pub origin: RecordOrigin,
     /// The actions that it performs besides its own.
     pub extra_actions: Vec<Action>,
@@ -30,9 +30,9 @@ pub struct CheckOptions {
     pub title: Option<String>,
     /// The presentation for a reviewer; without one, it is made of the operation.
     pub presentation: Option<RequestPresentation>,
-    /// Whether nothing but a reviewer's answer to this very question allows it.
+    /// True if only a reviewer's answer to this request can allow the operation.
     pub requires_explicit_approval: bool,
-    /// How it will be confined if it is allowed, for the record.
+    /// The confinement of the operation if it is allowed, for the audit record.
     pub confinement: RequestedConfinement,
 }
 
@@ -57,7 +57,7 @@ impl CheckOptions {
 pub enum CheckOutcome<'e> {
     /// The operation may be executed, once.
     Allowed(ExecutionPermit),
-    /// It may not.
+    /// The operation may not be executed.
     Denied(OperationRefusal),
     /// A reviewer has to answer first.
     NeedsApproval(Box<PendingApproval<'e>>),

@@ -20,7 +20,7 @@ use crate::{
     version_control::{self, started_version_control},
 };
 
-/// Where an operation would run.
+/// The location in which an operation would run.
 #[derive(Clone, Copy, Debug)]
 pub struct CallLocation<'a> {
     /// The working directory.
@@ -56,8 +56,8 @@ pub(crate) fn facts_of_call(
     facts
 }
 
-/// Returns the facts of a bare question, as OpenCode poses it: the name of a permission, and patterns that stand for what is
-/// touched. A permission that is not known is a tool.
+/// Returns the facts of a bare question, as OpenCode asks it: the name of a permission and patterns
+/// for the accessed subjects. An unknown permission is treated as a tool.
 #[must_use]
 pub fn collect_question_facts(
     permission: &str,
@@ -203,7 +203,7 @@ fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
     all
 }
 
-/// Takes from all programs of a script that they are harmless, or do only what is known: it was not examined.
+/// Sets the class of all programs of a script to unknown, because the script was not examined.
 fn distrust_all_programs(facts: &mut OperationFacts) {
     let mut embedded = Vec::new();
     for access in &mut facts.accesses {
@@ -256,8 +256,10 @@ fn collect_cd_targets(accesses: &[Access], cwd: &AbsPath) -> Vec<AbsPath> {
     entered
 }
 
-/// Gives what a program reaches the name of its host. An address without one that can be told could be any that a rule denies.
-/// Says whether there is something to judge: a word that is no address names nothing.
+/// Sets the host of a program's network access, and returns whether there is an access to check.
+///
+/// An address without a recognizable host could be any host that a rule denies, so the access
+/// becomes opaque. A word that is not an address is not checked.
 fn resolve_program_host(access: &mut Access) -> bool {
     let Access::Fetch { host, url, route: AccessRoute::Program } = access else { return true };
     let named = match url.contains("://") {
@@ -272,7 +274,8 @@ fn resolve_program_host(access: &mut Access) -> bool {
     true
 }
 
-/// Says whether an access only enters a directory below the working directory: that is no step out of anything.
+/// Returns whether an access only enters a directory below the working directory. Such an access
+/// does not leave the project.
 fn is_below_cwd(access: &Access, cwd: &AbsPath) -> bool {
     let Access::ExternalDirectory(path) = access else { return false };
     path.paths().all(|spelling| spelling.strip_prefix(cwd).is_some())
@@ -307,7 +310,8 @@ fn tool_read_access(tool: &str, text: &str, place: CallLocation<'_>) -> PathAcce
     PathAccess { search: Some(Box::new(search)), ..path_access(directory, place) }
 }
 
-/// Agents write `~` for home, although only shells know it: both readings cannot be told apart, so home is meant.
+/// Returns the access to a path. Agents write `~` for the home directory, although only shells
+/// expand it. The two meanings cannot be distinguished, so the home directory is assumed.
 fn path_access(text: &str, place: CallLocation<'_>) -> PathAccess {
     let written = match (text.strip_prefix("~/"), place.home) {
         (Some(rest), Some(home)) => format!("{home}/{rest}"),

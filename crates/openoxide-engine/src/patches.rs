@@ -1,6 +1,7 @@
-//! Patches that a command applies: which files that steer they change.
+//! Steering files that are changed by the patches that a command applies.
 //!
-//! `git apply FIX.patch` names the patch alone. What of it would steer shells, tools or agents is an edit of its own, with its name.
+//! `git apply FIX.patch` names only the patch. Each file in it that would configure shells, tools
+//! or agents is added as a separate edit with its own name.
 
 use std::{fs, path::Path};
 
@@ -75,7 +76,7 @@ fn patches(accesses: &[Access], index: usize) -> impl Iterator<Item = &PathAcces
     redirected.chain(named)
 }
 
-/// Returns the files that steer which a patch changes; nothing if it cannot be told.
+/// Returns the steering files that a patch changes, or `None` if they cannot be determined.
 fn steering_files(patch: &AbsPath, place: &AbsPath, steps: &StepBudget) -> Option<Vec<AbsPath>> {
     let Ok(meta) = fs::metadata(patch.as_str()) else { return Some(Vec::new()) };
     let size = usize::try_from(meta.len()).ok()?;

@@ -1,4 +1,4 @@
-//! Where a path leads once symbolic links are followed.
+//! Resolution of paths through symbolic links.
 
 use std::{
     fs, io,
@@ -12,8 +12,9 @@ use crate::step_budget::StepBudget;
 /// Links that do not exist yet are followed this often.
 const MAX_LINKS: usize = 16;
 
-/// Notes where the path leads, if that is not where its letters say. The file need not exist: the directories that do are
-/// followed, and so are links that point to nothing. Returns whether that took no more steps than were left.
+/// Records the target of the path, if it differs from the lexical path. The file need not exist:
+/// existing directories are followed, and so are dangling links. Returns whether the step budget
+/// was sufficient.
 #[must_use]
 pub(crate) fn resolve_path(access: &mut PathAccess, cwd: &AbsPath, steps: &StepBudget) -> bool {
     // The letters are followed as they were written: behind a symbolic link, `..` leads elsewhere.

@@ -6,17 +6,19 @@ use std::{collections::VecDeque, fs};
 use openoxide_permission::ConfineInput;
 use openoxide_protocol::AbsPath;
 
-/// So many files are looked at: a start is not to be felt. Those near the top come first.
+/// The maximum number of files that are scanned, so that starting a command stays fast. Files near
+/// the top come first.
 const MAX_FILES: usize = 4096;
 
-/// What a look has turned up.
+/// The restricted paths that a scan has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestrictedPaths {
-    /// What rules keep from being read: for [`ConfineInput::seen`].
+    /// The paths that rules protect from being read, for [`ConfineInput::seen`].
     pub unreadable: Vec<AbsPath>,
-    /// What they keep from being changed: for [`ConfineInput::unwritable`].
+    /// The paths that rules protect from being changed, for [`ConfineInput::unwritable`].
     pub unwritable: Vec<AbsPath>,
-    /// Whether there was more than was looked at: what lies there is held by rules that name it, and by no others.
+    /// True if there were more files than were scanned. In the rest, only rules that name a literal
+    /// path are enforced.
     pub is_truncated: bool,
 }
 
@@ -50,7 +52,8 @@ pub fn scan_restricted_paths(ground: &ConfineInput<'_>) -> RestrictedPaths {
 }
 
 impl RestrictedPaths {
-    /// Judges one file; returns it if it is a directory in which more may be found. What lies in a directory that is `kept` is kept.
+    /// Checks one file. Returns it if it is a directory that may contain more restricted paths. The
+    /// content of a directory that is `kept` is read-only as well.
     fn check_path(
         &mut self,
         ground: &ConfineInput<'_>,
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pattern_denies_is_found_and_held_and_what_merely_asks_is_not() {
+    fn files_denied_by_a_pattern_are_restricted_and_asked_ones_are_not() {
         let world = world(&[
             "a/b/.env",
             "a/server.pem",
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_ends_and_says_that_there_was_more() {
+    fn a_scan_stops_at_the_limit_and_reports_truncation() {
         let names: Vec<_> = (0..=MAX_FILES).map(|number| format!("deep/{number}")).collect();
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();
         names.push("top.pem");

@@ -1,4 +1,4 @@
-//! The patterns of a command line: which files they stand for.
+//! Expansion of the patterns of a command line to the files that match them.
 
 use std::fs;
 
@@ -51,7 +51,8 @@ fn script_option_name_reason(
 ) -> Option<String> {
     let (directory, part) = split_path(&path.path)?;
     let makes = |access: &Access| match access {
-        // Its own words say what it changes; others could make any file.
+        // A command with a known class declares its own changes. Any other command could create any
+        // file.
         Access::Exec(exec) => exec.class == CommandClass::Unknown && exec.span != path.span,
         Access::Edit(edited) => {
             let below = edited.path.as_str().strip_prefix(directory);
@@ -87,7 +88,7 @@ fn replace_pattern(
     access: fn(PathAccess) -> Access,
     (cwd, steps): (&AbsPath, &StepBudget),
 ) {
-    // Behind a symbolic link, `..` leads elsewhere than its letters say.
+    // After a symbolic link, `..` leads to another directory than the lexical one.
     let pattern = match path.raw_path.contains("..") {
         true if path.raw_path.starts_with('/') => path.raw_path.clone(),
         true => format!("{cwd}/{}", path.raw_path),
@@ -101,7 +102,8 @@ fn replace_pattern(
                     PathAccess { path: file, raw_path: written, is_pattern: false, ..path.clone() };
                 facts.accesses.push(access(file));
             }
-            // Without a match the pattern stands for itself; and its letters tell what it looks for.
+            // A pattern without a match is passed on literally. Its characters show which file it
+            // is meant for.
             let letters = path.path.as_str().replace(['*', '?'], "");
             if let Ok(plain) = AbsPath::new(&letters) {
                 facts.accesses.push(access(PathAccess {
@@ -188,7 +190,8 @@ fn find_matching_files(pattern: &str, steps: &StepBudget) -> Option<Vec<AbsPath>
     Some(places)
 }
 
-/// Returns the directory above a place, if the place is there; nothing at all if that cannot be told.
+/// Returns the parent directory of a path, or `Some(None)` if the path does not exist. Returns
+/// `None` if this cannot be determined.
 #[expect(clippy::option_option, reason = "not there and not known are two answers")]
 fn parent(place: &AbsPath, steps: &StepBudget) -> Option<Option<AbsPath>> {
     let depth = place.as_str().split('/').count();
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_stands_for_the_files_that_are_there() {
+    fn a_pattern_expands_to_the_existing_files() {
         let names = ["a.rs", "b.rs", ".env", "src/id_rsa", "src/x.rs", "c[1].md"];
         assert_eq!(matched("*.rs", &names), ["a.rs", "b.rs"]);
         assert_eq!(matched("*", &names[..5]), ["a.rs", "b.rs", "src"]);
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_shell_would_read_again_is_not_told() {
+    fn a_name_that_the_shell_would_expand_again_is_opaque() {
         assert_eq!(matched("*.rs", &["a .env .rs"]), ["?"]);
         assert_eq!(matched("*.md", &["c[1].md"]), ["?"]);
     }

@@ -1,8 +1,9 @@
-//! Names of files that one program prints and another takes.
+//! File names that one program prints and another program reads.
 //!
-//! Names are told apart by blanks, or by newlines. Where a directory's name ends with one, what follows is a name of its own,
-//! and a whole path: below `a /` the key `a /root/.ssh/id_rsa` is two words for `xargs cat`. Git keeps such names, and it keeps
-//! symbolic links: one of them can be any file of this machine.
+//! Names are separated by whitespace or by newlines. If the name of a directory ends with a
+//! separator, the rest of the path becomes a separate name and a complete path. For example, below
+//! `a /` the key `a /root/.ssh/id_rsa` is two words for `xargs cat`. Git stores such names. It also
+//! stores symbolic links, and one of them can lead to any file of the machine.
 
 use std::{
     ffi::OsStr,
@@ -16,7 +17,7 @@ use openoxide_protocol::{AbsPath, Access, OperationFacts};
 
 use crate::step_budget::StepBudget;
 
-/// Where more lies, it is not looked through: a hook must not take long.
+/// The maximum number of entries that are examined, because a hook must not take long.
 const MAX_ENTRIES: usize = 65_536;
 
 /// Makes something that is not understood of each access to printed names, if their pieces could name something elsewhere.
@@ -47,7 +48,8 @@ pub(crate) fn check_piped_paths(facts: &mut OperationFacts, cwd: &AbsPath, steps
     }
 }
 
-/// Says whether every piece of every name below a directory still lies in the working directory, and what it leads to as well.
+/// Returns whether every part of every name below a directory stays in the working directory, and
+/// so does the target of every link.
 fn has_only_safe_names(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> bool {
     let real = |path: &AbsPath| fs::canonicalize(path.as_str()).unwrap_or_default();
     let bounds = [real(root), real(cwd)];
@@ -86,8 +88,8 @@ fn has_only_safe_names(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> boo
     true
 }
 
-/// Says whether a link leads to something that was not meant: away from here, or to a secret file under another name. What is
-/// installed for everybody, and programs, hold no secrets.
+/// Returns whether a link leads to an unexpected file: out of these directories, or to a secret
+/// file under another name. Installed files and programs contain no secrets.
 fn is_unsafe_link(link: &Path, bounds: &[PathBuf]) -> bool {
     let Ok(target) = fs::canonicalize(link) else { return false };
     let installed = ["/usr", "/opt", "/nix/store"].iter().any(|place| target.starts_with(place));
@@ -105,14 +107,16 @@ fn is_unsafe_link(link: &Path, bounds: &[PathBuf]) -> bool {
     !installed && !program()
 }
 
-/// Says whether what follows this directory in a path becomes a whole path, or one that goes up.
+/// Returns whether the part of a path after this directory becomes a complete path, or a path that
+/// goes up.
 fn splits_path(name: &OsStr) -> bool {
     let name = name.as_bytes();
     let name = name.strip_suffix(b"..").unwrap_or(name);
     name.last().is_some_and(u8::is_ascii_whitespace)
 }
 
-/// Says whether a shell could make the name of a secret file of this one: by splitting it at blanks, or because it is a pattern.
+/// Returns whether a shell could turn this name into the name of a secret file, by splitting it at
+/// whitespace or because it is a pattern.
 fn may_name_secret(name: &OsStr, cwd: &AbsPath) -> bool {
     let name = name.to_string_lossy();
     let split = name.contains(char::is_whitespace);
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_away_is_no_name_below() {
+    fn a_link_that_leads_out_of_the_project_is_unsafe() {
         let dir = tempfile::tempdir().unwrap();
         let secret = dir.path().join("secret");
         fs::write(&secret, "").unwrap();

@@ -1,4 +1,4 @@
-//! What a reviewer is shown of an operation.
+//! The presentation of an operation for a reviewer.
 
 use std::collections::BTreeMap;
 
@@ -54,13 +54,13 @@ fn pretty_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Returns one line that says what is wanted.
+/// Returns a one-line description of the operation.
 #[must_use]
 pub fn operation_title(operation: &Operation) -> String {
     action_title(&operation.action, &operation.tool)
 }
 
-/// Returns one line that says what a call of this tool wants.
+/// Returns a one-line description of a call of this tool.
 #[must_use]
 pub fn action_title(action: &Action, tool: &str) -> String {
     match action {

@@ -1,4 +1,5 @@
-//! What a command is shown of the host's directories for temporary files, of which each run has its own.
+//! The visible part of the host's temporary directories. Each run has its own temporary
+//! directories.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -7,7 +8,8 @@ use openoxide_sandbox::is_temporary;
 
 use crate::canonicalize_or_keep;
 
-/// Returns what is visible below the directories for temporary files: what the decision reads by name, and home.
+/// Returns the visible paths below the temporary directories: the paths that the decision allows to
+/// be read by name, and the home directory.
 #[must_use]
 pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) -> BTreeSet<AbsPath> {
     let named = decision.into_iter().flat_map(granted).filter_map(|access| match access {
@@ -55,7 +57,7 @@ pub fn lost_temporary(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPat
 }
 
 fn is_place(path: &AbsPath) -> bool {
-    // Where something lies in it, it is such a directory or below one.
+    // A path below it is temporary, so it is a temporary directory or is below one.
     is_temporary(&path.join("x")) && Path::new(path.as_str()).is_dir()
 }
 

@@ -38,7 +38,8 @@ const COMPOSE_FILES: &[&str] = &[
     "container-compose.yml",
 ];
 
-/// What a compose file needs to bring in another one. A letter of a key may be written as a number.
+/// The texts that a compose file needs to include another file. A character of a key may be written
+/// as an escaped number.
 const INCLUDE_MARKERS: &[&str] = &["include", "extends", "\\", "!!binary"];
 
 /// Beginnings of variables in `.env` that choose another file or another daemon.

@@ -1,11 +1,16 @@
-//! Files of a project that make harmless programs run something, or send what is in the environment.
+//! Project files that make harmless programs run something or send environment variables.
 //!
-//! A `.npmrc` names the git that npm runs, and its addresses may hold variables (`https://x/${TOKEN}`): `npm view` sends them.
-//! pnpm runs `.pnpmfile.cjs` whatever it is asked, its version included, and the plug-ins and the version of itself that
-//! `package.json` names; so does corepack in the place of yarn and npm. `.mvn/jvm.config` holds options of the virtual machine, for `mvn --version`, too.
-//! `rust-toolchain.toml` and `global.json` (.NET 10) name directories with another compiler, `.tool-versions` any program by `path:`,
-//! and below the `path` of `.bundle/config` lies the bundler that `bundle --version` starts. Where such a file lies, the program is
-//! not harmless, whatever its words are.
+//! - `.npmrc` names the git that npm runs. Its URLs may contain variables (`https://x/${TOKEN}`),
+//!   which `npm view` sends.
+//! - pnpm runs `.pnpmfile.cjs` for every command, even to print its version. It also runs the
+//!   plugins and the version of itself that `package.json` names. So does corepack in place of yarn
+//!   and npm.
+//! - `.mvn/jvm.config` contains options of the virtual machine, also for `mvn --version`.
+//! - `rust-toolchain.toml` and `global.json` (.NET 10) name directories with another compiler.
+//! - `.tool-versions` names any program with `path:`.
+//! - The `path` of `.bundle/config` contains the bundler that `bundle --version` starts.
+//!
+//! If such a file exists, the program is not harmless, whatever its arguments are.
 
 use std::{
     collections::BTreeSet,
@@ -23,10 +28,10 @@ use openoxide_protocol::{
 
 use crate::script_edits::ScriptEdits;
 
-/// The operands of a command lie in so many directories at most.
+/// The maximum number of directories that contain the operands of a command.
 const MOST_DIRECTORIES: usize = 512;
 
-/// What is looked for in a file at most; a longer one could say anything.
+/// The maximum number of bytes of a file that are searched. A longer file could contain anything.
 const MAX_FILE_BYTES: usize = 64 * 1024;
 
 /// Takes from such programs that they are harmless, where one of their files exists or the script may edit one before.
@@ -66,7 +71,7 @@ fn has_steering_file(
     if settings.is_empty() && before.is_empty() {
         return false;
     }
-    // The root stands for a place that is not known: any of these files could lie there.
+    // The root means that the directory is unknown, so any of these files could exist in it.
     if exec.cwd.as_ref() == Some(&AbsPath::root()) {
         let mut known = settings.iter();
         return known.any(|(file, _)| file.distrust != DistrustCondition::Never)
@@ -80,7 +85,7 @@ fn has_steering_file(
         return true;
     }
     let home = home.map(|home| Path::new(home.as_str()));
-    // What lies in the home directory is the user's own.
+    // Files in the home directory belong to the user.
     let steered_from = |above: &Path, file: &SteeringFile, program: &str| {
         home != Some(above) && distrusts_program(file, &above.join(file.pattern()), program)
     };
@@ -92,8 +97,9 @@ fn has_steering_file(
     settings.iter().any(|(file, program)| above().any(|above| steered_from(above, file, program)))
 }
 
-/// Returns the directories of what a command names, and those above them that are not above its own: formatters look for
-/// their configuration beside each file. Nothing if there are too many.
+/// Returns the directories of the files that a command names, and their parents that are not
+/// parents of its working directory. Formatters look for their configuration next to each file.
+/// Returns `None` if there are too many.
 fn operand_directories(exec: &ExecAccess, places: &[PathBuf]) -> Option<BTreeSet<PathBuf>> {
     let mut directories = BTreeSet::new();
     let place = places.first()?;
@@ -123,7 +129,7 @@ pub(crate) fn path_spellings(place: &AbsPath) -> Vec<PathBuf> {
     std::iter::once(written).chain(real).collect()
 }
 
-/// Says whether this file exists and steers the program.
+/// Returns whether this file exists and makes the program untrusted.
 fn distrusts_program(file: &SteeringFile, path: &Path, program: &str) -> bool {
     if is_renamed_link(file, path) {
         return true;
@@ -142,14 +148,14 @@ fn distrusts_program(file: &SteeringFile, path: &Path, program: &str) -> bool {
     }
 }
 
-/// Says whether a file of settings is a link to one of another name: what a program does not understand of its settings, the
-/// error shows.
+/// Returns whether a settings file is a link to a file with another name. A program prints settings
+/// that it does not understand in its error messages.
 fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
     let is_of_project = matches!(file.location, SteeringLocation::Anywhere(_));
     is_of_project && !file.is_directory() && leads_to_other_name(path)
 }
 
-/// Says whether a path is a link, and what it leads to has another name or is not known.
+/// Returns whether a path is a link whose target has another name or is unknown.
 fn leads_to_other_name(path: &Path) -> bool {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return false;
@@ -171,7 +177,7 @@ fn spelled(path: &Path, keys: FileKeys) -> Vec<PathBuf> {
     found.filter(|path| path.file_name().is_some_and(|at| at.eq_ignore_ascii_case(name))).collect()
 }
 
-/// Says whether the text of a configuration can lead to another one, or names a file elsewhere.
+/// Returns whether a configuration file can include another one, or names a file elsewhere.
 fn may_name(path: &Path, keys: FileKeys) -> bool {
     if fs::symlink_metadata(path).is_err() {
         return false;
@@ -186,7 +192,8 @@ fn may_name(path: &Path, keys: FileKeys) -> bool {
     has(keys.includes) || has(keys.names) && names_elsewhere(&text, above)
 }
 
-/// Says whether one of the words of a text is a path that leads out of a directory: by its spelling, or by a link.
+/// Returns whether one of the words of a text is a path that leads out of a directory, lexically or
+/// through a link.
 fn names_elsewhere(text: &str, above: &Path) -> bool {
     let between = |at: char| at.is_whitespace() || "\"'`,[](){}".contains(at);
     text.split(between).filter(|word| !word.is_empty()).any(|word| {
@@ -196,7 +203,7 @@ fn names_elsewhere(text: &str, above: &Path) -> bool {
     })
 }
 
-/// Says whether a relative path goes through a link.
+/// Returns whether a relative path goes through a link.
 fn is_linked(word: &str, above: &Path) -> bool {
     let mut path = above.to_path_buf();
     word.split('/').any(|part| {
@@ -216,7 +223,7 @@ fn read_short(path: &Path) -> Option<String> {
     (length <= MAX_FILE_BYTES).then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Says whether this file exists and steers any program.
+/// Returns whether this file exists and makes any program untrusted.
 pub(crate) fn is_distrusted_by_any(file: &SteeringFile, path: &Path) -> bool {
     file.distrust != DistrustCondition::Never
         && file.programs.iter().any(|program| distrusts_program(file, path, program))
@@ -251,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_place_that_is_not_known_any_file_could_lie() {
+    fn any_file_could_exist_in_an_unknown_directory() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("p");
@@ -284,7 +291,7 @@ mod tests {
 
     /// A hook that waits for ever is a hook that fails, and then its client goes on.
     #[test]
-    fn what_is_no_file_is_not_waited_for() {
+    fn a_fifo_or_directory_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("p");
@@ -297,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_steers_by_what_it_says() {
+    fn a_file_steers_depending_on_its_content() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("p");

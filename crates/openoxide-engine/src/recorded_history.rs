@@ -20,9 +20,9 @@ use serde_json::json;
 
 use crate::{CallLocation, EngineCall, collect_action_facts, collect_question_facts};
 
-/// Stands in a text that was cut.
+/// The marker in a text that was truncated.
 const TRUNCATION_MARK: &str = "[… ";
-/// Stands between a path and where it leads.
+/// The separator between a path and its target.
 const LINK_ARROW: &str = " -> ";
 
 /// The calls of the past.
@@ -30,9 +30,9 @@ const LINK_ARROW: &str = " -> ";
 pub struct RecordedHistory {
     /// Those that can be decided again, in the order in which they were first recorded.
     pub calls: Vec<RecordedCall>,
-    /// How many lost something to the redaction, or were cut.
+    /// The number of calls that were redacted or truncated.
     pub incomplete_calls: u64,
-    /// How many were decided by a hook.
+    /// The number of calls that a hook decided.
     pub hook_decisions: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct RecordedCall {
     pub call: CallRecord,
     /// CallRecord was decided.
     pub effect: Effect,
-    /// How often it was recorded so.
+    /// The number of times that the call was recorded with this effect.
     pub count: u64,
     /// The number of its last record.
     pub last_seq: u64,
@@ -62,14 +62,14 @@ pub struct CallRecord {
     pub tool: String,
     /// The command, or the title of another call.
     pub title: String,
-    /// The accesses of what is no command: kind, and what is touched.
+    /// The accesses of a call that is not a command: the kind and the subject of each.
     accesses: Vec<(String, String)>,
 }
 
-/// Reads what was recorded since a moment.
+/// Reads the calls that were recorded since a point in time.
 ///
 /// # Errors
-/// When the journal cannot be read. Where there is none, there is no past.
+/// Returns an error if the journal cannot be read. A missing journal results in an empty history.
 pub fn read_history(
     environment: &UserEnvironment,
     since: Option<UtcTimestamp>,
@@ -121,12 +121,14 @@ impl RecordedHistory {
     }
 }
 
-/// Who answered from elsewhere writes the same question down once more; what was no call has no tool.
+/// Returns whether the record is a call. An answer from another terminal records the same question
+/// once more, and a record that is not a call has no tool.
 fn is_call(decided: &DecisionRecord) -> bool {
     !decided.tool.is_empty() && !["approve", "deny"].contains(&&*decided.via)
 }
 
-/// Returns what is needed to decide a call again; nothing if some of it is lost.
+/// Returns the data that is needed to decide a call again, or `None` if part of it was redacted or
+/// truncated.
 fn call_record(decided: &DecisionRecord) -> Option<CallRecord> {
     let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
     let (tool, title) = (decided.tool.clone(), decided.title.clone());

@@ -1,4 +1,4 @@
-//! What would let pass what the sandbox refused: as little as possible, or nothing.
+//! The smallest change of a profile that would let a refused access pass, if there is one.
 
 use std::{fs, net::IpAddr};
 
@@ -8,7 +8,7 @@ use openoxide_sandbox::SandboxDenial;
 
 use crate::RemedyKind;
 
-/// What would let a refused access pass.
+/// The change that would let a refused access pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// This path becomes writable: the file itself; where it is not there yet, its directory.
@@ -20,18 +20,18 @@ pub enum Remedy {
         /// The port.
         port: u16,
     },
-    /// Nothing: why, for a person.
+    /// No change is permitted. The reason is for a person.
     Forbidden(&'static str),
-    /// No profile says it: why, for a person.
+    /// The change cannot be expressed in a profile. The reason is for a person.
     Inexpressible(&'static str),
 }
 
-/// What a profile was made for.
+/// The context that a profile was made for.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileContext<'a> {
-    /// What was held.
+    /// The restrictions that were enforced.
     pub restrictions: &'a SandboxRestrictions,
-    /// The project, and what counts as it.
+    /// The project and the other directories that belong to it.
     pub roots: &'a [AbsPath],
     /// The user's home.
     pub home: Option<&'a AbsPath>,
@@ -70,7 +70,8 @@ impl Remedy {
 }
 
 impl ProfileContext<'_> {
-    /// Returns why nobody is asked whether a file may be changed, if nobody is: whoever says yes to it could not mean it.
+    /// Returns the reason why a change of a file is refused without asking a person, if it is. A
+    /// person could not approve such a change meaningfully.
     #[must_use]
     pub fn write_refusal_reason(self, path: &AbsPath) -> Option<&'static str> {
         let below = |place: &AbsPath| path.strip_prefix(place).is_some();
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_widened_alone_and_what_is_not_by_its_directory() {
+    fn an_existing_file_becomes_writable_alone_and_a_new_one_by_directory() {
         let there = tempfile::tempdir().unwrap();
         let base = path(there.path().to_str().unwrap());
         fs::write(base.join("file").as_str(), "").unwrap();
@@ -138,7 +139,7 @@ mod tests {
 
     /// Guards I32.
     #[test]
-    fn what_is_held_has_no_remedy() {
+    fn a_restricted_path_has_no_remedy() {
         for held in [
             "/srv/ws/.git/hooks/x",
             "/srv/held/x",
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_profile_says_is_beyond() {
+    fn access_that_no_profile_can_express_is_inexpressible() {
         for beyond in ["/etc/new-there", "/home/me/new"] {
             assert_eq!(writing(beyond).kind(), RemedyKind::Inexpressible, "{beyond}");
         }

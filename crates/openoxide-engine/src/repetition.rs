@@ -6,8 +6,8 @@ use openoxide_store::{RecentCallsFile, UserEnvironment};
 
 use crate::digest_call;
 
-/// Notes a call, and adds its repetition to what it does. Whether it repeats is not known where it could not be noted: then
-/// it counts as if it did.
+/// Records a call and adds its repetition to its facts. A call that could not be recorded is
+/// treated as a repetition.
 pub(crate) fn record_repetition(
     call: &AgentHookCall,
     environment: &UserEnvironment,

@@ -1,7 +1,8 @@
-//! What follows when the sandbox has stopped a command: a question about the smallest widening, or advice.
+//! The step after the sandbox has stopped a command: a question about the smallest change of the
+//! profile, or advice.
 //!
-//! The table of [`AttemptState`] says which of them. Hosts are asked about while the command runs: a host that was refused there, a person
-//! or a rule has refused.
+//! The table of [`AttemptState`] selects the step. Questions about hosts are asked while the
+//! command runs, so a host that was refused then was refused by a person or by a rule.
 
 use openoxide_protocol::{
     AbsPath, Access, AccessDecision, Action, CallId, Decision, Effect, Operation, PathAccess,
@@ -30,7 +31,7 @@ pub(crate) struct Retries<'a> {
     engine: &'a Engine,
     operation: &'a Operation,
     options: &'a RunOptions<'a>,
-    /// The decision, with what was approved since.
+    /// The decision, including later approvals.
     decision: Decision,
     host: &'a dyn RunHost,
     count: u8,
@@ -80,7 +81,8 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// Returns what would let it pass: the first that can be said, and nothing beyond that while anything else is held.
+    /// Returns the denial to remedy and its remedy. A wider profile is preferred. Running without
+    /// the sandbox is not offered while any other denial is forbidden.
     fn remedy<'d>(
         &self,
         denials: &'d [SandboxDenial],
@@ -152,7 +154,8 @@ impl<'a> Retries<'a> {
         .next_step()
     }
 
-    /// Asks whether a path may be changed: a question like any other about an edit, that only a yes to it answers.
+    /// Asks whether a path may be changed. This is an ordinary question about an edit, but only an
+    /// approval of this request answers it.
     fn wider(&mut self, denial: &SandboxDenial, path: &AbsPath) -> Option<Attempt> {
         let mut paths = vec![path.to_string()];
         if let SandboxDenial::Write { path: denied } = denial

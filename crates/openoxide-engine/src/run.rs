@@ -24,7 +24,7 @@ use crate::{
     sanitized_env, visible_temporary,
 };
 
-/// How a permitted command is run.
+/// The options for running a permitted command.
 #[derive(Clone, Debug)]
 pub struct RunOptions<'a> {
     /// The program and its arguments.
@@ -33,9 +33,9 @@ pub struct RunOptions<'a> {
     pub sandbox: Option<CallerRestriction>,
     /// The environment in the sandbox. Without a sandbox, it is that of this process without the variables that inject code.
     pub environment: Vec<(OsString, OsString)>,
-    /// Whether changes are staged, to be approved when the command has ended.
+    /// True if changes are staged and reviewed when the command has ended.
     pub stage: bool,
-    /// Whether changes outside of the profile are asked about while the command runs.
+    /// True if a person is asked about changes outside of the profile while the command runs.
     pub live: bool,
     /// The words by which this program is started again, to supervise the sandbox.
     pub supervisor: &'a [&'a str],
@@ -43,7 +43,8 @@ pub struct RunOptions<'a> {
 
 /// The program that has a permitted command run: it answers questions and shows progress.
 pub trait RunHost: CheckHost {
-    /// Answers what a confined command waits for. `gone` tells that it does not wait any more. All doubt is a no.
+    /// Answers a request that a confined command waits for. `gone` returns true if the command no
+    /// longer waits. In case of doubt the answer is a denial.
     fn answer(
         &self,
         question: &RuntimeRequest,
@@ -69,7 +70,8 @@ pub trait RunHost: CheckHost {
     /// Tells what would let the command pass, where no person can be asked.
     fn advise(&self, remedy: &Remedy);
 
-    /// Has a person asked this about an operation; nothing but their answer to it permits the next attempt.
+    /// Asks a person this question about an operation. Only the person's answer permits the next
+    /// attempt.
     fn approve_retry(
         &self,
         operation: &Operation,
@@ -88,7 +90,7 @@ pub struct PlannedRun<'a> {
     held: Option<SandboxRestrictions>,
 }
 
-/// How a command has ended.
+/// The result of running a command.
 #[derive(Debug)]
 pub struct RunReport {
     /// The status of the last attempt, or why it did not start.
@@ -97,7 +99,7 @@ pub struct RunReport {
     pub stage: Option<StagingArea>,
 }
 
-/// Why a permitted command was not run.
+/// An error that prevents a permitted command from being run.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The permit was given for another operation.
@@ -249,7 +251,8 @@ impl Launcher<'_> {
         Ok((run_confined(&launch, options.supervisor, &mut ask)?, stage))
     }
 
-    /// Nothing in the environment makes bash run something else first.
+    /// Returns the command without a sandbox. Its environment contains no variable that makes bash
+    /// run something else first.
     fn command(&self) -> Command {
         let argv = &self.options.argv;
         let mut command = Command::new(argv.first().map_or("", String::as_str));

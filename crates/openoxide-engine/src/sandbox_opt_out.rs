@@ -1,4 +1,4 @@
-//! Whether a call asks to run outside of its agent's sandbox.
+//! Detection of calls that ask to run outside of their agent's sandbox.
 
 use openoxide_protocol::Access;
 use serde_json::Value;
@@ -19,8 +19,8 @@ const OPT_OUT_FIELDS: &[(&str, &[&str])] = &[
     ("required_permissions", &["false"]),
 ];
 
-/// Returns the access that a call makes beside what its tool does, if it asks to run outside of its agent's sandbox. An
-/// approval of the command is not an approval of that.
+/// Returns an additional access if the call asks to run outside of its agent's sandbox. An approval
+/// of the command does not include this access.
 #[must_use]
 pub fn sandbox_opt_out_access(input: &Value) -> Option<Access> {
     let object = input.as_object()?;
@@ -31,7 +31,8 @@ pub fn sandbox_opt_out_access(input: &Value) -> Option<Access> {
     OPT_OUT_FIELDS.iter().any(asks).then_some(Access::CallTool { tool })
 }
 
-/// A value that is not plainly a no may be read as a yes by the agent.
+/// Returns whether the value of an opt-out field is clearly negative. An agent may treat any other
+/// value as set.
 fn is_opt_out_unset(value: &Value, harmless: &[&str]) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

@@ -1,4 +1,5 @@
-//! Directories that a confined run uses beside the project: the registry, and the caches of tools.
+//! Directories that a confined run uses in addition to the project: the registry and the caches of
+//! tools.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path};
 

@@ -10,12 +10,12 @@ use openoxide_store::{NetworkSetting, SandboxSettings};
 
 use crate::{CheckHost, Engine, EngineWarning, ProfileError, scan_restricted_paths};
 
-/// How a caller restricts a sandbox beyond the decision.
+/// The restrictions of a caller beyond those of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallerRestriction {
-    /// Not at all.
+    /// No further restrictions.
     AsDecided,
-    /// Nothing is writable.
+    /// No path is writable.
     ReadOnly,
 }
 
@@ -89,7 +89,8 @@ impl Engine {
     }
 }
 
-/// Returns what the policy's settings restrict. What is not in `open` is read-only anyway: it need not be protected.
+/// Returns the restrictions in the policy's settings. Paths outside of `open` are read-only in any
+/// case and need no protection.
 fn settings_profile(settings: &SandboxSettings, open: &BTreeSet<AbsPath>) -> SandboxProfile {
     let is_open = |path: &&AbsPath| open.iter().any(|base| path.strip_prefix(base).is_some());
     let network = match settings.network {

@@ -1,7 +1,8 @@
-//! What a script may have edited when one of its commands starts.
+//! The files that a script may have edited when one of its commands starts.
 //!
-//! Whether a command is read-only depends on files: the repository that git finds, the settings that a tool reads. The disk
-//! shows them as they are before the script. What the script edits itself, or may edit, has to be added.
+//! Whether a command is read-only depends on files, such as the repository that git finds or the
+//! settings that a tool reads. The disk shows their state before the script. Files that the script
+//! edits, or may edit, have to be added.
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +21,10 @@ pub(crate) struct ScriptEdits {
     unknown_programs: Vec<(usize, Span, CommandWords)>,
 }
 
-/// What may have been edited before one command starts.
+/// The files that may have been edited before one command starts.
 #[derive(Debug)]
 pub(crate) enum PriorEdits<'a> {
-    /// These paths, and what is below them.
+    /// These paths and everything below them.
     Paths(Vec<&'a AbsPath>),
     /// Any file.
     Anything,
@@ -90,13 +91,15 @@ impl ScriptEdits {
     }
 }
 
-/// Says whether a command is a wrapper that starts the other one. That one is judged by itself.
+/// Returns whether a command is a wrapper that starts the other command. The other command is
+/// checked separately.
 fn carries_command(wrapper: &CommandWords, carried: &CommandWords) -> bool {
     let longer = wrapper.len().checked_sub(carried.len()).filter(|longer| *longer > 0);
     longer.is_some_and(|longer| wrapper.iter().skip(longer).eq(carried.iter()))
 }
 
-/// A pattern of the shell stands for all that its directory holds.
+/// Returns the paths that an edit may change. A shell pattern is replaced by the directory that it
+/// searches.
 fn edited_paths(path: &PathAccess) -> impl Iterator<Item = AbsPath> {
     let is_pattern = path.is_pattern;
     path.paths().map(move |spelling| match spelling.as_str().find(['*', '?', '[']) {
@@ -110,12 +113,13 @@ fn edited_paths(path: &PathAccess) -> impl Iterator<Item = AbsPath> {
 }
 
 impl PriorEdits<'_> {
-    /// Says whether nothing can have been edited.
+    /// Returns whether no file can have been edited.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Paths(paths) if paths.is_empty())
     }
 
-    /// Says whether this path can have been made, changed or replaced: it was edited, or is below or above what was.
+    /// Returns whether this path can have been created, changed or replaced: it was edited, or it
+    /// is above or below an edited path.
     pub(crate) fn may_change(&self, path: &Path) -> bool {
         match self {
             Self::Anything => true,
@@ -126,13 +130,14 @@ impl PriorEdits<'_> {
         }
     }
 
-    /// Says whether a file of this name was edited: it may be found in the place of a program.
+    /// Returns whether a file of this name was edited. It may be found in place of a program.
     pub(crate) fn may_replace(&self, program: &str) -> bool {
         let is_named = |edited: &&AbsPath| edited.file_name() == Some(program);
         matches!(self, Self::Paths(edited) if edited.iter().any(is_named))
     }
 
-    /// Says whether a file that steers this program can have been edited, if it works in one of these places.
+    /// Returns whether a steering file of this program can have been edited, if the program works
+    /// in one of these directories.
     pub(crate) fn may_steer(&self, program: &str, places: &[PathBuf]) -> bool {
         let mut files = all_steering_files().filter(|file| file.applies_to(program));
         match self {
@@ -144,7 +149,8 @@ impl PriorEdits<'_> {
     }
 }
 
-/// Says whether an edited path is such a file, or a directory that can hold it for a program in one of these places.
+/// Returns whether an edited path is the steering file, or a directory that can contain it for a
+/// program in one of these directories.
 fn may_be_steering_file(file: &SteeringFile, edited: &AbsPath, places: &[PathBuf]) -> bool {
     let edited_path = Path::new(edited.as_str());
     file.matches(edited)

@@ -10,9 +10,10 @@ use openoxide_protocol::{AbsPath, Access, FileSearch, OperationFacts, PathAccess
 
 use crate::{name_pattern::name_may_match, step_budget::StepBudget};
 
-/// Below a directory with more entries it cannot be told which secrets a search would reach.
+/// The maximum number of entries below a directory. Beyond it, the secrets that a search would
+/// reach are unknown.
 const MAX_ENTRIES: usize = 32_768;
-/// So many secret files are named.
+/// The maximum number of secret files that are listed.
 const MAX_SECRETS: usize = 16;
 /// Larger lists of ignored files are not read.
 const MAX_IGNORE_FILE_BYTES: u64 = 65_536;
@@ -112,7 +113,7 @@ fn is_searched(root: &AbsPath, path: &AbsPath, name: &str, search: &FileSearch) 
     if is_excluded(name, &search.exclude_patterns) {
         return false;
     }
-    // A pattern that takes a file in counts over what is hidden or ignored.
+    // A pattern that includes a file takes precedence over hidden and ignored files.
     if !search.include_patterns.is_empty() {
         return search.include_patterns.iter().any(|pattern| may_include(pattern, name));
     }
@@ -139,7 +140,7 @@ fn may_include(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// Returns the patterns that the braces of a pattern stand for; any name, if they are too many.
+/// Returns the patterns that a pattern with braces expands to, or `*` if there are too many.
 fn expand_braces(pattern: &str) -> Vec<String> {
     const MOST: usize = 64;
     let mut done = Vec::new();
@@ -157,7 +158,7 @@ fn expand_braces(pattern: &str) -> Vec<String> {
     done
 }
 
-/// Returns what comes before the first braces, what is in them, and what comes after them.
+/// Returns the text before the first braces, the text in them, and the text after them.
 fn split_first_braces(pattern: &str) -> Option<(&str, &str, &str)> {
     let start = pattern.find('{')?;
     let mut depth = 0_usize;
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_not_reached() {
+    fn files_that_git_ignores_are_not_searched() {
         let searched = FileSearch { includes_hidden: true, ..FileSearch::default() };
         for (list, expected) in [
             (".env\n", vec![]),

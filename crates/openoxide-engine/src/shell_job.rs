@@ -1,7 +1,9 @@
-//! The task that a person's own call belongs to: the shell's job that it is part of, such as a script or an agent.
+//! The task of a person's own call: the shell job that it is part of, such as a script or an agent.
 //!
-//! A job is a process group. It has ended when its leader has, and the kernel's number and start time of that, with the name of this
-//! boot, are no other's. A leader that nobody has waited for yet has ended all the same. A call that leads its own job is a task by itself: there is nothing to hold beyond it.
+//! A job is a process group. It has ended when its leader has exited. The leader's process ID and
+//! start time, together with the boot ID, are unique. A leader that has exited but was not waited
+//! for yet has ended as well. A call that leads its own job is a separate task: the task has
+//! nothing beyond the call.
 
 use std::fs;
 
@@ -22,7 +24,7 @@ pub fn shell_job_task(session: Option<SessionId>) -> Option<String> {
     Some(format!("{session}job-{}-{}-{boot}", leader.pid, leader.start_time))
 }
 
-/// What the system says of a process.
+/// The status of a process, as reported by the system.
 struct ProcessStat {
     pid: u32,
     has_ended: bool,
@@ -34,7 +36,8 @@ fn read_stat(process: &str) -> Option<ProcessStat> {
     parse_stat(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Reads a line of `/proc/PID/stat` (proc(5)). The name stands in parentheses and may hold any byte: what follows the last one counts.
+/// Parses a line of `/proc/PID/stat` (proc(5)). The name is in parentheses and may contain any
+/// byte, so the fields after the last parenthesis are used.
 fn parse_stat(line: &str) -> Option<ProcessStat> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let (_, rest) = line.rsplit_once(") ")?;
@@ -68,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_nobody_has_waited_for_has_ended() {
+    fn a_zombie_process_has_ended() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().to_string();
         assert!(!read_stat(&pid).unwrap().has_ended);

@@ -1,7 +1,8 @@
-//! Data bases of SQLite that a program opens to read: whether that makes files.
+//! Detection of SQLite databases whose files change when a program opens them for reading.
 //!
-//! `sqlite3` makes an empty file where there is no data base. With a write-ahead log it makes two files beside the data
-//! base, also with `-readonly`, and may move what they hold into it; a journal that was left behind is played back.
+//! `sqlite3` creates an empty file if the database does not exist. With a write-ahead log it
+//! creates two files next to the database, even with `-readonly`, and may move their content into
+//! the database. A journal that was left behind is rolled back.
 
 use std::{
     fs::{self, File},
@@ -13,10 +14,11 @@ use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandClass, PathAccess,
 
 use crate::{path_resolution::resolve_path, script_edits::ScriptEdits, step_budget::StepBudget};
 
-/// How the file of a data base begins.
+/// The first bytes of a database file.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Where its header says how it is written and read: 1 with a journal, 2 with a write-ahead log.
+/// The format versions for writing and reading in the header: 1 for a journal, 2 for a write-ahead
+/// log.
 const FORMAT_VERSION_RANGE: std::ops::Range<usize> = 18..20;
 
 /// Makes commands edits whose data bases would be made or changed by being opened.
@@ -59,7 +61,8 @@ fn opens_unchanged(database: &SqliteDatabase, file: &Path) -> bool {
     }
 }
 
-/// Returns whether the header of a data base says that it has no write-ahead log. Other files are no data bases, and refused.
+/// Returns whether the header of a database indicates that it has no write-ahead log. Also returns
+/// true for a file that is not a database, because `sqlite3` refuses to open it.
 fn uses_rollback_journal(file: &Path) -> bool {
     let mut header = Vec::new();
     let read = File::open(file).and_then(|file| file.take(100).read_to_end(&mut header));
@@ -69,7 +72,7 @@ fn uses_rollback_journal(file: &Path) -> bool {
     !header.starts_with(SQLITE_MAGIC) || header.get(FORMAT_VERSION_RANGE) == Some(&[1, 1])
 }
 
-/// Returns whether a journal or a log is beside the data base.
+/// Returns whether a journal or a log exists next to the database.
 fn has_journal_files(file: &Path) -> bool {
     ["-journal", "-wal", "-shm"].iter().any(|ending| {
         let mut name = file.as_os_str().to_owned();

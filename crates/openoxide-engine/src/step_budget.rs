@@ -1,14 +1,15 @@
-//! How much work one call may cost.
+//! The budget for the work that one call may cause.
 //!
-//! Scripts and file names are written by an adversary, and a hook that answers too late is as good as none: its client goes on
-//! without it. So every look at the disk and every comparison of a name takes steps from one budget for the whole call.
+//! Scripts and file names are written by an adversary. A hook that answers too late has no effect,
+//! because its client continues without it. Every disk access and every comparison of names
+//! therefore takes steps from one budget for the whole call.
 
 use std::cell::Cell;
 
 /// A step takes about a microsecond: one entry of a directory, one component of a path, a short comparison.
 const MAX_STEPS: usize = 120_000;
 
-/// What it takes to open a directory, read it and close it again, its entries aside.
+/// The cost of opening, reading and closing a directory, without its entries.
 const DIRECTORY_STEPS: usize = 10;
 
 /// The steps that are left for one call. What would need more is not examined, and is not understood.

@@ -1,7 +1,8 @@
-//! Links that lead elsewhere once they are moved or copied.
+//! Links that lead elsewhere after they are moved or copied.
 //!
-//! Where a link leads is asked before anything runs. `../../x` leads into the project from one place, and out of it from another:
-//! `mv a/b b; cat b/link/key` reads what nobody was asked about.
+//! The target of a link is determined before anything runs. `../../x` leads into the project from
+//! one directory and out of it from another. For example, `mv a/b b; cat b/link/key` would read a
+//! file that was not checked.
 
 use std::{
     fs,
@@ -12,11 +13,11 @@ use openoxide_protocol::{Access, OperationFacts};
 
 use crate::step_budget::StepBudget;
 
-/// Where more lies, it is not looked through.
+/// The maximum number of entries that are examined.
 const MAX_ENTRIES: usize = 4096;
 
-/// Makes something that is not understood of what is moved or copied, if links in it would lead elsewhere, and something
-/// comes after.
+/// Makes the moved or copied files opaque if links in them would lead elsewhere and another command
+/// follows.
 pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) {
     let mut moves = false;
     let last = facts.accesses.iter().rposition(|access| matches!(access, Access::Exec(_)));
@@ -36,7 +37,7 @@ pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) 
     }
 }
 
-/// Says whether a link at this place or below it leads out of it by `..`, or may do so.
+/// Returns whether a link at this path or below it leads out of it by `..`, or may do so.
 fn has_escaping_link(root: &Path, steps: &StepBudget) -> bool {
     let mut open = vec![(root.to_path_buf(), 0)];
     let mut seen = 0;
@@ -65,7 +66,8 @@ fn has_escaping_link(root: &Path, steps: &StepBudget) -> bool {
     false
 }
 
-/// Says whether a link `depth` levels below the root has more `..` than lead up to the root.
+/// Returns whether a link `depth` levels below the root has at least as many `..` as lead to the
+/// root.
 fn is_escaping_link(link: &Path, depth: usize) -> bool {
     let target: PathBuf = fs::read_link(link).unwrap_or_default();
     let up = target.components().filter(|part| matches!(part, Component::ParentDir)).count();
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_leads_out_of_what_is_moved_climbs() {
+    fn a_link_that_leads_out_of_the_moved_files_is_escaping() {
         for (link, target, expected) in [
             ("r/k", "../../x", true),
             ("r/k", "../x", true),

@@ -1,4 +1,4 @@
-//! What a tool has in its hands while it runs: `ctx.ask`, inline in its code (D028), and the way to a permit.
+//! The context of a running tool: `ctx.ask` for questions in its code, and access to permits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -56,7 +56,7 @@ pub struct ToolContext {
     hooks: Option<Arc<SessionHooks>>,
 }
 
-/// The hooks that have their say before the gate, and what they are told of the session.
+/// The hooks that run before the gate, and the session data that they receive.
 #[derive(Debug)]
 struct SessionHooks {
     hooks: Vec<Hook>,
@@ -92,13 +92,14 @@ impl ToolContext {
         }
     }
 
-    /// Has these hooks of a project's policy asked before every question. They need a runtime with its I/O and its clock.
+    /// Sets the hooks of a project's policy, which run before every question. They require a
+    /// runtime with I/O and time enabled.
     #[must_use]
     pub fn with_hooks(self, all: Vec<Hook>, project: AbsPath, mode: PermissionMode) -> Self {
         Self { hooks: Some(Arc::new(SessionHooks { hooks: all, project, mode })), ..self }
     }
 
-    /// Says where `~` is.
+    /// Sets the home directory for `~`.
     #[must_use]
     pub fn with_home(self, home: AbsPath) -> Self {
         Self { home: Some(home), ..self }
@@ -110,18 +111,19 @@ impl ToolContext {
         self.session
     }
 
-    /// Says what the session is about from now on: a yes for this task ends with the next one.
+    /// Sets the task of the session. Approvals for the previous task end.
     ///
     /// # Errors
-    /// When the session has ended.
+    /// Returns an error if the session has ended.
     pub async fn set_task(&self, task: Option<String>) -> Result<(), SessionClosedError> {
         self.gate.set_task(self.session, task).await
     }
 
-    /// Returns the context of a subagent: a session of its own, which inherits this one's mode and ends with it.
+    /// Returns the context of a subagent: a separate session that inherits the mode of this one and
+    /// ends with it.
     ///
     /// # Errors
-    /// When the session has ended.
+    /// Returns an error if the session has ended.
     pub async fn start_subagent(
         &self,
         agent: &str,
@@ -133,11 +135,12 @@ impl ToolContext {
         Ok(Self { session, principal, recent_calls: Arc::default(), ..self.clone() })
     }
 
-    /// Asks for permission in the middle of a tool's code, and waits for the answer. What is touched is judged as in
-    /// [`collect_question_facts`]; a yes for the session is remembered for each pattern by itself. `metadata` is for the reviewer.
+    /// Asks for permission in the middle of a tool's code and waits for the answer. The accesses
+    /// are determined as in [`collect_question_facts`]. A session approval is remembered for each
+    /// pattern separately. `metadata` is shown to the reviewer.
     ///
     /// # Errors
-    /// When it may not go on; the error's text is for the model.
+    /// Returns an error if the tool may not continue. The text of the error is for the model.
     pub async fn ask(
         &self,
         permission: &str,
@@ -159,10 +162,11 @@ impl ToolContext {
         self.check_query(asking, false).await
     }
 
-    /// Notes a call of a tool that asks inline. The third in a row that says the same is asked about.
+    /// Records a call of a tool that asks in its code. The third identical call in a row requires
+    /// approval.
     ///
     /// # Errors
-    /// When the loop is to end.
+    /// Returns an error if the tool should leave its loop.
     pub async fn check_repetition(
         &self,
         tool: &str,
@@ -204,9 +208,10 @@ impl ToolContext {
         self.check_query(asking, repeats).await
     }
 
-    /// Runs a tool, if it may run.
+    /// Runs a tool if it is permitted.
     ///
-    /// A whole tool, and a reviewer who says yes to deleting one thing for the session:
+    /// The example defines a complete tool. A reviewer approves the deletion of one record for the
+    /// session:
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -225,7 +230,7 @@ impl ToolContext {
     ///         vec![args["table"].to_string()]
     ///     }
     ///
-    ///     /// The table counts, the number of the record does not.
+    ///     /// Returns the table. The approval covers every record of it.
     ///     fn approval_keys(&self, args: &Value) -> Vec<Value> {
     ///         vec![json!({ "table": args["table"] })]
     ///     }
@@ -260,7 +265,7 @@ impl ToolContext {
     /// # let mut requests = asked.await?;
     /// let second = ctx.run(&Delete, &json!({ "table": "logs", "number": 8 })).await?; // not asked
     /// # assert!(requests.try_recv().is_err());
-    /// # drop(requests); // Nobody listens any more.
+    /// # drop(requests); // No reviewer is listening any more.
     /// let users = ctx.run(&Delete, &json!({ "table": "users", "number": 8 })).await;
     /// assert!(users.unwrap_err().to_string().contains("nobody can be asked"));
     /// # Ok(())
@@ -268,7 +273,7 @@ impl ToolContext {
     /// ```
     ///
     /// # Errors
-    /// When it may not run; the error's text is for the model.
+    /// Returns an error if the tool may not run. The text of the error is for the model.
     pub async fn run_tool<T: GatedTool>(
         &self,
         tool: &T,
@@ -333,7 +338,8 @@ impl ToolContext {
         }
     }
 
-    /// What names nothing could be anything.
+    /// Returns the facts of a query. A query without patterns is opaque, because it could access
+    /// anything.
     fn collect_query_facts(&self, asking: &PermissionQuery<'_>) -> OperationFacts {
         if asking.patterns.is_empty() {
             let text = format!("`{}` does not declare what it accesses", asking.permission);
@@ -345,7 +351,8 @@ impl ToolContext {
     }
 }
 
-/// Shows what the tool wants shown; what it touches stands in the parts of the decision, whatever it shows.
+/// Returns the presentation that the tool asks for. The accesses are in the parts of the decision,
+/// whatever the presentation shows.
 fn metadata_presentation(patterns: &[String], metadata: &Value) -> RequestPresentation {
     let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_owned);
     let (kind, content) = match (text("diff"), text("command")) {

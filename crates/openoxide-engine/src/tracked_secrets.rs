@@ -1,6 +1,7 @@
-//! Secrets that git tracks: which of them a command prints with its differences.
+//! Secrets that git tracks and that a command may print in its diffs.
 //!
-//! `git show` names no file. A secret in the index that it may print is a read of its own, with its name.
+//! `git show` names no file. Each secret in the index that it may print is added as a separate read
+//! with its own name.
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
 
@@ -12,7 +13,7 @@ use crate::{
     step_budget::StepBudget,
 };
 
-/// So many secrets are named.
+/// The maximum number of secrets that are listed.
 const MOST_FOUND: usize = 16;
 
 /// Options that print names or numbers of changes in the place of their text.
@@ -62,7 +63,7 @@ fn read(path: AbsPath, exec: &ExecAccess) -> PathAccess {
     PathAccess { route: AccessRoute::Program, span: exec.span, ..PathAccess::new(path) }
 }
 
-/// What a command prints the text of.
+/// The files whose content a command prints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Printed {
     /// Files that differ from the index.

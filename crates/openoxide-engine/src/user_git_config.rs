@@ -24,22 +24,24 @@ const INTERPRETERS: [&str; 14] = [
     "sh", "zsh",
 ];
 
-/// Where a build of git looks for the configuration of the machine.
+/// The paths at which builds of git look for the system configuration.
 const SYSTEM_FILES: [&str; 3] =
     ["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 
 /// More settings in the environment are not examined.
 const MOST_SETTINGS: usize = 256;
 
-/// Says whether the configuration of the user and of the machine can make git run a file of the repository in `place`.
+/// Returns whether the configuration of the user or of the system can make git run a file of the
+/// repository in `place`.
 pub(crate) fn runs_project_files(place: &AbsPath, home: Option<&AbsPath>) -> bool {
     runs_files_in(place, home, &|name| env::var_os(name))
 }
 
-/// As [`runs_project_files`], for this environment.
+/// Like [`runs_project_files`], with this environment.
 ///
-/// `GIT_CONFIG_GLOBAL` takes the place of the two files of the user, and `GIT_CONFIG_NOSYSTEM` switches that of the machine off. They
-/// are examined all the same: `env -u GIT_CONFIG_GLOBAL git status` reads them.
+/// `GIT_CONFIG_GLOBAL` replaces the two files of the user, and `GIT_CONFIG_NOSYSTEM` disables the
+/// file of the system. They are examined anyway, because `env -u GIT_CONFIG_GLOBAL git status`
+/// reads them.
 fn runs_files_in(
     place: &AbsPath,
     home: Option<&AbsPath>,
@@ -57,7 +59,7 @@ fn runs_files_in(
         .into_iter()
         .flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
     let chosen: Vec<PathBuf> = chosen.into_iter().flatten().collect();
-    // A project is content of a stranger; home, and what enforces all of it, is the user's own.
+    // A project is content of a stranger; home, and the directories above it, is the user's own.
     let is_project = home.is_none_or(|home| !home.starts_with(place));
     let is_content = |file: &PathBuf| file.is_relative() || is_project && file.starts_with(place);
     if chosen.iter().any(is_content) || runs_by_settings(place, variable) {
@@ -67,7 +69,8 @@ fn runs_files_in(
     files.any(|file| config_runs_files(&file, place, home, MAX_INCLUDE_DEPTH))
 }
 
-/// Says whether settings in the environment run a file of the repository. `GIT_CONFIG_PARAMETERS` is not read.
+/// Returns whether settings in the environment run a file of the repository.
+/// `GIT_CONFIG_PARAMETERS` is not parsed.
 fn runs_by_settings(place: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
     let text = |name: &str| variable(name)?.into_string().ok();
     if variable("GIT_CONFIG_PARAMETERS").is_some_and(|value| !value.is_empty()) {
@@ -130,7 +133,7 @@ fn config_runs_files(file: &Path, place: &Path, home: Option<&Path>, deep: usize
     })
 }
 
-/// Says whether one setting runs a file of the repository in `place`.
+/// Returns whether one setting runs a file of the repository in `place`.
 fn runs_setting(section: &str, name: &str, value: &str, place: &Path) -> bool {
     if (section, name) == ("core", "hookspath") {
         return !is_absolute_path(value)
@@ -180,7 +183,8 @@ fn unquote(value: &str) -> String {
     plain.trim().to_owned()
 }
 
-/// Returns the file that an `include` names: a relative one counts from the file that includes it.
+/// Returns the file that an `include` names. A relative path is relative to the file with the
+/// `include`.
 fn resolve_include(value: &str, above: &Path, home: Option<&Path>) -> PathBuf {
     match (value.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -188,7 +192,7 @@ fn resolve_include(value: &str, above: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Says whether a setting is a program or a script that git starts.
+/// Returns whether a setting is a program or a script that git starts.
 fn is_program_setting(section: &str, name: &str) -> bool {
     match section {
         "pager" => true,
@@ -217,7 +221,7 @@ fn is_program_setting(section: &str, name: &str) -> bool {
     }
 }
 
-/// Says whether a command names a file by a relative path, or gives one to an interpreter.
+/// Returns whether a command names a file by a relative path, or passes one to an interpreter.
 fn runs_relative_file(command: &str) -> bool {
     let plain = |word: &str| {
         word.trim_matches(['!', '(', ')', '\'', '"', ';', '{', '}', '&', '|']).to_owned()
@@ -246,7 +250,7 @@ fn runs_relative_file(command: &str) -> bool {
     words.iter().any(relative) || words.windows(2).any(script)
 }
 
-/// Says whether a path does not depend on the working directory.
+/// Returns whether a path does not depend on the working directory.
 fn is_absolute_path(path: &str) -> bool {
     path.starts_with(['/', '~']) || path.starts_with("%(prefix)/")
 }

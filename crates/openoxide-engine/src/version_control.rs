@@ -84,7 +84,7 @@ pub(crate) fn distrust_version_control(
     }
 }
 
-/// Returns the systems that a command starts, also inside of a wrapper that is judged by what it carries.
+/// Returns the version control systems that a command starts, including those inside of a wrapper.
 pub(crate) fn started_version_control(exec: &ExecAccess) -> VersionControl {
     let is_git = |word| matches!(word, CommandWord::Known(text) if matches!(text.rsplit('/').next(), Some("git" | "git-lfs")));
     if exec.argv.iter().any(is_git) {

@@ -4,38 +4,39 @@ use openoxide_protocol::{Effect, PermissionMode};
 
 use crate::layer::RuleMatch;
 
-/// Why one access got its answer.
+/// The reason for the outcome of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasonCode {
     /// A rule spoke.
     Rule,
     /// A rule of the last good version of the policy denies it ([`crate::PolicyStack::with_fallback_denies`]).
     LastGoodDeny,
-    /// A rule that asks or denies could match what is not known of the command.
+    /// A rule that asks or denies may match the unknown parts of the command.
     PartialMatch(Effect),
     /// No rule spoke.
     NoRule,
-    /// It changes nothing by itself; what it reads or runs is listed beside it.
+    /// The command changes nothing. The accesses that it causes are checked separately.
     Harmless,
-    /// It is harmless as far as manuals say, and the policy asks about programs that were not run to check that.
+    /// The command is harmless according to its manual, but its program was never run to verify
+    /// that, and the policy asks about such commands.
     Unproved,
-    /// It lies inside the project.
+    /// The path is inside the project.
     InsideProject,
-    /// It lies outside the project.
+    /// The path is outside the project.
     OutsideProject,
-    /// A program touches it that is judged by itself.
+    /// The access is made by a program that is checked separately.
     CheckedSeparately,
-    /// It was not understood.
+    /// The analysis does not understand the access.
     Opaque,
-    /// A hook said that nobody need be asked.
+    /// A hook allowed the access.
     Hook,
     /// The mode decided.
     Mode(PermissionMode),
-    /// It usually holds secrets.
+    /// The path usually contains secrets.
     SecretFile,
-    /// It steers shells, tools or agents.
+    /// The file controls the behaviour of shells, tools or agents.
     SteeringFile,
-    /// It would answer in a person's place.
+    /// The command could approve requests in place of a person.
     SelfApproval,
 }
 
@@ -46,6 +47,6 @@ pub struct AccessOutcome {
     pub effect: Effect,
     /// The rule that spoke, even if something else decided.
     pub rule_match: Option<RuleMatch>,
-    /// Why.
+    /// The reason for the effect.
     pub reason: ReasonCode,
 }

@@ -1,7 +1,8 @@
-//! Additional directories: what a policy counts as the project's beside the project itself.
+//! Additional directories: directories that a policy adds to the project.
 //!
-//! They are read as plain paths, as a person writes them to a shell, and not as patterns. Where their links lead is for others to
-//! see: this crate knows no disk, and [`forbidden_root_reason`] is asked about both spellings.
+//! They are read as plain paths, as in a shell, and not as patterns. This crate does not access the
+//! file system, so callers resolve symbolic links and check both the written and the resolved path
+//! with [`forbidden_root_reason`].
 
 use openoxide_protocol::AbsPath;
 
@@ -18,11 +19,11 @@ pub struct AdditionalDirectory {
     pub layer: LayerKind,
     /// The file that names it.
     pub file: String,
-    /// The line that it stands on, from 1.
+    /// The line of the entry, counted from 1.
     pub line: u32,
     /// The directory as it is written there.
     pub text: String,
-    /// Where that is; links are not resolved.
+    /// The absolute path; symbolic links are not resolved.
     pub path: AbsPath,
 }
 
@@ -38,13 +39,15 @@ impl AdditionalDirectory {
 /// No path is longer (`PATH_MAX`).
 const MAX_PATH_LENGTH: usize = 4096;
 
-/// What the system shows of itself: the environment of every process stands there.
+/// Directories in which the system exposes its own state, such as the environment of every process.
 const SYSTEM_DIRECTORIES: &[&str] = &["/proc", "/sys", "/dev"];
 
-/// Reads a directory: an absolute path, one that begins with `~/`, or one that counts from `anchors.base`.
+/// Parses a directory: an absolute path, a path that begins with `~/`, or a path relative to
+/// `anchors.base`.
 ///
 /// # Errors
-/// Says why the text is not a directory, or why it may not be one of these. Lower case, no full stop.
+/// Returns the reason why the text is not a valid directory or is not permitted as an additional
+/// directory. The message is lower case without a full stop.
 pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
     let path = resolve_path(text, anchors)?;
     match forbidden_root_reason(&path, anchors.home) {
@@ -56,10 +59,12 @@ pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, 
     }
 }
 
-/// Reads a file or a directory that is to be held back, written as a [`directory`]. It may be anything but the whole disk.
+/// Parses the path of a file or directory to restrict, written like the path for
+/// [`parse_directory`]. Every path except the root of the file system is accepted.
 ///
 /// # Errors
-/// Says why the text is no such place. Lower case, no full stop.
+/// Returns the reason why the text is not such a path. The message is lower case without a full
+/// stop.
 pub fn parse_protected_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
     let path = resolve_path(text, anchors)?;
     if path.parent().is_none() {
@@ -86,7 +91,8 @@ fn resolve_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String>
     path.ok_or_else(|| format!("`{text}` is not a valid path"))
 }
 
-/// Says why a directory never counts as the project's, whoever wants it: it would open more than anybody means.
+/// Returns the reason why a directory can never be part of the project, whatever the policy, or
+/// `None` if it can. Such a directory would open more than its author intends.
 #[must_use]
 pub fn forbidden_root_reason(path: &AbsPath, home: Option<&AbsPath>) -> Option<&'static str> {
     let at = |place: &str| path.as_str() == place;
@@ -139,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_open_more_than_anybody_means_is_refused() {
+    fn a_directory_that_would_open_too_much_is_refused() {
         for text in [
             "",
             "a\0b",
@@ -180,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_says_why_it_is_refused() {
+    fn a_refused_directory_has_a_reason() {
         let home = path("/home/ann");
         for (text, expected) in [
             ("/", Some("it is the whole disk")),
@@ -225,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_said_in_words_that_mean_the_same_anywhere() {
+    fn the_portable_text_of_a_directory_is_valid_in_any_file() {
         for (text, expected) in [("/a", "/a"), ("~/a", "~/a"), ("../a", "/w/a"), ("a", "/w/a")] {
             let (layer, file) = (LayerKind::User, String::new());
             let directory = AdditionalDirectory {

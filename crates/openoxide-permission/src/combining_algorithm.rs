@@ -2,7 +2,7 @@
 
 use openoxide_protocol::Effect;
 
-/// How the matches of one layer become one answer.
+/// The rule by which the matches of one layer become one effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CombiningAlgorithm {
     /// Deny over ask over allow; the order of the rules does not matter.
@@ -10,7 +10,7 @@ pub enum CombiningAlgorithm {
     Strictest,
     /// Deny over allow over ask (the letter of seed 004).
     DenyAllowAsk,
-    /// The rule that stands last (OpenCode, D027).
+    /// The last matching rule decides (OpenCode, D027).
     LastMatch,
 }
 
@@ -42,8 +42,9 @@ impl CombiningAlgorithm {
         Self::ALL.into_iter().find(|combining| *combining as u32 == code).unwrap_or_default()
     }
 
-    /// Returns a number that is never 0: among the rules that match, the one with the greatest decides. Among those that say
-    /// the same, one that names the very thing comes first, and then the earliest: which one speaks does not hang on chance.
+    /// Returns the rank of a rule, which is never 0. Among the rules that match, the one with the
+    /// highest rank decides. Among rules with the same effect, a literal rule comes first, and then
+    /// the earliest one, so the result is deterministic.
     pub(crate) const fn rank(self, effect: Effect, human: bool, exact: bool, order: u32) -> u32 {
         let earlier_first = (exact as u32) << ORDER_BITS | (ORDERS - order);
         let class = match (self, effect) {
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn algorithms_say_what_their_names_say() {
+    fn each_algorithm_combines_effects_as_its_name_indicates() {
         use Effect::{Allow, Ask, Deny};
         let rows = [
             (CombiningAlgorithm::Strictest, vec![], None),
@@ -138,7 +139,7 @@ mod tests {
     #[test]
     fn among_rules_of_one_class_the_exact_one_and_then_the_earliest_decides() {
         use Effect::{Allow, Ask, Deny};
-        // Each row: what decides over what, with the order in which they stand.
+        // Each row: two rules, of which the first takes precedence. The last number is the order.
         let rows = [
             ((Deny, false, false, 9), (Ask, true, true, 0)),
             ((Ask, true, false, 9), (Ask, false, true, 0)),

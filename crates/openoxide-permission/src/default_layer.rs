@@ -1,4 +1,4 @@
-//! The built-in layer: what holds where nobody has said anything.
+//! The built-in layer: the rules that apply where no other rule matches.
 
 use openoxide_protocol::{AbsPath, Effect};
 
@@ -16,7 +16,7 @@ const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Allow, "Read(//**/*.env.example)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.sample)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.template)", "it is an example without secrets"),
-    // Tools that only read or only talk to the person: they touch no file, host or process of their own.
+    // Tools that only read or only talk to the person: they access no file, host or process.
     (Effect::Allow, "AskUserQuestion", "it asks the person"),
     (Effect::Allow, "BashOutput", "it only reads"),
     (Effect::Allow, "EnterPlanMode", "it changes nothing"),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_built_in_rule_says_why() {
+    fn every_built_in_rule_has_a_reason() {
         let reasons: Vec<_> = default_layer().rules.into_iter().map(|rule| rule.reason).collect();
         let expected: Vec<_> = RULES.iter().map(|(_, _, why)| Some((*why).to_owned())).collect();
         assert_eq!(reasons, expected);

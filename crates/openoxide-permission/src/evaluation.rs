@@ -39,13 +39,14 @@ pub struct EvaluationContext<'a> {
     pub cwd: &'a AbsPath,
     /// The directories of the project.
     pub roots: &'a [AbsPath],
-    /// Why the policy itself is in doubt: rules that ask or deny may be missing, so nothing is allowed.
+    /// The error that occurred while the policy was loaded. Rules that ask or deny may be missing,
+    /// so nothing is allowed.
     pub policy_error: Option<&'a str>,
 }
 
 impl<'a> EvaluationContext<'a> {
-    /// Returns the directory that relative rules count from: the project, so that a `cd` widens no rule that allows. Where there
-    /// is no project, it is the working directory.
+    /// Returns the base directory of relative rules: the first directory of the project, or the
+    /// working directory without a project. A `cd` therefore does not widen a rule that allows.
     pub(crate) fn base(&self) -> &'a AbsPath {
         self.roots.first().unwrap_or(self.cwd)
     }
@@ -71,7 +72,7 @@ pub fn evaluate(
     evaluate_with_hook_allow(policy, context, facts, None)
 }
 
-/// As [`evaluation`], where hooks have said that nobody need be asked.
+/// Evaluates like [`evaluate`], with the scope of the hooks that allow the operation.
 pub(crate) fn evaluate_with_hook_allow(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -124,8 +125,8 @@ pub fn evaluate_effect(
     effect.max(floor.unwrap_or(Effect::Allow)).max(doubt.unwrap_or(Effect::Allow))
 }
 
-/// Decides on each access in turn. Where a rule allows every command, it is meant wherever a command writes: what the last
-/// program changes outside the project is then no question of its own. The safety floor holds all the same.
+/// Decides each access in turn. If a rule allows every command, the changes that the last program
+/// makes outside the project are not asked about separately. The safety floor still applies.
 fn decide_accesses<'a>(
     policy: &'a PolicyStack,
     context: &'a EvaluationContext<'a>,
@@ -150,7 +151,7 @@ fn decide_accesses<'a>(
     })
 }
 
-/// Says whether a command is allowed by a rule that allows every command.
+/// Returns whether a command is allowed by a rule that allows every command.
 fn is_allowed_by_catch_all(outcome: &AccessOutcome) -> bool {
     matches!(outcome.rule_match, Some(ruling) if ruling.matches_everything)
         && outcome.effect == Effect::Allow
@@ -163,7 +164,7 @@ fn find_deciding_part(parts: &[AccessDecision]) -> Option<&AccessDecision> {
     strictest.clone().find(|part| part.rule.is_some()).or_else(|| strictest.next())
 }
 
-/// What would be asked is denied where nobody may be asked.
+/// Turns an ask into a deny in mode `dont_ask`.
 pub(crate) const fn apply_dont_ask(effect: Effect, mode: PermissionMode) -> Effect {
     match (effect, mode) {
         (Effect::Ask, PermissionMode::DontAsk) => Effect::Deny,
@@ -182,7 +183,7 @@ pub fn decide_access(
     decide_with_hook_allow(policy, context, access, None)
 }
 
-/// What a rule of the last good version denies stays denied.
+/// Decides one access. An access that a rule of the last good version denies stays denied.
 fn decide_with_hook_allow(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -202,7 +203,8 @@ fn decide_with_hook_allow(
     }
 }
 
-/// A hook's allow comes behind the rules and the mode, which may deny, and before the safety floor, which may ask all the same.
+/// Decides one access under one policy. A hook's allow applies after the rules and the mode, which
+/// may deny, and before the safety floor, which may still ask.
 fn decide_by_policy(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -258,7 +260,8 @@ fn outcome_or_default(ruling: Option<RuleMatch>, default: (Effect, ReasonCode)) 
     }
 }
 
-/// Returns what holds back more. Between two rules that ask, one that only a person answers counts, and then the more precedent.
+/// Returns the stricter outcome. Between two rules that ask, a rule that only a person can answer
+/// takes precedence, and then the rule of the more precedent layer.
 fn stricter_outcome(found: RuleMatch, outcome: AccessOutcome) -> AccessOutcome {
     let outranks = |ruling: RuleMatch| {
         ruling.requires_human && !found.requires_human
@@ -276,7 +279,8 @@ fn decide_name(policy: &PolicyStack, space: SubjectKind, bytes: &[u8]) -> Access
     outcome_or_default(find_rule_match(policy, subject), (Effect::Ask, ReasonCode::NoRule))
 }
 
-/// Whether a program may reach a host is asked of the program, unless a rule speaks of the host.
+/// Decides an access to a host. If no rule matches the host and a program makes the access, the
+/// decision on the program applies.
 fn decide_host(policy: &PolicyStack, touch: AccessRoute, bytes: &[u8]) -> AccessOutcome {
     match decide_name(policy, SubjectKind::Fetch, bytes) {
         AccessOutcome { reason: ReasonCode::NoRule, .. } if touch != AccessRoute::Direct => {
@@ -286,14 +290,15 @@ fn decide_host(policy: &PolicyStack, touch: AccessRoute, bytes: &[u8]) -> Access
     }
 }
 
-/// What a program touches that no rule speaks of: whether the program may run is asked of the program.
+/// The outcome of an access that a program makes and no rule matches: the decision on the program
+/// applies.
 const CHECKED_SEPARATELY: AccessOutcome = AccessOutcome {
     effect: Effect::Allow,
     rule_match: None,
     reason: ReasonCode::CheckedSeparately,
 };
 
-/// Says whether a rule of a person decided, or could have.
+/// Returns whether a rule written by a person decided, or could have decided.
 const fn is_decided_by_user_rule(outcome: &AccessOutcome) -> bool {
     match (outcome.reason, outcome.rule_match) {
         (ReasonCode::PartialMatch(_), _) => true,
@@ -302,7 +307,7 @@ const fn is_decided_by_user_rule(outcome: &AccessOutcome) -> bool {
     }
 }
 
-/// Says whether a rule that only a person answers has decided.
+/// Returns whether a rule that only a person can answer decided.
 fn requires_human(outcome: &AccessOutcome) -> bool {
     outcome.effect == Effect::Ask
         && matches!(outcome.rule_match, Some(ruling) if ruling.requires_human)

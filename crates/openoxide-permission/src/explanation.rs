@@ -34,7 +34,7 @@ const OVERRIDDEN_BY_NON_RULE: &str =
 struct MatchingRule<'a> {
     layer: &'a Layer,
     rule: &'a Rule,
-    /// Why it did not decide; nothing when it did.
+    /// The reason why the rule did not decide; `None` if it did.
     override_reason: Option<&'static str>,
 }
 
@@ -123,7 +123,8 @@ fn rule_effect(found: &[MatchingRule<'_>], at: usize) -> Option<Effect> {
 struct SubjectForm {
     space: SubjectKind,
     bytes: Vec<u8>,
-    /// Whether only rules that ask or deny look at it: `rm` of `/bin/rm`, the place that a link leads to.
+    /// True if only rules that ask or deny match this subject, such as `rm` for `/bin/rm` or the
+    /// target of a link.
     is_restrictive_only: bool,
 }
 
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_lost_says_why() {
+    fn an_overridden_rule_has_a_reason() {
         use Effect::{Allow, Ask, Deny};
         let managed =
             layer(LayerKind::Managed, &[(Allow, "Bash(git *)"), (Ask, "Bash(git push *)")]);
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allow_of_another_spelling_is_no_match() {
+    fn an_allow_does_not_match_another_spelling() {
         use Effect::{Allow, Deny};
         let managed = layer(LayerKind::Managed, &[(Allow, "Bash(rm *)"), (Allow, "Bash(ls *)")]);
         let user = layer(LayerKind::User, &[(Deny, "Bash(rm *)"), (Deny, "Bash(mv *)")]);

@@ -1,8 +1,8 @@
-//! The gate: a state machine without I/O; a session drives it.
+//! The gate: a state machine without I/O that a session drives.
 //!
-//! `check` lets an operation pass, refuses it, or asks; `answer` takes a reviewer's answer and says which of the pending
-//! requests ended with it. So does whatever else can end one: another mode, another policy, the end of its session. Who
-//! drives the machine brings ids, digests and presentations along.
+//! `check` allows an operation, refuses it, or asks. `answer` takes a reviewer's answer and returns
+//! the pending requests that it resolves. A change of the mode or the policy and the end of a
+//! session can resolve requests too. The caller supplies ids, digests and presentations.
 
 mod check_request;
 mod pending_queue;
@@ -50,7 +50,8 @@ impl PermissionGate {
         Self { policy, roots, policy_error: None, sessions, pending }
     }
 
-    /// Says why the policy is in doubt: then nothing is allowed without a question.
+    /// Sets the error that occurred while the policy was loaded. As long as it is set, nothing is
+    /// allowed without a question.
     #[must_use]
     pub fn with_policy_error(self, doubt: Option<String>) -> Self {
         Self { policy_error: doubt, ..self }
@@ -78,11 +79,12 @@ impl PermissionGate {
         GateOutcome::Ask(Box::new(request))
     }
 
-    /// Takes a reviewer's answer. The request itself comes first in what it returns; behind it stand those that ended with
-    /// it: allowed by the grant that was given, or rejected along with it.
+    /// Applies a reviewer's answer. Returns the answered request first, followed by the requests
+    /// that the answer also resolved: those that the new grant allows, or those that were rejected
+    /// together with it.
     ///
     /// # Errors
-    /// When the request is not pending: each is answered once.
+    /// Returns an error if the request is not pending. Each request is answered once.
     pub fn answer(
         &mut self,
         id: ApprovalId,
@@ -124,18 +126,18 @@ impl PermissionGate {
         self.resolve_each(ids, ResolutionKind::Answered, &response)
     }
 
-    /// Takes a request back that nobody waits for any more: it is refused, and no other falls with it.
+    /// Withdraws an obsolete pending request. It is refused; other requests are not affected.
     ///
     /// # Errors
-    /// When the request is not pending.
+    /// Returns an error if the request is not pending.
     pub fn withdraw(&mut self, id: ApprovalId) -> Result<ResolvedRequest, NotPendingError> {
         let waiting = self.pending.remove(id).ok_or(NotPendingError(id))?;
         Ok(resolve_request(waiting, ResolutionKind::Withdrawn, &ApprovalResponse::Cancelled))
     }
 
-    /// Sets the mode of a session, and through it of its subagents ([`crate::inherit_mode`]). One that an administrator has
-    /// taken away counts as `default`. Returns the pending requests that end with it: those that are allowed now, and
-    /// those that are denied now.
+    /// Sets the mode of a session, and through it of its subagents ([`crate::inherit_mode`]). A
+    /// mode that an administrator has disabled becomes `default`. Returns the pending requests that
+    /// this resolves: those that are now allowed, and those that are now denied.
     pub fn set_mode(&mut self, session: SessionId, mode: PermissionMode) -> Vec<ResolvedRequest> {
         self.sessions.set_mode(session, mode);
         let family = self.sessions.session_tree(session);
@@ -166,8 +168,9 @@ impl PermissionGate {
         self.reevaluate_requests(ids)
     }
 
-    /// Puts a new session below the one that started it: it inherits the mode, and ends with it. Grants do not pass.
-    /// Says no, and changes nothing, where the session is known already.
+    /// Registers a new session as a subagent of another one. It inherits the mode and ends with its
+    /// parent, but does not inherit grants. Returns false, and changes nothing, if the session is
+    /// already known.
     pub fn start_subagent(
         &mut self,
         parent: SessionId,
@@ -178,8 +181,9 @@ impl PermissionGate {
             && self.sessions.add_subagent(parent, session, mode)
     }
 
-    /// Says which task a session is about; none where its end cannot be told. A yes can hold until the task has ended, which it has
-    /// with the next one, and with its session. Subagents have tasks of their own.
+    /// Sets the current task of a session, or `None` if the end of the task cannot be determined. A
+    /// grant can be valid until the task ends, which happens when the next task begins or the
+    /// session ends. Subagents have separate tasks.
     pub fn set_task(&mut self, session: SessionId, task: Option<String>) {
         self.sessions.begin_task(session, task);
     }
@@ -227,9 +231,13 @@ impl PermissionGate {
         }
     }
 
-    /// A grant for exactly this operation covers all of it, but no circuit breaker. A granted rule covers the parts that it
-    /// allows, and keys cover all of it, unless something asks that no rule can answer: then nothing was offered to be
-    /// remembered. A repetition is covered by its own rule alone, or else what was granted once could be repeated for ever.
+    /// Returns whether grants of the session cover the whole operation.
+    ///
+    /// A grant for exactly this operation covers all of it, except for circuit breakers. A granted
+    /// rule covers the accesses that it allows. Keys cover the whole operation, unless it includes
+    /// a question that no rule can answer: in that case nothing was offered to be remembered. A
+    /// repetition is only covered by a separate rule; otherwise a granted call could be repeated
+    /// without limit.
     fn is_granted(
         &self,
         question: &CheckRequest,
@@ -254,7 +262,8 @@ impl PermissionGate {
         (exactly || lasting) && decision.parts.iter().all(covered)
     }
 
-    /// Keeps a lasting yes; returns the pending requests that it may cover.
+    /// Saves the grant of an approval for more than one use. Returns the pending requests that it
+    /// may cover.
     fn save_grant(
         &mut self,
         waiting: &QueuedRequest,
@@ -287,8 +296,9 @@ impl PermissionGate {
         self.pending.find_by_session(session).map(request_id).collect()
     }
 
-    /// Ends those requests that evaluating allows or denies now (OpenCode's retroactive resolution). What a policy wants a
-    /// person's own yes for since it was shown is answered for this once.
+    /// Resolves the requests that are now allowed or denied (OpenCode's retroactive resolution). If
+    /// the policy has since made an operation require explicit approval, its request is marked
+    /// accordingly.
     fn reevaluate_requests(&mut self, ids: Vec<ApprovalId>) -> Vec<ResolvedRequest> {
         let mut settled = Vec::new();
         for id in ids {

@@ -1,8 +1,9 @@
-//! Patterns as bytes, and whether they match: the one matcher below every kind of rule.
+//! Byte patterns and their matching: the one matcher for every kind of rule.
 //!
-//! A *subject* is a list of parts, each followed by a separator: the words of a command (NUL), the components of a path
-//! (`/`), the labels of a host from the right (`.`). A [`Glob`] is a program over such bytes. It lives in one piece of
-//! memory, so that a compiled policy can be read from disk and used where it lies.
+//! A *subject* is a list of parts, each followed by a separator: the words of a command (NUL), the
+//! components of a path (`/`), the labels of a host from the right (`.`). A [`Glob`] is a program
+//! over such bytes. It is stored as one block of memory, so that a compiled policy can be read from
+//! disk and used in place.
 
 /// Ends the program. The subject must have ended, too.
 const END: u8 = 0;
@@ -41,9 +42,9 @@ pub enum GlobStep<'a> {
     AnyChar,
     /// Any number of whole parts.
     AnyParts,
-    /// One character of a part that lies in one of the ranges, or in none of them.
+    /// One character of a part that is in one of the ranges, or in none of them if negated.
     Class {
-        /// Whether it must lie in none.
+        /// True if the character must be outside of all ranges.
         negated: bool,
         /// Pairs of `u32`, little endian: first and last character.
         ranges: &'a [u8],
@@ -106,8 +107,9 @@ impl Glob {
         self.push_step(ONE);
     }
 
-    /// Adds any number of whole parts. It must stand where a part begins, and a program that has it may have
-    /// [`Self::push_any`] only at its end: [`matches()`] goes back to the last of them alone.
+    /// Adds any number of whole parts. The step must be at the beginning of a part. A program that
+    /// contains it may use [`Self::push_any`] only at its end, because [`matches()`] backtracks
+    /// only to the last of these steps.
     pub fn push_any_parts(&mut self) {
         self.push_step(ANY_PARTS);
     }
@@ -117,7 +119,8 @@ impl Glob {
         self.push_step(SOME);
     }
 
-    /// Adds one character out of `ranges`, or one that lies in none of them. At most 255 ranges count.
+    /// Adds one character that is in one of `ranges`, or in none of them if negated. Only the first
+    /// 255 ranges are used.
     pub fn push_class(&mut self, negated: bool, ranges: &[(char, char)]) {
         let count = u8::try_from(ranges.len()).unwrap_or(u8::MAX);
         self.push_step(CLASS);
@@ -204,12 +207,12 @@ fn decode_step(code: &[u8], at: usize) -> Option<(GlobStep<'_>, usize)> {
     Some((step, at + 1))
 }
 
-/// How a subject is read.
+/// Options for matching a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchOptions {
     /// The byte that follows each part.
     pub separator: u8,
-    /// Whether ASCII letters match in either case.
+    /// True if ASCII letters match in either case.
     pub ignores_case: bool,
 }
 
@@ -221,8 +224,8 @@ struct BacktrackPoint {
     whole_parts: bool,
 }
 
-/// Says whether the program matches the whole subject. It takes at most (length of the program) × (length of the
-/// subject) steps and allocates nothing.
+/// Returns whether the program matches the whole subject. Takes at most (length of the program) ×
+/// (length of the subject) steps and does not allocate.
 #[must_use]
 pub fn matches(code: &[u8], subject: &[u8], manner: MatchOptions) -> bool {
     let (mut pc, mut at) = (0, 0);

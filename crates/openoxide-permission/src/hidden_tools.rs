@@ -15,7 +15,7 @@ use crate::{
     rule::{Rule, SubjectKind},
 };
 
-/// Why a tool is hidden.
+/// The reason why a tool is hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenReason {
     /// One sentence, lower case, without a full stop.
@@ -24,8 +24,9 @@ pub struct HiddenReason {
     pub rule: Option<RuleRef>,
 }
 
-/// Says why every call of a tool would be denied, if that is so. `action` is what its calls want; what stands in it does not
-/// count. `layers` are those that `policy` was compiled from.
+/// Returns the reason why every call of a tool would be denied, if that is the case. `action`
+/// determines the kind of the calls; its content is ignored. `layers` are those that `policy` was
+/// compiled from.
 #[must_use]
 pub fn find_hidden_reason(
     policy: &PolicyStack,
@@ -56,7 +57,7 @@ pub fn find_hidden_reason(
     }
 }
 
-/// A tool of its own is judged by its name alone: one answer is every answer.
+/// Checks a tool that is matched by its name alone: one decision applies to every call.
 fn check_tool_name(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -105,8 +106,8 @@ fn reason_from_rule(layer: &Layer, rule: &Rule) -> HiddenReason {
     HiddenReason { reason, rule: Some(rule) }
 }
 
-/// Says whether a mode denies what no rule allows. Under `plan` not even a rule makes an edit pass; commands that only read
-/// pass in every mode.
+/// Returns whether a mode denies everything that no rule allows. In mode `plan` edits are denied
+/// even if a rule allows them. Read-only commands are allowed in every mode.
 const fn is_denied_by_mode(mode: PermissionMode, space: SubjectKind) -> bool {
     match mode {
         PermissionMode::Plan => matches!(space, SubjectKind::Edit),

@@ -2,8 +2,8 @@
 
 use openoxide_protocol::{AbsPath, steering_files::protected_home_paths};
 
-/// The directories in which a user's files are: the home directories, and directories elsewhere that stand for a directory
-/// of a home directory, as the XDG base directory specification has it.
+/// The directories that contain a user's files: the home directories, and the directories elsewhere
+/// that replace a directory below home, as in the XDG base directory specification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HomeDirectories {
     /// The directory that `HOME` names, and that of the account where it is another one.
@@ -13,8 +13,8 @@ pub struct HomeDirectories {
 }
 
 impl HomeDirectories {
-    /// Returns the places of a path that is relative to home: below each home directory, and in the directories that stand
-    /// for a part of it.
+    /// Returns the paths of a path that is relative to home: below each home directory, and in the
+    /// directories that replace a part of it.
     ///
     /// ```
     /// # use openoxide_permission::HomeDirectories;

@@ -1,9 +1,10 @@
-//! Hooks: programs that have their say before any rule (DECISIONS 4), and what becomes of it.
+//! Hooks: programs that are asked before the rules (DECISIONS 4), and the effect of their answers.
 //!
-//! How they are run is no matter of this crate: it knows what a hook is, and what its answer does to a decision. The strictest
-//! answer counts: deny over ask over allow over nothing. A deny is final. An ask is a question to a person, whatever the rules
-//! allow. An allow saves a question, and nothing else: what is denied stays denied, and what the safety floor, a rule that
-//! only a person answers, or what is not understood asks about is asked.
+//! This crate does not run hooks. It defines hooks and applies their answers to a decision. The
+//! strictest answer applies: deny over ask over allow over pass. A deny is final. An ask requires a
+//! person's approval, whatever the rules allow. An allow only removes a question: denied operations
+//! stay denied, and the safety floor, rules that only a person can answer, and opaque accesses
+//! still ask.
 
 mod matcher;
 
@@ -22,12 +23,12 @@ use crate::{
 };
 pub use matcher::HookMatcher;
 
-/// When a hook is asked.
+/// The event at which a hook is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
     /// Before a tool runs.
     PreToolUse,
-    /// When a person would be asked.
+    /// Before a person is asked.
     PermissionRequest,
 }
 
@@ -41,7 +42,7 @@ impl HookEvent {
         }
     }
 
-    /// Returns its name in Claude Code's spelling, which hooks are told.
+    /// Returns the name in Claude Code's spelling, which is passed to hooks.
     #[must_use]
     pub const fn as_camel_case(self) -> &'static str {
         match self {
@@ -57,7 +58,7 @@ impl HookEvent {
     }
 }
 
-/// What a hook runs.
+/// The command that a hook runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookCommand {
     /// A script for the shell.
@@ -67,7 +68,7 @@ pub enum HookCommand {
 }
 
 impl std::fmt::Display for HookCommand {
-    /// Writes it in quotes, on one line, no two alike.
+    /// Writes the command in quotes on one line. Different commands are written differently.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Shell(script) => write!(out, "{script:?}"),
@@ -76,41 +77,45 @@ impl std::fmt::Display for HookCommand {
     }
 }
 
-/// A program that has its say before any rule.
+/// A program that is asked before the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// The layer that it stands in.
+    /// The layer that defines the hook.
     pub layer: LayerKind,
-    /// The file that it stands in.
+    /// The file that defines the hook.
     pub file: String,
     /// The line that it begins in, from 1.
     pub line: u32,
-    /// When it is asked.
+    /// The event at which the hook is asked.
     pub event: HookEvent,
-    /// Which tools it is asked about.
+    /// The tools about which the hook is asked.
     pub matcher: HookMatcher,
-    /// What it runs.
+    /// The command that the hook runs.
     pub command: HookCommand,
-    /// How long it may take.
+    /// The time limit of a run.
     pub timeout: Duration,
-    /// Whether its allow counts; its ask and its deny always do.
+    /// True if the hook may allow. Its asks and denies always apply.
     pub may_allow: bool,
-    /// Whether its allow leaves alone what a rule asks about, as that of Claude Code's hooks does.
+    /// True if an allow leaves questions of rules in place, as an allow of Claude Code's hooks
+    /// does.
     pub respects_ask_rules: bool,
-    /// The project that it belongs to: it runs there, because what a person vouched for lies there. None where it is a person's own.
+    /// The project that the hook belongs to. The hook runs there, because the files that a person
+    /// trusted are there. `None` for a hook of the user.
     pub project: Option<AbsPath>,
-    /// Whether somebody vouched for it, where somebody must. Otherwise it is not run, and a call that it concerns is a question.
+    /// True if the hook is trusted or needs no trust. An untrusted hook is not run, and the calls
+    /// that it applies to require approval.
     pub is_trusted: bool,
 }
 
 impl Hook {
-    /// Says whether it is asked about a tool at this moment.
+    /// Returns whether the hook is asked about a tool at this event.
     #[must_use]
     pub fn applies_to(&self, event: HookEvent, tool: &str) -> bool {
         self.event == event && self.matcher.matches(tool)
     }
 
-    /// Returns the name of its program: its file name alone, because what stands around it may be secret.
+    /// Returns the file name of the hook's program. The rest of the command is left out because it
+    /// may contain secrets.
     #[must_use]
     pub fn name(&self) -> &str {
         let word = match &self.command {
@@ -123,7 +128,7 @@ impl Hook {
         word.rsplit('/').next().unwrap_or(word)
     }
 
-    /// Returns where it stands, and its name.
+    /// Returns a reference to the hook: its layer, file, line and name.
     #[must_use]
     pub fn rule_ref(&self) -> RuleRef {
         RuleRef {
@@ -135,7 +140,7 @@ impl Hook {
         }
     }
 
-    /// Returns what it said as an answer that counts.
+    /// Returns the hook's decision as an answer. An allow becomes a pass if the hook may not allow.
     #[must_use]
     pub fn to_answer(&self, said: HookDecision, reason: String) -> HookAnswer {
         let (hook, below_rules) = (self.rule_ref(), self.respects_ask_rules);
@@ -168,14 +173,14 @@ pub fn evaluate_with_hooks(
     }
 }
 
-/// Returns the strictest answer, the first of several that say the same.
+/// Returns the strictest answer. Among equally strict answers, returns the first.
 fn find_strictest_answer(answers: &[HookAnswer]) -> Option<(Effect, &HookAnswer)> {
     let said = |answer: &HookAnswer| decision_effect(answer.said);
     let worst = answers.iter().filter_map(said).max()?;
     answers.iter().find(|answer| said(answer) == Some(worst)).map(|answer| (worst, answer))
 }
 
-/// What cannot be relied on is a question.
+/// Returns the effect of a hook decision. A failed hook asks.
 const fn decision_effect(said: HookDecision) -> Option<Effect> {
     match said {
         HookDecision::Pass => None,
@@ -185,12 +190,12 @@ const fn decision_effect(said: HookDecision) -> Option<Effect> {
     }
 }
 
-/// Which questions the hooks that allow may answer.
+/// The questions that allowing hooks may answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HookAllowScope {
     /// The layer of the hooks.
     layer: LayerKind,
-    /// Whether they answer what a rule asks about, too.
+    /// True if the hooks also answer questions of rules.
     answers_ask_rules: bool,
 }
 
@@ -334,14 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hook_runs_is_written_in_quotes() {
+    fn hook_commands_are_displayed_in_quotes() {
         assert_eq!(HookCommand::Shell("a\nb".into()).to_string(), r#""a\nb""#);
         let words = vec!["a".to_owned(), "b c".to_owned()];
         assert_eq!(HookCommand::Program(words).to_string(), r#"["a", "b c"]"#);
     }
 
     #[test]
-    fn an_allow_counts_only_where_the_hook_may_allow() {
+    fn an_allow_becomes_a_pass_if_the_hook_may_not_allow() {
         use HookDecision::{Allow, Ask, Deny, Failed, Pass};
         let weak = shell("guard");
         let strong = Hook { may_allow: true, respects_ask_rules: false, ..weak.clone() };

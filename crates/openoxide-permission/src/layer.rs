@@ -1,10 +1,10 @@
-//! Layers: the rules of one source, where it ranks, and what it says of a subject.
+//! Layers: the rules of one source, its precedence, and its match for a subject.
 
 use openoxide_protocol::{Effect, PermissionMode};
 
 use crate::{combining_algorithm::CombiningAlgorithm, rule::Rule};
 
-/// Which layer of settings rules come from, the most precedent first (DECISIONS 2).
+/// The source of a layer's rules, the most precedent first (DECISIONS 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LayerKind {
     /// Administered for the machine.
@@ -44,13 +44,13 @@ impl LayerKind {
 /// The rules of one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Which layer it is.
+    /// The kind of the layer.
     pub kind: LayerKind,
     /// The file that it was read from.
     pub file: Option<String>,
-    /// How its matches become one answer.
+    /// The rule by which the matches of the layer become one effect.
     pub combining_algorithm: CombiningAlgorithm,
-    /// Its rules, in the order in which they stand.
+    /// The rules of the layer, in their original order.
     pub rules: Vec<Rule>,
     /// The mode that it sets.
     pub mode: Option<PermissionMode>,
@@ -59,16 +59,16 @@ pub struct Layer {
 /// The answer of the rules to one subject: which rule spoke, and what it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleMatch {
-    /// What the rule asks for.
+    /// The effect of the rule.
     pub effect: Effect,
     /// Its number, for [`crate::PolicyStack::rule_ref`].
     pub rule: u32,
-    /// The layer that it stands in.
+    /// The layer of the rule.
     pub layer: LayerKind,
-    /// Whether it names one thing and no wildcard.
+    /// True if the rule names exactly one thing, without a wildcard.
     pub is_literal: bool,
-    /// Whether it is about every path there is.
+    /// True if the rule matches every path.
     pub matches_everything: bool,
-    /// Whether only a person answers it.
+    /// True if only a person can answer the rule's question.
     pub requires_human: bool,
 }

@@ -1,7 +1,7 @@
-//! What is allowed, asked about or denied: rules, layers and the gate.
+//! Access decisions for AI agents: rules, layers and the gate.
 //!
-//! This crate decides and does nothing else: it reads no file, clock or environment, it knows no shell, and the same
-//! question always gets the same answer.
+//! This crate only decides. It does not read files, the clock or the environment, it does not parse
+//! shell syntax, and the same input always gives the same result.
 //!
 //! ```
 //! use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, PolicyStack, default_layer, evaluate, parse};

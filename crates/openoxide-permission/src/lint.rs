@@ -1,4 +1,4 @@
-//! What is probably wrong with the rules of a layer, although each of them can be read.
+//! Detection of probable mistakes in the rules of a layer.
 
 use openoxide_protocol::Effect;
 
@@ -10,14 +10,14 @@ use crate::{
     subsumption::subsumes,
 };
 
-/// How bad it is.
+/// The severity of a lint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintLevel {
-    /// It is harder to read than it need be.
+    /// A style problem: the rules are harder to read than necessary.
     Note,
     /// A rule does nothing, or more than its author probably wants.
     Warning,
-    /// What should hold back holds nothing back.
+    /// A rule that should restrict has no effect.
     Error,
 }
 
@@ -26,22 +26,22 @@ pub enum LintLevel {
 pub struct PolicyLint {
     /// Its code, which stays the same.
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity of the lint.
     pub level: LintLevel,
     /// The rule, by its place in the layer.
     pub rule: usize,
     /// The other rule that it is about.
     pub other: Option<usize>,
-    /// What is wrong.
+    /// The description of the problem.
     pub message: String,
-    /// What to do about it.
+    /// The suggested fix.
     pub help: &'static str,
 }
 
-/// So many rules of one effect can be read by a person.
+/// The maximum number of rules of one effect that a person can review.
 const MAX_RULES_PER_EFFECT: usize = 200;
 
-/// Returns what is probably wrong, in the order of the rules.
+/// Returns the probable mistakes in a layer, in the order of the rules.
 #[must_use]
 pub fn lint_layer(layer: &Layer) -> Vec<PolicyLint> {
     let rules = layer.rules.as_slice();
@@ -89,7 +89,8 @@ fn find_shadowed_rule(layer: &Layer, at: usize, rule: &Rule) -> Option<PolicyLin
     Some(PolicyLint { code, level, rule: at, other: Some(place), message, help })
 }
 
-/// Says whether the first rule decides wherever both match. A reason of its own is a reason to speak.
+/// Returns whether the first rule decides wherever both match. A rule with its own reason is kept,
+/// because its reason would otherwise never be shown.
 fn takes_precedence(
     combining: CombiningAlgorithm,
     (place, other): (usize, &Rule),
@@ -111,7 +112,8 @@ fn takes_precedence(
     }
 }
 
-/// A rule that no command matches, because commands are judged one by one.
+/// Returns a lint if no command matches the rule, because the commands of a line are evaluated
+/// separately.
 fn find_unmatchable_rule(at: usize, rule: &Rule) -> Option<PolicyLint> {
     let exec = |step: &crate::Pattern| step.kind == SubjectKind::Exec;
     let pattern = rule.patterns.iter().find(|pattern| exec(pattern))?;
@@ -143,7 +145,7 @@ fn find_unmatchable_rule(at: usize, rule: &Rule) -> Option<PolicyLint> {
     })
 }
 
-/// Returns the words of a command pattern; a wildcard stands for nothing.
+/// Returns the words of a command pattern, with `*` for each wildcard.
 fn pattern_words(code: &[u8]) -> Vec<Vec<u8>> {
     let mut text = Vec::new();
     for step in glob::decode_steps(code) {
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
     use crate::{LayerKind, PathAnchors, parse_rule};
 
-    /// How rules are combined, the rules, and the findings.
+    /// The combining algorithm, the rules, and the expected lints.
     type Row =
         (CombiningAlgorithm, &'static [(Effect, &'static str)], &'static [(usize, &'static str)]);
 
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_nobody_reads_is_found() {
+    fn too_many_rules_are_reported() {
         let texts: Vec<String> =
             (0..=MAX_RULES_PER_EFFECT).map(|number| format!("Bash(x{number})")).collect();
         let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();
@@ -294,7 +296,7 @@ mod tests {
         );
         assert_eq!(of(Strictest, &[person(rule(Ask, narrow)), rule(Ask, wide)]), []);
         assert_eq!(of(Strictest, &[always, rule(Deny, narrow)]), []);
-        // A reason of its own is a reason to stand there.
+        // A rule with its own reason is not redundant.
         assert_eq!(of(Strictest, &[said(rule(Ask, narrow)), rule(Ask, wide)]), []);
         assert_eq!(
             of(Strictest, &[rule(Ask, narrow), said(rule(Ask, wide))]),
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_rules_as_a_person_reads_are_no_finding() {
+    fn the_maximum_number_of_rules_is_not_reported() {
         let texts: Vec<String> =
             (0..MAX_RULES_PER_EFFECT).map(|number| format!("Bash(x{number})")).collect();
         let rules: Vec<_> = texts.iter().map(|text| (Effect::Allow, text.as_str())).collect();

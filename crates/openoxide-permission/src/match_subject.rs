@@ -2,7 +2,7 @@
 
 use crate::pattern::host;
 
-/// Paths and names up to this length need no memory of their own.
+/// The maximum length of paths and names that need no heap allocation.
 const STACK_BUFFER_SIZE: usize = 512;
 
 /// Hands over a path without its leading `/` as components, each followed by `/`.

@@ -1,4 +1,4 @@
-//! Whether a rule *could* match a command that is only partly known.
+//! Matching of rules against commands that are only partly known.
 
 use std::ops::Range;
 
@@ -72,7 +72,8 @@ enum PartialAtom {
     AnyChar,
 }
 
-/// Says whether some choice of the unknown parts is matched: both are walked at once, every pair of places once.
+/// Returns whether the program matches for some value of the unknown parts. Walks both at the same
+/// time and visits each pair of positions once.
 fn may_match(code: &[u8], subject: &[u8]) -> bool {
     let atoms = to_atoms(code);
     let width = subject.len() + 1;
@@ -124,7 +125,7 @@ fn successors(
             next[3] = atom.filter(|atom| **atom != PartialAtom::Byte(0)).map(|_| (at + 1, place));
         }
         (Some(UNKNOWN_WORDS), _) => {
-            // No word at all takes its boundary with it.
+            // Without any word, its boundary is skipped too.
             let after = if subject.get(place + 1) == Some(&0) { place + 2 } else { place + 1 };
             next[2] = Some((at, after));
             next[3] = atom.map(|_| (at + 1, place));
@@ -135,7 +136,8 @@ fn successors(
         (Some(_), Some(PartialAtom::AnyChar)) => next[2] = Some((at + 1, place + 1)),
         _ => {}
     }
-    // Some words may also end where the text goes on: the boundary behind them is then matched as it stands.
+    // The unknown words may also end here: the boundary after them is then matched like any other
+    // byte.
     let ended = (byte == Some(UNKNOWN_WORDS)).then_some((at, place + 1));
     next.into_iter().flatten().chain(ended)
 }

@@ -12,6 +12,6 @@ use crate::glob::Glob;
 pub struct ParsedPattern {
     /// The program.
     pub glob: Glob,
-    /// Whether there is no wildcard in it.
+    /// True if the pattern contains no wildcard.
     pub is_literal: bool,
 }

@@ -1,6 +1,7 @@
-//! What is only needed once a rule has spoken: where it stands and what it says.
+//! Details of rules that are only needed once a rule has matched: its location, text and reason.
 //!
-//! It lies apart from what is needed to decide, so that who reads a compiled policy from disk need not read it all.
+//! They are stored separately from the data that decisions need, so that a reader of a compiled
+//! policy can skip them.
 
 use std::{fmt, sync::Arc};
 
@@ -9,7 +10,7 @@ use crate::{layer::Layer, rule::Rule, rule_index::index_builder::append_u32s};
 /// Layer, line, text and reason of each rule, the last two as place and length.
 const RECORD_SIZE: usize = 24;
 
-/// Reads details from wherever they lie.
+/// A source of the details of a policy.
 pub trait DetailsReader: fmt::Debug + Send + Sync {
     /// Returns `length` bytes from `at` on; nothing if they cannot be read. They are only shown, never decided by.
     fn read(&self, at: usize, length: usize) -> Option<Vec<u8>>;
@@ -41,7 +42,7 @@ pub(crate) struct RuleDetails {
 }
 
 impl PolicyDetails {
-    /// Returns the details of a rule; what cannot be read says so.
+    /// Returns the details of a rule, or a placeholder text if they cannot be read.
     pub(crate) fn rule_details(&self, rule: u32) -> RuleDetails {
         let unreadable =
             || RuleDetails { text: "(it cannot be read)".to_owned(), ..RuleDetails::default() };

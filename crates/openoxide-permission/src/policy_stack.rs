@@ -28,12 +28,12 @@ impl std::fmt::Display for PolicyLimitError {
 
 impl std::error::Error for PolicyLimitError {}
 
-/// Why bytes are not a compiled policy of this program.
+/// The error for bytes that are not a compiled policy of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompiledPolicyError {
     /// Another version wrote them.
     OtherFormat,
-    /// They were damaged.
+    /// The bytes are damaged.
     Damaged,
 }
 
@@ -59,7 +59,7 @@ const HUMAN_FLAG: u8 = 0x20;
 const RULE_FLAGS: u8 = 0xE0;
 /// Marks the mode of a policy that takes `bypass_permissions` away.
 const NO_BYPASS_FLAG: u32 = 0x100;
-/// Marks the mode of a policy under which an allow counts only if it is written down.
+/// The flag of a policy under which an allow is only valid if it is recorded in the audit log.
 const AUDIT_FLAG: u32 = 0x200;
 /// Marks the mode of a policy that asks about harmless commands of programs that were not run to check that.
 const ASK_UNPROVED_FLAG: u32 = 0x400;
@@ -118,13 +118,13 @@ impl PolicyStack {
         Ok(Self { bytes, details: PolicyDetails(Arc::new(details)), last_good: None })
     }
 
-    /// Returns what is needed to decide, for [`Self::from_parts`].
+    /// Returns the bytes that are needed to decide, for [`Self::from_parts`].
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns what is needed to say which rule spoke, for [`Self::from_parts`].
+    /// Returns the details of the rules, for [`Self::from_parts`].
     #[must_use]
     pub fn details(&self) -> Vec<u8> {
         self.details
@@ -167,13 +167,14 @@ impl PolicyStack {
         PermissionMode::ALL.get(code.checked_sub(1)?).copied()
     }
 
-    /// Returns the policy under which nobody can choose the mode `bypass_permissions`.
+    /// Returns the policy with the mode `bypass_permissions` disabled.
     #[must_use]
     pub fn without_bypass(self) -> Self {
         self.with_flag(NO_BYPASS_FLAG)
     }
 
-    /// Returns the policy under which an allow counts only if it is written down ([`openoxide_protocol::Obligation::Audit`]).
+    /// Returns the policy with audit records required: an allow is only valid if it is recorded
+    /// ([`openoxide_protocol::Obligation::Audit`]).
     #[must_use]
     pub fn with_audit(self) -> Self {
         self.with_flag(AUDIT_FLAG)
@@ -197,7 +198,7 @@ impl PolicyStack {
         self.index().read_u32(header_layout::MODE) & flag != 0
     }
 
-    /// Says whether an allow counts only if it is written down.
+    /// Returns whether an allow is only valid if it is recorded in the audit log.
     #[must_use]
     pub fn requires_audit(&self) -> bool {
         self.has_flag(AUDIT_FLAG)
@@ -209,7 +210,7 @@ impl PolicyStack {
         self.has_flag(ASK_UNPROVED_FLAG)
     }
 
-    /// Returns the mode that counts where this one was chosen: `default` for one that may not be chosen.
+    /// Returns the effective mode for a chosen one: `default` if the chosen mode is disabled.
     #[must_use]
     pub fn effective_mode(&self, mode: PermissionMode) -> PermissionMode {
         if self.has_flag(NO_BYPASS_FLAG) && mode == PermissionMode::BypassPermissions {
@@ -219,8 +220,9 @@ impl PolicyStack {
         }
     }
 
-    /// Returns the policy with the denies of an older one, the last good version of the same files: what a rule of it denies stays
-    /// denied. Nothing else of it counts, neither its allows nor its mode, and nothing of what was before it.
+    /// Returns the policy with the denies of an older one, the last good version of the same files:
+    /// an access that one of its rules denies stays denied. The allows and the mode of the older
+    /// policy and the policies before it have no effect.
     #[must_use]
     pub fn with_fallback_denies(mut self, before: Self) -> Self {
         self.last_good = Some(Arc::new(Self { last_good: None, ..before }));
@@ -236,14 +238,14 @@ impl PolicyStack {
         RuleIndex { bytes: &self.bytes }
     }
 
-    /// Adds to `ranks` what the rules say of a subject.
+    /// Adds the best rank of each layer for a subject to `ranks`.
     #[inline]
     pub(crate) fn collect_ranks(&self, subject: MatchSubject<'_>, ranks: &mut LayerRanks) {
         self.index().look_up(subject, ranks);
     }
 
-    /// Combines what was found: a deny in any layer is final, then a rule that only a person answers, otherwise the most
-    /// precedent layer decides.
+    /// Combines the ranks of all layers. A deny in any layer is final. Otherwise a rule that only a
+    /// person can answer takes precedence, and then the most precedent layer decides.
     #[inline]
     pub(crate) fn combine_ranks(&self, ranks: &LayerRanks) -> Option<RuleMatch> {
         let (mut first, mut human) = (None, None);
@@ -287,12 +289,12 @@ impl PolicyStack {
         self.index().read_offset(header_layout::LAYERS) + LAYER_SIZE * layer
     }
 
-    /// Says whether some rule about commands asks or denies; the built-in ones do not count.
+    /// Returns whether a rule about commands asks or denies. Built-in rules are ignored.
     pub(crate) fn has_restrictive_command_rules(&self) -> bool {
         self.index().restrictive_rules(SubjectKind::Exec).count > 0
     }
 
-    /// Says whether some rule asks about repetition or denies it; the built-in ones do not count.
+    /// Returns whether a rule asks about repetition or denies it. Built-in rules are ignored.
     #[must_use]
     pub fn has_repetition_rules(&self) -> bool {
         let watches =
@@ -300,7 +302,7 @@ impl PolicyStack {
         watches(self) || self.last_good().is_some_and(watches)
     }
 
-    /// Returns where a rule stands and what it says.
+    /// Returns the reference of a rule: its layer, file, line, text and reason.
     #[must_use]
     pub fn rule_ref(&self, rule: u32) -> RuleRef {
         let (index, details) = (self.index(), self.details.rule_details(rule));
@@ -316,7 +318,7 @@ impl PolicyStack {
     }
 }
 
-/// Returns whether one policy can hold so many layers and rules.
+/// Returns whether one policy can contain this many layers and rules.
 const fn is_within_limits(layers: usize, rules: usize) -> bool {
     layers <= MAX_LAYERS && rules <= MAX_RULES
 }

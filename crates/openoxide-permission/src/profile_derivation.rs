@@ -1,18 +1,21 @@
-//! From a decision to a profile: what the operating system is to hold of what was decided.
+//! Derivation of a sandbox profile from a decision.
 //!
-//! The kernel permits what the policy and the decision allow, and nothing more (seed 001, "never weaker"); where a rule says
-//! more than a profile can, the profile is narrower and the rest is asked about when it happens. [`confine`] derives;
-//! what a person or a setting says besides is intersected with it ([`SandboxProfile::intersect`]).
+//! The kernel permits no more than the policy and the decision allow. If a rule is more specific
+//! than a profile can express, the profile is narrower, and the remaining accesses are asked about
+//! when they occur. [`derive_profile`] derives the profile. Restrictions by a person or a setting
+//! are intersected with it ([`SandboxProfile::intersect`]).
 //!
-//! | mode | files | like Codex's (seed 002) |
+//! | mode | writable files | equivalent in Codex |
 //! | --- | --- | --- |
-//! | `plan` | none is changed | `ReadOnly` |
-//! | `default`, `accept_edits`, `dont_ask` | the roots, but for what steers tools, and what was granted by name | `WorkspaceWrite` |
+//! | `plan` | none | `ReadOnly` |
+//! | `default`, `accept_edits`, `dont_ask` | the roots without steering files, and paths granted by name | `WorkspaceWrite` |
 //! | `bypass_permissions` | the same | `WorkspaceWrite` |
 //!
-//! `bypass_permissions` takes questions away, and not the last line of defence: denies and circuit breakers hold in it
-//! (DECISIONS 6), commands are confined by default (DECISIONS 13), and Codex, too, lets go of both only by a switch that names both.
-//! So `DangerFullAccess` and `Network::On` are never derived from rules: they are settings of their own ([`ConfineInput::host_network`]).
+//! `bypass_permissions` removes questions, but not the last line of defence: denies and circuit
+//! breakers still apply (DECISIONS 6), and commands are confined by default (DECISIONS 13). Codex
+//! also drops both only with a switch that names both. `DangerFullAccess` and `NetworkAccess::On`
+//! are therefore never derived from rules: they are separate settings
+//! ([`ConfineInput::host_network`]).
 
 mod git_repositories;
 mod network_access;
@@ -32,7 +35,7 @@ use crate::{
     rule::SubjectKind,
 };
 
-/// What a profile is derived from, beside the decision. All paths are resolved.
+/// The input of a profile, in addition to the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfineInput<'a> {
     /// Everything in force.
@@ -45,18 +48,22 @@ pub struct ConfineInput<'a> {
     pub home: Option<&'a AbsPath>,
     /// All home directories of the user: secrets in them are hidden, and their start-up files are kept.
     pub home_directories: &'a HomeDirectories,
-    /// Where this program keeps its settings and its state: no command changes them, and none reads what no rule lets it read.
+    /// The directories of OpenOxide's settings and state. No command can change them, and no
+    /// command can read them without a rule that allows it.
     pub openoxide_paths: &'a [AbsPath],
-    /// What a look at the disk has turned up that may be held back ([`ConfineInput::restricts_read`]). Rules by pattern and secrets by name
-    /// are held for these: a profile has no patterns.
+    /// The paths found by a scan of the file system that may be restricted
+    /// ([`ConfineInput::restricts_read`]). Pattern rules and secrets by name are enforced for these
+    /// paths, because a profile has no patterns.
     pub restricted_paths: &'a [AbsPath],
-    /// What that look has turned up that a rule keeps from being changed, and not from being read.
+    /// The paths found by the same scan that a rule restricts from being changed, but not from
+    /// being read.
     pub write_restricted_paths: &'a [AbsPath],
     /// The directories that a setting makes writable besides the roots.
     pub writable: &'a [AbsPath],
-    /// Whether a setting opens the internet. It does not where a rule about hosts asks or denies: a profile has no "all but".
+    /// True if a setting allows all internet hosts. It has no effect if a rule about hosts asks or
+    /// denies, because a profile cannot express exceptions.
     pub all_hosts: bool,
-    /// Whether a setting opens this machine's own network, under the same condition.
+    /// True if a setting allows the network of the host machine. The same condition applies.
     pub host_network: bool,
 }
 
@@ -77,8 +84,8 @@ pub fn derive_profile(ground: &ConfineInput<'_>, decision: &Decision) -> Sandbox
 }
 
 impl ConfineInput<'_> {
-    /// Says whether a rule that somebody wrote keeps a program from reading a file: who looks through a directory adds what this is said
-    /// of to [`ConfineInput::restricted_paths`].
+    /// Returns whether a rule that is not built in restricts a program from reading a file. A
+    /// caller that scans a directory adds these files to [`ConfineInput::restricted_paths`].
     #[must_use]
     pub fn restricts_read(&self, path: &AbsPath) -> bool {
         // Under a rule about every path, which is about tools, no program could start.
@@ -86,21 +93,22 @@ impl ConfineInput<'_> {
             .is_some_and(|ruling| !ruling.matches_everything)
     }
 
-    /// Says the same of changing it, or of changing all in it if it is a directory: for [`ConfineInput::write_restricted_paths`].
+    /// Returns whether a rule that is not built in restricts changing a file, or changing
+    /// everything in a directory. The result is for [`ConfineInput::write_restricted_paths`].
     #[must_use]
     pub fn restricts_write(&self, path: &AbsPath, is_directory: bool) -> bool {
         self.is_restricted(Access::Edit, path) || is_directory && self.restricts_all_edits(path)
     }
 
-    /// Says whether some rule that somebody wrote holds back by a pattern what is read or changed: a profile cannot say it, so somebody
-    /// has to look.
+    /// Returns whether a rule that is not built in restricts reads or changes by a pattern. A
+    /// profile cannot express patterns, so the caller has to scan the file system.
     #[must_use]
     pub fn has_pattern_rules(&self) -> bool {
         let mut policies = std::iter::once(self.policy).chain(self.policy.last_good());
         policies.any(path_restrictions::has_pattern_rules)
     }
 
-    /// Says whether opening a directory would open more than anybody means.
+    /// Returns whether opening a directory would open more than intended.
     fn is_forbidden_root(&self, path: &AbsPath) -> bool {
         let homes = self.home.into_iter().chain(&self.home_directories.homes).map(Some);
         homes.chain([None]).any(|home| forbidden_root_reason(path, home).is_some())
@@ -111,7 +119,8 @@ impl ConfineInput<'_> {
         self.context.roots.iter().chain(self.writable)
     }
 
-    /// Says whether a rule denies reading something, here or in the last good version: where nothing is held, it could be read.
+    /// Returns whether a rule denies reads, in this policy or in the last good version. Without
+    /// confinement such files could be read.
     #[must_use]
     pub fn has_read_deny(&self) -> bool {
         let policies = std::iter::once(self.policy).chain(self.policy.last_good());
@@ -123,14 +132,14 @@ impl ConfineInput<'_> {
         })
     }
 
-    /// Says whether nobody need be asked when a program touches a file.
+    /// Returns whether a program may access a file without a question.
     fn is_allowed(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> bool {
         let access =
             access(PathAccess { route: AccessRoute::Program, ..PathAccess::new(path.clone()) });
         decide_access(self.policy, &self.context, &access).effect == Effect::Allow
     }
 
-    /// Says whether a rule speaks against changing a file of a directory that no rule names.
+    /// Returns whether a rule asks or denies when a file in a directory changes that no rule names.
     fn restricts_all_edits(&self, directory: &AbsPath) -> bool {
         self.is_restricted(Access::Edit, &directory.join("nobody-named-this"))
     }
@@ -139,7 +148,8 @@ impl ConfineInput<'_> {
         self.find_restricting_match(access, path).is_some()
     }
 
-    /// Returns what a rule says that is not built in, if it asks or denies when a program touches a file.
+    /// Returns the match of a rule that is not built in, if it asks or denies when a program
+    /// accesses a file.
     fn find_restricting_match(
         &self,
         access: fn(PathAccess) -> Access,

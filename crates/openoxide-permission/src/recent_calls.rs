@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use openoxide_protocol::OperationDigest;
 
-/// So many calls in a row that say the same are a loop (OpenCode's `DOOM_LOOP_THRESHOLD`).
+/// The number of identical calls in a row that make a loop (OpenCode's `DOOM_LOOP_THRESHOLD`).
 pub const DOOM_LOOP_THRESHOLD: usize = 3;
 
 /// The last calls of one session: a ring that holds as many as make a loop.
@@ -16,8 +16,8 @@ pub struct RecentCalls {
 }
 
 impl RecentCalls {
-    /// Notes a call, whatever becomes of it. Says whether it is the third that says the same, or one that goes on after it:
-    /// then it also is an access of the kind `doom_loop`.
+    /// Records a call, whatever its outcome. Returns whether it is the third identical call in a
+    /// row or a further one. Such a call is also an access of the kind `doom_loop`.
     pub fn record(&mut self, call: OperationDigest) -> bool {
         if self.last.len() == DOOM_LOOP_THRESHOLD {
             self.last.pop_front();
@@ -26,7 +26,7 @@ impl RecentCalls {
         self.is_loop(call)
     }
 
-    /// Says whether the last calls all were this one, and make a loop.
+    /// Returns whether the last calls were all identical to this one and make a loop.
     #[must_use]
     pub fn is_loop(&self, call: OperationDigest) -> bool {
         self.last.len() == DOOM_LOOP_THRESHOLD && self.last.iter().all(|each| *each == call)

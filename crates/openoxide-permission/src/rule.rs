@@ -30,12 +30,13 @@ pub enum SubjectKind {
     DoomLoop,
     /// Paths outside the project, from the root.
     External,
-    /// Paths outside the project, from the working directory (never matched: what lies there is inside).
+    /// Paths outside the project, from the working directory (never matched: these paths are
+    /// inside).
     ExternalFromCwd,
 }
 
 impl SubjectKind {
-    /// Returns what a rule about all of it is called.
+    /// Returns the name of the rule that matches every subject of this kind.
     #[must_use]
     pub const fn rule_name(self) -> &'static str {
         match self {
@@ -92,7 +93,7 @@ impl SubjectKind {
         }
     }
 
-    /// Says whether its subjects are paths.
+    /// Returns whether the subjects are paths.
     #[must_use]
     pub const fn is_path(self) -> bool {
         self.separator() == b'/'
@@ -102,7 +103,7 @@ impl SubjectKind {
 /// One alternative of a rule: a program for one kind of subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// What it is matched against.
+    /// The kind of subject that the program matches.
     pub kind: SubjectKind,
     /// The program (see [`crate::glob`]).
     pub program: Vec<u8>,
@@ -111,41 +112,42 @@ pub struct Pattern {
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// What it asks for.
+    /// The effect of the rule.
     pub effect: Effect,
-    /// What its author wrote, in the short form: `Bash(git push *)`.
+    /// The rule as its author wrote it, in the short form: `Bash(git push *)`.
     pub text: String,
-    /// It matches when one of these does.
+    /// The patterns of the rule. It matches if one of them matches.
     pub patterns: Vec<Pattern>,
-    /// Whether it names one thing and no wildcard.
+    /// True if the rule names exactly one thing, without a wildcard.
     pub is_literal: bool,
-    /// Whether it is about every path, because it names none: `Edit`, `Read`, `*`.
+    /// True if the rule matches every path, because it names none: `Edit`, `Read`, `*`.
     pub matches_everything: bool,
-    /// Whether it asks, and nothing but a person's yes answers it: no mode, no hook and no grant.
+    /// True if the rule asks and only a person's approval answers it, not a mode, hook or grant.
     pub requires_human: bool,
-    /// The line that it stands on, from 1; 0 when it stands in no file.
+    /// The line of the rule, counted from 1, or 0 if the rule is not in a file.
     pub line: u32,
-    /// Why its author wants it.
+    /// The reason that the author gave.
     pub reason: Option<String>,
 }
 
-/// What the anchors of path patterns stand for.
+/// The directories that the anchors of path patterns refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct PathAnchors<'a> {
     /// `~`.
     pub home: Option<&'a AbsPath>,
-    /// `/`: the project for its own files, otherwise the directory of the file that the rule stands in.
+    /// `/`: the project for its own files, otherwise the directory of the file that contains the
+    /// rule.
     pub base: &'a AbsPath,
 }
 
-/// Why a text is no rule.
+/// The error for a text that is not a valid rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleError {
-    /// What is wrong: lower case, the user's words in backticks, no full stop.
+    /// The description of the error: lower case, the user's words in backticks, no full stop.
     pub message: String,
-    /// What was probably meant.
+    /// The suggested correction.
     pub help: Option<String>,
-    /// Where in the rule's text.
+    /// The byte range of the error in the rule's text.
     pub range: Range<usize>,
 }
 
@@ -177,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_its_message() {
+    fn an_error_displays_its_message() {
         let error = RuleError::new("it is wrong", 2..5).with_help("mend it").with_offset(3);
         assert_eq!(error.to_string(), "it is wrong");
         assert_eq!((error.help.as_deref(), error.range), (Some("mend it"), 5..8));

@@ -12,9 +12,10 @@ use crate::{
 /// A longer rule is not read before it is chosen.
 const MAX_RULE_LENGTH: usize = 400;
 
-/// What a word less is offered of. Whatever follows these words names one thing of a kind: a script of the project, an object, a
-/// subcommand that does no more than its siblings. A list of what is safe, and not of what is not: after `uv run`, `npm exec` or
-/// `docker compose` any program can follow, and of an unknown program nothing is known.
+/// The prefixes that may be widened by one word. The word after such a prefix names one thing of a
+/// kind: a script of the project, an object, or a subcommand that does no more than its siblings.
+/// This is an allow list on purpose: after `uv run`, `npm exec` or `docker compose` any program can
+/// follow, and the effects of an unknown program are not known.
 const WIDENABLE_PREFIXES: &[&str] = &[
     "composer run",
     "composer run-script",
@@ -55,7 +56,8 @@ const WIDENABLE_PREFIXES: &[&str] = &[
     "uv pip",
 ];
 
-/// Returns the other choices beside the rules in `always`: each is a full list, so that it answers the whole request, or it is not there.
+/// Returns the alternatives to the rules in `always`. Each alternative is a complete list of rules
+/// that answers the whole request; incomplete ones are left out.
 pub(crate) fn find_alternatives(
     always: &[String],
     parts: &[AccessDecision],
@@ -128,7 +130,8 @@ fn wider_rule(exec: &ExecAccess) -> Option<String> {
     Some(format!("Bash({} *)", words.join(" ")))
 }
 
-/// Says whether the rules allow each command that is asked about, by the matcher that will judge them.
+/// Returns whether the rules allow each command that is asked about, according to the matcher that
+/// later evaluates them.
 fn allows_all_commands(
     choice: &RuleChoice,
     asked: &[&AccessDecision],

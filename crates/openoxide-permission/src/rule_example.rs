@@ -8,11 +8,11 @@ use crate::{
     rule::{PathAnchors, Rule, RuleError, SubjectKind},
 };
 
-/// Says whether a rule matches an example: a command, a path (a relative one counts from the rule's base and from the
-/// working directory), a host or a name.
+/// Returns whether a rule matches an example: a command, a path (a relative path is resolved
+/// against the rule's base and the working directory), a host or a name.
 ///
 /// # Errors
-/// When the example is no such thing, pointing into it.
+/// Returns an error with a range in the example if the example is not of the rule's kind.
 pub fn matches_example(
     rule: &Rule,
     example: &str,
@@ -77,7 +77,7 @@ mod tests {
     use crate::parse_rule;
 
     #[test]
-    fn an_example_is_read_as_what_the_rule_is_about() {
+    fn an_example_is_parsed_by_the_kind_of_the_rule() {
         let (home, base) = (AbsPath::new("/h").unwrap(), AbsPath::new("/p").unwrap());
         let anchors = PathAnchors { home: Some(&home), base: &base };
         for (rule, example, expected) in [
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_that_is_no_command_is_an_error() {
+    fn an_example_that_is_not_a_command_is_an_error() {
         let base = AbsPath::root();
         let anchors = PathAnchors { home: None, base: &base };
         let rule = parse_rule("Bash(echo *)", Effect::Allow, anchors).unwrap();

@@ -1,17 +1,19 @@
-//! The compiled matcher: which rules speak of a subject, without asking those that cannot.
+//! The compiled matcher: finds the rules that match a subject without testing those that cannot.
 //!
-//! All rules of all layers lie in one piece of memory that is built once and used where it lies, also when it was read
-//! from disk. A hash table finds *nodes*; a node lists the rules that may match. A subject is looked up
+//! All rules of all layers are stored in one block of memory, which is built once and used in
+//! place, even when it was read from disk. A hash table finds *nodes*; a node lists the rules that
+//! may match. A subject is looked up
 //!
-//! 1. by each of its leading parts: `git push origin` asks for the nodes ``, `git`, `git push`, `git push origin`, as
-//!    long as there are nodes below;
-//! 2. where a node knows rules that go on inside a part (`npm run te*`), by the beginnings of the next part, of the
-//!    lengths that occur there;
-//! 3. where a node knows rules with a wildcard and a part behind it (`git * main`), by each later part, and by its
-//!    beginnings;
-//! 4. by its four-byte pieces, if some rule has nothing better (`*danger*`).
+//! 1. by each of its leading parts: `git push origin` looks up the nodes ``, `git`, `git push`,
+//!    `git push origin`, as long as there are child nodes;
+//! 2. if a node has rules that continue inside a part (`npm run te*`), by the prefixes of the
+//!    next part, of the lengths that occur there;
+//! 3. if a node has rules with a wildcard followed by a part (`git * main`), by each later part
+//!    and its prefixes;
+//! 4. by its four-byte pieces, if a rule has no better key (`*danger*`).
 //!
-//! What is found is then compared, so the cost grows with the rules that could match and not with those that cannot.
+//! The rules found are then compared with the subject, so the cost grows with the rules that could
+//! match and not with those that cannot.
 
 pub(crate) mod index_builder;
 pub(crate) mod node_hash;
@@ -21,7 +23,7 @@ use openoxide_protocol::Effect;
 use crate::{glob, rule::SubjectKind};
 use node_hash::NodeHash;
 
-/// How many layers a policy can have.
+/// The maximum number of layers of a policy.
 pub const MAX_LAYERS: usize = 16;
 
 /// The best rank that matched in each layer; 0 where nothing did.
@@ -31,7 +33,7 @@ pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// Grows with every change of the form below.
 pub(crate) const FORMAT: u32 = 6;
 
-/// Where things stand: the header's fields, in bytes.
+/// The byte offsets of the header's fields.
 pub(crate) mod header_layout {
     pub(crate) const MAGIC: usize = 0;
     pub(crate) const FORMAT: usize = 4;
@@ -55,8 +57,8 @@ pub(crate) mod header_layout {
         SUBJECT_KINDS + SUBJECT_KIND_SIZE * crate::rule::SubjectKind::ALL.len();
 }
 
-/// A node: its flags and the number of its hits in one word, then the hits, then the masks of lengths if it has any. Its hash
-/// stands before it.
+/// The layout of a node: its flags and the number of its hits in one word, then the hits, then the
+/// masks of lengths if it has any. Its hash is stored before it.
 pub(crate) mod node_layout {
     pub(crate) const HEAD: usize = 0;
     pub(crate) const COUNT_SHIFT: u32 = 8;
@@ -71,10 +73,10 @@ pub(crate) const HAS_CHILDREN: u32 = 1;
 pub(crate) const HAS_PREFIXES: u32 = 2;
 pub(crate) const HAS_LATER_PARTS: u32 = 4;
 
-/// What a hit's last word holds beside the layer.
+/// The flag in a hit's last word for a prefix pattern. The word also contains the layer.
 pub(crate) const PREFIX_PATTERN: u32 = 1 << 16;
 
-/// What tells the four kinds of nodes apart.
+/// The values that distinguish the four kinds of nodes.
 pub(crate) const PREFIX: u64 = 0xB1;
 pub(crate) const LATER_PART: u64 = 0xB2;
 pub(crate) const LATER_PREFIX: u64 = 0xB3;
@@ -85,7 +87,8 @@ pub(crate) const PIECE: u64 = 0xB4;
 pub(crate) struct MatchSubject<'a> {
     pub(crate) kind: SubjectKind,
     pub(crate) bytes: &'a [u8],
-    /// Whether some part can become any number of parts: then a rule that allows must match whatever they are.
+    /// True if a part can expand to any number of parts. A rule that allows must then match all
+    /// expansions.
     pub(crate) is_variadic: bool,
 }
 
@@ -314,7 +317,8 @@ impl<'a> RestrictiveRules<'a> {
     }
 }
 
-/// Says quickly of most nodes which are not there that they are not. Nodes of leading parts are not asked for here.
+/// A filter that quickly rejects most nodes that do not exist. It does not cover nodes of leading
+/// parts.
 #[derive(Clone, Copy, Debug)]
 struct NodeFilter<'a> {
     bytes: &'a [u8],
@@ -329,7 +333,7 @@ impl NodeFilter<'_> {
     }
 }
 
-/// Returns the byte and the bit of the filter that stand for a node.
+/// Returns the byte index and the bit of the filter for a node.
 #[inline]
 pub(crate) const fn filter_position(hash: NodeHash, mask: usize) -> (usize, u8) {
     let place = (hash.0 >> 8) as usize & mask;

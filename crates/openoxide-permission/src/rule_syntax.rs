@@ -7,7 +7,7 @@ use crate::{
     rule::{PathAnchors, Pattern, Rule, RuleError, SubjectKind},
 };
 
-/// What a rule is about.
+/// The subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RuleSubject {
     Command,
@@ -52,10 +52,10 @@ const NAMES: &[(&str, RuleSubject)] = &[
     ("write", RuleSubject::Edit),
 ];
 
-/// Reads the short form.
+/// Parses the short form of a rule.
 ///
 /// # Errors
-/// Says what is wrong, and where in `text`.
+/// Returns the problem and its range in `text`.
 pub fn parse_rule(text: &str, effect: Effect, anchors: PathAnchors<'_>) -> Result<Rule, RuleError> {
     let (name, inside, offset) = split_tool_pattern(text)?;
     let (patterns, exact) = match find_subject(name) {
@@ -77,10 +77,11 @@ pub fn parse_rule(text: &str, effect: Effect, anchors: PathAnchors<'_>) -> Resul
     })
 }
 
-/// Reads the long form: the name of a permission and a pattern, as seeds 003 and 004 have it.
+/// Parses the long form of a rule: the name of a permission and a pattern.
 ///
 /// # Errors
-/// Says what is wrong, and where in `pattern` (or that the permission is unknown, over no text).
+/// Returns the problem and its range in `pattern`. An unknown permission has no range in the
+/// pattern.
 pub fn parse_long_rule(
     permission: &str,
     pattern: &str,
@@ -121,7 +122,7 @@ fn unknown_permission_error(name: &str) -> RuleError {
     }
 }
 
-/// Cuts `Tool(inside)`; returns the name, what is inside, and where that begins.
+/// Splits `Tool(inside)` into the name, the text inside the parentheses, and its offset.
 fn split_tool_pattern(text: &str) -> Result<(&str, Option<&str>, usize), RuleError> {
     if text.trim() != text || text.is_empty() {
         let error = RuleError::new("a rule cannot start or end with a space", 0..text.len());
@@ -160,7 +161,7 @@ fn parse_patterns(
             return single_pattern(SubjectKind::DoomLoop, inside.map(tool::parse));
         }
         RuleSubject::Everything => &SubjectKind::ALL,
-        // Who may not read a file may not change it either: an edit can show what stood there.
+        // A denied read also denies edits, because an edit can reveal the previous content.
         RuleSubject::Read if effect == Effect::Deny => &[SubjectKind::Read, SubjectKind::Edit],
         RuleSubject::Read => &[SubjectKind::Read],
         RuleSubject::Edit => &[SubjectKind::Edit],
@@ -191,7 +192,8 @@ fn parse_path_patterns(
     Ok((spaces.iter().map(pattern).collect(), found.pattern.is_literal))
 }
 
-/// `npm run:*` is Claude Code's older way to write `npm run *`. What holds back also means what it says by its letters.
+/// Parses the pattern of a command rule. `npm run:*` is Claude Code's older syntax for `npm run *`.
+/// A rule that asks or denies also matches the literal text.
 fn parse_command_patterns(
     inside: Option<&str>,
     effect: Effect,
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_rules_say_what_was_meant() {
+    fn invalid_rules_have_a_suggestion_and_a_range() {
         assert_eq!(error("bsh(ls)").help.unwrap(), "did you mean `Bash`?");
         assert_eq!(error("BASH(ls)").help.unwrap(), "did you mean `Bash`?");
         assert_eq!(error("Bash(ls").range, 4..7);
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_long_form_says_the_same() {
+    fn the_long_form_is_equivalent_to_the_short_form() {
         let base = AbsPath::root();
         let anchors = PathAnchors { home: None, base: &base };
         let long = parse_long_rule("bash", "terraform apply *", Effect::Ask, anchors).unwrap();

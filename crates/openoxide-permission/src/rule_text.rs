@@ -14,7 +14,8 @@ use crate::{
 pub struct RuleText {
     /// The short form. Its paths count from the root or from the working directory.
     pub text: String,
-    /// Whether it says the same; otherwise an allow is narrower, and what holds back is wider.
+    /// True if the text is equivalent to the pattern. Otherwise a rule that allows becomes
+    /// narrower, and a rule that asks or denies becomes wider.
     pub is_equivalent: bool,
 }
 
@@ -108,7 +109,7 @@ fn render_path(code: &[u8], here: bool) -> Option<String> {
             GlobStep::AnyInPart => text.push('*'),
             GlobStep::AnyChar => text.push('?'),
             GlobStep::AnyParts => text += "**/",
-            // What names a directory covers what lies below it.
+            // A pattern that names a directory covers everything below it.
             GlobStep::Any if at == last && text.ends_with('/') => {}
             GlobStep::Any if at == last => text.push('*'),
             GlobStep::NonEmpty if at == last && text.ends_with('/') => text += "**",
@@ -116,7 +117,7 @@ fn render_path(code: &[u8], here: bool) -> Option<String> {
         }
     }
     let trimmed = text.trim_end_matches('/');
-    // At any depth is what a bare name says.
+    // A bare name matches at any depth.
     let bare = trimmed.strip_prefix("**/").filter(|rest| !rest.contains('/'));
     Some(bare.unwrap_or(trimmed).to_owned())
 }

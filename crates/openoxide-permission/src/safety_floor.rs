@@ -6,13 +6,14 @@ use openoxide_protocol::{AbsPath, CommandWord, CommandWords, steering_files::is_
 
 pub use crate::secret_files::{contains_secrets, is_secret};
 
-/// Says whether a path steers shells, tools, agents or this program: changing it asks, in every mode.
+/// Returns whether a path controls shells, tools, agents or OpenOxide. Changing it asks in every
+/// mode.
 #[must_use]
 pub fn is_protected(path: &AbsPath) -> bool {
     is_protected_path(path)
 }
 
-/// What this program does for everybody: it looks, or judges anew.
+/// The subcommands that any program may run: they only read, or evaluate operations again.
 const READ_ONLY_VERBS: &[&str] = &[
     "audit",
     "check",
@@ -29,13 +30,14 @@ const READ_ONLY_VERBS: &[&str] = &[
 ];
 /// The same of `rules`.
 const READ_ONLY_RULES_VERBS: &[&str] = &["convert", "diff", "export", "lint", "list", "test"];
-/// The same of `sandbox`: its other verbs start a program that nobody has judged.
+/// The same for `sandbox`: its other subcommands start a program that was not evaluated.
 const READ_ONLY_SANDBOX_VERBS: &[&str] = &["status"];
 /// With these `run` judges by a policy of the caller's own, or holds less than the policy wants.
 const LOOSENING_OPTIONS: &[&str] =
     &["--policy", "--mode", "--allow", "--add-dir", "--sandbox", "--env", "--session"];
 
-/// Says whether a command could answer in a person's place: it starts this very program for more than to look.
+/// Returns whether a command could approve requests in place of a person: it runs OpenOxide with a
+/// subcommand that does more than read.
 #[must_use]
 pub fn is_self_approval(argv: &CommandWords) -> bool {
     let name = argv.known_word(0).and_then(|name| name.rsplit('/').next());
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_shells_tools_and_agents_is_protected() {
+    fn steering_files_of_shells_tools_and_agents_are_protected() {
         check(
             is_protected,
             &[

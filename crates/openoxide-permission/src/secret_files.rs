@@ -18,7 +18,7 @@ pub struct SecretFile {
     pub path: &'static str,
     /// The programs whose own file it is, and which do not work without it: for these it is not hidden.
     pub programs: &'static [&'static str],
-    /// Where the location is documented.
+    /// The source that documents the location.
     pub source: &'static str,
 }
 
@@ -28,9 +28,9 @@ pub const fn all_secret_files() -> &'static [SecretFile] {
     KNOWN_SECRET_FILES
 }
 
-/// Returns the paths to hide from a program that this user starts: the places of the table, and files of the home
-/// directories whose names say that they hold secrets. The files that belong to `program`, the name of the program that is
-/// started, are left out.
+/// Returns the paths to hide from a program that this user starts: the paths in the table, and
+/// files in the home directories whose names indicate secrets. The files that belong to `program`,
+/// the name of the program, are left out.
 #[must_use]
 pub fn hidden_secret_paths(user: &HomeDirectories, program: Option<&str>) -> Vec<AbsPath> {
     let owns = |place: &SecretFile| program.is_some_and(|name| place.programs.contains(&name));
@@ -51,7 +51,8 @@ pub fn program_secret_paths(user: &HomeDirectories, program: &str) -> Vec<AbsPat
     own.flat_map(|place| user.resolve_relative(place.path)).collect()
 }
 
-/// Says whether a path usually holds secrets: reading it asks, unless a rule names this very path.
+/// Returns whether a path usually contains secrets. Reading it asks, unless a rule names exactly
+/// this path.
 #[must_use]
 pub fn is_secret(path: &AbsPath) -> bool {
     let mut components = path.as_str().split('/').filter(|component| !component.is_empty());
@@ -62,16 +63,17 @@ pub fn is_secret(path: &AbsPath) -> bool {
     is_secret_name(name) || is_below_secret_file(path)
 }
 
-/// Says whether a directory is one that usually has secrets among other things in it, such as `~/.config`.
+/// Returns whether a directory usually contains secrets among other files, such as `~/.config`.
 #[must_use]
 pub fn contains_secrets(path: &AbsPath) -> bool {
     path.file_name()
         .is_some_and(|name| MIXED_DIRECTORIES.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
-/// Says whether the path is a place of the table or below one. A place below a home directory is looked for below any
-/// directory, because whose home directory it is cannot be told from a path; and in the root of a container or of another
-/// system, the same path holds the same secrets.
+/// Returns whether the path is in the table or below a path in it. A path relative to home is
+/// searched below every directory, because a path alone does not show whether a directory is a home
+/// directory. In the root of a container or of another system, the same path contains the same
+/// secrets.
 fn is_below_secret_file(path: &AbsPath) -> bool {
     let index = SecretFileIndex::get_or_init();
     let mut rest = path.as_str().trim_start_matches('/');
@@ -114,7 +116,8 @@ fn first_letter(path: &str) -> usize {
     path.bytes().next().unwrap_or_default().to_ascii_lowercase().into()
 }
 
-/// Says whether the path begins with the components of this place. Some file systems ignore case.
+/// Returns whether the path starts with the components of this place. Case is ignored, as on some
+/// file systems.
 fn starts_with_path(path: &str, place: &str) -> bool {
     let head = path.get(..place.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(place))

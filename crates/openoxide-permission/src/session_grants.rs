@@ -13,18 +13,18 @@ use crate::{
     rule_syntax, suggested_rules,
 };
 
-/// What a yes for the session is remembered under.
+/// The key under which a session approval is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum GrantKey {
     /// Exactly this operation.
     Operation(OperationDigest),
-    /// What a tool calls the same ([`crate::GrantCoverage::grant_keys`]).
+    /// A key that the tool defines ([`crate::GrantCoverage::keys`]).
     ToolKey(String),
 }
 
-/// What reviewers have said yes to, for as long as the session lasts.
+/// The approvals of one session.
 ///
-/// A grant answers a question; it never lifts a deny, and never the safety floor.
+/// A grant answers a question. It never overrides a deny or the safety floor.
 #[derive(Debug, Default)]
 pub struct SessionGrants {
     keys: HashSet<GrantKey>,
@@ -38,12 +38,14 @@ impl SessionGrants {
         self.add_keys(&[GrantKey::Operation(digest)]);
     }
 
-    /// Remembers each key by itself: what needs some of them only is covered, too (Codex's `with_cached_approval`).
+    /// Remembers each key separately: a later operation that needs only some of them is covered too
+    /// (Codex's `with_cached_approval`).
     pub(crate) fn add_keys(&mut self, keys: &[GrantKey]) {
         self.keys.extend(keys.iter().cloned());
     }
 
-    /// Remembers rules that "always" showed. A text that is no rule is left out: it then grants nothing.
+    /// Remembers the rules that "always" showed. A text that is not a valid rule is left out and
+    /// grants nothing.
     pub fn add_rules(&mut self, texts: &[String], context: &EvaluationContext<'_>) {
         let anchors = PathAnchors { home: None, base: context.cwd };
         for text in texts {
@@ -62,19 +64,19 @@ impl SessionGrants {
         self.compiled = PolicyStack::compile(&[layer]).ok();
     }
 
-    /// Says whether exactly this operation was granted.
+    /// Returns whether exactly this operation was granted.
     #[must_use]
     pub fn allows_operation(&self, digest: OperationDigest) -> bool {
         self.keys.contains(&GrantKey::Operation(digest))
     }
 
-    /// Says whether every one of these keys was granted; where there are none, nothing was.
+    /// Returns whether all of these keys were granted. Returns false for an empty list.
     pub(crate) fn allows_keys(&self, keys: &[String]) -> bool {
         let granted = |key: &String| self.keys.contains(&GrantKey::ToolKey(key.clone()));
         !keys.is_empty() && keys.iter().all(granted)
     }
 
-    /// Says whether a granted rule allows this access.
+    /// Returns whether a granted rule allows this access.
     #[must_use]
     pub fn allows_access(&self, context: &EvaluationContext<'_>, access: &Access) -> bool {
         self.compiled.as_ref().is_some_and(|policy| {
@@ -84,7 +86,7 @@ impl SessionGrants {
     }
 }
 
-/// Returns the rules that a yes of this scope remembers, as a person reads them.
+/// Returns the rules that an approval of this scope saves, for display.
 #[must_use]
 pub fn granted_rules(scope: GrantScope, always: &[String], accesses: &[Access]) -> Vec<String> {
     match scope {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_what_was_granted_is_covered() {
+    fn only_granted_operations_and_keys_are_covered() {
         let (one, other) = (OperationDigest([1; 32]), OperationDigest([2; 32]));
         let mut grants = SessionGrants::default();
         assert!(!grants.allows_operation(one));
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_add_up_each_once_and_a_text_that_is_no_rule_grants_nothing() {
+    fn rules_are_added_once_and_invalid_rules_grant_nothing() {
         let cwd = AbsPath::root();
         let roots = std::slice::from_ref(&cwd);
         let context = EvaluationContext {
@@ -155,14 +157,14 @@ mod tests {
                 && grants.allows_access(&context, &run("b x"))
         );
         assert!(!grants.allows_access(&context, &run("c x")));
-        // What no rule speaks of is no matter of the grants, even where it needs no yes.
+        // An access that no rule matches is not covered by grants, even if it needs no approval.
         let read = Access::Read(PathAccess::new(AbsPath::new("/a").unwrap()));
         assert_eq!(decide_access(&PolicyStack::default(), &context, &read).effect, Effect::Allow);
         assert!(!grants.allows_access(&context, &read));
     }
 
     #[test]
-    fn each_scope_remembers_what_a_person_reads() {
+    fn each_scope_saves_the_rules_that_are_displayed() {
         let accesses = [
             run("npm ci"),
             Access::DoomLoop { tool: "Bash".into() },

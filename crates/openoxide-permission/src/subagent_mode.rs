@@ -2,10 +2,11 @@
 
 use openoxide_protocol::PermissionMode;
 
-/// Returns the mode of a subagent: that of the agent that started it, unless its own is stricter.
+/// Returns the mode of a subagent: its parent's mode, unless its own is stricter.
 ///
-/// `bypass_permissions` passes to every subagent, and none has another mode then (seed 004). Of the other modes the seeds
-/// say nothing: what a subagent wants for itself can hold it back, never let it do more than its parent may.
+/// `bypass_permissions` passes to every subagent and cannot be replaced by another mode (DECISIONS
+/// 9). In the other modes, a subagent can request more restrictions, but never more permissions
+/// than its parent.
 #[must_use]
 pub const fn inherit_mode(
     parent: PermissionMode,

@@ -1,7 +1,8 @@
-//! Whether everything that one pattern matches is matched by another one, too.
+//! Subsumption: a check that one pattern matches everything that another one matches.
 //!
-//! The answer *yes* is proved: each piece of the narrow pattern is taken by one piece of the wide one, whatever it stands
-//! for. *No* can also mean that this simple way found no proof.
+//! A positive answer is proved: each piece of the narrow pattern is matched by one piece of the
+//! wide one, whatever its value. A negative answer can also mean that this simple method found no
+//! proof.
 
 use openoxide_protocol::Effect;
 
@@ -10,7 +11,7 @@ use crate::{
     rule::{Pattern, Rule, SubjectKind},
 };
 
-/// Says whether `wide` is sure to match whatever `narrow` matches.
+/// Returns whether `wide` is proved to match everything that `narrow` matches.
 #[must_use]
 pub fn subsumes(wide: &Rule, narrow: &Rule) -> bool {
     let covered = |one: &Pattern| {
@@ -94,11 +95,12 @@ struct SubsumptionSearch<'a> {
     wide: &'a [GlobAtom<'a>],
     narrow: &'a [GlobAtom<'a>],
     manner: MatchOptions,
-    /// Whether the wide pattern looks through the case of letters.
+    /// True if the wide pattern ignores the case of letters.
     ignores_case: bool,
 }
 
-/// How far both have come, and whether the wide one is within a part that its [`Atom::AnyParts`] takes.
+/// The positions in both patterns, and whether the wide pattern is inside a part that its
+/// [`GlobAtom::AnyParts`] matches.
 type SubsumptionState = (usize, usize, bool);
 
 impl SubsumptionSearch<'_> {
@@ -162,7 +164,7 @@ impl SubsumptionSearch<'_> {
         }
     }
 
-    /// Says whether a piece stays within one part.
+    /// Returns whether a piece stays within one part.
     fn is_within_part(&self, atom: &GlobAtom<'_>) -> bool {
         match atom {
             GlobAtom::Byte(byte) => *byte != self.manner.separator,

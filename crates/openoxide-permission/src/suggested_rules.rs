@@ -1,4 +1,4 @@
-//! What "always" would add: the rules that are shown before it is chosen (DECISIONS 7).
+//! The rules that "always" would save. They are shown before it is chosen (DECISIONS 7).
 
 use openoxide_protocol::{Access, CommandWords, Effect, ExecAccess};
 
@@ -8,8 +8,8 @@ use crate::{
     safety_floor::{is_protected, is_secret},
 };
 
-/// Returns one rule for each access that is asked about; none at all when one of them cannot be remembered, because then
-/// a yes for the others would not save the question.
+/// Returns one rule for each access that is asked about. Returns no rules if one of the accesses
+/// cannot be remembered, because an approval of the others would not avoid the question.
 pub(crate) fn suggest_rules(accesses: &[Access], outcomes: &[AccessOutcome]) -> Vec<String> {
     let mut rules = Vec::new();
     for (access, outcome) in accesses.iter().zip(outcomes) {
@@ -65,7 +65,8 @@ fn suggest_rule(access: &Access, why: ReasonCode) -> Option<String> {
     }
 }
 
-/// Returns the rule for a command's prefix, as long as its arity says; nothing when no prefix may be offered.
+/// Returns the rule for a command's prefix, with as many words as its arity. Returns `None` if no
+/// prefix may be offered.
 pub(crate) fn prefix_rule(exec: &ExecAccess) -> Option<String> {
     let arity = usize::from(exec.arity);
     if arity == 0 || arity > exec.argv.len() {

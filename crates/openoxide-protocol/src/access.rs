@@ -1,4 +1,4 @@
-//! One thing that an operation does: the unit that rules judge.
+//! An access: one thing that an operation does, and the unit that rules are matched against.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,13 +21,13 @@ pub enum Access {
         host: String,
         /// The whole address, as it was asked for.
         url: String,
-        /// Who reaches it.
+        /// The route of the access.
         #[serde(default, skip)]
         route: AccessRoute,
     },
     /// Calls a tool that is none of the above.
     CallTool {
-        /// `mcp__server__tool`, or the agent's name for a tool of its own.
+        /// `mcp__server__tool`, or the agent's name for one of its own tools.
         tool: String,
     },
     /// Starts a subagent.
@@ -42,11 +42,11 @@ pub enum Access {
     },
     /// Leaves the directories of the project.
     ExternalDirectory(PathAccess),
-    /// Does something that was not understood. No rule can allow it.
+    /// Performs an action that was not understood. No rule can allow it.
     Opaque {
-        /// What was not understood, as it was written.
+        /// The text that was not understood, as written.
         text: String,
-        /// Where it stands in the script.
+        /// The position in the script.
         #[serde(default, skip)]
         span: Span,
     },
@@ -59,16 +59,18 @@ pub struct ExecAccess {
     pub argv: CommandWords,
     /// The command as it was written.
     pub text: String,
-    /// What is known of it without asking any rule.
+    /// The class of the command, which does not depend on any rule.
     #[serde(default, skip)]
     pub class: CommandClass,
-    /// Where it stands in the script.
+    /// The position in the script.
     #[serde(default, skip)]
     pub span: Span,
-    /// How many leading words "always" would keep (arity); 0 when no prefix may be offered.
+    /// The number of leading words that "always" would keep (arity), or 0 if no prefix may be
+    /// offered.
     #[serde(default, skip)]
     pub arity: u8,
-    /// Where it runs, if that is not the working directory of the operation; the root, where it is not known.
+    /// The directory in which it runs, if that is not the working directory of the operation. The
+    /// root means that the directory is unknown.
     #[serde(default, skip)]
     pub cwd: Option<AbsPath>,
     /// The same command without the options before its subcommand, and with the subcommand's own name, if it was written
@@ -88,18 +90,21 @@ pub struct ExecAccess {
     /// The data bases of SQLite that it opens.
     #[serde(default, skip)]
     pub databases: Vec<SqliteDatabase>,
-    /// Whether the program was never run to check that it is harmless: what is known of it was read in manuals only.
+    /// True if the program was never run to verify that it is harmless. Its properties come from
+    /// manuals only.
     #[serde(default, skip)]
     pub unproved: bool,
 }
 
-/// A data base of SQLite that a program opens to read. That can make files: the data base if it is missing, and those beside
-/// it that a write-ahead log or an interrupted change needs.
+/// An SQLite database that a program opens for reading.
+///
+/// Opening it can create files: the database if it is missing, and the files next to it for a
+/// write-ahead log or an interrupted change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteDatabase {
     /// The name of its file.
     pub file: String,
-    /// Whether an empty file is made where there is none.
+    /// True if an empty file is created when the file does not exist.
     pub creates_if_missing: bool,
 }
 
@@ -115,7 +120,7 @@ pub enum VersionControl {
     Any,
 }
 
-/// What is known of a command without asking any rule.
+/// The class of a command, which does not depend on any rule.
 #[derive(
     Clone,
     Copy,
@@ -132,28 +137,29 @@ pub enum VersionControl {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CommandClass {
-    /// It reads at most the files that are listed beside it, and changes nothing.
+    /// A command that reads at most the files that are listed with it, and changes nothing.
     Harmless,
-    /// It reads and changes at most the files that are listed beside it, and does nothing else.
+    /// A command that reads and changes at most the files that are listed with it, and does nothing
+    /// else.
     Edits,
-    /// Nothing is known of it.
+    /// A command without known properties.
     #[default]
     Unknown,
 }
 
-/// Who touches a file or a host, and how.
+/// The route by which a file or a host is accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessRoute {
     /// The tool or the shell itself.
     #[default]
     Direct,
-    /// A program that is listed beside it. Whether it may run is asked of the program.
+    /// A program that is listed separately. The rules for the program decide whether it may run.
     Program,
-    /// A program that is listed beside it, and that looks at names, sizes and the like only.
+    /// A program that is listed separately and only reads metadata, such as names and sizes.
     Metadata,
 }
 
-/// Which files below a directory a program searches.
+/// The files below a directory that a program searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSearch {
     /// Patterns of which a file's name has to match one; without any, all files are searched.
@@ -163,9 +169,9 @@ pub struct FileSearch {
     /// Patterns of names of directories that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_directories: Vec<String>,
-    /// Whether files and directories are searched whose names begin with a dot.
+    /// True if files and directories whose names begin with a dot are searched.
     pub includes_hidden: bool,
-    /// Whether files are searched that `.gitignore` names.
+    /// True if files that `.gitignore` lists are searched.
     pub includes_ignored: bool,
 }
 
@@ -182,29 +188,34 @@ impl FileSearch {
 pub struct PathAccess {
     /// The path by its letters.
     pub path: AbsPath,
-    /// Where it leads once symbolic links are followed, if that is somewhere else. Both spellings are judged.
+    /// The target after following symbolic links, if it differs from the path. Both paths are
+    /// checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<AbsPath>,
     /// The path as it was written, which may be relative; what the file system is asked about.
     #[serde(default, skip)]
     pub raw_path: String,
-    /// Who touches it, and how.
+    /// The route of the access.
     #[serde(default, skip)]
     pub route: AccessRoute,
-    /// It is a pattern of the shell: the files that match it are meant.
+    /// True if the path is a shell pattern that refers to all files that match it.
     #[serde(default, skip)]
     pub is_pattern: bool,
-    /// It is a directory: files below it are meant, whose names another program has printed.
+    /// True if the path is a directory that refers to files below it whose names another program
+    /// has printed.
     #[serde(default, skip)]
     pub has_piped_names: bool,
-    /// It is a pattern whose matches are only looked at for names that the program would take for options: those that begin with one
-    /// of these texts. Blanks separate them, and a text with a `*` before it can be anywhere in the name.
+    /// The beginnings of names that the program would take for options.
+    ///
+    /// The path is then a pattern, and its matches are examined only for such names. The texts are
+    /// separated by blanks. A text with a leading `*` can be anywhere in the name.
     #[serde(default, skip)]
     pub option_prefixes: Option<String>,
-    /// It is a directory in which a program searches files and prints lines of them.
+    /// The search, if the path is a directory in which a program searches files and prints lines of
+    /// them.
     #[serde(default, skip)]
     pub search: Option<Box<FileSearch>>,
-    /// Where it stands in the script.
+    /// The position in the script.
     #[serde(default, skip)]
     pub span: Span,
 }

@@ -1,9 +1,10 @@
-//! Which addresses belong to the internet, and which to this machine and its neighbours.
+//! Classification of addresses into public ones and those of this machine and its networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Says whether an address is one of the internet at large: globally reachable in the registries of special addresses
-/// (IANA, RFC 6890). An address that holds one of version 4 is what it holds.
+/// Returns whether an address is public: globally reachable according to the registries of
+/// special-purpose addresses (IANA, RFC 6890). An IPv6 address that embeds an IPv4 address is
+/// classified as that IPv4 address.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match canonical_address(address) {
@@ -15,8 +16,10 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Says whether a person may be asked about an address that is not public: one of a private network, which has hosts that
-/// people mean. Loopback, link-local (and with it the metadata of clouds), multicast and reserved ones are never asked about.
+/// Returns whether an address that is not public may be offered to a person for approval.
+///
+/// This applies to addresses of private networks, which people use on purpose. Loopback, link-local
+/// (including the metadata services of clouds), multicast and reserved addresses are never offered.
 #[must_use]
 pub fn is_private(address: IpAddr) -> bool {
     match canonical_address(address) {
@@ -51,7 +54,8 @@ const PRIVATE_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(192, 168, 0, 0), 16),
 ];
 
-/// IANA IPv4 Special-Purpose Address Registry, what is not globally reachable; multicast and the reserved rest.
+/// The addresses in the IANA IPv4 Special-Purpose Address Registry that are not globally reachable,
+/// and the multicast and reserved ranges.
 const SPECIAL_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),

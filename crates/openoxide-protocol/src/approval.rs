@@ -1,4 +1,4 @@
-//! What goes to the reviewer, and what comes back.
+//! Approval requests to a reviewer and the responses to them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{AbsPath, ApprovalId, Decision, GrantTerms, OperationDigest, RuleChoice, SessionId};
 
-/// How a request is best shown (seed 001).
+/// The recommended form of presentation for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PresentationKind {
@@ -24,13 +24,13 @@ pub enum PresentationKind {
     Structured,
 }
 
-/// What a reviewer is shown.
+/// The presentation of a request for a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestPresentation {
-    /// How to show it.
+    /// The form of presentation.
     #[serde(rename = "type")]
     pub kind: PresentationKind,
-    /// What to show. It comes from an agent and is hostile: who shows it escapes it.
+    /// The content to show. It comes from an agent and is untrusted. Escape it before showing it.
     pub content: String,
     /// The language, for highlighting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,41 +51,45 @@ pub struct ApprovalRequest {
     pub session: SessionId,
     /// The tool that wants to run.
     pub tool: String,
-    /// One line that says what is wanted.
+    /// A one-line description of the request.
     pub title: String,
     /// The directory that it would run in.
     pub cwd: AbsPath,
-    /// What to show.
+    /// The content to show.
     pub presentation: RequestPresentation,
-    /// Why a person is asked, part by part, with the findings and with what "always" would add.
+    /// The decision that requires the approval, with its parts, its findings and the rules that
+    /// "always" would add.
     pub decision: Decision,
-    /// What the answer is bound to.
+    /// The digest that the answer is bound to.
     pub digest: OperationDigest,
     /// Requests of one group can be answered together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Only a yes to this very request counts: no batch, no flag that says yes to all (Aider's `explicit_yes_required`).
+    /// True if the request requires explicit approval. No batch and no option that approves
+    /// everything replaces it (Aider's `explicit_yes_required`).
     #[serde(default)]
     pub explicit_yes_required: bool,
     /// Narrower and wider rules than those of [`CodexDecision::always`], where there are such. [`Self::choices`] has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<RuleChoice>,
-    /// The name of the task that it belongs to, where its end can be told: a yes can then hold until that.
+    /// Narrower and wider rules than those of [`Decision::always`], if there are any.
+    /// [`Self::choices`] returns all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
-/// How long a yes is remembered.
+/// The time for which an approval is remembered.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum GrantScope {
-    /// Not at all: it counts for this request.
+    /// An approval of this request only, which is not remembered.
     Once,
     /// For exactly this operation, until the session ends.
     Session,
-    /// For the rules that "always" showed, or others that were shown beside them, for the project.
+    /// An approval for the project, of the rules that "always" showed or of one of the
+    /// alternatives.
     Project,
 }
 
@@ -93,17 +97,17 @@ pub enum GrantScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum ApprovalResponse {
-    /// Yes.
+    /// The request is approved.
     Approved {
         /// For how long.
         scope: GrantScope,
-        /// What a yes for the project keeps, where it is not simply what was offered.
+        /// The terms of a project grant, if they differ from the suggestion.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         terms: Option<GrantTerms>,
     },
     /// No; the message reaches the model as a correction. Other requests of the session fall with it.
     Rejected {
-        /// What to do instead.
+        /// The message for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
@@ -117,11 +121,11 @@ pub enum ApprovalResponse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewDecision {
-    /// Yes, once.
+    /// The request is approved once.
     Approved,
-    /// Yes, for the session.
+    /// The request is approved for the session.
     ApprovedForSession,
-    /// Yes, and the rules that were shown are kept for the project.
+    /// The request is approved, and the rules that were shown are saved for the project.
     ApprovedExecpolicyAmendment,
     /// No.
     Denied,
@@ -130,7 +134,7 @@ pub enum ReviewDecision {
 }
 
 impl ApprovalResponse {
-    /// Returns a yes that keeps what was offered, if it keeps anything.
+    /// Returns an approval that saves the suggested rules, if its scope saves any.
     #[must_use]
     pub const fn new_approval(scope: GrantScope) -> Self {
         Self::Approved { scope, terms: None }
@@ -151,17 +155,18 @@ impl ApprovalResponse {
     }
 }
 
-/// How one pending request ended.
+/// The kind of end of one pending request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionKind {
     /// This very request was answered.
     Answered,
-    /// It is decided without an answer now: by a grant that another answer gave, another mode or another policy.
+    /// The request was decided without its own answer: by a grant from another answer, by another
+    /// mode or by another policy.
     Retroactive,
     /// Another request of the session was rejected.
     Cascade,
-    /// Nobody waits for its answer any more: the call was given up, or the session has ended.
+    /// The answer is no longer needed: the call was abandoned, or the session has ended.
     Withdrawn,
 }
 
@@ -170,7 +175,7 @@ pub enum ResolutionKind {
 pub struct Resolution {
     /// The request.
     pub id: ApprovalId,
-    /// How it ended.
+    /// The kind of end.
     pub kind: ResolutionKind,
     /// The answer that it ended with.
     pub response: ApprovalResponse,

@@ -7,18 +7,20 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeSeq as _,
 };
 
-/// Stands inside a word for text that is not known: any bytes, but one word. UTF-8 never holds this byte.
+/// The marker for unknown text inside of one word. It replaces any bytes. The byte never occurs in
+/// UTF-8.
 const UNKNOWN_TEXT: u8 = 0xFF;
-/// Stands for any number of words that are not known, none included. UTF-8 never holds this byte.
+/// The marker for any number of unknown words, including none. The byte never occurs in UTF-8.
 const UNKNOWN_WORDS: u8 = 0xFE;
 
-/// The words of one command, program first.
+/// The words of one command. The program is the first word.
 ///
-/// Each word is wholly known, known in part (`--depth=$N`), or unknown; an unquoted expansion can even become any
-/// number of words. In JSON a word that is not wholly known is `null`.
+/// Each word is fully known, partly known (`--depth=$N`), or unknown. An unquoted expansion can
+/// even become any number of words. In JSON, a word that is not fully known is `null`.
 ///
-/// They lie in one piece of memory, each word followed by a NUL (which no argument can hold), because that is the form
-/// that rules are matched against: a blank in a rule is a boundary between two words, and no word can forge one.
+/// The words are stored in one buffer, and each word is followed by a NUL, which no argument can
+/// contain. Rules are matched against this form: a blank in a rule is a boundary between two words,
+/// and no word can forge a boundary.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct CommandWords {
     bytes: Vec<u8>, // INVARIANT: UTF-8 pieces, the two marks above, and one NUL after each word.
@@ -84,7 +86,8 @@ impl CommandWords {
         &self.bytes
     }
 
-    /// Says whether every word is wholly known. Eight bytes are looked at at once: it is asked for each decision.
+    /// Returns whether every word is fully known. Eight bytes are checked at once, because this is
+    /// called for every decision.
     #[must_use]
     pub fn is_known(&self) -> bool {
         let (eights, rest) = self.bytes.as_chunks();
@@ -93,13 +96,13 @@ impl CommandWords {
         clear || !marked(&self.bytes)
     }
 
-    /// Says whether some part can become any number of words.
+    /// Returns whether some part can become any number of words.
     #[must_use]
     pub fn is_variadic(&self) -> bool {
         self.bytes.contains(&UNKNOWN_WORDS)
     }
 
-    /// Says whether there is no word.
+    /// Returns whether there are no words.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -152,7 +155,8 @@ const fn is_marker(byte: u8) -> bool {
     matches!(byte, UNKNOWN_TEXT | UNKNOWN_WORDS)
 }
 
-/// Says whether one of eight bytes could be a mark, the two greatest bytes; now and then it says so of others, too.
+/// Returns whether one of eight bytes may be a marker. The markers are two of the greatest byte
+/// values. False positives are possible.
 const fn may_contain_markers(eight: [u8; 8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let zero_where_marked = !(u64::from_ne_bytes(eight) | ONES);
@@ -254,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_seen_wherever_it_stands() {
+    fn a_marker_is_found_at_any_position() {
         for before in 0..20 {
             for text in ["x", "\u{10FFFF}", "\u{7F}\u{80}"] {
                 let known: CommandWords = [text.repeat(before), "z".to_owned()].iter().collect();
@@ -271,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn no_words_are_no_words() {
+    fn an_empty_list_differs_from_an_empty_word() {
         assert_eq!(CommandWords::new().iter().count(), 0);
         assert_eq!(CommandWords::new().known_word(0), None);
         assert_eq!(

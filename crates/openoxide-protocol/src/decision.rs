@@ -5,18 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Access, Finding};
 
-/// What a rule asks for, and what a decision says. They are ordered: the strictest is the greatest.
+/// The effect of a rule or of a decision. Effects are ordered, and the strictest one is the
+/// greatest.
 #[doc(alias = "PermissionAction")]
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It may pass.
+    /// The access is allowed.
     Allow,
     /// A person is asked.
     Ask,
-    /// It may not pass.
+    /// The access is denied.
     Deny,
 }
 
@@ -32,12 +33,12 @@ impl Effect {
     }
 }
 
-/// Names a rule: where it stands and what it says.
+/// A reference to a rule: its location and its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleRef {
     /// `managed`, `cli`, `local`, `project`, `user` or `default`.
     pub layer: String,
-    /// The file that it stands in.
+    /// The file that contains the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
@@ -55,21 +56,21 @@ pub struct RuleRef {
 pub struct OverriddenRule {
     /// The rule.
     pub rule: RuleRef,
-    /// Why it did not decide.
+    /// The reason why the rule did not decide.
     pub why: String,
 }
 
 /// The decision on one access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AccessDecision {
-    /// What is judged.
+    /// The access that was checked.
     #[serde(flatten)]
     pub access: Access,
     /// The answer.
     pub decision: Effect,
     /// The rule that decided; none where a default, the mode or the safety floor did.
     pub rule: Option<RuleRef>,
-    /// Why, for a person: one sentence, lower case, without a full stop.
+    /// The reason, for a person: one sentence in lower case, without a full stop.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The rules that matched and did not decide; only an explanation looks for them.
@@ -77,7 +78,7 @@ pub struct AccessDecision {
     pub lost: Vec<OverriddenRule>,
 }
 
-/// What must hold for an allow to hold.
+/// A condition of an allow decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "obligation", rename_all = "snake_case")]
 pub enum Obligation {
@@ -85,7 +86,8 @@ pub enum Obligation {
     Audit,
     /// The process is confined by the operating system.
     Confine,
-    /// A person said yes to this very operation: no mode, hook or grant did.
+    /// A person has approved exactly this operation. An approval by a mode, a hook or a grant is
+    /// not sufficient.
     Human,
 }
 
@@ -96,17 +98,17 @@ pub struct Decision {
     /// The strictest answer among the parts.
     #[serde(rename = "decision")]
     pub effect: Effect,
-    /// Why, for a person: one sentence, without a full stop.
+    /// The reason, for a person: one sentence, without a full stop.
     pub reason: String,
     /// The rule that decided; none where a default, the mode or the safety floor did.
     pub rule: Option<RuleRef>,
     /// Each access with its own answer.
     pub parts: Vec<AccessDecision>,
-    /// What the analysis noticed.
+    /// The findings of the analysis.
     pub findings: Vec<Finding>,
     /// The rules that "always" would add; empty when nothing may be remembered.
     pub always: Vec<String>,
-    /// What must hold for an allow to hold.
+    /// The conditions of an allow decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obligations: Vec<Obligation>,
 }

@@ -1,16 +1,18 @@
-//! Makes text safe to show: what could drive a terminal or deceive a reader is shown by its number.
+//! Escaping of text for display. Characters that could control a terminal or deceive a reader are
+//! shown by their numbers.
 //!
-//! Everything that an agent wrote passes through here on its way to a terminal. Letters that merely look alike (a
-//! Cyrillic `а`), and the order in which a terminal lays out Hebrew or Arabic letters, are not its business.
+//! Every text from an agent passes through this module before it reaches a terminal. The module
+//! does not handle letters that only look similar (a Cyrillic `а`), nor the order in which a
+//! terminal displays Hebrew or Arabic letters.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// How far apart a tab moves the text where lines are kept.
+/// The spaces that replace a tab if lines are kept.
 const TAB_SPACES: &str = "    ";
 /// More marks than this on one letter are a way to paint over other lines.
 const MAX_MARKS_PER_LETTER: usize = 2;
 
-/// Whether the text may take several lines where it is shown.
+/// The number of lines in which a text may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineMode {
     /// One line: a line feed is shown as `\n`, a tab as `\t`.
@@ -22,15 +24,15 @@ pub enum LineMode {
 /// One character, as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplayGlyph {
-    /// What is shown for it.
+    /// The content that is shown for the character.
     pub content: GlyphContent,
-    /// The byte at which the character stands in the text.
+    /// The byte offset of the start of the character in the text.
     pub start: usize,
     /// The byte at which it has ended.
     pub end: usize,
 }
 
-/// What is shown for one character.
+/// The content that is shown for one character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GlyphContent {
     /// Itself.
@@ -86,7 +88,8 @@ pub fn escape_text(text: &str, lines: LineMode) -> String {
     out
 }
 
-/// Returns `text` in one line as [`escape_text`] has it, and no more than `most` characters of it: what is left out is counted.
+/// Returns `text` escaped by [`escape_text`] in one line, truncated to `most` characters. A
+/// truncated text ends with the number of omitted characters.
 ///
 /// ```
 /// use openoxide_protocol::escape::visible_beginning;
@@ -102,10 +105,10 @@ pub fn escape_and_truncate(text: &str, most: usize) -> String {
     format!("{beginning}… ({} more characters)", rest.chars().count())
 }
 
-/// Says whether `c` may be shown as it is when it stands behind `text`.
+/// Returns whether `c` may be shown unchanged after `text`.
 #[must_use]
 pub fn is_visible_after(text: &str, c: char) -> bool {
-    // No character farther away has a say in it.
+    // Characters that are farther away have no influence.
     let near: Vec<char> = text.chars().rev().take(MAX_MARKS_PER_LETTER + 1).collect();
     let near: String = near.into_iter().rev().chain([c]).collect();
     escaped_glyphs(&near, LineMode::SingleLine)
@@ -113,7 +116,7 @@ pub fn is_visible_after(text: &str, c: char) -> bool {
         .is_some_and(|glyph| glyph.content == GlyphContent::Char(c))
 }
 
-/// Says whether `c` may be shown as it is, whatever stands before it.
+/// Returns whether `c` may be shown unchanged after any text.
 fn is_visible(c: char) -> bool {
     matches!(c, ' '..='~')
         || (!c.is_ascii() && is_printable(c) && !is_mark(c) && has_visible_width(c))
@@ -144,31 +147,32 @@ fn escape_char(c: char, lines: LineMode) -> GlyphContent {
     }
 }
 
-/// Says whether Unicode, as far as the standard library knows it, gives `c` a shape: it is assigned, and neither
-/// private nor a control, format or separator character.
+/// Returns whether `c` has a glyph, as far as the standard library knows Unicode: the character is
+/// assigned, and it is not a private-use, control, format or separator character.
 fn is_printable(c: char) -> bool {
     // Behind a letter the standard library lets marks pass, and escapes only what cannot be printed.
     String::from_iter(['a', c]).escape_debug().count() == 2
 }
 
-/// Says whether `c` is drawn onto the character before it.
+/// Returns whether `c` is drawn onto the character before it.
 fn is_mark(c: char) -> bool {
     !c.is_ascii() && c.escape_debug().count() > 1 && is_printable(c)
 }
 
-/// Says whether `c` is a mark that a script needs, not one that strikes out, encloses or does nothing visible.
+/// Returns whether `c` is a mark that a script needs, and not a mark that strikes out, encloses or
+/// is invisible.
 fn is_script_mark(c: char) -> bool {
     let paints_over =
         matches!(c, '\u{334}'..='\u{338}' | '\u{488}' | '\u{489}' | '\u{20D0}'..='\u{20FF}');
     is_mark(c) && !paints_over && !is_ignorable(c)
 }
 
-/// Says whether `c`, being printable, shows something in a place of its own.
+/// Returns whether `c`, which must be printable, occupies at least one column.
 fn has_visible_width(c: char) -> bool {
     !is_ignorable(c) && c.width().is_some_and(|width| width > 0)
 }
 
-/// Says whether `c` counts as printable and yet shows nothing.
+/// Returns whether `c` is classified as printable but is invisible.
 const fn is_ignorable(c: char) -> bool {
     matches!(
         c,

@@ -1,4 +1,4 @@
-//! What the analysis of a command noticed.
+//! The findings of the analysis of a command.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 /// A piece of the script: byte offsets, the end not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 pub struct Span {
-    /// Where it begins.
+    /// The byte offset of the start.
     pub start: u32,
-    /// Where it has ended.
+    /// The byte offset of the end.
     pub end: u32,
 }
 
 impl Span {
-    /// Returns the span of these two offsets. What lies beyond 4 GiB is cut; no script is that long.
+    /// Returns the span between two offsets. Offsets beyond 4 GiB are clamped. No script is that
+    /// long.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
         let cut = |at| u32::try_from(at).unwrap_or(u32::MAX);
@@ -37,29 +38,30 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// What a finding does to a decision.
+/// The effect of a finding on a decision.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// It is shown, and changes nothing.
+    /// The finding is shown and changes nothing.
     Note,
-    /// It turns an allow into an ask, in every mode but `bypass_permissions`.
+    /// The finding turns an allow into an ask, in every mode except `bypass_permissions`.
     Escalate,
-    /// It turns an allow into an ask in every mode.
+    /// The finding turns an allow into an ask in every mode.
     CircuitBreaker,
 }
 
-/// What shell analysis says of a command, under a code that stays the same when the words change.
+/// A finding of the shell analysis about a command. Its code stays the same when the message
+/// changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// `OX1xx` injection, `OX2xx` danger, `OX3xx` obscured; `docs/findings/` has a page for each.
     pub code: Cow<'static, str>,
-    /// What it does to the decision.
+    /// The effect on the decision.
     pub kind: FindingKind,
     /// One sentence for a person, lower case, without a full stop.
     pub message: Cow<'static, str>,
-    /// Where in the script it was found.
+    /// The position in the script.
     pub span: Span,
 }

@@ -1,24 +1,25 @@
-//! What a hook said of one operation.
+//! The decision of a hook about one operation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::RuleRef;
 
-/// What a hook said.
+/// The decision of a hook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookDecision {
-    /// Nothing: the rules decide.
+    /// No decision: the rules decide.
     #[default]
     Pass,
-    /// It may pass without a question.
+    /// The operation is allowed without a question.
     Allow,
     /// A person is asked.
     Ask,
-    /// It may not pass.
+    /// The operation is denied.
     Deny,
-    /// Nothing that can be relied on: it crashed, took too long, or was not understood. It counts as a question.
+    /// The hook gave no reliable answer: it crashed, took too long, or its answer was not
+    /// understood. This is treated as an ask.
     Failed,
 }
 
@@ -39,14 +40,15 @@ impl HookDecision {
 /// The answer of one hook, with its grounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookAnswer {
-    /// The hook: where it stands, and the name of its program.
+    /// The hook: its location and the name of its program.
     pub hook: RuleRef,
-    /// What it said.
+    /// The decision of the hook.
     pub said: HookDecision,
-    /// Why, in its own words or in ours. It comes from another program: who shows it escapes it.
+    /// The reason, in the words of the hook or of OpenOxide. It comes from another program. Escape
+    /// it before showing it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Whether its allow leaves alone what a rule asks about, as that of Claude Code's hooks does.
+    /// True if an allow of the hook does not override rules that ask, as in Claude Code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub below_rules: bool,
 }

@@ -1,4 +1,4 @@
-//! Identifiers, each a type of its own so that none can stand in for another.
+//! Identifiers. Each one has a separate type, so they cannot be confused.
 
 use std::{fmt, str::FromStr};
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{AbsPath, Access, CallId, Finding, SessionId};
 
-/// Who asks.
+/// The principal that makes a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "principal", rename_all = "snake_case")]
 pub enum Principal {
@@ -24,7 +24,8 @@ pub enum Principal {
     Person,
 }
 
-/// What a tool call wants, read from the agent's bytes; what it *means* is worked out later ([`OperationFacts`]).
+/// The action that a tool call asks for, as read from the agent's bytes. Its meaning is determined
+/// later ([`OperationFacts`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
@@ -55,9 +56,9 @@ pub enum Action {
         /// Its type.
         agent: String,
     },
-    /// Was not understood; the text says what, in one line.
+    /// An action that was not understood. The text describes it in one line.
     Opaque {
-        /// What was not understood.
+        /// The text that was not understood.
         text: String,
     },
 }
@@ -73,11 +74,11 @@ pub struct Operation {
     pub session: SessionId,
     /// The agent's own id of the call.
     pub call: CallId,
-    /// Who asks.
+    /// The principal that makes the call.
     pub principal: Principal,
     /// The tool, in the agent's spelling.
     pub tool: String,
-    /// What it wants.
+    /// The action that the call asks for.
     pub action: Action,
     /// The tool's input, as it came.
     pub input: Value,
@@ -85,12 +86,12 @@ pub struct Operation {
     pub cwd: AbsPath,
 }
 
-/// What an operation means: every access it has, and what was noticed on the way.
+/// The meaning of an operation: all of its accesses, and the findings of the analysis.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationFacts {
     /// Everything that it does.
     pub accesses: Vec<Access>,
-    /// What was noticed.
+    /// The findings of the analysis.
     pub findings: Vec<Finding>,
 }
 

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct AbsPath(String); // INVARIANT: made by `normal` only.
 
-/// Why a text is not an [`AbsPath`].
+/// An error for a text that is not an [`AbsPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
-    /// It does not begin with `/`.
+    /// The text does not begin with `/`.
     NotAbsolute,
-    /// It holds a NUL, which no path of any file system can.
+    /// The text contains a NUL, which is not valid in a path of any file system.
     Nul,
 }
 
@@ -27,7 +27,7 @@ impl AbsPath {
     /// Returns the normal form of an absolute path.
     ///
     /// # Errors
-    /// Says why `text` cannot be one.
+    /// Returns an error if `text` is not an absolute path or contains a NUL.
     pub fn new(text: &str) -> Result<Self, PathError> {
         match text {
             _ if text.contains('\0') => Err(PathError::Nul),
@@ -42,8 +42,8 @@ impl AbsPath {
         Self("/".to_owned())
     }
 
-    /// Returns the path that `relative` names when this is the working directory. An absolute `relative` stands for
-    /// itself. A NUL ends the name, as it does for the kernel.
+    /// Returns the path that `relative` refers to in this directory. An absolute `relative` is
+    /// returned in its normal form. A NUL ends the name, as it does for the kernel.
     #[must_use]
     pub fn join(&self, relative: &str) -> Self {
         let relative = relative.split('\0').next().unwrap_or_default();
@@ -76,8 +76,9 @@ impl AbsPath {
         self.0.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty())
     }
 
-    /// Returns what comes after `base`, without a leading `/`; empty when both are the same; nothing when this path
-    /// does not lie at or below `base`. Whole components are compared: `/ab` does not lie below `/a`.
+    /// Returns the rest of this path after `base`, without a leading `/`. The rest is empty if both
+    /// paths are equal. Returns `None` if this path is not at or below `base`. Whole components are
+    /// compared: `/ab` is not below `/a`.
     #[must_use]
     pub fn strip_prefix<'a>(&'a self, base: &Self) -> Option<&'a str> {
         let rest = self.0.strip_prefix(base.0.trim_end_matches('/'))?;
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_absolute() {
+    fn paths_that_are_not_absolute_are_refused() {
         assert_eq!(AbsPath::new("a/b"), Err(PathError::NotAbsolute));
         assert_eq!(AbsPath::new(""), Err(PathError::NotAbsolute));
         assert_eq!(AbsPath::new("/a\0"), Err(PathError::Nul));

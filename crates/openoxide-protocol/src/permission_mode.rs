@@ -1,9 +1,9 @@
-//! How much is asked about.
+//! Permission modes, which determine how much requires approval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What happens where no rule of a person has spoken (seed 004; DECISIONS 9).
+/// The behaviour if no rule of a person matches (DECISIONS 9).
 #[derive(
     Clone,
     Copy,
@@ -27,9 +27,10 @@ pub enum PermissionMode {
     AcceptEdits,
     /// Only what reads passes; what changes anything is denied.
     Plan,
-    /// What would be asked is denied.
+    /// Everything that would be asked is denied.
     DontAsk,
-    /// What would be asked passes, but for rules that ask and for circuit breakers.
+    /// Everything that would be asked is allowed, except for rules that ask and for circuit
+    /// breakers.
     BypassPermissions,
 }
 

@@ -1,4 +1,4 @@
-//! What the operating system is told to hold.
+//! Sandbox profiles: the restrictions that the operating system enforces.
 
 mod network_access;
 mod restrictions;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 pub use network_access::{HostPort, HostPortError, NetworkAccess};
 pub use restrictions::{SandboxRestrictions, TempDirectories};
 
-/// What the operating system is told to hold while a process runs (seed 001 §sandbox, seed 002 §3).
+/// The restrictions that the operating system enforces while a process runs.
 ///
-/// Profiles are ordered by what they permit; [`SandboxProfile::intersect`] is their greatest lower bound: it permits what
-/// both permit, and nothing else.
+/// Profiles are ordered by what they permit. [`SandboxProfile::intersect`] returns their greatest
+/// lower bound: it permits exactly what both permit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "profile", rename_all = "kebab-case")]
 pub enum SandboxProfile {
-    /// Nothing is held.
+    /// No restrictions.
     DangerFullAccess,
     /// Something around us holds the process already (a container, a virtual machine). Files are its business.
     ExternalSandbox {
-        /// What is reached all the same through our own proxy.
+        /// The hosts that are still reachable, through OpenOxide's own proxy.
         network: NetworkAccess,
     },
-    /// The operating system enforces all of it, as said.
+    /// The operating system enforces these restrictions.
     Confined(SandboxRestrictions),
 }
 
@@ -49,7 +49,7 @@ impl SandboxProfile {
         }
     }
 
-    /// Returns what is held, if anything is.
+    /// Returns the restrictions, if the profile has any.
     #[must_use]
     pub const fn restrictions(&self) -> Option<&SandboxRestrictions> {
         match self {

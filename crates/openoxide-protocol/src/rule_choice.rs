@@ -1,11 +1,12 @@
-//! What "always" can mean: the rules that are offered, narrower ones, wider ones, and how long they are kept.
+//! The choices for "always": the suggested rules, narrower ones, wider ones, and how long they are
+//! kept.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AbsPath, ApprovalRequest, ApprovalResponse, GrantScope};
 
-/// How a choice compares with the rules that "always" offers.
+/// The breadth of a choice, compared with the rules that "always" suggests.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -19,43 +20,45 @@ pub enum RuleBreadth {
     Wider,
 }
 
-/// One set of rules that a yes for the project can keep. It answers the whole request.
+/// One set of rules that a project grant can save. Each set answers the whole request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleChoice {
-    /// How it compares with what is offered.
+    /// The breadth, compared with the suggestion.
     pub width: RuleBreadth,
     /// The rules, all of them.
     pub rules: Vec<String>,
 }
 
-/// What a choice would have answered before.
+/// The questions that a choice would have answered in the past.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChoiceHistory {
-    /// So many questions would not have been asked.
+    /// The number of questions that would not have been asked.
     pub answers: u32,
-    /// Of so many.
+    /// The total number of questions.
     pub of: u32,
     /// Other commands that it would have allowed, the most frequent first. They come from agents: who shows them escapes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }
 
-/// What a yes for the project keeps, and how far it reaches. The default is what was offered, for good.
+/// The terms of a project grant: the rules that it saves and their limits. By default, it saves the
+/// suggested rules permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrantTerms {
-    /// The rules, each among those of [`ApprovalRequest::choices`]; none stands for those that are offered.
+    /// The rules. Each one must be among those of [`ApprovalRequest::choices`]. An empty list
+    /// selects the suggested rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
-    /// They end after so many seconds.
+    /// The number of seconds after which the rules expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// They count for so many decisions.
+    /// The number of decisions for which the rules are valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// They count for commands that run in this directory or below.
+    /// The directory that limits the rules to commands that run in it or below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<AbsPath>,
-    /// They count until the task of the request has ended ([`ApprovalRequest::task`]).
+    /// True if the rules end with the task of the request ([`ApprovalRequest::task`]).
     #[serde(default, skip_serializing_if = "is_false")]
     pub task: bool,
 }
@@ -66,7 +69,7 @@ const fn is_false(set: &bool) -> bool {
 }
 
 impl GrantTerms {
-    /// Says whether they reach only so far.
+    /// Returns whether the terms contain any limit.
     #[must_use]
     pub const fn has_limits(&self) -> bool {
         self.task || self.seconds.is_some() || self.times.is_some() || self.below.is_some()
@@ -74,7 +77,8 @@ impl GrantTerms {
 }
 
 impl ApprovalRequest {
-    /// Returns what a yes for the project can keep, the narrowest first; nothing where only a yes to this very request counts.
+    /// Returns the choices for a project grant, the narrowest first. The list is empty if the
+    /// request requires explicit approval.
     #[must_use]
     pub fn choices(&self) -> Vec<RuleChoice> {
         if self.explicit_yes_required || self.decision.always.is_empty() {
@@ -95,8 +99,11 @@ impl ApprovalRequest {
         self.choices().into_iter().find(|choice| choice.rules == rules).map(|choice| choice.width)
     }
 
-    /// Returns what a response keeps for the project. Nothing if it is no such yes, names a rule that was not among the choices, or
-    /// wants a task's end where none can be told: then it counts once.
+    /// Returns the terms of the project grant in a response.
+    ///
+    /// Returns `None` if the response is not such an approval, if it names a rule that is not among
+    /// the choices, or if it is limited to a task whose end cannot be detected. The approval is
+    /// then valid once.
     #[must_use]
     pub fn granted_terms(&self, response: &ApprovalResponse) -> Option<GrantTerms> {
         let ApprovalResponse::Approved { scope: GrantScope::Project, terms } = response else {
@@ -120,9 +127,9 @@ impl ApprovalRequest {
 mod tests {
     use super::*;
 
-    /// What programs wrote and read before there were terms.
+    /// The JSON of responses without terms is the same as before terms were introduced.
     #[test]
-    fn a_yes_without_terms_reads_and_writes_as_before() {
+    fn an_approval_without_terms_keeps_its_json_form() {
         for scope in ["once", "session", "project"] {
             let text = format!(r#"{{"response":"approved","scope":"{scope}"}}"#);
             let response: ApprovalResponse = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! What happens in a session, for those who watch.
+//! Session events, for observers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub enum SessionEvent {
     },
     /// A pending request ended.
     Resolved {
-        /// How.
+        /// The resolution of the request.
         resolution: Resolution,
     },
 }

@@ -19,26 +19,30 @@ use crate::AbsPath;
 /// A file or directory that makes programs behave differently or run something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteeringFile {
-    /// Where the file is looked for.
+    /// The location in which the file is searched.
     pub location: SteeringLocation,
-    /// The programs that obey it, by the names that start them. Empty: an agent, a shell, an editor or a service obeys it
-    /// by itself.
+    /// The programs that obey the file, by the names that start them. The list is empty if an
+    /// agent, a shell, an editor or a service obeys it automatically.
     pub programs: &'static [&'static str],
-    /// What kind of program obeys it.
+    /// The kind of program that obeys the file.
     pub category: SteeringCategory,
-    /// What a host program does with its content.
+    /// The effect of the content on a host program.
     pub effect: SteeringEffect,
-    /// Whether changing it requires approval in every mode. Files that are the work itself (`Makefile`, `package.json`)
-    /// are not protected: they only steer later commands.
+    /// True if changing the file requires approval in every mode. Files that are part of ordinary
+    /// work (`Makefile`, `package.json`) are not protected: they only steer later commands.
     pub is_protected: bool,
-    /// When a file that is already there makes the programs that obey it more than read-only.
+    /// The condition under which an existing file makes the programs that obey it more than
+    /// read-only.
     pub distrust: DistrustCondition,
-    /// Where the behaviour is documented.
+    /// The source that documents the behaviour.
     pub source: &'static str,
 }
 
-/// Where a steering file is looked for. The text has components divided by `/`; a component may hold one `*`, which
-/// matches any characters of a name; a text that ends in `/` names a directory, of which everything steers.
+/// The location in which a steering file is searched.
+///
+/// The text has components separated by `/`. A component may contain one `*`, which matches any
+/// characters of a name. A text that ends in `/` names a directory, and every file in it is a
+/// steering file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteeringLocation {
     /// In any directory.
@@ -74,27 +78,28 @@ pub enum SteeringCategory {
     OpenOxide,
 }
 
-/// What a host program does with the content of a steering file.
+/// The effect of a steering file's content on a host program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SteeringEffect {
-    /// It can run commands that the content holds or names.
+    /// The program can run commands that the content contains or names.
     Executes,
-    /// It follows the content: settings, permissions, instructions.
+    /// The program follows the content: settings, permissions, instructions.
     Obeys,
 }
 
-/// When a file that is already there makes the programs that obey it more than read-only.
+/// The condition under which an existing file makes the programs that obey it more than read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DistrustCondition {
     /// Never: what these programs do by it is known from their words.
     Never,
     /// Whenever the file exists.
     IfPresent,
-    /// When its text contains one of these.
+    /// The text of the file contains one of these.
     IfContains(&'static [&'static str]),
-    /// When its text contains one of those of the program.
+    /// The text of the file contains one of the texts for the program.
     IfContainsForProgram(&'static [(&'static str, &'static [&'static str])]),
-    /// When its text can make the programs read other files, of which an error shows lines.
+    /// The text of the file can make the programs read other files, whose lines appear in error
+    /// messages.
     NamesFiles(FileKeys),
 }
 
@@ -105,7 +110,7 @@ pub struct FileKeys {
     pub includes: &'static [&'static str],
     /// Texts that begin names of files which are only read: they may be names below the directory.
     pub names: &'static [&'static str],
-    /// Whether the programs accept the name of the configuration in any case.
+    /// True if the programs accept the name of the configuration in any case.
     pub ignores_case: bool,
 }
 
@@ -120,7 +125,7 @@ impl SteeringFile {
         }
     }
 
-    /// Says whether the pattern names a directory of which everything steers.
+    /// Returns whether the pattern names a directory in which every file is a steering file.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         self.pattern().ends_with('/')
@@ -131,20 +136,21 @@ impl SteeringFile {
         self.pattern().split('/').filter(|component| !component.is_empty())
     }
 
-    /// Says whether the pattern holds a wildcard.
+    /// Returns whether the pattern contains a wildcard.
     #[must_use]
     pub fn has_wildcard(&self) -> bool {
         self.pattern().contains('*')
     }
 
-    /// Says whether this program obeys the file.
+    /// Returns whether this program obeys the file.
     #[must_use]
     pub fn applies_to(&self, program: &str) -> bool {
         self.programs.contains(&program)
     }
 
-    /// Says whether the path is such a file, is below such a directory, or is a directory that would hold it by its last
-    /// names (`.github` for `.github/workflows/`): who replaces that directory replaces the file.
+    /// Returns whether the path is such a file, is below such a directory, or is a directory that
+    /// would contain it according to its last names (`.github` for `.github/workflows/`). Replacing
+    /// that directory would replace the file.
     #[must_use]
     pub fn matches(&self, path: &AbsPath) -> bool {
         let is_home_alone = |text: &str| !text.starts_with('.');
@@ -152,7 +158,8 @@ impl SteeringFile {
             && pattern::matches_path(self, path)
     }
 
-    /// Says whether a relative path, such as one below a project, is such a file or is below such a directory.
+    /// Returns whether a relative path, such as one below a project, is such a file or is below
+    /// such a directory.
     #[must_use]
     pub fn matches_relative(&self, path: &str) -> bool {
         self.matches(&AbsPath::root().join(path))
@@ -188,15 +195,15 @@ pub fn find_steering_files(path: &AbsPath) -> impl Iterator<Item = &'static Stee
     index.candidates(path).filter(move |file| file.matches(path))
 }
 
-/// Says whether a file of this name can be a steering file, or a directory on the way to one. Where it says no, a path that ends
-/// with the name is protected only if its directory is.
+/// Returns whether a file of this name can be a steering file, or a directory on the path to one.
+/// If not, a path that ends with the name is protected only if its directory is.
 #[must_use]
 pub fn may_be_steering_component(name: &str) -> bool {
     static COMPONENTS: OnceLock<pattern::PatternComponents> = OnceLock::new();
     COMPONENTS.get_or_init(pattern::PatternComponents::new).contains(name)
 }
 
-/// Says whether changing this path requires approval in every mode.
+/// Returns whether changing this path requires approval in every mode.
 #[must_use]
 pub fn is_protected_path(path: &AbsPath) -> bool {
     path.parent().is_none() || find_steering_files(path).any(|file| file.is_protected)

@@ -9,7 +9,7 @@ use openoxide_protocol::SandboxRestrictions;
 
 use crate::{Backend, Clause, Enforcement, HostFeatures, MissingFeature};
 
-/// How one clause is held, with a reason where there is something to say.
+/// The enforcement of one clause, with a reason if it needs an explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClauseEnforcement(pub(crate) Enforcement, pub(crate) Option<String>);
 
@@ -26,13 +26,13 @@ impl ClauseEnforcement {
 }
 
 impl From<&MissingFeature> for ClauseEnforcement {
-    /// What is lacking is not held.
+    /// Returns the clause as unenforced, with the reason why the feature is missing.
     fn from(lack: &MissingFeature) -> Self {
         Self::new_unenforced(lack.reason.as_str())
     }
 }
 
-/// Says how a backend holds a clause of a profile on this machine.
+/// Returns how a backend enforces a clause of a profile on this machine.
 pub(crate) fn clause_enforcement(
     backend: Backend,
     clause: Clause,

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Backend, EnforcementPlan, HostFeatures};
 
-/// Why nothing on this machine holds a profile: what each backend could have held.
+/// An error: no backend on this machine enforces the profile. It contains the plan of each backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoBackendError {
     /// A plan for each backend of this system, none of which holds.
     pub plans: Vec<EnforcementPlan>,
-    /// What can be done about it, each once.
+    /// Suggested fixes, without duplicates.
     pub help: Vec<String>,
 }
 
@@ -29,11 +29,11 @@ impl NoBackendError {
     }
 }
 
-/// Returns the first backend that holds every clause of a profile, with what it holds. There is no other way: a profile is
-/// never held in part.
+/// Returns the plan of the first backend that enforces every clause of a profile. A profile is
+/// never enforced in part.
 ///
 /// # Errors
-/// None does; then nothing may be run.
+/// Returns an error if no backend enforces all clauses. No program may be run then.
 pub fn choose_backend(
     profile: &SandboxRestrictions,
     support: &HostFeatures,

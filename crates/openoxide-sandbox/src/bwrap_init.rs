@@ -1,8 +1,9 @@
-//! The process beside a sandbox that `bwrap` makes: it starts `bwrap`, and is to the supervisor what the first process inside
-//! is with our own namespaces.
+//! The process next to a sandbox that `bwrap` creates. It starts `bwrap`, and takes the role that
+//! the init process has with the namespaces backend.
 //!
-//! It has a session of its own, and the program's terminal, if there is one, is that session's. The program has none then: it reads
-//! and writes a terminal and is told of keys that interrupt, but there is no control of jobs.
+//! It has its own session. If the program has a terminal, it is the controlling terminal of that
+//! session. The program then has no controlling terminal: it reads and writes a terminal and
+//! receives interrupts from keys, but it has no job control.
 
 mod bwrap_command;
 mod bwrap_status;
@@ -28,9 +29,9 @@ use monitor::BwrapMonitor;
 
 /// The ends of two pipes that stay here.
 struct MonitorPipes {
-    /// What `bwrap` says.
+    /// The pipe from which the status of `bwrap` is read.
     status: OwnedFd,
-    /// It waits for a word.
+    /// The pipe that `bwrap` waits on before it starts the program.
     start_gate: OwnedFd,
 }
 
@@ -40,12 +41,12 @@ struct BwrapPipes {
     start_gate: OwnedFd,
 }
 
-/// Does everything, and returns the status of this process, which has one thread.
+/// Starts and monitors `bwrap`, and returns the exit status of this process, which has one thread.
 pub(crate) fn run(world: &InitContext<'_>) -> i32 {
     match start_bwrap(world) {
         Ok(attending) => attending.run(),
         Err(error) => {
-            // Where the supervisor is gone, nobody is left to hear it.
+            // If the supervisor is gone, no process receives the message.
             drop(world.socket.send(&init::failure_message(error), &[]));
             1
         }
@@ -103,7 +104,8 @@ fn create_pipes() -> io::Result<(MonitorPipes, BwrapPipes)> {
     ))
 }
 
-/// How many processes there may be counts in the namespace alone: before it, it would count all of this user's.
+/// Sets the process limit of the first process inside. There it applies to the namespace only.
+/// Before the namespace exists, it would apply to all processes of this user.
 fn set_limits(first: Pid, limits: ResourceLimits) -> io::Result<()> {
     let Some(processes) = limits.processes else { return Ok(()) };
     let limit = Rlimit { current: Some(processes), maximum: Some(processes) };

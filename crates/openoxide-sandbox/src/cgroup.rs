@@ -18,7 +18,7 @@ use crate::{ResourceLimits, sys};
 const GROUP_PREFIX: &str = "openoxide-";
 /// The processes of a run besides those of the program: the first one inside.
 const OWN_PROCESSES: u64 = 1;
-/// How long the kernel may take to let go of a group whose processes have ended.
+/// The maximum time that the kernel takes to release a group whose processes have ended.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
 const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -30,26 +30,26 @@ pub(crate) struct ControlGroup(Vec<ControllerGroup>);
 struct ControllerGroup {
     /// The directory of the group.
     own: PathBuf,
-    /// That of the group which this process belongs to.
+    /// The directory of the group that this process belongs to.
     home: PathBuf,
 }
 
 /// One hierarchy that is mounted.
 #[derive(Debug, PartialEq, Eq)]
 struct CgroupHierarchy {
-    /// Where it is mounted.
+    /// The mount point.
     mount: PathBuf,
-    /// What of it is mounted there.
+    /// The part of the hierarchy that is mounted there.
     root: String,
     /// The group of this process in it.
     group: String,
 }
 
 impl ControlGroup {
-    /// Makes a group with these limits. None: they need none.
+    /// Creates a group with these limits. Returns `None` if the limits need no group.
     ///
     /// # Errors
-    /// There is no place where one can be made.
+    /// Returns an error if there is no place where a group can be created.
     pub(crate) fn create(limits: ResourceLimits) -> io::Result<Option<Self>> {
         if limits.memory.is_none() && limits.processes.is_none() {
             return Ok(None);
@@ -77,7 +77,7 @@ impl ControlGroup {
                 Self::create_child_group(parent, &home, |group| {
                     if let Some(memory) = limits.memory {
                         fs::write(group.join("memory.max"), memory.to_string())?;
-                        // Without swap there is no such file.
+                        // A kernel without swap does not have this file.
                         drop(fs::write(group.join("memory.swap.max"), "0"));
                     }
                     set_process_limit(group, limits)
@@ -219,7 +219,8 @@ impl CgroupHierarchy {
         Some(Self { mount, root, group })
     }
 
-    /// The directory of this process's group. None: it is not in what is mounted.
+    /// Returns the directory of this process's group. Returns `None` if the group is not in the
+    /// mounted part.
     fn own_directory(&self) -> Option<PathBuf> {
         let below = Path::new(&self.group).strip_prefix(&self.root).ok()?;
         let outside = below.components().any(|part| part == std::path::Component::ParentDir);
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_outside_of_what_is_mounted_is_none() {
+    fn a_group_outside_of_the_mounted_part_has_no_directory() {
         let find = |group: &str| {
             CgroupHierarchy::find(UNIFIED, &format!("0::{group}\n"), "").unwrap().own_directory()
         };

@@ -1,4 +1,4 @@
-//! Who takes placeholders away, and puts new hooks aside, when the supervisor is killed.
+//! A process that removes placeholders and quarantines new hooks if the supervisor is killed.
 
 use std::{io, os::fd::OwnedFd, thread, time::Duration};
 
@@ -13,8 +13,9 @@ use crate::{PlaceholderRegistry, ProtectedPaths, cgroup::ControlGroup, quarantin
 /// The first process inside closes its files before the kernel ends the others.
 const EXIT_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
-/// A process that waits until the supervisor and all that it has made are gone, and then sweeps and looks for
-/// hooks: nobody else would know any more which are new. Where nothing is written and no placeholder is needed there is none.
+/// A process that waits until the supervisor and all its children are gone, and then removes
+/// placeholders and looks for new hooks. No other process would know which hooks are new. It is not
+/// started if nothing is writable, no placeholder is needed and there is no control group.
 #[derive(Debug)]
 pub(crate) struct CleanupProcess(Option<(Pid, OwnedFd)>);
 
@@ -38,7 +39,7 @@ impl CleanupProcess {
             let swept = registry.remove_stale();
             thread::sleep(EXIT_GRACE_PERIOD);
             group.iter().for_each(|group| group.remove());
-            // Nobody is there to be told. Their new names say what they are.
+            // No process is left to report to. The new names show what happened.
             drop(quarantine_new_files(guarded, profile));
             sys::exit_process(i32::from(swept.is_err()));
         };
@@ -55,7 +56,7 @@ impl CleanupProcess {
 }
 
 fn wait_for_supervisor(supervisor: &OwnedFd) {
-    // Whoever kills the supervisor's process group does not mean this.
+    // A signal to the supervisor's process group must not kill this process.
     _ = setsid();
     _ = rustix::io::retry_on_intr(|| rustix::io::read(supervisor, &mut [0; 1]));
 }

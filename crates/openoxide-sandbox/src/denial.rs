@@ -1,8 +1,10 @@
-//! Whether the sandbox stopped a program: confirmed, suspected or not at all. Never from words alone.
+//! Detection of sandbox denials: confirmed, suspected or none. Program output alone never confirms
+//! a denial.
 //!
-//! What was refused to the network and to system calls is known. Of files the kernel says nothing; there the program's own
-//! words are a hint, and they count where three agree: an error of the layer that holds files, a path, and what is held of
-//! that path. Codex goes by the words, and takes honest failures for its own (openai/codex issue 4859).
+//! Denied connections and system calls are known. The kernel does not report denied file accesses.
+//! There the output of the program is a hint, which is used only if three things agree: an error of
+//! the layer that restricts files, a path, and the restrictions on that path. Codex relies on the
+//! output alone, and takes ordinary failures for its own denials (openai/codex issue 4859).
 
 mod error_messages;
 mod host_access;
@@ -14,35 +16,38 @@ pub(crate) use host_access::resolve_accessible;
 
 use crate::SandboxDenial;
 
-/// More different ones are not told: the program prints them, and a person reads them.
+/// The maximum number of different denials in a report. The program prints all of them, and a
+/// person reads that.
 const MAX_DENIALS: usize = 16;
-/// Where a confined process has its own: what is said of a path there is not about the host.
+/// Directories of which a confined process has its own. A message about a path there does not
+/// concern the host.
 const PRIVATE_DIRECTORIES: [&str; 3] = ["/proc", "/sys", "/dev"];
 const TEMPORARY_DIRECTORIES: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// Who knows what is held.
+/// A checker that compares printed errors with the restrictions of a run.
 pub(crate) struct DenialChecker<'a> {
-    /// What is held.
+    /// The restrictions.
     pub(crate) profile: &'a SandboxRestrictions,
-    /// Where the program was started.
+    /// The working directory of the program.
     pub(crate) cwd: &'a AbsPath,
-    /// Where a path really leads, if its user could touch it so without a sandbox.
+    /// A function that returns the real path of a file, if the user could access it in this mode
+    /// without a sandbox.
     pub(crate) resolve_on_host: &'a dyn Fn(&AbsPath, FileAccessMode) -> Option<AbsPath>,
 }
 
-/// How a file is touched.
+/// The mode of a file access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileAccessMode {
     Read,
     Write,
 }
 
-/// What printed words say of files.
+/// The denials that were found in printed text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DetectedDenials {
-    /// What the sandbox refused, each once.
+    /// The confirmed denials, without duplicates.
     pub(crate) denials: Vec<SandboxDenial>,
-    /// Words of a refusal stand there that nothing confirms.
+    /// True if the text contains an error that looks like a denial and is not confirmed.
     pub(crate) has_suspected: bool,
 }
 
@@ -64,8 +69,9 @@ pub(crate) fn detect_denials(text: &str, oracle: &DenialChecker<'_>) -> Detected
 }
 
 impl DenialChecker<'_> {
-    /// Says what was refused, if what is held of a path agrees with the error. The layer that holds files answers a write
-    /// with EROFS, EXDEV or EBUSY; EACCES is the answer of what hides files, and of every missing right.
+    /// Returns the denial, if the restrictions on the path agree with the error. The layer that
+    /// restricts files answers a write with `EROFS`, `EXDEV` or `EBUSY`. `EACCES` comes from the
+    /// layer that hides files, but also from every ordinary missing permission.
     fn find_denial(&self, errno: DenialErrno, path: &str) -> Option<SandboxDenial> {
         let path = self.cwd.join(path);
         match errno {
@@ -73,7 +79,8 @@ impl DenialChecker<'_> {
                 let path = (self.resolve_on_host)(&path, FileAccessMode::Read)?;
                 (!self.profile.may_read(&path)).then_some(SandboxDenial::Read { path })
             }
-            // A file that is writable by itself is mounted there: removing or replacing it changes its directory.
+            // A file that is itself a writable root is a mount point. Removing or replacing it
+            // changes its directory.
             DenialErrno::Busy if self.profile.writable.contains(&path) => {
                 self.find_denial(DenialErrno::ReadOnly, path.parent()?.as_str())
             }
@@ -85,7 +92,8 @@ impl DenialChecker<'_> {
         }
     }
 
-    /// Says whether a path is the confined process' own, whatever lies there on the host.
+    /// Returns whether the confined process has its own version of a path, whatever the host has
+    /// there.
     fn is_private_path(&self, path: &AbsPath) -> bool {
         let below = |place: &&str| {
             AbsPath::new(place).is_ok_and(|place| path.strip_prefix(&place).is_some())

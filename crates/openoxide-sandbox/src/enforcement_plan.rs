@@ -1,4 +1,4 @@
-//! What a backend can hold of a profile, clause by clause.
+//! The enforcement of a profile by a backend, clause by clause.
 
 use openoxide_protocol::SandboxRestrictions;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,9 @@ pub enum Clause {
     Protected,
     /// Protected paths that are missing cannot be made.
     ProtectedMissing,
-    /// What must not be read is not read.
+    /// Unreadable paths cannot be read.
     Unreadable,
-    /// The network is as the profile says, for TCP, UDP and all other families.
+    /// The network is restricted as the profile demands, for TCP, UDP and all other families.
     Network,
     /// Sockets of the host's services, by path and by abstract name, are not reached.
     UnixSockets,
@@ -36,19 +36,20 @@ pub enum Clause {
     Terminal,
 }
 
-/// How well one clause is held.
+/// The degree to which one clause is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Enforcement {
-    /// As the profile says.
+    /// The clause is enforced exactly.
     Enforced,
-    /// More is forbidden than the profile says.
+    /// More is forbidden than the profile demands.
     Stricter,
-    /// Not at all, or not wholly. A backend with one such clause is not used for that profile.
+    /// The clause is not enforced, or only in part. A backend with such a clause is not used for
+    /// the profile.
     Unenforced,
 }
 
-/// What a backend can hold of one profile on this machine.
+/// The enforcement of one profile by a backend on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnforcementPlan {
     /// The backend.
@@ -161,7 +162,7 @@ impl EnforcementPlan {
         Some((gap.0, gap.2.as_deref().unwrap_or_default()))
     }
 
-    /// Says whether every clause is held.
+    /// Returns whether every clause is enforced.
     #[must_use]
     pub fn is_fully_enforced(&self) -> bool {
         self.clauses.iter().all(|(_, held, _)| *held != Enforcement::Unenforced)

@@ -1,26 +1,26 @@
-//! Why nothing was run.
+//! Errors of running a program in the sandbox.
 
 use std::io;
 
 use crate::NoBackendError;
 
-/// Why a program was not run confined. It was not run at all then.
+/// An error that prevented a program from running in the sandbox. The program was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The sandbox could not be set up.
     #[error("{step}: {error}")]
     Setup {
-        /// What was tried, for a person.
+        /// The step that failed, as text for a person.
         step: String,
-        /// What the kernel said.
+        /// The error from the kernel.
         error: io::Error,
     },
     /// This machine cannot hold the profile with any backend.
     #[error("{refusal}{}", describe_first_error(first.as_deref()))]
     Unavailable {
-        /// What was tried first and failed, if anything was.
+        /// The error of the backend that was tried first, if there was one.
         first: Option<Box<Self>>,
-        /// What each backend could have held.
+        /// The reasons why no backend enforces the profile.
         refusal: NoBackendError,
     },
 }
@@ -29,9 +29,9 @@ fn describe_first_error(first: Option<&SandboxError>) -> String {
     first.map_or_else(String::new, |first| format!("\n  tried: {first}"))
 }
 
-/// Says what was tried when something failed.
+/// An extension trait that adds the failed step to an error.
 pub(crate) trait SetupContext<T> {
-    /// Says what was tried.
+    /// Converts the error to a [`SandboxError`] with the step that failed.
     fn with_step(self, what: impl FnOnce() -> String) -> Result<T, SandboxError>;
 }
 

@@ -1,10 +1,14 @@
-//! Changes of files outside the profile: held, asked about, and done on behalf.
+//! File changes outside of the profile: suspended, reviewed, and performed by the supervisor.
 //!
-//! The filter hands over every call that opens a file to write, or that makes, removes or renames one. We look at what it means,
-//! with a copy of its path. Where the mounts let it pass, and wherever we would not do it ourselves, the call goes on: whatever
-//! another thread has put into its memory by then, the same mounts and Landlock judge it, so that going on widens nothing. What they
-//! would refuse is asked about by its real path, and what is granted we do ourselves, outside, in the directory that was looked at:
-//! the program gets the open file, or the result. Its own call is never made then.
+//! The seccomp filter sends a notification for each system call that opens a file for writing, or
+//! that creates, removes or renames a file. The supervisor resolves what the call means, with a
+//! copy of its path. If the mounts allow the call, or if the supervisor would not perform it, the
+//! call continues. This gives no additional access: whatever another thread has written into its
+//! memory since, the same mounts and Landlock check the call.
+//!
+//! A call that the mounts would refuse is reviewed by its real path. The supervisor performs an
+//! approved change itself, outside of the sandbox, in the directory that was resolved. The program
+//! gets the open file, or the result. Its own call is never executed.
 
 mod file_request;
 mod operations;
@@ -28,43 +32,44 @@ pub(crate) use file_request::FileRequest;
 pub(crate) use resolved_entry::ResolvedEntry;
 use resolved_entry::file_id;
 
-/// How long a person may take to answer.
+/// The time that a person has to answer.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(60);
-/// How many questions stand at once. Rules answer most, and programs have many threads.
+/// The maximum number of open reviews. Rules answer most requests, and programs have many threads.
 const MAX_OPEN_REVIEWS: usize = 64;
-/// What is nobody's file: settings of the kernel, and devices.
+/// Directories without ordinary files: kernel settings and devices.
 const PSEUDO_FILE_SYSTEMS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// A change that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestedChange {
-    /// What is done.
+    /// The operation.
     pub operation: FileOperation,
     /// To which file: where it really is.
     pub path: AbsPath,
-    /// What it is called afterwards, if it is renamed.
+    /// The new path, if the file is renamed.
     pub target: Option<AbsPath>,
-    /// How many other names a file has that is changed (hard links): they change with it.
+    /// The number of other names (hard links) of the changed file. They change with it.
     pub other_links: u64,
 }
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOperation {
-    /// It is opened to be written, and made if it is not there.
+    /// The file is opened for writing, and created if it does not exist.
     Write,
     /// A directory is made.
     MakeDirectory,
-    /// It is removed.
+    /// The file or directory is removed.
     Remove,
-    /// It is called otherwise; what had that name is removed.
+    /// The file is renamed. A file that had the new name is removed.
     Rename,
 }
 
-/// Who answers for changes.
+/// A handler of file requests.
 pub(crate) struct FileRequestHandler {
-    /// What is never offered, nor anything below it: what the profile speaks of, and our own.
+    /// Paths that are never offered for review, with everything below them: the paths of the
+    /// profile, and the sandbox's own.
     restricted_paths: BTreeSet<AbsPath>,
     /// The same, by whatever name it is reached.
     restricted_files: BTreeSet<(u64, u64)>,
@@ -91,7 +96,7 @@ impl FileRequestHandler {
         Self { restricted_paths, restricted_files, user: geteuid().as_raw(), reviews, denials }
     }
 
-    /// Looks at a call. None: it is the kernel's to judge.
+    /// Resolves a system call. Returns `None` if the decision is left to the kernel.
     pub(crate) fn parse_syscall(
         &self,
         call: &PendingSyscall<'_>,
@@ -125,9 +130,9 @@ impl FileRequestHandler {
     ) -> Result<Option<(OwnedFd, bool)>, Errno> {
         let mask = call.umask()?;
         sys::set_thread_umask(mask).map_err(|_| Errno::PERM)?;
-        // Whoever was killed while a person thought wants nothing any more.
+        // The process may have been killed while a person was deciding.
         call.check_pending()?;
-        // What was looked at may have become another kind of file since.
+        // The file may have been replaced by one of another kind since it was resolved.
         if !self.is_reviewable(wish) {
             return Err(Errno::ACCESS);
         }
@@ -149,7 +154,7 @@ impl FileRequestHandler {
         }
     }
 
-    /// Says whether a change can be asked about at all.
+    /// Returns whether a change can be reviewed.
     fn is_reviewable(&self, wish: &FileRequest<ResolvedEntry>) -> bool {
         wish.entries().all(|spot| self.is_unrestricted(spot)) && self.is_supported(wish)
     }
@@ -182,14 +187,15 @@ impl FileRequestHandler {
         }
     }
 
-    /// Says whether nothing speaks of this place: neither by its path nor by what lies on the way there.
+    /// Returns true if neither the path of the entry nor a directory above it is restricted.
     fn is_unrestricted(&self, spot: &ResolvedEntry) -> bool {
         let closed = |place: &AbsPath| spot.path().strip_prefix(place).is_some();
         !self.restricted_paths.iter().any(closed)
             && !spot.ancestor_ids().any(|file| self.restricted_files.contains(&file))
     }
 
-    /// Says whether names can be made and removed there: the directory is this user's own.
+    /// Returns whether names can be created and removed there: the directory must belong to this
+    /// user.
     fn can_create_entries(&self, spot: &ResolvedEntry) -> bool {
         spot.is_directory_writable() && spot.directory_owner() == Some(self.user)
     }
@@ -198,7 +204,7 @@ impl FileRequestHandler {
         matches!(spot.stat(), Some(Ok(found)) if self.is_plain_file(&found))
     }
 
-    /// Says whether this is a file of this user that nobody runs as somebody else.
+    /// Returns whether this is a file of this user that does not run as another user.
     fn is_plain_file(&self, found: &Stat) -> bool {
         resolved_entry::is_plain_file(found)
             && found.st_uid == self.user

@@ -5,7 +5,7 @@ pub(crate) mod config_levels;
 
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
-/// Nobody's configuration is longer. What is, was not understood.
+/// The maximum size of a configuration file. A longer file is treated as not understood.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// One line that sets something. Section and key are in lower case, as `git` compares them.
@@ -18,7 +18,8 @@ pub(crate) struct GitSetting {
     pub(crate) value: String,
 }
 
-/// Reads the file. Nothing comes back when it cannot be read or is not understood; no file is no settings.
+/// Reads the file. Returns `None` if it cannot be read or is not understood. A missing file has no
+/// settings.
 pub(crate) fn read_file(path: &Path) -> Option<Vec<GitSetting>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
@@ -142,7 +143,8 @@ impl<I: Iterator<Item = char>> GitConfigParser<I> {
     }
 }
 
-/// What a backslash and this character are: a continued line is nothing at all.
+/// Returns the text of an escape sequence. An escaped newline, which continues a line, is an empty
+/// text.
 fn unescape(character: char) -> Option<&'static str> {
     match character {
         '\n' => Some(""),
@@ -155,7 +157,8 @@ fn unescape(character: char) -> Option<&'static str> {
     }
 }
 
-/// What names nothing that is run, in sections of which others do: `section.key`, `section.*.key` with a subsection.
+/// Settings that name no command, in sections where other settings do: `section.key`, or
+/// `section.*.key` with a subsection.
 const HARMLESS_SETTINGS: &[&str] = &[
     "branch.*.description",
     "branch.*.merge",
@@ -238,8 +241,9 @@ impl GitSetting {
         if subsection.is_some() { format!("{section}.*.{key}") } else { format!("{section}.{key}") }
     }
 
-    /// Says whether it is known to make `git` run nothing and to send it nowhere. What is not known is not harmless:
-    /// git learns new settings that run something with every year. `directory` is the git directory that it is read in.
+    /// Returns whether the setting is known neither to make `git` run a command nor to direct it to
+    /// another location. Unknown settings are not harmless: `git` gets new settings that run
+    /// commands every year. `directory` is the git directory in which the setting is read.
     pub(crate) fn is_harmless(&self, directory: &Path) -> bool {
         match self.name().as_str() {
             "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
@@ -267,8 +271,9 @@ impl GitSetting {
     }
 }
 
-/// Says whether a worktree lies where the repository does: `git checkout` writes there. The configuration of a submodule
-/// (`.git/modules/…`) leads to another directory of the same checkout. What is not there yet may lead anywhere tomorrow.
+/// Returns whether a worktree is in the checkout of its repository: `git checkout` writes there.
+/// The configuration of a submodule (`.git/modules/…`) leads to another directory of the same
+/// checkout. A path that does not exist yet may lead anywhere later.
 fn is_worktree_inside(directory: &Path, worktree: &str) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
     let own = directory.ancestors().find(|above| above.file_name() == Some(OsStr::new(".git")));

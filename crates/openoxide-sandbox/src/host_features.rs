@@ -1,4 +1,4 @@
-//! What this machine can do, and why not.
+//! The features of this machine, with a reason for each missing one.
 
 mod bubblewrap;
 #[cfg(target_os = "linux")]
@@ -8,12 +8,13 @@ use std::fmt;
 
 pub use bubblewrap::BubblewrapVersion;
 
-/// What this machine lets this process do. Each point was tried, not guessed from versions.
+/// The features that this machine offers to this process. Each one was probed, not guessed from
+/// versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFeatures {
     /// The system and its version.
     pub system: String,
-    /// Whether this process is root.
+    /// True if this process runs as root.
     pub is_root: bool,
     /// Own namespaces: for users, mounts, processes, IPC and network, with mounts that can be made read-only.
     pub namespaces: FeatureSupport,
@@ -21,7 +22,7 @@ pub struct HostFeatures {
     pub fresh_proc: FeatureSupport,
     /// System calls can be refused.
     pub seccomp: FeatureSupport,
-    /// Somebody can be notified of system calls, and answer them.
+    /// Seccomp notifications: another process is notified of system calls, and answers them.
     pub notification: FeatureSupport,
     /// Landlock.
     pub landlock: FeatureSupport<LandlockVersion>,
@@ -33,15 +34,15 @@ pub struct HostFeatures {
     pub seatbelt: FeatureSupport,
 }
 
-/// Whether something works, and if not why.
+/// The support of a feature, or the reason why it is missing.
 pub type FeatureSupport<T = ()> = Result<T, MissingFeature>;
 
-/// Why something does not work, in words for a person.
+/// The reason why a feature is missing, as text for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFeature {
-    /// Why: lower case, no full stop.
+    /// The reason: lower case, no full stop.
     pub reason: String,
-    /// What to do about it, if that is known.
+    /// A suggested fix, if one is known.
     pub help: Option<String>,
 }
 
@@ -50,7 +51,7 @@ pub struct MissingFeature {
 pub struct LandlockVersion {
     /// Its version.
     pub abi: u32,
-    /// Which of its errors were mended, as bits.
+    /// The errata that are fixed, as bits.
     pub errata: u32,
 }
 
@@ -122,7 +123,8 @@ impl HostFeatures {
         }
     }
 
-    /// Returns every point that this system can have by name, with what is to be known of it where it works.
+    /// Returns the name of each feature that this system can have, with its details if it is
+    /// supported.
     pub fn features(
         &self,
     ) -> impl Iterator<Item = (&'static str, Result<String, &MissingFeature>)> {

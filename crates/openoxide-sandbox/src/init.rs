@@ -29,25 +29,26 @@ use crate::{
     seccomp_notify, sys, terminal,
 };
 
-/// What the first process needs to know.
+/// The data that the init process needs.
 pub(crate) struct InitContext<'a> {
     pub(crate) launch: &'a LaunchConfig,
     pub(crate) mount_plan: &'a MountPlan,
     pub(crate) identity: HostIdentity,
     pub(crate) socket: &'a MessageSocket,
-    /// Where the program's start and end are recorded.
+    /// The writer that records the start and the end of the program.
     pub(crate) progress: &'a ProgressWriter,
-    /// What the run may have of objects that are counted for the user.
+    /// The run's share of the kernel objects that are counted per user.
     pub(crate) shares: &'a ResourceShares,
 }
 
-/// Does everything, and returns the status of this process. It is alone in its namespaces and has one thread.
+/// Sets the sandbox up, waits for the program, and returns the exit status of this process. The
+/// process is alone in its namespaces and has one thread.
 pub(crate) fn run(world: &InitContext<'_>) -> i32 {
     let wire = world.socket;
     match set_up(world) {
         Ok(init) => init.run(),
         Err(error) => {
-            // Where the supervisor is gone, nobody is left to hear it.
+            // If the supervisor is gone, no process receives the message.
             drop(wire.send(&failure_message(error), &[]));
             1
         }

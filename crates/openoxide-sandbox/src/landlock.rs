@@ -15,7 +15,8 @@ use openoxide_protocol::{AbsPath, SandboxRestrictions, TempDirectories};
 /// The newest version whose rights are asked for; of older kernels, what they have.
 const NEWEST_ABI: ABI = ABI::V6;
 
-/// Restricts this thread and all that it starts, for good. Says whether the kernel has any Landlock at all.
+/// Restricts this thread and all that it starts, permanently. Returns whether the kernel enforces
+/// any of the ruleset.
 pub(crate) fn restrict_self(
     profile: &SandboxRestrictions,
     scratch: &[AbsPath],

@@ -1,4 +1,4 @@
-//! What is to be run, and how it is to be held.
+//! The configuration of a confined run: the program and its restrictions.
 
 use std::{collections::BTreeSet, ffi::OsString};
 
@@ -8,37 +8,40 @@ use serde::{Deserialize, Serialize};
 /// A program that is to run confined. It is plain data: the process that confines is started anew and reads it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LaunchConfig {
-    /// What is held.
+    /// The restrictions.
     pub profile: SandboxRestrictions,
     /// Steering files below the writable directories that it may change, because a person has allowed it by their names.
     pub changeable_paths: std::collections::BTreeSet<AbsPath>,
     /// The program and its arguments. A name without `/` is looked for in the `PATH` of `environment`.
     pub argv: Vec<OsString>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: AbsPath,
     /// All of its environment: nothing else passes.
     pub environment: Vec<(OsString, OsString)>,
     /// Directories that it reads as they are and writes for itself alone: caches. They are resolved.
     pub scratch_directories: Vec<AbsPath>,
-    /// What it reads below the directories for temporary files, which are its own: there it sees these of the host's, and nothing else.
-    /// They are resolved. What is not there is passed over.
+    /// Paths of the host below the directories for temporary files that the program can read. The
+    /// rest of these directories is private to the run. The paths are resolved. Missing ones are
+    /// ignored.
     pub visible_paths: BTreeSet<AbsPath>,
-    /// Where what it changes in the writable directories is kept instead: the place of a `Stage`. None: it changes them.
+    /// The directory that stores changes to the writable directories: the place of a `StagingArea`.
+    /// If it is `None`, the program changes them directly.
     pub staging_directory: Option<AbsPath>,
-    /// Whether it has a terminal of its own, joined to the one where the person sits.
+    /// True if the program has its own terminal, connected to the person's.
     pub terminal: bool,
-    /// Whether somebody can be asked about hosts that the profile does not name.
+    /// True if a reviewer can be asked about hosts that the profile does not name.
     pub has_reviewer: bool,
-    /// Whether changes of other files than the profile names are held and asked about, and done on its behalf. Where that cannot
-    /// be, nothing is run.
+    /// True if changes of files outside of the profile are suspended, reviewed, and performed for
+    /// the program. If this is not possible, no program is run.
     pub reviews_file_changes: bool,
-    /// How much it may use.
+    /// The resource limits.
     pub limits: ResourceLimits,
-    /// Where what must be cleaned up after a crash is written down (the registry): a directory of the user's own.
+    /// The directory that records what must be cleaned up after a crash (the registry). It belongs
+    /// to the user.
     pub registry: AbsPath,
 }
 
-/// How much a confined process may use. What is not given is not limited.
+/// The resource limits of a confined process. A missing value means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// Seconds by the clock until everything is killed.

@@ -1,8 +1,10 @@
-//! What the kernel holds: processes that were allowed, confined to what was allowed.
+//! Sandboxes for approved processes, enforced by the kernel.
 //!
-//! The gate decides, this crate holds. Its input is a [`LaunchConfig`]: a program, and the profile
-//! ([`openoxide_protocol::SandboxRestrictions`]) that the operating system is to enforce. Its output is a [`SandboxReport`]: how it went,
-//! and what was really enforced, clause by clause. It never holds less than the profile says: where it cannot, it refuses.
+//! The permission gate decides, and this crate enforces. Its input is a [`LaunchConfig`]: a
+//! program, and the profile ([`openoxide_protocol::SandboxRestrictions`]) that the operating system
+//! must enforce. Its output is a [`SandboxReport`]: the outcome, and what was really enforced,
+//! clause by clause. It never enforces less than the profile demands: if it cannot enforce all of
+//! it, it refuses.
 
 mod account;
 mod backend;
@@ -64,7 +66,7 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod terminal;
 
-/// How a name ends that was put aside.
+/// The suffix of the names of quarantined files.
 pub(crate) const QUARANTINE_SUFFIX: &str = ".held-by-openoxide";
 
 pub use backend::seatbelt;

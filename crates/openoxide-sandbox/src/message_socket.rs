@@ -1,6 +1,7 @@
-//! What processes that belong together say to each other, over a socket that joins two of them.
+//! Messages between related processes, over a socket pair.
 //!
-//! It is the life line as well: where one end closes, the other side ends.
+//! The socket also reports the end of a process: if one end closes, the process at the other end
+//! exits.
 
 use std::{
     io::{self, IoSlice, IoSliceMut},
@@ -17,19 +18,19 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::run_report::CommandOutcome;
 
-/// What the supervisor and the first process inside say. Descriptors go beside it.
+/// A message between the supervisor and the init process. Descriptors are sent with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum InitMessage {
     /// From inside: something could not be set up, and nothing was run.
     Failed {
-        /// What was tried.
+        /// The step that failed.
         step: String,
         /// The number of the error.
         error: i32,
     },
     /// From inside: the sockets at which connections arrive.
     Listeners {
-        /// The port that was asked for; none with those that always stand.
+        /// The requested port, or `None` for the listeners that always exist.
         port: Option<u16>,
     },
     /// From inside: a way to the kernel's list of the sockets there.
@@ -38,7 +39,7 @@ pub(crate) enum InitMessage {
     Terminal,
     /// From inside: the program is about to start. The descriptor at which connect(2) is heard of, if one could be had.
     RestrictionsApplied {
-        /// Whether Landlock enforces all of it, too.
+        /// True if Landlock also enforces the restrictions.
         landlock: bool,
     },
     /// From inside: an empty directory was put where something guarded has gone.
@@ -78,7 +79,7 @@ impl MessageSocket {
         &self.0
     }
 
-    /// Says something, with these descriptors.
+    /// Sends a message with these descriptors.
     pub(crate) fn send<M: Serialize>(
         &self,
         message: &M,
@@ -98,7 +99,7 @@ impl MessageSocket {
         Ok(())
     }
 
-    /// Waits for what is said next. None: the other end is gone.
+    /// Waits for the next message. Returns `None` if the other end is closed.
     pub(crate) fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
         let mut bytes = [0; MAX_MESSAGE_BYTES];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];

@@ -1,10 +1,12 @@
-//! The network of a confined process: its own, in which every connection ends at us.
+//! The network of a confined process: a separate one, in which every connection ends at the
+//! supervisor.
 //!
-//! Inside, all addresses of the world are local, so that a connection to any of them reaches a listener of ours, and a name is
-//! answered with an address that stands for just that name ([`inside`]). Outside, where the listeners are accepted from,
-//! each connection is judged by the name that was looked up; it is then refused, held while a person is asked, or made
-//! and joined to the one inside ([`ConnectionBroker`]). The kernel denies, and we only grant, by doing it ourselves: what no
-//! listener takes goes nowhere.
+//! Inside, all addresses are local, so that a connection to any of them reaches a listener of the
+//! supervisor. A name resolves to an address that represents just that name ([`namespace_setup`]).
+//! Outside, connections are accepted from these listeners, and each one is checked by the name that
+//! was looked up. It is refused, suspended while a person is asked, or made outside and joined to
+//! the one inside ([`ConnectionBroker`]). The kernel denies every connection, and the supervisor
+//! grants one only by making it itself: a connection that no listener accepts goes nowhere.
 
 mod address_pool;
 mod broker;

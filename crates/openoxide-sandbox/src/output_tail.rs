@@ -1,6 +1,7 @@
-//! The end of what a program has printed. It stays in the supervisor's memory: secrets may stand in it.
+//! The end of a program's output. It stays in the supervisor's memory, because it may contain
+//! secrets.
 
-/// So many bytes are kept.
+/// The maximum number of bytes that are kept.
 const MAX_BYTES: usize = 8192;
 
 /// The last bytes that were printed.
@@ -11,7 +12,7 @@ pub(crate) struct OutputTail {
 }
 
 impl OutputTail {
-    /// Adds what was printed next.
+    /// Appends output.
     pub(crate) fn push(&mut self, more: &[u8]) {
         self.bytes.extend_from_slice(more);
         let over = self.bytes.len().saturating_sub(MAX_BYTES);

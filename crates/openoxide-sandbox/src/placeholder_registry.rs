@@ -1,4 +1,5 @@
-//! Placeholders on the host: what is put where something must not be made, and taken away when nobody needs it.
+//! Placeholders on the host. They are created where something must not be created, and removed when
+//! no run needs them.
 
 mod placeholder_record;
 
@@ -17,18 +18,21 @@ pub(crate) use placeholder_record::is_placeholder_stat;
 
 use crate::{GuardKind, PlaceholderKind, ProtectedPaths, staging};
 
-/// The directory in which each run writes down what it is about to put on the host, before it does. It is the user's own.
+/// The directory in which each run records the placeholders that it is about to create on the host.
+/// It belongs to the user.
 ///
-/// Each run has a file of its own there, and holds a lock on it until it has ended, however it ends. Who changes anything
-/// holds a lock on the directory. So whatever is named only in files that nobody holds is nobody's, and can go.
+/// Each run has its own file there, and holds a lock on it until it has ended, however it ends. A
+/// process that changes anything holds a lock on the directory. A placeholder that only unlocked
+/// files name is therefore unused, and can be removed.
 #[derive(Clone, Debug)]
 pub struct PlaceholderRegistry {
     path: PathBuf,
 }
 
-/// The placeholders that a run uses. They stay as long as anybody holds one of these that names them.
+/// The placeholders that a run uses. They stay as long as any run has a lease that names them.
 ///
-/// Dropping it leaves them there, as a killed process does; the next [`PlaceholderRegistry::sweep`] takes them away.
+/// Dropping the lease leaves them there, as a killed process does. The next
+/// [`PlaceholderRegistry::remove_stale`] removes them.
 #[derive(Debug)]
 #[must_use = "the placeholders lie on the host until it is released"]
 pub struct PlaceholderLease {
@@ -38,7 +42,8 @@ pub struct PlaceholderLease {
     skipped_paths: Vec<PathBuf>,
 }
 
-/// How long a run waits for the lock of the registry. Hundreds of runs that start at once take less.
+/// The maximum time that a run waits for the lock of the registry. Hundreds of runs that start at
+/// once need less.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
@@ -46,10 +51,10 @@ const LOCK_RETRY: Duration = Duration::from_millis(1);
 static NEXT_ENTRY: AtomicU64 = AtomicU64::new(0);
 
 impl PlaceholderRegistry {
-    /// Returns the registry in this directory, which is made if it is not there.
+    /// Opens the registry in this directory, which is created if it does not exist.
     ///
     /// # Errors
-    /// When the directory cannot be made, or anybody else could write in it.
+    /// Returns an error if the directory cannot be created, or if another user could write in it.
     pub fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let registry = Self { path: path.to_owned() };
@@ -77,17 +82,18 @@ impl PlaceholderRegistry {
         self.remove_unused()
     }
 
-    /// Says whether [`PlaceholderRegistry::hold`] may have something to do.
+    /// Returns whether [`PlaceholderRegistry::create_placeholders`] may have something to do.
     #[must_use]
     pub fn is_needed(&self, guarded: &ProtectedPaths) -> bool {
         guarded.guards.iter().any(|(path, guard)| needs_placeholder(path, *guard))
     }
 
-    /// Puts a placeholder where a guard says that something is missing, and makes sure that those that another run has
-    /// put there stay.
+    /// Creates a placeholder for each guarded path that is missing, and ensures that the
+    /// placeholders of other runs stay.
     ///
     /// # Errors
-    /// When a placeholder cannot be made or written down. What was made until then is taken away.
+    /// Returns an error if a placeholder cannot be created or recorded. Placeholders that were
+    /// created until then are removed.
     pub fn create_placeholders(&self, guarded: &ProtectedPaths) -> io::Result<PlaceholderLease> {
         let mut held =
             PlaceholderLease { registry: self.clone(), entry: None, skipped_paths: Vec::new() };
@@ -133,7 +139,8 @@ impl PlaceholderRegistry {
         }
     }
 
-    /// Returns what somebody's entry says about this path, if that is what lies there.
+    /// Returns the record of this path from the entry of any run, if the placeholder is still
+    /// there.
     fn find_record(&self, path: &Path) -> io::Result<Option<PlaceholderRecord>> {
         let named = self
             .list_entries()?
@@ -143,7 +150,8 @@ impl PlaceholderRegistry {
         Ok(there.next())
     }
 
-    /// Makes a file for this run. Needs the lock, so that nobody sees it before it is locked, too.
+    /// Creates the entry of this run. The caller must hold the lock, so that no other process sees
+    /// the entry before it is locked.
     fn create_entry(&self) -> io::Result<File> {
         loop {
             let number = NEXT_ENTRY.fetch_add(1, Ordering::Relaxed);
@@ -156,7 +164,8 @@ impl PlaceholderRegistry {
         }
     }
 
-    /// Takes away what is named by no entry that somebody holds, and the entries that nobody holds. Needs the lock.
+    /// Removes the placeholders that no locked entry names, and the entries that are not locked.
+    /// The caller must hold the lock.
     fn remove_unused(&self) -> io::Result<()> {
         let (held, left) =
             self.list_entries()?.into_iter().partition::<Vec<_>, _>(|path| is_locked(path));
@@ -190,7 +199,7 @@ impl PlaceholderRegistry {
 }
 
 impl PlaceholderLease {
-    /// Returns guarded places that are missing and stay so, because nobody can write there.
+    /// Returns the guarded paths that are missing and stay so, because they cannot be created.
     #[must_use]
     pub fn skipped_paths(&self) -> &[PathBuf] {
         &self.skipped_paths
@@ -218,11 +227,12 @@ impl PlaceholderLease {
         self.entry.as_mut().map_or(Ok(()), |entry| entry.write_all(&placed.to_line()))
     }
 
-    /// Makes one, and writes it down before and after: whoever is killed between the two has left the name.
+    /// Creates a placeholder, and records it before and after. If the process is killed in between,
+    /// the name is on record.
     fn create(&mut self, path: &Path, placeholder: PlaceholderKind) -> io::Result<()> {
         self.write_record(&PlaceholderRecord::from_path(path))?;
         match create_placeholder(path, placeholder) {
-            // Somebody has made the thing itself since we looked.
+            // Another process has created the path itself since it was checked.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             Err(error)
                 if error.kind() == ErrorKind::ReadOnlyFilesystem
@@ -254,7 +264,7 @@ pub(crate) fn create_placeholder(path: &Path, placeholder: PlaceholderKind) -> i
     }
 }
 
-/// Says whether a guard may have to do with placeholders: ours, or of a run beside us.
+/// Returns whether a guard may involve placeholders: of this run, or of a concurrent one.
 fn needs_placeholder(path: &Path, guard: GuardKind) -> bool {
     let like_one = || {
         path.symlink_metadata()
@@ -267,16 +277,17 @@ fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Says whether a name could not be made because its directory is somebody else's, who has not opened it to us. Who is
-/// confined is not let in either; a directory of our own he could open.
+/// Returns whether a name could not be created because its directory belongs to another user, who
+/// has not given access. The confined process has no access either. It could give itself access to
+/// a directory of its own user.
 fn is_foreign_directory(path: &Path, error: &io::Error) -> bool {
     let parent = path.parent().and_then(|parent| parent.metadata().ok());
     error.kind() == ErrorKind::PermissionDenied
         && parent.is_some_and(|parent| parent.uid() != effective_uid())
 }
 
-/// Opens a directory and locks it. A run holds this lock for some milliseconds; whoever enforces all of it longer does not keep other
-/// runs from starting without a word.
+/// Opens a directory and locks it. A run holds this lock for some milliseconds. If another process
+/// holds it longer, other runs fail to start with an error that explains it.
 pub(crate) fn lock_directory(directory: &Path) -> io::Result<File> {
     let opened = File::open(directory)?;
     let limit = Instant::now() + LOCK_TIMEOUT;
@@ -303,7 +314,7 @@ fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Says whether the run of this entry goes on.
+/// Returns whether the run of this entry is still active.
 fn is_locked(entry: &Path) -> bool {
     let opened = OpenOptions::new().read(true).open(entry);
     opened.is_ok_and(|file| file.try_lock_shared().is_err())

@@ -1,4 +1,4 @@
-//! What a person is told after a run, when all that must not be run yet was put aside.
+//! Findings after a run, when everything that must not run yet was quarantined.
 
 use std::{
     fs,
@@ -15,11 +15,13 @@ use crate::{
     steering_scan,
 };
 
-/// How many things of one kind are named. A person who is shown more reads none of them.
+/// The maximum number of findings of one kind that are named. A person would not read a longer
+/// list.
 const MAX_NAMED_FINDINGS: usize = 100;
 
-/// Puts aside what the next `git` of the host would run and was not there before, however much it is, and says so. What
-/// could not be put aside is said to be where it is. Directories that were closed are opened meanwhile.
+/// Quarantines the new files that the next `git` of the host would run and new steering files,
+/// however many there are, and returns the findings. A file that could not be quarantined is
+/// reported at its path. Directories that deny access are made accessible in the meantime.
 #[must_use]
 pub fn quarantine_new_files(
     guarded: &ProtectedPaths,
@@ -54,7 +56,7 @@ fn quarantine_or_lock(path: &Path) -> Option<PathBuf> {
     held
 }
 
-/// Returns a finding about what `git` would run, if the path can be said.
+/// Returns a finding about a file that `git` would run, if the path can be displayed.
 pub(crate) fn repository_hook_finding(path: &Path, held: Option<&Path>) -> Option<PostRunFinding> {
     Some(PostRunFinding::RepositoryHook {
         path: to_display_path(path)?,
@@ -62,12 +64,12 @@ pub(crate) fn repository_hook_finding(path: &Path, held: Option<&Path>) -> Optio
     })
 }
 
-/// Puts a directory aside that could not be searched, and closes it: what is in it may be anything. A writable root has to
-/// stay.
+/// Quarantines a directory that could not be searched, and removes its permissions, because it may
+/// contain anything. A writable root stays in place.
 fn quarantine_directory(path: &Path) -> Option<PostRunFinding> {
     let held = quarantine_path(path).ok();
     if let Some(held) = &held {
-        // Where it cannot be closed, it has another name all the same.
+        // If the permissions cannot be removed, it still has another name.
         drop(fs::set_permissions(held, fs::Permissions::from_mode(0o0)));
     }
     match held.as_deref().and_then(to_display_path) {
@@ -79,7 +81,8 @@ fn quarantine_directory(path: &Path) -> Option<PostRunFinding> {
     }
 }
 
-/// Names all that is still where it was, and after that the first of the others, and says how many more there are.
+/// Limits the findings: keeps all files that are still in place, then the first of the others, and
+/// adds the number of omitted ones.
 pub(crate) fn limit_findings(mut all: Vec<PostRunFinding>) -> Vec<PostRunFinding> {
     all.sort_by_key(|one| !one.is_not_quarantined());
     let in_place = all.iter().filter(|one| one.is_not_quarantined()).count();
@@ -91,7 +94,7 @@ pub(crate) fn limit_findings(mut all: Vec<PostRunFinding>) -> Vec<PostRunFinding
 }
 
 impl PostRunFinding {
-    /// Says whether it is something that could not be put aside.
+    /// Returns whether the finding is about a file that could not be quarantined.
     pub(crate) const fn is_not_quarantined(&self) -> bool {
         matches!(
             self,

@@ -1,7 +1,9 @@
-//! The record of a program's start and end, which the processes inside the sandbox write into a pipe.
+//! The record of a program's start and end, which the processes inside the sandbox write into a
+//! pipe.
 //!
-//! The supervisor's own report can be missing, because it was killed, or be an error that came after the start. This record then
-//! says whether the program ran and how it ended. Nothing is executed with a descriptor of this pipe.
+//! The supervisor's own report can be missing, because it was killed, or be an error that came
+//! after the start. This record then shows whether the program ran and how it ended. The program
+//! itself gets no descriptor of this pipe.
 
 use std::{
     io,
@@ -45,7 +47,7 @@ pub(crate) struct ProgressWriter(OwnedFd);
 #[derive(Debug)]
 pub(crate) struct ProgressReader(OwnedFd);
 
-/// What was recorded.
+/// The recorded progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunProgress {
     starting: bool,
@@ -81,7 +83,7 @@ impl ProgressWriter {
 }
 
 impl ProgressReader {
-    /// Reads what was recorded, until every writer has ended or `patience` is over.
+    /// Reads the record, until every writer has ended or `patience` is over.
     pub(crate) fn read(&self, patience: Duration) -> RunProgress {
         let until = Instant::now() + patience;
         let mut text = Vec::new();
@@ -96,7 +98,7 @@ impl ProgressReader {
         RunProgress::parse(&text)
     }
 
-    /// Reads what is there. False: no writer is left.
+    /// Reads the available data. Returns `false` if no writer is left.
     fn read_available(&self, text: &mut Vec<u8>) -> bool {
         let mut bytes = [0; 512];
         loop {
@@ -124,14 +126,15 @@ impl RunProgress {
         progress
     }
 
-    /// Whether the program was executed.
+    /// Returns whether the program was executed.
     pub(crate) const fn has_started(self) -> bool {
         let failed =
             matches!(self.end, Some(CommandOutcome::NotFound | CommandOutcome::NotStarted(_)));
         self.starting && !failed && !self.not_executed
     }
 
-    /// Corrects a result by what was recorded: an error says that nothing was run, and a report that something was.
+    /// Corrects a result with the record: an error means that no program was run, and a report that
+    /// one was.
     pub(crate) fn correct_result(
         self,
         result: Result<SandboxReport, SandboxError>,
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_on_what_never_started_is_an_error() {
+    fn a_report_on_a_program_that_never_started_is_an_error() {
         use ProgressEvent::{Ended, Starting};
         let killed = || Ok(report(CommandOutcome::Signalled(9)));
         assert!(settled(&[], killed()).is_err());
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_is_told_names_its_step() {
+    fn a_reported_run_error_names_its_step() {
         let settled = recorded(&[ProgressEvent::Starting])
             .correct_result(Err(failure()), &SandboxRestrictions::default());
         assert!(settled.unwrap().run_error.unwrap().starts_with("the supervisor"));

@@ -1,4 +1,5 @@
-//! What must stay as it is, found on the disk: which directories are pinned, and what is covered.
+//! The protected paths as found on the disk: the directories that are pinned, and the paths that
+//! are covered.
 
 mod directory_scan;
 mod directory_walk;
@@ -42,45 +43,49 @@ use user_settings::find_user_settings;
 /// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
 const MAX_SYMLINKS: usize = 40;
 
-/// What a profile protects, as the mounts need it.
+/// The protected paths of a profile, as the mounts need them.
 ///
-/// Every path lies below a writable directory, and none of them leads through a symbolic link. First come the `pins`,
-/// then the `guards`; both have directories before what lies in them.
+/// Every path is below a writable directory, and none of them leads through a symbolic link. The
+/// `pins` are mounted first, then the `guards`. In both, a directory comes before its contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedPaths {
-    /// Directories between a writable one and something guarded. Each is made a mount point (a recursive bind over
-    /// itself, still writable), which nobody can rename or remove.
+    /// Directories between a writable directory and a guarded path. Each is made a mount point (a
+    /// recursive bind mount over itself, still writable), which no process can rename or remove.
     pub pins: BTreeSet<PathBuf>,
-    /// What is covered, and how.
+    /// The guarded paths, and how each is covered.
     pub guards: BTreeMap<PathBuf, GuardKind>,
-    /// Where repositories were not searched for, because there is too much or because we may not look.
+    /// Findings about directories that were not searched for repositories, because they contain too
+    /// much or deny access.
     pub unsearched_findings: Vec<PostRunFinding>,
     /// Steering files that a person has allowed to be changed in this run.
     pub(crate) changeable_paths: BTreeSet<PathBuf>,
-    /// What can name programs.
+    /// The files that can name programs.
     pub(crate) program_sources: Vec<ProgramSource>,
-    /// What rebases had yet to do.
+    /// The remaining steps of rebases in progress.
     pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
 }
 
-/// How one path is covered.
+/// The way in which one path is covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardKind {
-    /// It is there, a file or a directory: a recursive read-only bind over itself.
+    /// An existing file or directory: a recursive read-only bind mount over itself.
     Present,
-    /// It is a symbolic link: a read-only clone of the link itself over itself (`open_tree` with `AT_SYMLINK_NOFOLLOW`,
-    /// `move_mount` without `MOVE_MOUNT_T_SYMLINKS`). Where it leads is guarded by itself.
+    /// A symbolic link: a read-only clone of the link itself over itself (`open_tree` with
+    /// `AT_SYMLINK_NOFOLLOW`, `move_mount` without `MOVE_MOUNT_T_SYMLINKS`). Its target is guarded
+    /// separately.
     Link,
-    /// It is not there. What [`PlaceholderRegistry::hold`](crate::PlaceholderRegistry::hold) puts there is covered like what was there.
+    /// A missing path. The placeholder that
+    /// [`PlaceholderRegistry::create_placeholders`](crate::PlaceholderRegistry::create_placeholders)
+    /// creates there is covered like an existing path.
     Missing(PlaceholderKind),
 }
 
-/// What is put in the place of something that must not be made.
+/// A placeholder for a path that must not be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceholderKind {
-    /// An empty directory that nobody can write.
+    /// An empty directory without write permission.
     Directory,
-    /// A file with this text that nobody can write. `git` stops where a directory lies in the place of `commondir`.
+    /// A file with this text, without write permission. `git` stops if `commondir` is a directory.
     File(&'static str),
 }
 
@@ -90,18 +95,19 @@ pub(crate) struct MountPlan {
     pub(crate) pins: Vec<PathBuf>,
     /// Read-only.
     pub(crate) guards: Vec<PathBuf>,
-    /// What is put inside alone, where nothing is, before it is covered.
+    /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
+    /// covered.
     pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
 }
 
 impl ProtectedPaths {
-    /// Says what is mounted when these places are left out, because nothing is there and nobody can put anything there.
+    /// Returns the mount plan without these paths, which do not exist and cannot be created.
     pub(crate) fn mount_plan_without(&self, missing: &[PathBuf]) -> MountPlan {
         let guards = self.guards.keys().filter(|path| !missing.contains(path)).cloned().collect();
         MountPlan { pins: self.pins.iter().cloned().collect(), guards, placeholders: Vec::new() }
     }
 
-    /// Says what is mounted in a staged run: nothing is put on the host.
+    /// Returns the mount plan of a staged run, which creates nothing on the host.
     pub(crate) fn staged_mount_plan(&self) -> MountPlan {
         let missing = |(path, guard): (&PathBuf, &GuardKind)| match guard {
             GuardKind::Missing(placeholder) => Some((path.clone(), *placeholder)),
@@ -111,21 +117,23 @@ impl ProtectedPaths {
         MountPlan { placeholders, ..self.mount_plan_without(&[]) }
     }
 
-    /// Looks at the disk: where the protected and the unreadable paths of a profile lie, and which repositories there are
-    /// below its writable directories. Of these the hooks and the configuration are guarded, and what makes `git` look for
-    /// them elsewhere; the rest stays writable. Steering files in any directory are guarded, and so are the programs that
-    /// guarded configuration names.
+    /// Finds the protected and unreadable paths of a profile on the disk, and the repositories
+    /// below its writable directories. The hooks and the configuration of these repositories are
+    /// guarded, and the files that make `git` look for them elsewhere. The rest stays writable.
+    /// Steering files in any directory are guarded, and so are the programs that guarded
+    /// configuration names.
     ///
     /// # Errors
-    /// When it cannot be told what lies at a protected path.
+    /// Returns an error if it is unknown what is at a protected path.
     pub fn find(profile: &SandboxRestrictions) -> io::Result<Self> {
         Self::find_with_changeable(profile, &BTreeSet::new())
     }
 
-    /// The same, but for steering files below the writable directories that a person has allowed to be changed by their names.
+    /// Finds the same paths as [`Self::find`], except for the steering files below the writable
+    /// directories that a person has allowed to be changed by their names.
     ///
     /// # Errors
-    /// When it cannot be told what lies at a protected path.
+    /// Returns an error if it is unknown what is at a protected path.
     pub fn find_with_changeable(
         profile: &SandboxRestrictions,
         changeable: &BTreeSet<AbsPath>,
@@ -140,7 +148,7 @@ impl ProtectedPaths {
         Ok(search.into_protected_paths())
     }
 
-    /// Says whether this directory could not be searched before the run.
+    /// Returns whether this directory could not be searched before the run.
     pub(crate) fn is_known_unsearched(&self, path: &Path) -> bool {
         let found = unsearched_finding(path);
         found.is_some_and(|found| self.unsearched_findings.contains(&found))

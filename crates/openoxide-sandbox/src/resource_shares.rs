@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn no_run_has_more_than_half_of_what_is_left() {
+    fn a_run_gets_at_most_half_of_the_remaining_resources() {
         assert_eq!(compute_share(128, 0, 0), 32);
         assert_eq!(compute_share(128, 100, 0), 14);
         assert_eq!(compute_share(128, 128, 0), 0);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_is_counted() {
+    fn inotify_usage_is_counted() {
         let instance =
             rustix::fs::inotify::init(rustix::fs::inotify::CreateFlags::CLOEXEC).unwrap();
         let flags = rustix::fs::inotify::WatchFlags::CREATE;

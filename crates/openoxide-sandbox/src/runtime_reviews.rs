@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_counts_as_long_as_it_says() {
+    fn an_answer_applies_for_its_scope() {
         for (answer, yes, again) in [
             (RuntimeDecision::Once, true, true),
             (RuntimeDecision::Session, true, false),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_nobody_waits_for_is_withdrawn_and_asked_anew() {
+    fn an_abandoned_review_is_withdrawn_and_asked_again() {
         let asked = Arc::new(Mutex::new(0));
         let count = Arc::clone(&asked);
         let ask = move |(): &(), gone: &dyn Fn() -> bool| {
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_in_time_is_no_and_a_late_one_counts_for_what_follows() {
+    fn a_timeout_rejects_and_a_late_answer_applies_to_later_requests() {
         let (questions, _heard, say) = told(20);
         assert!(!may(&questions, "example.org", 443));
         assert!(!may(&questions, "example.org", 443), "still open, and nobody waits again");

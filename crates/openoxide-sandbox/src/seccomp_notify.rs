@@ -1,6 +1,6 @@
 //! connect(2) of confined processes, made on their behalf; and, where that is wanted, changes of files ([`crate::live`]).
 //!
-//! A filter hands each such call over and enforces all of it. Its address is copied once, its socket is duplicated, both are judged,
+//! A filter hands each such call over and blocks it. Its address is copied once, its socket is duplicated, both are judged,
 //! and then we connect that socket to that address ourselves. That call itself never goes on: between our look and the
 //! kernel's, another thread could put another address in that memory or another socket at that number, and the socket of
 //! a host's service is no namespace's secret. So whatever is reached, is reached by us, knowingly.

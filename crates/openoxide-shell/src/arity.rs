@@ -1,4 +1,5 @@
-//! How many leading words of a command say what it is about: `git push`, `npm run build`, `ls`.
+//! The number of leading words that identify what a command does: `git push`, `npm run build`,
+//! `ls`.
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
@@ -9,10 +10,12 @@ const MOST: usize = 4;
 /// No entry is as long.
 const LONGEST: usize = 32;
 
-/// Returns how many leading words "always allow" may keep of this command, or 0 if only all of its words.
+/// Returns how many leading words of this command "always allow" may keep, or 0 if it must keep all
+/// of them.
 ///
-/// A prefix is offered if it names one thing to do: every word of it is known and plain, no program in it runs
-/// whatever it is told, and it has all the words that its program needs to be narrow (`git push`, never `git`).
+/// A prefix is offered if it names one kind of action. Every word of it must be known and plain, it
+/// must not contain a program that runs arbitrary commands, and it must have all the words that its
+/// program needs to be narrow (`git push`, never `git`).
 #[must_use]
 pub fn prefix_len(argv: &CommandWords) -> u8 {
     let mut key = Key::default();
@@ -35,12 +38,12 @@ pub fn prefix_len(argv: &CommandWords) -> u8 {
     if count <= plain && count < banned { wanted } else { 0 }
 }
 
-/// What is known of a prefix.
+/// A table entry for a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prefix {
-    /// So many words make it narrow.
+    /// The number of words that make the prefix narrow.
     Words(u8),
-    /// It may never be offered.
+    /// A prefix that is never offered.
     Banned,
 }
 
@@ -94,7 +97,7 @@ impl Key {
     }
 }
 
-/// Says whether a word is neither an option nor a path and means nothing to a shell.
+/// Returns whether a word is neither an option nor a path and has no special meaning to a shell.
 fn is_plain(word: &str) -> bool {
     let plain = |each: char| each.is_ascii_alphanumeric() || "_-.:+@=".contains(each);
     word.starts_with(|each: char| each.is_ascii_alphanumeric() || each == '_')

@@ -4,7 +4,7 @@ mod emptying;
 
 use openoxide_protocol::{AbsPath, CommandWord, CommandWords, Finding, FindingKind, Span};
 
-/// Where a command runs.
+/// The directories that a command runs in.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The directories that relative paths can start from and that must not get lost.
@@ -13,7 +13,7 @@ pub struct Place<'a> {
     pub home: Option<&'a AbsPath>,
 }
 
-/// Says whether a program of this name can be dangerous at all.
+/// Returns whether a program of this name can be dangerous.
 #[must_use]
 pub fn concerns(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -50,7 +50,8 @@ const NAMES: [&str; 26] = [
     "mke2fs",
 ];
 
-/// Returns what is dangerous about a command. A program is known by its name in whichever directory it lies.
+/// Returns the dangerous properties of a command. A program is identified by its name, whatever its
+/// directory.
 #[must_use]
 pub fn findings(argv: &CommandWords, place: &Place<'_>) -> Vec<Finding> {
     message(argv, place).map(|message| vec![breaker(message)]).unwrap_or_default()
@@ -146,7 +147,7 @@ fn operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Says whether there is an `-r` or `-R`, in a cluster or as the beginning of `--recursive`.
+/// Returns whether there is an `-r` or `-R`, in a cluster or as an abbreviation of `--recursive`.
 fn is_recursive(argv: &CommandWords) -> bool {
     argv.iter().skip(1).any(|word| match word {
         CommandWord::Known(text) | CommandWord::KnownPrefix(text) => {
@@ -159,7 +160,7 @@ fn is_recursive(argv: &CommandWords) -> bool {
     })
 }
 
-/// Says whether a path is the directory `.git`, or, when all below is meant, lies in one.
+/// Returns whether a path is the directory `.git` or, if `recursive` is set, is inside of one.
 fn is_git(path: &str, recursive: bool) -> bool {
     let mut names = path.split('/').filter(|name| !matches!(*name, "" | ".")).rev();
     let is = |name: &str| name.eq_ignore_ascii_case(".git");
@@ -167,7 +168,8 @@ fn is_git(path: &str, recursive: bool) -> bool {
 }
 
 impl Place<'_> {
-    /// Says whether a path is the root, a directory in it, or a home or base or above one.
+    /// Returns whether a path is the root, a directory directly in it, or a home or base directory
+    /// or one of their parents.
     fn holds(&self, path: &str) -> bool {
         let absolute = match (path.strip_prefix('~'), self.home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
@@ -181,7 +183,8 @@ impl Place<'_> {
         }
     }
 
-    /// As [`Self::holds`], without the directories in which the command works and those above that are no home.
+    /// Like [`Self::holds`], without the base directories and those of their parents that do not
+    /// contain the home directory.
     fn holds_system(&self, path: &str) -> bool {
         Place { bases: &[], home: self.home }.holds(path)
             || (!path.starts_with(['/', '~'])
@@ -238,7 +241,7 @@ const NARROWING: [&str; 14] = [
     "-samefile",
 ];
 
-/// Says whether a disk would be overwritten.
+/// Returns the reason why a command is dangerous, if it would overwrite a disk.
 fn device<'a>(mut paths: impl Iterator<Item = &'a str>) -> Option<&'static str> {
     const HARMLESS: [&str; 12] = [
         "null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "shm",

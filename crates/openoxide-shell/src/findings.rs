@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use openoxide_protocol::{Finding, FindingKind, Span};
 
-/// What can be found.
+/// The kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     Syntax,
@@ -21,18 +21,18 @@ pub(crate) enum Code {
     TooLong,
 }
 
-/// What is said of a code.
+/// The description of a finding code.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The code, which never changes its meaning.
     pub code: &'static str,
-    /// What it does to a decision.
+    /// The effect of the finding on a decision.
     pub kind: FindingKind,
     /// The sentence for a person.
     pub message: &'static str,
     /// A script in which it is found.
     pub found_in: &'static str,
-    /// A script that looks alike, in which it is not.
+    /// A similar script in which it is not found.
     pub not_in: &'static str,
 }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn each_code_is_found_in_its_example_and_not_in_what_looks_alike() {
+    fn each_code_is_found_in_its_example_and_not_in_a_similar_script() {
         for entry in REGISTRY {
             assert!(finds(entry.found_in, entry.code), "{}: {}", entry.code, entry.found_in);
             assert!(!finds(entry.not_in, entry.code), "{}: {}", entry.code, entry.not_in);

@@ -1,8 +1,8 @@
-//! What a command line means: every program that bash would start, every file that it would open by itself, and
-//! whatever else could be told from the text alone.
+//! Analysis of a command line: every program that bash would start, every file that it would open
+//! itself, and everything else that can be determined from the text alone.
 //!
-//! It never says what is allowed, and it never guesses: what it does not understand is an
-//! [`LlmDoPathMode::Opaque`](openoxide_protocol::Access::Opaque).
+//! The analysis does not decide what is allowed, and it does not guess. Input that it does not
+//! understand becomes an [`LlmDoPathMode::Opaque`](openoxide_protocol::Access::Opaque).
 //!
 //! ```
 //! use openoxide_protocol::{AbsPath, Access};
@@ -43,7 +43,7 @@ pub const MAX_SCRIPT: usize = 64 * 1024;
 /// Longer scripts are seldom one plain command.
 const PLAIN: usize = 4096;
 
-/// Where a script would run.
+/// The directories that a script would run in.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The working directory that it starts in.
@@ -66,7 +66,7 @@ pub fn analyse(script: &str, setting: &Setting<'_>) -> OperationFacts {
     analyse_fully(script, setting)
 }
 
-/// Says whether a script is read to its end, whatever it does: the parsing alone.
+/// Returns whether a script parses completely. This parses the script without analysing it.
 #[must_use]
 pub fn is_read(script: &str) -> bool {
     text::refused(script).is_none() && syntax::parse(script, 0).1.is_none()

@@ -5,11 +5,12 @@ use openoxide_protocol::{CommandClass, CommandWords};
 /// More files than these are not listed.
 const MOST_FILES: usize = 4096;
 
-/// Options of `git am` that continue or end what was begun: there is no new patch.
+/// Options of `git am` that continue or end an earlier run. With them there is no new patch.
 const CONTINUES: [&str; 8] =
     ["--continue", "--abort", "--skip", "--quit", "--resolved", "--retry", "-r", "--allow-empty"];
 
-/// Returns whether a command changes the files that a patch names. `class` is what its words say of it.
+/// Returns whether a command changes the files that a patch names. `class` is the class of the
+/// command according to its words.
 #[must_use]
 pub fn applies_patch(words: &CommandWords, class: CommandClass) -> bool {
     let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));

@@ -1,8 +1,10 @@
-//! What programs do, by their words: which are harmless, what they read, write, reach and run.
+//! The meaning of commands, derived from their words: which are harmless, and what they read,
+//! write, reach and run.
 //!
-//! The table (`programs/*.toml`) knows each program's options and operands. What it leaves out is not known, and not known
-//! is never harmless. A program is harmless by its bare name or in a directory of the system only; what it could do that is
-//! not harmless is told of it wherever it lies.
+//! The table (`programs/*.toml`) describes the options and operands of each program. Anything that
+//! is missing from it is unknown, and unknown is never harmless. A program is harmless only by its
+//! bare name or in a system directory. Effects that are not harmless are reported for a program in
+//! any directory.
 
 mod arguments;
 pub(crate) mod hash;
@@ -48,14 +50,15 @@ pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
     meaning
 }
 
-/// Says whether a command asks for a help or version as most programs spell it.
+/// Returns whether a command asks for help or a version in the spelling of most programs.
 fn names_version(arguments: Arguments<'_>) -> bool {
     matches!(arguments.known(1), Some("-v" | "-V" | "-h"))
         || arguments.iter(1).any(|arg| matches!(arg, Arg::Known("--version" | "--help")))
 }
 
-/// Returns the class of a command that runs no other one; of one that does, nothing is said. It is asked by `find` and `fd`
-/// of what they run, and not of another one of them: they could stand in each other without end.
+/// Returns the class of a command that runs no other command, or unknown for one that does. `find`
+/// and `fd` call this for the commands that they run. The result for another `find` or `fd` is
+/// unknown, too, because they could be nested without limit.
 fn class_alone(arguments: Arguments<'_>) -> CommandClass {
     let level = arguments.known(0).and_then(table::program);
     if level.is_none_or(|level| matches!(level.name(), "find" | "fd")) {

@@ -1,4 +1,4 @@
-//! Which commands of a script certainly run one after the other.
+//! The order of commands in a script, as far as it is certain.
 
 use openoxide_protocol::Span;
 
@@ -7,8 +7,9 @@ use crate::syntax::{
     tree::{Command, Pipeline, Simple},
 };
 
-/// The parts of a script that run one after the other: each simple command or pipeline of simple commands at its top, and
-/// what is between two of them. Inside of one part nothing is known of the order.
+/// The parts of a script that run one after the other. Each simple command or pipeline of simple
+/// commands at the top level is a part, and so is the text between two of them. The order inside of
+/// one part is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// The simple pipelines, in the order of the text. Empty: the whole script is one part.
@@ -97,7 +98,7 @@ fn command_span(command: &Command<'_>) -> Option<Span> {
 mod tests {
     use super::*;
 
-    /// Says whether the first `a` of the script certainly ends before its first `b` starts.
+    /// Returns whether the first `a` of the script certainly ends before its first `b` starts.
     fn is_before(script: &str, a: &str, b: &str) -> bool {
         let at = |word: &str| {
             let start = script.find(word).unwrap();
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_run_at_another_time_is_in_no_order() {
+    fn commands_that_may_run_at_another_time_have_no_order() {
         for script in [
             "aa | bb",
             "aa & bb",

@@ -7,7 +7,7 @@ use crate::{
     findings::{self, Code},
 };
 
-/// Returns the facts of a script that is not read at all.
+/// Returns the facts of a script that is rejected without parsing, or `None` if it is accepted.
 pub(crate) fn refused(script: &str) -> Option<OperationFacts> {
     let code = match script {
         _ if script.len() > MAX_SCRIPT => Code::TooLong,
@@ -33,7 +33,7 @@ pub(crate) fn look(script: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Says whether `letter` is not shown, moves the cursor, or turns the text around.
+/// Returns whether `letter` is invisible, moves the cursor, or reverses the direction of the text.
 fn is_control(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\t')
         || matches!(
@@ -44,7 +44,7 @@ fn is_control(letter: char) -> bool {
         )
 }
 
-/// Says whether `letter` looks like a blank and is none.
+/// Returns whether `letter` looks like a blank but is not one.
 fn is_odd_blank(letter: char) -> bool {
     letter.is_whitespace() && !matches!(letter, ' ' | '\n' | '\t') && !letter.is_control()
         || matches!(letter, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')

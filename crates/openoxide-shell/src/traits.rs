@@ -7,7 +7,7 @@ use crate::{Setting, text, walk};
 /// Properties of a script as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptTraits {
-    /// Whether a POSIX shell and zsh read the script as bash does, as far as its text tells.
+    /// Whether a POSIX shell and zsh read the script like bash, as far as its text shows.
     pub is_portable: bool,
     /// The variables that the script assigns; [`None`] if they are not known.
     pub assigned: Option<Vec<String>>,
@@ -16,7 +16,8 @@ pub struct ScriptTraits {
 }
 
 impl ScriptTraits {
-    /// Returns the properties of `script`. What is not understood is not portable and may assign any variable.
+    /// Returns the properties of `script`. A script that is not understood is not portable and may
+    /// assign any variable.
     ///
     /// ```
     /// use openoxide_protocol::AbsPath;

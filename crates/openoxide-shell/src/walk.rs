@@ -1,8 +1,9 @@
-//! The walk: from the tree to what would run and what it touches.
+//! The traversal of a syntax tree, which determines the programs that would run and their accesses.
 //!
-//! It goes through every branch once, keeps what is certain of directories and variables at each place, and where
-//! something is not certain says so. Loops and functions run their commands in an order that the text does not show:
-//! a script that has them is walked twice, the second time with what the first has learned of the whole.
+//! Each branch is walked once. The walk keeps what is certain about directories and variables at
+//! each point, and records where something is uncertain. Loops and functions run their commands in
+//! an order that the text does not show. A script that has them is walked twice, the second time
+//! with the facts about the whole script from the first walk.
 
 mod arithmetic;
 mod assign;
@@ -42,10 +43,10 @@ use crate::{
     },
 };
 
-/// How much text may be read again, as the argument of `eval` and its like.
+/// The maximum amount of text that may be parsed again, such as the argument of `eval`.
 const MOST_NESTED_TEXT: usize = 256 * 1024;
 
-/// Where a tree comes from.
+/// The origin of a tree.
 #[derive(Clone, Copy, Debug)]
 struct Source<'a, 't> {
     text: &'a str,
@@ -60,44 +61,47 @@ struct Source<'a, 't> {
 struct Walk<'s> {
     setting: &'s Setting<'s>,
     facts: OperationFacts,
-    /// What an earlier walk has learned of the whole script.
+    /// The facts about the whole script from an earlier walk.
     known: Whole,
-    /// What this walk has learned so far.
+    /// The facts about the whole script that this walk has found so far.
     seen: Whole,
     state: State,
     depth: u8,
     nested_text: usize,
     /// The functions whose bodies are being walked.
     inside: Vec<String>,
-    /// How many loops and functions there are around this place, up to the next subshell.
+    /// The number of loops and functions around this point, up to the next subshell.
     repeats: u32,
-    /// How often this place is walked, in the rounds of the loops around it.
+    /// The number of times that this point is walked, in the rounds of the loops around it.
     rounds: usize,
-    /// Whether this command is one of several in a pipeline, or runs in the background.
+    /// Whether this command is one of several in a pipeline or runs in the background.
     parallel: bool,
-    /// Whether this command reads what another one writes.
+    /// Whether this command reads the output of another command.
     piped: bool,
-    /// Which files the lines name that this command reads, if it is known.
+    /// The files that are named by the lines that this command reads, if they are known.
     stdin: Option<Stdin>,
-    /// Which files the lines name that the last simple command has printed, if it is known.
+    /// The files that are named by the lines that the last simple command has printed, if they are
+    /// known.
     prints: Option<Paths>,
-    /// The substitutions whose output is known to name files, by where they stand in the tree.
+    /// The substitutions whose output is known to name files, by their position in the tree.
     substituted: Vec<(usize, Paths)>,
-    /// What is certain where an expansion may have failed: bash then gives up the line, and goes on with the next one.
+    /// The certain state if an expansion has failed. bash then abandons the line and continues with
+    /// the next one.
     escaped: Option<State>,
-    /// Whether something was used that bash and a plain shell understand in two ways.
+    /// Whether something was used that bash and a plain shell interpret differently.
     only_bash: bool,
-    /// Whether something was used that zsh understands in another way than bash and a plain shell.
+    /// Whether something was used that zsh interprets differently from bash and a plain shell.
     only_without_zsh: bool,
-    /// Which access is the command whose rules cover the tools that run now.
+    /// The index of the access of the command whose rules cover the tools that run now.
     carrier: Option<usize>,
-    /// Whether a secret of the environment was expanded anywhere but in the words of a command.
+    /// Whether a secret of the environment was expanded anywhere except in the words of a command.
     reveals: bool,
-    /// What writes to standard output or standard error by their names in `/dev`: opaque if such a descriptor exists.
+    /// The writes to standard output or standard error by their names in `/dev`. They are opaque if
+    /// such a descriptor exists.
     descriptor_writes: Vec<Access>,
 }
 
-/// Returns what `script` means, if it is nothing but a few words that stand for themselves.
+/// Returns the facts of `script`, if it consists only of a few literal words.
 pub(crate) fn plain_facts(script: &str, setting: &Setting<'_>) -> Option<OperationFacts> {
     let argv = syntax::plain_words(script)?;
     let mut walk = Walk::new(setting, Whole::default());
@@ -207,7 +211,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Returns the facts. What changes programs, changes those before it as well: it may stand in a loop.
+    /// Returns the facts. A change of programs also affects the programs before it, because it may
+    /// be in a loop.
     fn finish(mut self) -> OperationFacts {
         if self.seen.reprogrammed || self.reveals {
             for access in &mut self.facts.accesses {
@@ -327,7 +332,7 @@ impl<'s> Walk<'s> {
         None
     }
 
-    /// Walks what runs in a process of its own: nothing that it does to the shell comes back.
+    /// Walks a part that runs in a separate process. Its changes to the shell are discarded.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) {
         let before = self.state.clone();
         let repeats = std::mem::take(&mut self.repeats);
@@ -395,7 +400,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Says that something was not understood, and why.
+    /// Records that something was not understood, and the reason.
     fn opaque(&mut self, text: &str, span: Span, code: Code) {
         self.facts.accesses.push(Access::Opaque { text: text.to_owned(), span });
         self.facts.findings.push(findings::at(code, span));

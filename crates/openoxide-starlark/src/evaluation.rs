@@ -1,8 +1,9 @@
-//! One rule file, evaluated.
+//! Evaluation of one rule file.
 //!
-//! Its size, its depth, its steps and its time are bounded, and it runs on a stack of its own. Its memory is only looked at every
-//! thousand steps, and the program's bound holds what can be taken before that. It can reach nothing: no file, no clock, no other
-//! module.
+//! The size, the nesting depth, the number of steps and the time are limited, and the evaluation
+//! runs on its own stack. The memory is checked only every thousand steps. The limit of the process
+//! covers allocations between two checks. The file can access nothing else: no file, no clock and
+//! no other module.
 
 use std::{ops::Range, sync::mpsc, thread, time::Duration};
 
@@ -21,13 +22,15 @@ use super::{
     rule_functions::{SAID, functions},
 };
 
-/// So many calls and rounds of loops, about; Codex has no bound.
+/// The approximate maximum number of calls and loop iterations. Codex has no limit.
 const MAX_STEPS: u64 = 100_000;
-/// So many bytes of values, about.
+/// The approximate maximum size of all values in bytes.
 const MAX_HEAP_BYTES: usize = 64 << 20;
-/// A step can be as long as numbers and texts are; what is not done by then is left to itself, and refused.
+/// The time limit of an evaluation. One step can take long, because numbers and texts can be large.
+/// An evaluation that exceeds the limit is left running and the file is refused.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// What so many steps can nest is shown, compared and dropped by recursion.
+/// The stack size of the evaluation. Values can be nested as deeply as the step limit permits, and
+/// they are printed, compared and dropped recursively.
 const STACK_BYTES: usize = 256 << 20;
 
 /// Evaluates a file. Examples are not checked.

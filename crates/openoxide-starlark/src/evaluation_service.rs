@@ -1,4 +1,4 @@
-//! One file on standard input, what it says on standard output.
+//! The service that reads one file from standard input and writes its rules to standard output.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 /// All memory that the program can have. The stack of the evaluation is a part of it, most of which is never touched.
 const MAX_MEMORY_BYTES: u64 = 1 << 30;
-/// So many seconds of processor time.
+/// The maximum processor time in seconds.
 const MAX_CPU_SECONDS: u64 = 10;
 /// Escapes make a text longer, and so do paths of programs.
 const MAX_INPUT_BYTES: u64 = 8 * MAX_RULE_FILE_SIZE as u64;
@@ -23,10 +23,11 @@ struct EvaluationRequest {
     hosts: HostExecutables,
 }
 
-/// Reads a file from `input` and writes what it says, or why it says nothing.
+/// Reads a file from `input` and writes its rules, or the error, to `output`.
 ///
 /// # Errors
-/// When the bounds cannot be set, or the input cannot be read; nothing is evaluated then.
+/// Returns an error if the limits cannot be set or the input cannot be read. The file is not
+/// evaluated then.
 pub fn serve_evaluation(input: impl Read, mut output: impl Write) -> io::Result<()> {
     for (resource, most) in
         [(Resource::As, MAX_MEMORY_BYTES), (Resource::Cpu, MAX_CPU_SECONDS), (Resource::Core, 0)]

@@ -1,8 +1,10 @@
-//! Rule files of Codex that are more than plain calls: Starlark, evaluated as Codex does.
+//! Evaluation of Codex rule files that contain more than plain calls: Starlark, evaluated as in
+//! Codex.
 //!
-//! A rule file is a program, and a project may have written it. So it is evaluated by a program of its own
-//! (`openoxide-starlark`), which is bounded in time and memory and can reach nothing but its input and output; and `openoxide`
-//! itself, which is started for every call of an agent, does not carry the language.
+//! A rule file is a program, and a project may have written it. It is therefore evaluated by a
+//! separate program (`openoxide-starlark`), which is limited in time and memory and can access only
+//! its input and output. `openoxide` itself is started for every call of an agent and does not
+//! contain the language.
 #![forbid(unsafe_code)]
 
 mod evaluation;

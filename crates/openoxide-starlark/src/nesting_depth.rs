@@ -1,12 +1,13 @@
-//! How deep a file nests, at most: a parser and what follows it go down by recursion.
+//! The limit of the nesting depth of a file. The parser and the later passes are recursive.
 
 use starlark::{codemap::CodeMap, syntax::Dialect};
 use starlark_syntax::lexer::{Lexer, Token};
 
-/// A statement, or the blocks that it stands in, may nest so deep.
+/// The maximum nesting depth of a statement, including the blocks that contain it.
 const MAX_DEPTH: usize = 256;
 
-/// Says whether a file may nest deeper than is safe. What is no token ends the file: the parser gets no further either.
+/// Returns whether a file may be nested more deeply than is safe. An invalid token ends the check,
+/// because the parser stops there as well.
 pub(super) fn is_too_deep(text: &str) -> bool {
     let lexer = Lexer::new(text, &Dialect::Extended, CodeMap::new(String::new(), text.to_owned()));
     let mut nesting = NestingDepth::default();
@@ -24,7 +25,7 @@ struct NestingDepth {
 }
 
 struct OpenBracket {
-    /// The height of what stands before it, and itself.
+    /// The height of the text before the bracket, plus the bracket itself.
     outer_height: usize,
     /// The highest item in it so far.
     max_height: usize,
@@ -61,7 +62,8 @@ impl NestingDepth {
         }
     }
 
-    /// What is closed may be called, indexed or asked for a part, and all of it is then below that.
+    /// Closes a bracket. The closed expression may be called, indexed or used for an attribute
+    /// access, so its whole height is below the next operator.
     fn close_bracket(&mut self) {
         if let Some(OpenBracket { outer_height: before, max_height: highest }) = self.open.pop() {
             self.current_height = before + highest.max(self.current_height);

@@ -17,8 +17,8 @@ use starlark::{
 };
 
 thread_local! {
-    /// Where the functions write what a file says: a thread evaluates one file. What the evaluator itself could carry for them
-    /// needs a trait that is unsafe.
+    /// The rules that the functions of the file being evaluated have defined. Each thread evaluates
+    /// one file. Storing them in the evaluator would require an unsafe trait.
     pub(super) static SAID: RefCell<ParsedRuleFile> = RefCell::default();
 }
 

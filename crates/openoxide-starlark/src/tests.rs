@@ -20,7 +20,7 @@ fn texts(row: &Value, name: &str) -> Vec<String> {
     row[name].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns what is written to standard output, or the last lines of what is said.
+/// Returns the text for standard output, or the last lines of the error message.
 fn answer(row: &Value) -> Result<String, String> {
     let mut policy = ExecPolicy::default();
     for (number, text) in texts(row, "files").iter().enumerate() {
@@ -80,7 +80,7 @@ fn refusal(text: &str) -> String {
 
 // The first argument of each is what a hostile project may write; the real program takes them on, or dies of them.
 #[test]
-fn what_would_not_end_is_refused() {
+fn files_that_exceed_a_limit_are_refused() {
     for (text, said) in [
         ("[".repeat(100_000), "nests too deep"),
         (format!("x = {}1", "-".repeat(100_000)), "nests too deep"),

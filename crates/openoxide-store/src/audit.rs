@@ -1,8 +1,10 @@
-//! The audit: what was decided, by whom and why, and what came of it, in a journal that shows what was changed in it.
+//! The audit journal: records of decisions, of who made them and why, and of their outcomes.
+//! Changes to the journal can be detected.
 //!
-//! The journal is text: one record a line, in segments that are rotated. Each line holds the hash of the one before
-//! ([`verify`](Journal::verify) follows them), and nothing reaches it before it went through [`redaction`](redact()). Why it is no data
-//! base, and what a crash can lose, stands in `docs/design/002-audit.md`.
+//! The journal is text, one record per line, in segments that are rotated. Each line contains the
+//! hash of the line before it. [`verify`](Journal::verify) checks this chain. Every record passes
+//! through [`redaction`](redact()) before it is written. `docs/design/002-audit.md` explains why
+//! the journal is not a database and what a crash can lose.
 
 mod anchor;
 mod answer_record;

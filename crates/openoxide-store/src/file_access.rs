@@ -14,19 +14,19 @@ const O_NONBLOCK: i32 = 0o4000;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const O_NONBLOCK: i32 = 0x0004;
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is none.
+    /// The file does not exist.
     #[error("file not found")]
     Missing,
-    /// It is a directory, a pipe or a device.
+    /// The path is a directory, a pipe or a device.
     #[error("not a regular file")]
     NotRegular,
-    /// It is longer than any such file should be.
+    /// The file is longer than the limit, in bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(u64),
-    /// It is not text.
+    /// The file is not valid UTF-8 from this byte on.
     #[error("not valid UTF-8 (at byte {0})")]
     NotText(usize),
     /// The system refused.
@@ -56,7 +56,8 @@ pub(crate) fn metadata_if_present(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Checks that the nearest existing ancestor of a missing file is no symbolic link without a target.
+/// Checks that the nearest existing ancestor of a missing file is not a symbolic link without a
+/// target.
 fn check_absent(path: &Path) -> io::Result<()> {
     for place in path.ancestors() {
         match fs::symlink_metadata(place) {
@@ -73,10 +74,10 @@ fn check_absent(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a regular file of at most `limit` bytes. It never waits: a pipe in the file's place is refused.
+/// Opens a regular file of at most `limit` bytes. Never blocks: a pipe is refused.
 ///
 /// # Errors
-/// As [`ReadError`] says.
+/// Returns an error for each of the reasons in [`ReadError`].
 pub(crate) fn open_regular(path: &Path, limit: u64) -> Result<(File, Metadata), ReadError> {
     let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
     let meta = file.metadata()?;
@@ -87,13 +88,14 @@ pub(crate) fn open_regular(path: &Path, limit: u64) -> Result<(File, Metadata), 
     }
 }
 
-/// Returns the content of a regular file of at most `limit` bytes. It never waits.
+/// Reads a regular file of at most `limit` bytes. Never blocks.
 ///
 /// # Errors
-/// As [`ReadError`] says.
+/// Returns an error for each of the reasons in [`ReadError`].
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let (file, meta) = open_regular(path, limit)?;
-    // One byte more than it said, so that the end is found without growing.
+    // One byte more than the reported length, so that the end is detected without growing the
+    // buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(ReadError::TooLong(limit)) } else { Ok(bytes) }
@@ -105,7 +107,8 @@ pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, ReadError> {
         .map_err(|error| ReadError::NotText(error.utf8_error().valid_up_to()))
 }
 
-/// Says whether somebody else could have written a file: another user owns it (root does not count), or all may write it.
+/// Returns whether another user could have written a file: it belongs to a user other than this one
+/// and root, or everyone may write it.
 pub(crate) fn is_writable_by_others(path: &Path) -> bool {
     let own = fs::metadata("/proc/self").map(|meta| meta.uid());
     fs::metadata(path).is_ok_and(|meta| {
@@ -131,7 +134,7 @@ pub(crate) fn find_replaceable_directory<'a>(directories: &[&'a Path]) -> Option
     directories.iter().find(replaceable).copied()
 }
 
-/// Says whether root alone can write a file, and put another in its place.
+/// Returns whether only root can write or replace a file.
 pub(crate) fn is_writable_only_by_root(path: &Path) -> bool {
     let places = [Some(path), path.parent()];
     places.into_iter().flatten().all(|place| {
@@ -144,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_regular_file_is_refused_without_waiting() {
+    fn a_path_that_is_not_a_regular_file_is_refused_without_blocking() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_no_text_is_refused() {
+    fn a_file_that_is_too_long_or_not_utf8_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         std::fs::write(&path, b"ab\xFF").unwrap();

@@ -13,21 +13,21 @@ use crate::policy_sources::UserEnvironment;
 /// A lock that is held longer is held by something that hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a lock was not got.
+/// The reason why a lock could not be acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// There is no place for it.
+    /// There is no state directory for the lock.
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
-    /// Somebody enforces all of it and does not let go.
+    /// Another process held the lock for too long.
     #[error("{}: another process kept it locked for too long", .0.display())]
     TimedOut(PathBuf),
     /// The system refused.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// What was made or opened.
+        /// The path that was created or opened.
         path: PathBuf,
-        /// Why not.
+        /// The error of the operating system.
         #[source]
         error: io::Error,
     },
@@ -41,10 +41,12 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Waits for its turn to change policy files. Who waits for it twice in one process waits in vain.
+    /// Acquires the lock for changing policy files. A process that acquires it twice always times
+    /// out.
     ///
     /// # Errors
-    /// When there is no place for the lock, it cannot be opened, or another process enforces all of it for five seconds.
+    /// Returns an error if there is no place for the lock, it cannot be opened, or another process
+    /// holds it for five seconds.
     pub fn acquire_policy_lock(environment: &UserEnvironment) -> Result<Self, LockError> {
         let state = environment.state.as_ref().ok_or(LockError::NoStateDirectory)?;
         Self::acquire(&state.join("openoxide"), "policies.lock")

@@ -1,8 +1,11 @@
-//! Grants that last: rules that a person granted for a project (DECISIONS 5).
+//! Persistent grants: rules that a person granted for a project (DECISIONS 5).
 //!
-//! They lie in the project, where a person can read and edit them, in `.openoxide/approvals.toml`. A cloned repository must not
-//! bring its own: each entry carries a MAC (HMAC-SHA-256) under a key of this user and machine, over the project's path, the
-//! identity of that directory and all that it says. A new directory at an old path has none of the old grants. An entry without a valid one grants nothing, and so does one that was withdrawn: who puts it there again grants nothing.
+//! They are stored in the project, in `.openoxide/approvals.toml`, where a person can read and edit
+//! them. A cloned repository must not bring its own grants. Each entry therefore carries a MAC
+//! (HMAC-SHA-256) under a key of this user and machine. It covers the project's path, the identity
+//! of that directory and the whole entry. A new directory at an old path has none of the old
+//! grants. An entry without a valid MAC grants nothing. A revoked entry grants nothing either, even
+//! if it is added again.
 
 mod grant_entry;
 mod grant_usage;
@@ -34,10 +37,10 @@ use crate::{
 
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Why grants could not be changed.
+/// An error of changing grants.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {
-    /// There is no place for the key.
+    /// There is no state directory for the key.
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
     /// The key cannot be used.
@@ -46,20 +49,20 @@ pub enum GrantError {
     /// The file is not what it should be; it was left as it is.
     #[error("{path}: {what}")]
     InvalidFile {
-        /// Where it lies.
+        /// The path of the file.
         path: String,
-        /// What is wrong, with the line.
+        /// The problem, with the line.
         what: String,
     },
-    /// It is not our turn to change them.
+    /// The lock could not be acquired.
     #[error("{0}")]
     Locked(#[from] LockError),
     /// The system refused.
     #[error("{path}: {error}")]
     Io {
-        /// What was read or written.
+        /// The path that was read or written.
         path: String,
-        /// Why not.
+        /// The error of the operating system.
         #[source]
         error: io::Error,
     },
@@ -94,7 +97,7 @@ impl GrantFile {
         &self.project
     }
 
-    /// Returns where the grants lie.
+    /// Returns the path of the grant file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         Path::new(self.project.as_str()).join(".openoxide").join("approvals.toml")
@@ -105,15 +108,16 @@ impl GrantFile {
         ProjectDirectory::from_path(&self.project).identity
     }
 
-    /// Returns where the key lies.
+    /// Returns the path of the key.
     pub(crate) fn key_path(&self) -> Option<PathBuf> {
         Some(self.state.as_ref()?.join("key"))
     }
 
-    /// Returns the entries, those that grant nothing too; none where there is no file.
+    /// Returns all entries, including those that grant nothing. Returns no entries if there is no
+    /// file.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no TOML.
+    /// Returns an error if the file cannot be read or is not valid TOML.
     pub fn read_entries(&self) -> Result<Vec<GrantEntry>, GrantError> {
         let text = self.read_file()?;
         // What can be changed has no places any more.
@@ -196,10 +200,10 @@ impl GrantFile {
         self.write_file(&document)
     }
 
-    /// Counts one use of a grant that counts so many times. Says whether there was one left.
+    /// Records one use of a grant with a use limit, and returns whether the grant could be used.
     ///
     /// # Errors
-    /// When it cannot be written down; then it does not count.
+    /// Returns an error if the use cannot be written. The grant is not valid for this use then.
     pub fn record_use(&self, entry: &GrantEntry) -> Result<bool, GrantError> {
         let Some(times) = entry.limits.max_uses else { return Ok(true) };
         let _lock = self.acquire_lock()?;
@@ -213,10 +217,10 @@ impl GrantFile {
         }
     }
 
-    /// Removes the entries that `which` says yes to, and returns how many these were.
+    /// Removes the entries for which `which` returns true, and returns their number.
     ///
     /// # Errors
-    /// When the file cannot be read or written; then nothing was changed.
+    /// Returns an error if the file cannot be read or written. Nothing is changed then.
     pub fn remove(&self, which: impl Fn(usize, &GrantEntry) -> bool) -> Result<usize, GrantError> {
         let _lock = self.acquire_lock()?;
         let entries = self.read_entries()?;
@@ -230,8 +234,9 @@ impl GrantFile {
         let count = gone.len();
         let directory = self.usage_directory()?;
         while let Some(at) = gone.pop() {
-            // First that it counts no more, then that it is not there any more: a crash between the two leaves no grant.
-            // Somebody else's entry could bear the name of one of ours.
+            // The grant is revoked before its entry is removed: after a crash between the two
+            // steps, it is not valid either. Inactive entries are not revoked, because a forged
+            // entry could have the id of a valid grant.
             if let Some(entry) = entries.get(at).filter(|entry| entry.is_active_in_any_task()) {
                 let revoked = GrantUsage(&directory).revoke(&entry.id);
                 revoked.map_err(|error| self::io_error(&directory, error))?;
@@ -266,7 +271,7 @@ impl GrantFile {
         self.end_reason(entry).is_none()
     }
 
-    /// Says why a grant is over, if it is.
+    /// Returns the reason why a grant is no longer valid, if it is not.
     fn end_reason(&self, entry: &GrantEntry) -> Option<&'static str> {
         let fate = self
             .usage_directory()
@@ -313,7 +318,7 @@ impl GrantFile {
         }
     }
 
-    /// Puts a new file in the place of the old one, at once or not at all.
+    /// Replaces the file atomically.
     fn write_file(&self, document: &DocumentMut) -> Result<(), GrantError> {
         let path = self.path();
         let failed = |error| io_error(&path, error);
@@ -355,20 +360,20 @@ impl GrantFile {
     }
 }
 
-/// Says whether a layer is that of the grants.
+/// Returns whether a layer contains the grants.
 pub(crate) fn is_grant_layer(layer: &Layer) -> bool {
     layer.kind == LayerKind::Local
         && layer.file.as_deref().is_some_and(|file| file.ends_with("/.openoxide/approvals.toml"))
 }
 
-/// What is granted.
+/// The layer of the grants, with additional information about them.
 #[derive(Debug)]
 pub(crate) struct GrantLayer {
     /// The rules.
     pub(crate) layer: Layer,
     /// The entries among them that have bounds.
     pub(crate) limited: Vec<GrantEntry>,
-    /// What a person should know of the others.
+    /// Notes for the user about grants that are not valid.
     pub(crate) notes: Vec<String>,
     /// The tasks other than this one in which grants are valid.
     pub(crate) other_tasks: Vec<String>,

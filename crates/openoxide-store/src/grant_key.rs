@@ -1,4 +1,4 @@
-//! The key of this user on this machine: 32 random bytes that nobody else can read.
+//! The key of this user on this machine: 32 random bytes that no other user can read.
 
 use std::{
     fs::{self, File},
@@ -11,10 +11,10 @@ use crate::file_access::{ReadError, find_replaceable_directory, open_regular};
 
 const KEY_BYTES: usize = 32;
 
-/// Why there is no key to use.
+/// The reason why the key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Somebody else could know it.
+    /// Another user could have read the key.
     #[error(
         "{0}: the key file is accessible to other users (expected mode 0600); delete it and re-create your grants"
     )]
@@ -24,23 +24,23 @@ pub enum KeyError {
         "{0}: the directory is writable by other users, so grants are not valid; run `chmod go-w {0}`"
     )]
     ExposedDirectory(String),
-    /// It is no key: its length is wrong.
+    /// The file is not a key: its length is wrong.
     #[error(
         "{0}: the key file is corrupt (expected 32 bytes); delete it and re-create your grants"
     )]
     Damaged(String),
-    /// It cannot be read or written.
+    /// The key cannot be read or written.
     #[error("{path}: {error}")]
     Io {
-        /// Where it lies.
+        /// The path of the key.
         path: String,
-        /// Why not.
+        /// The error of the operating system.
         #[source]
         error: io::Error,
     },
 }
 
-/// Returns the key, if nobody else could know it.
+/// Reads the key. Fails if another user could have read it.
 pub(crate) fn read_key(path: &Path) -> Result<Vec<u8>, KeyError> {
     let failed = |error| io_error(path, error);
     check_directory(path)?;
@@ -64,7 +64,7 @@ fn damaged_error(path: &Path) -> KeyError {
     KeyError::Damaged(path.to_string_lossy().into_owned())
 }
 
-/// Checks that no other user can replace what is in the directory of the key.
+/// Checks that no other user can replace files in the directory of the key.
 fn check_directory(path: &Path) -> Result<(), KeyError> {
     let directories: Vec<&Path> = path.parent().into_iter().collect();
     match find_replaceable_directory(&directories) {
@@ -73,7 +73,8 @@ fn check_directory(path: &Path) -> Result<(), KeyError> {
     }
 }
 
-/// Returns the key, and makes it if there is none. Where something else lies there, it stays: a person has to look at it.
+/// Reads the key, and creates it if there is none. An invalid file at its path is left unchanged,
+/// so that a person can look at it.
 pub(crate) fn read_or_create_key(path: &Path) -> Result<Vec<u8>, KeyError> {
     check_directory(path)?;
     let mut key = vec![0; KEY_BYTES];
@@ -87,7 +88,7 @@ pub(crate) fn read_or_create_key(path: &Path) -> Result<Vec<u8>, KeyError> {
     }
 }
 
-/// Returns 16 hexadecimal digits that nobody had before.
+/// Returns a new random id of 16 hexadecimal digits.
 pub(crate) fn generate_id() -> io::Result<String> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

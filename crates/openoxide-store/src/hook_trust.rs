@@ -1,7 +1,9 @@
-//! What a project's hook is vouched for by: its table, and the content of the project's own files that its command names.
+//! The setting under which a project's hook is trusted: its table, and the content of the project's
+//! own files that its command names.
 //!
-//! Whoever can write a script that a hook runs can write the hook. So a script that has changed is vouched for anew, as its
-//! table would be. What such a script itself loads is not seen here.
+//! Anyone who can write a script that a hook runs controls the hook. A changed script therefore
+//! requires trust again, in the same way as a changed table. Files that such a script loads are not
+//! examined.
 
 use openoxide_permission::{Hook, HookCommand, LayerKind};
 use openoxide_protocol::AbsPath;
@@ -12,11 +14,13 @@ use crate::{file_access::read_regular, trust_store::relative_name};
 /// No script is longer.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
-/// How hooks name the project's directory.
+/// The variables by which hooks name the project's directory.
 const PROJECT_VARIABLES: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
 
-/// Returns the hook as a setting that loosens, in one line: it runs a program, so it always does. `checkouts` are the project, and
-/// its main checkout if it is a worktree. Files are named from the project, so that each of its worktrees says the same.
+/// Returns the description of the hook as a permissive setting, in one line. A hook runs a program,
+/// so it is always permissive. `checkouts` are the project, and its main checkout if it is a
+/// worktree. Files are named relative to the project, so that the description is the same in each
+/// of its worktrees.
 pub(crate) fn describe_setting(hook: &Hook, project: &AbsPath, checkouts: &[&AbsPath]) -> String {
     let file = relative_name(&hook.file, checkouts);
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
@@ -29,7 +33,7 @@ pub(crate) fn describe_setting(hook: &Hook, project: &AbsPath, checkouts: &[&Abs
     named.iter().fold(run, |run, path| format!("{run} [{} {}]", name(path), describe_content(path)))
 }
 
-/// Returns the files inside the project that stand in a command, in whatever place.
+/// Returns the files inside of the project that a command mentions, at any position.
 fn find_command_files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let words: Vec<String> = match command {
         HookCommand::Program(words) => {
@@ -46,7 +50,8 @@ fn find_command_files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> 
     paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
 }
 
-/// Says whether a command names the files that it runs as they are: nothing in it is expanded, and it goes nowhere else.
+/// Returns whether a command names the files that it runs literally: it expands nothing and does
+/// not change directory.
 pub(crate) fn has_literal_paths(command: &HookCommand) -> bool {
     let ends = |char: char| char.is_whitespace() || ";|&<>()'\"".contains(char);
     let (text, shell) = match command {
@@ -54,7 +59,7 @@ pub(crate) fn has_literal_paths(command: &HookCommand) -> bool {
         HookCommand::Shell(script) => (script.clone(), true),
     };
     let text = strip_project_variable(&text);
-    // `sh -c '…'` reads once more what is quoted. Else what stands in single quotes stands for itself.
+    // `sh -c '…'` parses quoted text again. Otherwise, text in single quotes is literal.
     let again = text.split(ends).any(|word| word.starts_with('-') && word.ends_with('c'));
     let open: String = match (shell, again) {
         (false, false) => return !text.contains('$'),
@@ -111,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_is_vouched_for_with_the_scripts_that_it_names() {
+    fn the_trusted_setting_of_a_hook_includes_the_scripts_that_it_names() {
         let dir = tempfile::tempdir().unwrap();
         let project = AbsPath::new(dir.path().to_str().unwrap()).unwrap();
         let script = Path::new(project.as_str()).join("guard.sh");

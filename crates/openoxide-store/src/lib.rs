@@ -1,8 +1,7 @@
-//! What lies on disk: policy files, the compiled policy beside them, the audit journal, and requests
-//! that wait for an answer.
+//! Files on disk: policy files and the compiled policy, the audit journal, and pending requests.
 //!
-//! This crate reads and writes; it never decides. Whatever it cannot read, it says so, and then nothing is allowed that the
-//! unread lines might have held back.
+//! This crate reads and writes; it never decides. It reports everything that it cannot read. In
+//! that case nothing is allowed that the unread rules might have restricted.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,11 +1,11 @@
 //! The lines of a text, counted once.
 
-/// Where the lines of a text end.
+/// The positions of the line feeds in a text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineNumbers(Vec<usize>);
 
 impl LineNumbers {
-    /// Counts the lines of a text.
+    /// Finds the lines of a text.
     pub(crate) fn new(text: &str) -> Self {
         Self(
             text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect(),

@@ -1,15 +1,22 @@
-//! The compiled policy on disk, so that a hook need not compile ten thousand rules to judge one command.
+//! The compiled policy on disk, so that a hook does not have to compile ten thousand rules to
+//! evaluate one command.
 //!
-//! The file begins with the lengths of its parts. These are the signature of what it was made of (which files, and in which
-//! state; any difference of state, and it is made anew), what a person is told beside it, what is needed to decide, and last the texts
-//! of the rules, which are only read of the rule that has spoken. It is a cache of what this user could write anyway: it is
-//! only trusted when nobody else can write it.
+//! The file begins with the lengths of its parts, which are:
 //!
-//! A policy with grants that have bounds is kept with the one without them, and is taken from here as long as each of these grants is
-//! in force.
+//! - the signature: which files it was compiled from, and their state (any difference of state
+//!   causes a new compilation)
+//! - the metadata, such as notes for the user
+//! - the data that is needed to decide
+//! - the texts of the rules, of which only the text of the deciding rule is read
 //!
-//! Until the next good version takes its place, the file is also the last good version of these files. A policy that must not be
-//! taken from here, because it has hooks, is kept as that alone.
+//! The cache contains nothing that this user could not write anyway. It is only trusted if no other
+//! user can write it.
+//!
+//! A policy with limited grants is stored together with the policy without them. It is used as long
+//! as each of these grants is valid.
+//!
+//! Until the next valid version replaces it, the file is also the last good version of these files.
+//! A policy that must not be cached, because it has hooks, is stored for this purpose alone.
 
 use std::{
     fs::{self, File},
@@ -34,14 +41,14 @@ use crate::{
 
 const MAX_CACHE_BYTES: u64 = 1 << 30;
 
-/// The parts of the file: which files, their state, what is told, what decides, what decides where grants with bounds do not reach, and
-/// the texts of the rules of both.
+/// The number of parts of the file: the source files, their state, the metadata, the policy, the
+/// policy without limited grants, and the texts of the rules of both.
 const PART_COUNT: usize = 7;
 
 /// Begins the state of a policy that is only kept for its denies. The state of files begins with 0, 1 or 2.
 const LAST_GOOD_MARKER: &[u8] = b"last good";
 
-/// What is kept beside the rules.
+/// The data that is stored next to the rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CacheMetadata {
@@ -49,7 +56,7 @@ pub(crate) struct CacheMetadata {
     pub(crate) untrusted: Vec<UntrustedProject>,
     /// The additional directories that count, in each spelling.
     pub(crate) roots: Vec<AbsPath>,
-    /// What holds of the sandbox.
+    /// The sandbox settings.
     pub(crate) sandbox: SandboxSettings,
     /// Each directory that a file names, and where it led.
     pub(crate) directory_targets: Vec<(AbsPath, Option<AbsPath>)>,
@@ -60,7 +67,7 @@ pub(crate) struct CacheMetadata {
 }
 
 impl CacheMetadata {
-    /// Says whether every directory that was named still leads where it led.
+    /// Returns whether every named directory still resolves to the same path.
     fn is_current(&self) -> bool {
         self.directory_targets.iter().all(|(named, led)| resolve_directory(named) == *led)
     }
@@ -83,12 +90,12 @@ impl DetailsReader for FileDetails {
     }
 }
 
-/// Where the compiled policy of these sources is kept.
+/// The location of the compiled policy of these sources.
 #[derive(Debug)]
 pub(crate) struct PolicyCache {
     path: PathBuf,
     signature: PolicySignature,
-    /// What says whether grants are still in force.
+    /// The grants, to check whether limited grants are still valid.
     grants: Option<GrantFile>,
 }
 
@@ -127,7 +134,8 @@ impl PolicyCache {
         Some((kept.into_policy()?, beside, without))
     }
 
-    /// Returns whether the clock, the counts and the task have ended or begun no grant.
+    /// Returns whether the time, the use counts and the task leave the set of valid grants
+    /// unchanged.
     fn has_unchanged_grants(&self, beside: &CacheMetadata) -> bool {
         if beside.limited_grants.is_empty() && beside.other_tasks.is_empty() {
             return true;
@@ -162,7 +170,8 @@ impl PolicyCache {
         }
     }
 
-    /// Keeps a policy as the last good version alone: it is never fetched, because its state is no state of files.
+    /// Stores a policy only as the last good version. It is never fetched, because its state
+    /// differs from every state of files.
     pub(crate) fn store_last_good(&self, policy: &PolicyStack) {
         let state = [LAST_GOOD_MARKER, &self.signature.state].concat();
         let kept = || CacheEntry::open(self).is_some_and(|kept| kept.state == state);
@@ -190,7 +199,7 @@ impl PolicyCache {
         let parts: [&[u8]; PART_COUNT] =
             [files, state, &beside, policy.as_bytes(), without, texts, texts_without];
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        // A file of its own, mode 0600, that takes the place of the old one at once or not at all.
+        // A new file with mode 0600 replaces the old one atomically.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         for part in parts {
             file.write_all(&(part.len() as u64).to_le_bytes())?;
@@ -209,9 +218,9 @@ struct CacheEntry {
     state: Vec<u8>,
     metadata: Vec<u8>,
     policy: Vec<u8>,
-    /// Empty if there are no grants with bounds.
+    /// The policy without limited grants; empty if there are none.
     policy_without_limited: Vec<u8>,
-    /// Where the texts of the rules begin, of each policy.
+    /// The offsets of the rule texts of both policies.
     texts: [usize; 2],
 }
 

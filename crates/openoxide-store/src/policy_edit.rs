@@ -8,7 +8,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
 mod toml_layout;
 
-/// The text is no TOML, or not of the shape that a policy has.
+/// The text is not valid TOML, or does not have the structure of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EditError(String);
@@ -16,11 +16,11 @@ pub struct EditError(String);
 /// The lists of short rules.
 const RULE_LISTS: [Effect; 3] = [Effect::Deny, Effect::Ask, Effect::Allow];
 
-/// Returns the text with one more rule at the end of its list; the same text if it stands there already. With a reason it
-/// becomes a long rule.
+/// Returns the text with a rule added at the end of its list. A rule that is already in the list is
+/// not added again. With a reason, the rule is added as a long rule.
 ///
 /// # Errors
-/// When the text cannot be changed.
+/// Returns an error if the text cannot be changed.
 pub fn with_rule(
     text: &str,
     effect: Effect,
@@ -36,10 +36,10 @@ pub fn with_rule(
     Ok(document.to_string())
 }
 
-/// Returns the text without a rule, and how often it stood there.
+/// Returns the text without a rule, and the number of occurrences that were removed.
 ///
 /// # Errors
-/// When the text cannot be changed.
+/// Returns an error if the text cannot be changed.
 pub fn without_rule(text: &str, rule: &str) -> Result<(String, usize), EditError> {
     let mut document = parse_document(text)?;
     let Some(permissions) = document.get_mut("permissions").and_then(Item::as_table_mut) else {
@@ -135,7 +135,7 @@ fn split_short_rule(rule: &str) -> (&str, &str) {
     inside.unwrap_or((rule, "*"))
 }
 
-/// Returns what a long rule says, in the short form.
+/// Returns the short form of a long rule.
 fn short_rule_text(table: &Table) -> Option<String> {
     let text = |key: &str| table.get(key).and_then(Item::as_str);
     let (permission, pattern) = (text("permission")?, text("pattern")?);
@@ -163,7 +163,7 @@ fn remove_from_list(list: &mut Array, rule: &str) -> usize {
     count
 }
 
-/// Says whether two texts are policies that decide the same; texts with errors are not.
+/// Returns whether two texts are equivalent policies. Texts with errors are never equivalent.
 #[must_use]
 pub fn is_equivalent_policy(before: &str, after: &str, anchors: PathAnchors<'_>) -> bool {
     let read = |text: &str| {
@@ -186,10 +186,11 @@ pub fn is_equivalent_policy(before: &str, after: &str, anchors: PathAnchors<'_>)
         && before.managed == after.managed
 }
 
-/// Puts a new text in the place of a file, at once or not at all; it is made, with its directory, if it is not there.
+/// Replaces the content of a file atomically. The file and its directory are created if they do not
+/// exist.
 ///
 /// # Errors
-/// When the system refuses. Then the file is as it was.
+/// Returns an error if the operating system refuses. The file is unchanged then.
 pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // A person may keep settings elsewhere and link to them: the link stays.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

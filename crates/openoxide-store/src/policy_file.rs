@@ -33,17 +33,17 @@ const MANAGED_KEYS: &[&str] =
 /// One thing that is wrong with a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyProblem {
-    /// What is wrong: lower case, the user's words in backticks, no full stop.
+    /// The problem: lower case, the user's words in backticks, no full stop.
     pub message: String,
-    /// What was probably meant.
+    /// The probable correction.
     pub help: Option<String>,
-    /// Where: byte offsets in the file.
+    /// The byte range in the file.
     pub span: Range<usize>,
-    /// Whether a rule that asks or denies may be lost by it.
+    /// True if the problem may cause the loss of a rule that asks or denies.
     pub loses_restriction: bool,
 }
 
-/// What a policy file says.
+/// The content of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFile {
     /// Its rules. If there is any problem, the allows are gone.
@@ -52,19 +52,20 @@ pub struct PolicyFile {
     pub hooks: Vec<Hook>,
     /// The directories that shall count as the project's. If there is any problem, there are none.
     pub directories: Vec<AdditionalDirectory>,
-    /// What it says of the sandbox. If there is any problem, only what tightens.
+    /// The sandbox settings. If there is any problem, only the restrictive ones.
     pub sandbox: SandboxSettings,
     /// The directories that confined commands may change besides the project's. If there is any problem, there are none.
     pub writable: Vec<AdditionalDirectory>,
-    /// What only the managed file can say.
+    /// The settings that only the managed file may contain.
     pub managed: ManagedSettings,
-    /// Where it says that an allow counts only if it is written down (`[audit] required = true`): the line, from 1.
+    /// The line, from 1, of `[audit] required = true`, which makes every allow depend on an audit
+    /// record.
     pub audit: Option<u32>,
-    /// Whether harmless commands of programs that were not run to check that are asked about (`unproved = "ask"`).
+    /// True if harmless commands of unproved programs require approval (`unproved = "ask"`).
     pub asks_unproved: bool,
     /// Everything that is wrong with it, in the order of the text.
     pub problems: Vec<PolicyProblem>,
-    /// What else a person should know: rules that were left out because they would only allow.
+    /// Notes for the user about rules that were left out because they would only allow.
     pub notes: Vec<String>,
 }
 
@@ -79,10 +80,11 @@ impl PolicyFile {
     }
 }
 
-/// What an administrator takes from everybody (the table `managed`, in the managed file alone).
+/// The restrictions that an administrator sets for all users (the table `managed`, in the managed
+/// file only).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManagedSettings {
-    /// Nobody can choose the mode `bypass_permissions`.
+    /// True if the mode `bypass_permissions` is not available.
     pub disable_bypass_permissions: bool,
     /// Rules of other files, and of the command line, do not count.
     pub allow_managed_rules_only: bool,
@@ -90,7 +92,8 @@ pub struct ManagedSettings {
     pub allow_managed_hooks_only: bool,
 }
 
-/// Reads a policy file. What is good is kept; a file with any problem allows nothing (its asks and denies stay).
+/// Parses a policy file. Valid parts are kept. A file with any problem allows nothing, but its ask
+/// and deny rules stay in force.
 #[must_use]
 pub fn parse_policy(
     text: &str,
@@ -153,7 +156,7 @@ struct PolicyFileParser<'a> {
     kind: LayerKind,
     name: &'a str,
     problems: Vec<PolicyProblem>,
-    /// Each with where it stands.
+    /// The rules, each with its position.
     rules: Vec<(usize, Rule)>,
     hooks: Vec<Hook>,
     directories: Vec<AdditionalDirectory>,
@@ -287,7 +290,8 @@ impl PolicyFileParser<'_> {
         }
     }
 
-    /// Returns whether unproved programs are asked about. What is written wrongly may have wanted that.
+    /// Parses whether unproved programs require approval. An invalid value may have been meant to
+    /// require it, so it does.
     fn parse_unproved(&mut self, value: &TomlValue<'_>) -> bool {
         match value.get_ref().as_str() {
             Some("ask") => true,
@@ -354,7 +358,8 @@ impl PolicyFileParser<'_> {
         }
     }
 
-    /// Returns where a part of a string's content stands in the file. Where escapes shift things, the whole string is meant.
+    /// Returns the range in the file of a part of a string's content. If escapes shift the offsets,
+    /// returns the range of the whole string.
     fn inner_span(&self, string: &Range<usize>, part: &Range<usize>) -> Range<usize> {
         let raw = self.text.get(string.clone()).unwrap_or_default();
         let one_line = raw.len() >= 2 && !raw.starts_with("\"\"\"") && !raw.starts_with("'''");
@@ -437,7 +442,7 @@ impl PolicyFileParser<'_> {
         Some((text.to_owned(), value.span()))
     }
 
-    /// Says whether only a person answers the rule.
+    /// Returns whether the rule requires a human reviewer.
     fn parse_reviewer(&mut self, table: &DeTable<'_>, effect: Effect) -> bool {
         let Some(value) = table.get("reviewer") else { return false };
         let human =

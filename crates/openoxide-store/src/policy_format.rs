@@ -1,13 +1,15 @@
-//! How the text of a policy becomes a layer: our own way, or that of another program.
+//! The formats of policy text: the native format, and those of other programs.
 
 use openoxide_permission::{LayerKind, PathAnchors};
 
 use crate::policy_file::{self, PolicyFile};
 
-/// Reads the text of a source: its layer, its name, and what anchors stand for.
+/// A function that reads the text of a source. Its arguments are the text, the layer, the name, and
+/// the meaning of path anchors.
 pub type PolicyReader = fn(&str, LayerKind, &str, PathAnchors<'_>) -> PolicyFile;
 
-/// How the text of a source is read. Who translates another program's policy stands above this crate and hands its reader in.
+/// The format of the text of a source. A crate above this one that translates another program's
+/// policy passes its reader in.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyFormat {
     /// Its name, the same as in `--format`. Two formats of one name are one format: the compiled policy goes by it.

@@ -32,7 +32,7 @@ use sandbox_settings::LayerSandboxSettings;
 /// No policy file is longer.
 const MAX_POLICY_BYTES: u64 = 64 << 20;
 
-/// What was loaded.
+/// A loaded policy.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedPolicy {
     /// The policy in force.
@@ -41,35 +41,38 @@ pub struct LoadedPolicy {
     pub layers: Vec<Layer>,
     /// The hooks that count, in the order of the layers.
     pub hooks: Vec<Hook>,
-    /// The hooks of projects that do not count, because nobody vouched for them; none when the policy came from the cache.
+    /// The hooks of projects that are ignored because they are not trusted; empty when the policy
+    /// came from the cache.
     pub untrusted_hooks: Vec<Hook>,
     /// The additional directories that count as the project's, in each spelling.
     pub roots: Vec<AbsPath>,
     /// Each directory that a file names, in the order of the layers; none when the policy came from the cache.
     pub directories: Vec<ResolvedDirectory>,
-    /// What holds of the sandbox.
+    /// The sandbox settings.
     pub sandbox: SandboxSettings,
     /// Each directory that a file wants to be writable in it, in the order of the layers; none when the policy came from the cache.
     pub writable: Vec<ResolvedDirectory>,
-    /// Why nothing may be allowed: rules that ask or deny may be missing.
+    /// The reason why nothing may be allowed: rules that ask or deny may be missing.
     pub policy_error: Option<String>,
-    /// Why nothing may be done at all: the managed policy cannot be relied on (DECISIONS 16).
+    /// The reason why nothing may be done: the managed policy cannot be relied on (DECISIONS 16).
     pub managed_policy_error: Option<String>,
     /// The files that have something wrong with them.
     pub broken_files: Vec<BrokenFile>,
-    /// What else a person should know.
+    /// Further notes for the user.
     pub notes: Vec<String>,
-    /// The projects whose settings would loosen, and were not vouched for.
+    /// The projects with permissive settings that are not trusted.
     pub untrusted_projects: Vec<UntrustedProject>,
-    /// What an administrator takes from everybody.
+    /// The restrictions that an administrator sets for all users.
     pub managed: ManagedSettings,
-    /// Where it is said that an allow counts only if it is written down; nothing when the policy came from the cache.
+    /// The locations of the settings that make every allow depend on an audit record; empty when
+    /// the policy came from the cache.
     pub audit: Vec<String>,
     /// The grants that count only so far, and the policy for where they do not count.
     pub limited_grants: Option<LimitedGrants>,
     /// The tasks other than this one in which grants are valid.
     other_tasks: Vec<String>,
-    /// Whether what was read is in the files alone: no hook, whose script can change.
+    /// True if the policy depends on the files alone. A policy with hooks does not, because their
+    /// scripts can change.
     is_cacheable: bool,
 }
 
@@ -94,18 +97,21 @@ pub struct UntrustedProject {
 /// A file that has something wrong with it.
 #[derive(Clone, Debug)]
 pub struct BrokenFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its text; empty when it could not be read.
     pub text: String,
-    /// What is wrong.
+    /// The problems in the file.
     pub problems: Vec<PolicyProblem>,
 }
 
-/// Loads the files that are there and compiles them, together with the built-in layer. The compiled policy is taken from
-/// the cache when no file has changed since, and put there when nothing is wrong. A policy with hooks is read each time: beside the
-/// programs that it starts, that costs nothing, and no hook can be lost or change unseen. Of it, and of one with grants that can end, only
-/// the denies are kept, for when a file turns wrong.
+/// Loads the files that exist and compiles them, together with the built-in layer.
+///
+/// The compiled policy is taken from the cache if no file has changed since. It is stored there if
+/// there are no errors. A policy with hooks is read each time, so that no hook is lost or changes
+/// unnoticed. Compared with the programs that it starts, this costs nothing. Of such a policy, only
+/// the last good version is stored, for its denies, in case a file becomes invalid. The last good
+/// version contains no limited grants.
 #[must_use]
 pub fn load_policy(sources: &[PolicySource], environment: &UserEnvironment) -> LoadedPolicy {
     let cache = PolicyCache::for_sources(sources, environment);
@@ -157,14 +163,14 @@ pub fn load_policy_uncached(
 }
 
 impl LoadedPolicy {
-    /// Says whether every file could be read and nothing is wrong with it.
+    /// Returns whether every file could be read and contains no errors.
     pub(crate) fn is_free_of_errors(&self) -> bool {
         self.broken_files.is_empty()
             && self.policy_error.is_none()
             && self.managed_policy_error.is_none()
     }
 
-    /// Returns what is kept beside the compiled policy.
+    /// Returns the metadata that is stored next to the compiled policy.
     fn cache_metadata(&self) -> CacheMetadata {
         let (notes, untrusted) = (self.notes.clone(), self.untrusted_projects.clone());
         let (roots, sandbox) = (self.roots.clone(), self.sandbox.clone());
@@ -184,7 +190,7 @@ impl LoadedPolicy {
         }
     }
 
-    /// Says whether both decide the same and tell a person the same.
+    /// Returns whether both policies decide the same and report the same to the user.
     pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         let grounds = |of: &Self| {
             (of.policy_error.clone(), of.managed_policy_error.clone(), of.notes.clone())
@@ -213,8 +219,8 @@ impl LoadedPolicy {
         }
     }
 
-    /// Where rules may be missing, what the last good version of the same files denies stays denied. Files that a person named
-    /// stand for themselves.
+    /// Keeps the denies of the last good version of the same files in force if rules may be
+    /// missing. Does not apply to files that a person named.
     fn with_cached_denies(self, sources: &[PolicySource], cache: Option<&PolicyCache>) -> Self {
         match cache {
             Some(cache) if self.policy_error.is_some() && !has_named_source(sources) => {
@@ -242,16 +248,18 @@ fn has_named_source(sources: &[PolicySource]) -> bool {
 
 #[derive(Default)]
 struct PolicyLoader {
-    /// Each with its project, if it lies in one.
+    /// The layers, each with its project if the file is in one.
     layers: Vec<(Option<AbsPath>, Layer)>,
-    /// Each with what it has to be vouched for with: a project, or a file that was named.
+    /// The hooks, each with the path for which a trust record is required: a project, or a file
+    /// that was named.
     hooks: Vec<(Option<AbsPath>, Hook)>,
     untrusted_hooks: Vec<Hook>,
-    /// Each with the directory under which a person has to vouch for it, if somebody has to.
+    /// The additional directories, each with the directory for which a trust record is required, if
+    /// any.
     directories: Vec<(Option<AbsPath>, ResolvedDirectory)>,
     /// The same of those that shall be writable in the sandbox.
     writable: Vec<(Option<AbsPath>, ResolvedDirectory)>,
-    /// What each file says of the sandbox, with its project, if it lies in one.
+    /// The sandbox settings of each file, with its project if the file is in one.
     sandbox: Vec<(Option<AbsPath>, LayerSandboxSettings)>,
     /// Linked worktrees, each with its main checkout.
     worktrees: Vec<(AbsPath, AbsPath)>,
@@ -286,7 +294,8 @@ fn read_sources(
     LoadedPolicy { is_cacheable: lasting, ..reading.finish() }
 }
 
-/// What is left when not even the built-in layer can be compiled: nothing is allowed.
+/// Returns the policy for the case that even the built-in layer cannot be compiled: nothing is
+/// allowed.
 fn closed_policy() -> LoadedPolicy {
     let closed = Some("the built-in policy cannot be compiled".to_owned());
     LoadedPolicy {
@@ -299,7 +308,7 @@ fn closed_policy() -> LoadedPolicy {
 impl PolicyLoader {
     fn read_source(&mut self, source: &PolicySource, environment: &UserEnvironment) {
         let home = environment.home.as_ref();
-        // The usual way to name no policy at all.
+        // `/dev/null` is the usual way to name no policy.
         if source.path == Path::new("/dev/null") {
             return;
         }
@@ -354,7 +363,7 @@ impl PolicyLoader {
                     self.record_policy_error(source, &why);
                 }
             }
-            // What lies in a project counts by its content.
+            // Files in a project are trusted by their content.
             _ => {}
         }
     }
@@ -402,7 +411,7 @@ impl PolicyLoader {
         self.layers.push((project, file.layer));
     }
 
-    /// Leaves out what would loosen in each project that nobody has vouched for, and says so.
+    /// Drops the permissive settings of each project that is not trusted, and adds a note about it.
     fn apply_trust(&mut self, trust: &TrustStore) {
         self.notes.extend(trust.directory_problem());
         let mut projects: Vec<AbsPath> = Vec::new();
@@ -469,7 +478,7 @@ impl PolicyLoader {
         }
     }
 
-    /// Says whether a person has vouched for this project when it said something else.
+    /// Returns whether a person trusted this project with other settings.
     fn was_trusted(&self, trust: &TrustStore, project: &AbsPath) -> bool {
         let places = std::iter::once(project).chain(self.main_checkout(project));
         places.filter_map(|place| trust.find(place)).any(|said| said.trusted)
@@ -491,8 +500,9 @@ impl PolicyLoader {
         self.drop_untrusted_hooks(project, before);
     }
 
-    /// Leaves out the hooks of a project. Of a file that a person named the allows count, so its hooks stay, and ask; so do those
-    /// that a person relied on `before` they changed: whoever changes a guard must not get rid of it.
+    /// Drops the hooks of an untrusted project. In two cases they stay and ask instead. The first
+    /// is a file that a person named, because its allows apply. The second is a project that was
+    /// trusted `before` its settings changed, because changing a hook must not disable it.
     fn drop_untrusted_hooks(&mut self, project: &AbsPath, before: bool) {
         let (of_it, mut kept): (Vec<_>, Vec<_>) =
             self.hooks.drain(..).partition(|(of, _)| of.as_ref() == Some(project));
@@ -504,7 +514,8 @@ impl PolicyLoader {
         self.hooks = kept;
     }
 
-    /// Does not run those hooks of projects of which nobody can tell which files they run: these could change unseen.
+    /// Disables the hooks of projects for which the files that they run cannot be determined. These
+    /// files could change unnoticed.
     fn disable_unclear_hooks(&mut self) {
         let of_projects = self.hooks.iter_mut().filter(|(of, _)| of.is_some());
         for (_, hook) in
@@ -620,7 +631,8 @@ impl PolicyLoader {
     }
 }
 
-/// Looks at the directories of a file, each with the directory under which a person has to vouch for it, if somebody has to.
+/// Resolves the directories of a file, each with the directory for which a trust record is
+/// required, if any.
 fn resolve_directories(
     found: Vec<AdditionalDirectory>,
     source: &PolicySource,

@@ -1,4 +1,4 @@
-//! What a policy is made of: which files, and in which state each of them is.
+//! The signature of a policy: its files, and the state of each file.
 
 use std::{
     fs::Metadata,
@@ -19,21 +19,23 @@ use crate::{
 /// A file that changed more recently could change again within the clock's step, unseen.
 pub(crate) const STABLE_AFTER: Duration = Duration::from_secs(2);
 
-/// What a policy is made of.
+/// The files and the state that a policy was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PolicySignature {
-    /// Which files: this program's version and built-in rules, the home directory, and of each source its path and how it counts.
+    /// The sources: this program's version and built-in rules, the home directory, and for each
+    /// source its path and how it is used.
     pub(crate) files: Vec<u8>,
     /// In which state: of each file its device, inode, size, owner, mode and times.
     pub(crate) state: Vec<u8>,
-    /// Whether every file has stayed so for a while.
+    /// True if no file has changed for a while.
     pub(crate) is_stable: bool,
-    /// Whether the state of every file could be determined. If not, no cached policy matches it.
+    /// True if the state of every file could be determined. If not, no cached policy matches it.
     pub(crate) is_complete: bool,
 }
 
 impl PolicySignature {
-    /// Looks at every source, and at what decides which of its rules count: the key of grants, and what people vouched for.
+    /// Examines every source, and the files that decide which of its rules apply: the key of the
+    /// grants, and the trust records.
     pub(crate) fn for_sources(sources: &[PolicySource], environment: &UserEnvironment) -> Self {
         let (files, state) = (Vec::with_capacity(512), Vec::with_capacity(512));
         let mut all = Self { files, state, is_stable: true, is_complete: true };
@@ -52,11 +54,11 @@ impl PolicySignature {
                 let grants = GrantFile::for_project(environment, &source.base);
                 // A new directory at the path of a project has none of the old one's grants.
                 write_field(&mut all.state, grants.directory_identity().as_bytes());
-                // What was withdrawn counts no more, though its entry may still be there.
+                // A revoked grant is no longer valid, even if its entry still exists.
                 let paths = [grants.key_path(), grants.usage_directory().ok()];
                 paths.iter().flatten().for_each(|path| all.add_file(path));
             }
-            // Some settings of files that may loosen have to be vouched for as well.
+            // Some settings require trust even in files that may loosen the policy.
             let counts = source.is_grant_file || source.required && source.may_loosen;
             let bases =
                 [Some(&source.base), source.main_checkout.as_ref()].into_iter().flatten().cloned();
@@ -68,7 +70,7 @@ impl PolicySignature {
         all
     }
 
-    /// Says whether another state, or other files, were looked at.
+    /// Returns whether the files or their state differ.
     pub(crate) fn differs(&self, other: &Self) -> bool {
         self.files != other.files || self.state != other.state
     }

@@ -1,4 +1,4 @@
-//! Where policy files lie (DECISIONS 2, 3, 16).
+//! The locations of policy files (DECISIONS 2, 3, 16).
 
 use std::path::{Path, PathBuf};
 
@@ -23,10 +23,11 @@ pub(crate) const MANAGED_POLICY_PATH: &str = if cfg!(target_os = "macos") {
 /// More projects inside of each other are refused: the settings of the outermost ones would not be read.
 const MAX_PROJECTS: usize = 32;
 
-/// What the environment says of this user.
+/// The user's directories and task, as the environment defines them.
 #[derive(Clone, Debug, Default)]
 pub struct UserEnvironment {
-    /// What `~` stands for: `HOME` if it is absolute, otherwise the home directory of the account.
+    /// The directory that `~` expands to: `HOME` if it is absolute, otherwise the home directory of
+    /// the account.
     pub home: Option<AbsPath>,
     /// `XDG_CONFIG_HOME`, or `~/.config`.
     pub config: Option<PathBuf>,
@@ -38,9 +39,9 @@ pub struct UserEnvironment {
     pub data: Option<PathBuf>,
     /// The home directory that the account has in `/etc/passwd`.
     pub account_home: Option<AbsPath>,
-    /// Why the user's policy cannot be located.
+    /// The reason why the user's policy cannot be located.
     pub problem: Option<String>,
-    /// The task that is worked on, if its end can be told: grants for it count.
+    /// The current task, if its end can be detected. Grants for this task are valid.
     pub task: Option<String>,
 }
 
@@ -109,41 +110,44 @@ const DATA_DIRECTORY: &str = ".local/share";
 /// The directories below home that variables can name, in the order of [`UserEnvironment::home_directories`].
 const RELOCATABLE: [&str; 4] = [".config", ".cache", ".local/state", DATA_DIRECTORY];
 
-/// How much of a source is used.
+/// The part of a source that is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SourceUse {
     /// Everything in it.
     #[default]
     Complete,
-    /// What denies, asks and requires. It is the policy of the account's home directory, and `HOME` names another one.
+    /// Only denies, asks and requirements. This applies to the policy of the account's home
+    /// directory if `HOME` names another directory.
     RestrictionsOnly,
-    /// Nothing, for this reason: it cannot be located. Rules that deny may be missing.
+    /// Nothing, for this reason: the source cannot be located. Rules that deny may be missing.
     Unavailable(String),
 }
 
-/// A policy file that counts, if it is there.
+/// A policy file that applies if it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicySource {
     /// The layer that it makes.
     pub kind: LayerKind,
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What `/` stands for in its path patterns.
+    /// The directory that a leading `/` refers to in its path patterns.
     pub base: AbsPath,
-    /// The main checkout, if the file counts for a linked worktree of it: what was vouched for there counts here.
+    /// The main checkout, if the file applies to a linked worktree of it. Trust in the main
+    /// checkout is valid here.
     pub main_checkout: Option<AbsPath>,
-    /// Whether its allows and its mode count: what lies inside a project can only tighten, until the project is trusted.
+    /// True if its allows and its mode apply. Files in a project can only restrict until the
+    /// project is trusted.
     pub may_loosen: bool,
-    /// Whether it must be there: a person named it.
+    /// True if the file must exist because a person named it.
     pub required: bool,
-    /// Whether it holds what a person granted here, and no policy.
+    /// True if the file contains grants instead of a policy.
     pub is_grant_file: bool,
-    /// The project of a file that a person named, whose rules count therefore: its hooks are programs, and count once they are
-    /// vouched for.
+    /// The project of a file that a person named. Its rules apply for that reason, but its hooks
+    /// are programs and require trust.
     pub hook_project: Option<AbsPath>,
-    /// How its text is read.
+    /// The format of its text.
     pub format: PolicyFormat,
-    /// How much of it is used.
+    /// The part of it that is used.
     pub usage: SourceUse,
 }
 
@@ -168,7 +172,8 @@ pub fn find_policy_sources(environment: &UserEnvironment, project: &AbsPath) -> 
                 main_checkout: main.clone(),
                 ..new_source(kind, Path::new(place.as_str()).join(".openoxide").join(name), false)
             };
-            // What is shared is checked out in each worktree; what a person keeps for themselves lies in one.
+            // Shared settings are checked out in each worktree. A person's local settings may be
+            // only in the main checkout.
             let own = main.as_ref().filter(|_| kind == LayerKind::Local).map(settings);
             sources.extend([settings(base)].into_iter().chain(own));
         }
@@ -232,7 +237,8 @@ fn has_settings(directory: &Path) -> bool {
     metadata_if_present(&directory.join(".openoxide")).map_or(true, |meta| meta.is_some())
 }
 
-/// Returns the source of a file that stands for itself.
+/// Returns the source of a single file with default settings. Its base is the directory of the
+/// file.
 fn new_source(kind: LayerKind, path: PathBuf, may_loosen: bool) -> PolicySource {
     let base = path.parent().and_then(|parent| AbsPath::new(parent.to_str()?).ok());
     PolicySource {
@@ -256,7 +262,8 @@ impl PolicySource {
         Self { required: true, ..new_source(LayerKind::Cli, path, true) }
     }
 
-    /// Returns what `~` stands for in its rules: the policy of the account's home directory means that one.
+    /// Returns the directory that `~` expands to in its rules. In the policy of the account's home
+    /// directory, that is the account's home directory.
     pub(crate) fn home_directory<'a>(
         &self,
         environment: &'a UserEnvironment,
@@ -280,8 +287,8 @@ impl PolicySource {
         }
     }
 
-    /// Returns what a person vouches for where its hooks shall count: the project, or a file that was named. None where they count
-    /// as they are.
+    /// Returns the path that must be trusted before its hooks apply: the project, or a file that
+    /// was named. Returns `None` if they need no trust.
     pub(crate) fn trust_path(&self) -> Option<AbsPath> {
         match (self.may_loosen, &self.hook_project) {
             (false, _) => Some(self.base.clone()),
@@ -291,9 +298,11 @@ impl PolicySource {
     }
 }
 
-/// Returns the directory that holds `.git` or `.openoxide`, at or above `cwd`; otherwise `cwd` itself.
+/// Returns the nearest directory at or above `cwd` that contains `.git` or `.openoxide`; otherwise
+/// `cwd` itself.
 ///
-/// Home itself and the root are no projects: a stray `.git` there would make everything the project's own.
+/// The home directory and the root are never projects: a stray `.git` there would make every file
+/// part of the project.
 #[must_use]
 pub fn find_project_root(cwd: &AbsPath, home: Option<&AbsPath>) -> AbsPath {
     let mut place = Some(cwd.clone());
@@ -328,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_projects_around_a_project_have_their_say() {
+    fn the_settings_of_enclosing_projects_apply() {
         let dir = tempfile::tempdir().unwrap();
         let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
         for place in ["home/.openoxide", "home/a/.openoxide", "home/a/b/c"] {
@@ -432,7 +441,7 @@ mod tests {
 
     /// Guards I10.
     #[test]
-    fn what_lies_in_a_project_cannot_loosen() {
+    fn files_in_a_project_cannot_loosen_the_policy() {
         let project = AbsPath::new("/p").unwrap();
         let found = find_policy_sources(
             &UserEnvironment { config: Some("/c".into()), ..UserEnvironment::default() },

@@ -16,11 +16,12 @@ use crate::{
 /// The files are looked at no more often: one look is a `stat` of each.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The policy of these files, as they are now.
+/// The current policy of a set of files.
 ///
-/// Whoever holds what [`Self::refresh`] returned holds one whole policy: a change of a file makes a new one beside it. A gate takes
-/// it by `PermissionGate::set_policy`, which decides anew about what waits. What is not looked at: the scripts of hooks, and whether a
-/// grant's time is over.
+/// The value that [`Self::refresh`] returns is one complete policy. When a file changes, a new
+/// policy is created and the old one stays unchanged. A gate takes the policy through
+/// `PermissionGate::set_policy`, which evaluates the pending requests again. Two things are not
+/// monitored: the scripts of hooks, and the expiry of grants.
 #[derive(Debug)]
 pub struct PolicyWatch {
     sources: Vec<PolicySource>,

@@ -1,7 +1,9 @@
-//! The last calls of sessions each of whose calls is a process of its own: what a hook must know to notice a repetition.
+//! The most recent calls of sessions in which each call is a separate process. A hook needs them to
+//! detect a repetition.
 //!
-//! One small file of fixed size holds them, a slot for each session. Two sessions that fall on the same slot push each other
-//! out: then a repetition is noticed later, and nothing else happens. Nothing in the file can allow anything.
+//! They are stored in one small file of fixed size, with one slot for each session. Two sessions
+//! that share a slot overwrite each other. A repetition is then detected later; there is no other
+//! effect. Nothing in the file can allow anything.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -20,7 +22,7 @@ const SLOT_COUNT: u64 = 256;
 const DIGEST_BYTES: usize = 32;
 const CALLS_BYTES: usize = DOOM_LOOP_THRESHOLD * DIGEST_BYTES;
 
-/// Where the last calls are noted.
+/// The file that stores the most recent calls.
 #[derive(Clone, Debug)]
 pub struct RecentCallsFile(Option<PathBuf>);
 
@@ -31,18 +33,21 @@ impl RecentCallsFile {
         Self(environment.state.as_ref().map(|state| state.join("openoxide/repeats")))
     }
 
-    /// Notes a call of a session; says whether it repeats those before it ([`RecentCalls::note`]).
+    /// Records a call of a session. Returns whether it repeats the calls before it
+    /// ([`RecentCalls::record`]).
     ///
     /// # Errors
-    /// When the file cannot be read or written: then nobody knows.
+    /// Returns an error if the file cannot be read or written. Whether the call is a repetition is
+    /// unknown then.
     pub fn record(&self, session: &str, call: OperationDigest) -> io::Result<bool> {
         self.update(session, |repeats| repeats.record(call))
     }
 
-    /// Says whether the call that was noted last repeats those before it, and is this one.
+    /// Returns whether the last recorded call repeats the calls before it and is this call.
     ///
     /// # Errors
-    /// When the file cannot be read or written: then nobody knows.
+    /// Returns an error if the file cannot be read or written. Whether the call is a repetition is
+    /// unknown then.
     pub fn is_loop(&self, session: &str, call: OperationDigest) -> io::Result<bool> {
         self.update(session, |repeats| repeats.is_loop(call))
     }
@@ -80,7 +85,8 @@ impl RecentCallsFile {
     }
 }
 
-/// Reads the slot at this place, if it is the session's. A slot that was never written is nobody's.
+/// Reads the slot at this position. Returns no calls if it belongs to another session or was never
+/// written.
 fn read_slot(file: &File, at: u64, owner: &[u8; DIGEST_BYTES]) -> io::Result<RecentCalls> {
     let mut slot = [0; DIGEST_BYTES + CALLS_BYTES];
     match file.read_exact_at(&mut slot, at) {
@@ -118,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_noted_is_not_known() {
+    fn a_call_that_cannot_be_recorded_is_an_error() {
         assert!(RecentCallsFile(None).record("a", OperationDigest([1; 32])).is_err());
         let dir = tempfile::tempdir().unwrap();
         assert!(

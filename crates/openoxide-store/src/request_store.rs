@@ -1,10 +1,12 @@
-//! Requests that wait for an answer, where every process of this user finds them.
+//! Pending requests, in a place where every process of this user finds them.
 //!
-//! Who asks registers its request and looks from time to time; who answers does so from any terminal. There is no process
-//! between them: the data base is the meeting place. Each request is answered once, and the answer is bound to what was shown.
+//! The requester registers its request and checks it from time to time. A reviewer can answer from
+//! any terminal. There is no process between them; they communicate through the database. Each
+//! request is answered once, and the answer is bound to the content that was shown.
 //!
-//! What is kept here is as safe as the directory of the state: who can write there can answer, and who can read the key that
-//! lies beside it could forge any proof, so none is made. The safety floor asks about commands that write there.
+//! The data is as safe as the state directory. Anyone who can write there can answer. Anyone who
+//! can read the key in the same directory could forge any proof, so no proof is made. The safety
+//! floor asks about commands that write there.
 
 mod database_file;
 mod error;
@@ -26,47 +28,50 @@ use crate::audit::UtcTimestamp;
 /// A request, as its asker registers it.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRequest<'a> {
-    /// What is asked.
+    /// The approval request.
     pub request: &'a ApprovalRequest,
-    /// Who asks: an agent's name, or `person`.
+    /// The requester: an agent's name, or `person`.
     pub requester: &'a str,
-    /// The project whose grants a lasting yes goes to; none where grants do not count.
+    /// The project that an approval for the project is saved in; `None` if grants are not
+    /// available.
     pub project: Option<&'a AbsPath>,
-    /// When nobody waits any longer; none as long as the asker lives.
+    /// The time at which the request expires; `None` if it stays pending as long as the requester
+    /// exists.
     pub expires_at: Option<UtcTimestamp>,
 }
 
 /// A request that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingRequest {
-    /// What is asked.
+    /// The approval request.
     pub request: ApprovalRequest,
-    /// The SHA-256 of exactly what is shown: the request, who asks, and the project.
+    /// The SHA-256 of exactly the content that is shown: the request, the requester, and the
+    /// project.
     pub shown_digest: OperationDigest,
-    /// Who asks.
+    /// The requester.
     pub requester: String,
-    /// The project whose grants a lasting yes goes to.
+    /// The project that an approval for the project is saved in.
     pub project: Option<AbsPath>,
     /// Since when it waits.
     pub asked_at: UtcTimestamp,
     /// Until when.
     pub expires_at: Option<UtcTimestamp>,
-    /// So many letters of its id name it.
+    /// The number of characters of its id that identify it.
     pub unique_prefix_len: usize,
 }
 
-/// How a request ended.
+/// The way in which a request ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ending", rename_all = "snake_case")]
 pub enum RequestResolutionKind {
     /// A reviewer answered it, or another one so that it ended, too.
     Resolved {
-        /// Which of these.
+        /// The kind of resolution.
         kind: ResolutionKind,
         /// The answer.
         response: ApprovalResponse,
     },
-    /// Nobody answered in time.
+    /// The request was not answered in time.
     Expired,
     /// Its asker took it back.
     Withdrawn,
@@ -77,18 +82,18 @@ pub enum RequestResolutionKind {
 /// The end of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestResolution {
-    /// How.
+    /// The way in which the request ended.
     pub kind: RequestResolutionKind,
-    /// Who ended it, in words.
+    /// A description of who ended the request.
     pub resolved_by: String,
-    /// When.
+    /// The time at which the request ended.
     pub resolved_at: UtcTimestamp,
 }
 
-/// What a beginning of an id names.
+/// The result of looking up the beginning of an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdLookup {
-    /// Nothing that is known; what ended a day ago is forgotten.
+    /// No known request. A request is forgotten one day after it ended.
     NotFound,
     /// A request that waits.
     Pending(Box<PendingRequest>),
@@ -98,29 +103,29 @@ pub enum IdLookup {
     Ambiguous(Vec<ApprovalId>),
 }
 
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerResult {
-    /// It counts. So many other requests ended with it.
+    /// The answer was accepted. Contains the number of other requests that ended with it.
     Accepted(usize),
     /// The request had ended before.
     AlreadyResolved(RequestResolution),
-    /// It could not be made to last, and so nothing was answered.
+    /// The grant could not be saved, so the request was not answered.
     GrantFailed(String),
 }
 
 /// The meeting place of those who ask and those who answer.
 pub trait RequestStore {
-    /// Lets a request wait, on behalf of this very process.
+    /// Registers a pending request on behalf of the current process.
     ///
     /// # Errors
-    /// When it could not be written down. Then nobody can answer it here.
+    /// Returns an error if the request could not be written. It cannot be answered here then.
     fn register(&mut self, asking: &NewRequest<'_>) -> Result<OperationDigest, RequestError>;
 
-    /// Ends what nobody waits for: what has expired, and what was asked by a process that is gone.
+    /// Ends the requests that have expired, and those whose process has exited.
     ///
     /// # Errors
-    /// When that could not be written down.
+    /// Returns an error if this could not be written.
     fn resolve_stale(&mut self) -> Result<(), RequestError>;
 
     /// Returns what waits, oldest first. An error among them is one request that cannot be relied on.
@@ -129,20 +134,24 @@ pub trait RequestStore {
     /// When nothing can be read.
     fn list_pending(&mut self) -> Result<Vec<Result<PendingRequest, RequestError>>, RequestError>;
 
-    /// Returns what a beginning of an id names.
+    /// Looks up a request by the beginning of its id.
     ///
     /// # Errors
-    /// When it cannot be read, or its content is not what was registered.
+    /// Returns an error if the request cannot be read, or if its content differs from what was
+    /// registered.
     fn lookup_id(&mut self, beginning: &str) -> Result<IdLookup, RequestError>;
 
-    /// Answers a request, if it still waits and is what was shown. A rejection and a cancellation end all others of its session,
-    /// too; a yes for the session ends those of the session that ask for exactly the same and demand no yes of their own.
+    /// Answers a request if it is still pending and has the content that was shown. A rejection or
+    /// a cancellation also ends all other requests of its session. An approval for the session also
+    /// ends the requests of the session that ask for exactly the same operation and do not require
+    /// an explicit approval.
     ///
-    /// `keep` makes a lasting yes last. It is called while nobody else can answer and before the yes counts; what it cannot keep
-    /// is not answered.
+    /// `keep` saves the grant of an approval for the project. It is called while no other process
+    /// can answer, and before the approval takes effect. If it fails, the request is not answered.
     ///
     /// # Errors
-    /// When it could not be written down, or what waits is not what was shown. Then nothing was answered.
+    /// Returns an error if the answer could not be written, or if the pending request differs from
+    /// what was shown. The request is not answered then.
     fn answer(
         &mut self,
         waiting: (ApprovalId, OperationDigest),
@@ -151,10 +160,10 @@ pub trait RequestStore {
         keep: &mut dyn FnMut() -> Result<(), String>,
     ) -> Result<AnswerResult, RequestError>;
 
-    /// Ends a request without a reviewer, and says whether it still waited.
+    /// Ends a request without a reviewer. Returns whether it was still pending.
     ///
     /// # Errors
-    /// When that could not be written down.
+    /// Returns an error if this could not be written.
     fn resolve(
         &mut self,
         id: ApprovalId,
@@ -162,20 +171,22 @@ pub trait RequestStore {
         by: &str,
     ) -> Result<bool, RequestError>;
 
-    /// Returns the end of a request, if it has ended.
+    /// Returns the resolution of a request, if it has ended.
     ///
     /// # Errors
-    /// When it cannot be read, or is no longer there, or what was answered is not what was `shown`.
+    /// Returns an error if the request cannot be read, if it no longer exists, or if the answer was
+    /// given to something other than `shown`.
     fn find_resolution(
         &mut self,
         id: ApprovalId,
         shown: OperationDigest,
     ) -> Result<Option<RequestResolution>, RequestError>;
 
-    /// Says whether somebody else wrote something since this was last asked. It costs next to nothing.
+    /// Returns whether another connection has written to the store since the last call. This costs
+    /// almost nothing.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the store cannot be read.
     fn has_changed(&mut self) -> Result<bool, RequestError>;
 }
 

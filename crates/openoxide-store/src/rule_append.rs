@@ -12,12 +12,16 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// A longer file is not added to.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// Adds a line at the end of a file, unless it stands there already, and says whether it was added. The file itself is locked (flock)
-/// for so long, which is how Codex writes its rules: no writer's line is lost. What stands there stays as it is; where its last line has
-/// no end, it gets one. The file's own directory is made if it is not there, and none above it.
+/// Adds a line at the end of a file unless the file already contains it. Returns whether it was
+/// added.
+///
+/// The file itself is locked with flock meanwhile. Codex writes its rules in the same way, so no
+/// writer's line is lost. Existing content stays unchanged; a last line without a line feed gets
+/// one. The directory of the file is created if it does not exist, but none above it.
 ///
 /// # Errors
-/// When the file cannot be locked within five seconds, read as text, or written; or when not a regular file.
+/// Returns an error if the file is not a regular file, or if it cannot be locked within five
+/// seconds, read as text, or written.
 pub fn append_line_once(path: &Path, line: &str) -> io::Result<bool> {
     if let Some(directory) = path.parent()
         && let Err(error) = fs::create_dir(directory)

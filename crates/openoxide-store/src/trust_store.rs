@@ -1,7 +1,9 @@
-//! Trust: a person vouched for what a project's files would loosen, by content (DECISIONS 3).
+//! Trust records: the permissive settings of a project's files that a person has trusted, by
+//! content (DECISIONS 3).
 //!
-//! What was vouched for is kept in this user's state directory, in one file for each project, named after the project's path and
-//! holding it. A project that was moved or copied is another one, and whatever it brings along vouches for nothing.
+//! The records are kept in this user's state directory, in one file per project. The file is named
+//! after the project's path and contains it. A project that was moved or copied is another project.
+//! Records that it brings along are not valid.
 
 use std::{
     fs,
@@ -22,14 +24,14 @@ use crate::{
 const SCHEMA: u32 = 1;
 const MAX_RECORD_BYTES: u64 = 4 << 20;
 
-/// What a person has said of a project.
+/// The trust decision of a person about a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustRecord {
     schema: u32,
     /// The project's directory.
     pub project: AbsPath,
-    /// Whether these settings count. If not, the person was asked about them and said no.
+    /// True if these settings are trusted. If false, the person was asked about them and refused.
     pub trusted: bool,
     /// The settings that would loosen, as they were shown.
     pub settings: Vec<String>,
@@ -41,7 +43,7 @@ impl TrustRecord {
     }
 }
 
-/// Returns the name of a file in the first of these directories that it lies in.
+/// Returns the name of a file relative to the first of these directories that contains it.
 pub(crate) fn relative_name<'a>(file: &'a str, directories: &[&AbsPath]) -> &'a str {
     let below = |directory: &&AbsPath| {
         let rest = file.strip_prefix(directory.as_str().trim_end_matches('/'))?;
@@ -50,7 +52,7 @@ pub(crate) fn relative_name<'a>(file: &'a str, directories: &[&AbsPath]) -> &'a 
     directories.iter().find_map(below).unwrap_or_else(|| file.trim_start_matches('/'))
 }
 
-/// Where it is kept what people have said of projects.
+/// The store of the trust records.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
     directory: Option<PathBuf>,
@@ -64,7 +66,8 @@ impl TrustStore {
         Self { directory: directory.map(|state| state.join("openoxide").join("trust")) }
     }
 
-    /// Returns what was said of a project. What others could have written, and what cannot be read, was not said.
+    /// Returns the trust record of a project. Records that other users could have written, or that
+    /// cannot be read, are ignored.
     #[must_use]
     pub fn find(&self, project: &AbsPath) -> Option<TrustRecord> {
         let path = self.record_path(project)?;
@@ -101,14 +104,14 @@ impl TrustStore {
         ))
     }
 
-    /// Says whether each of these settings was vouched for. Fewer than were vouched for are fine.
+    /// Returns whether all of these settings are trusted. They may be fewer than the trusted ones.
     #[must_use]
     pub fn is_trusted(&self, project: &AbsPath, settings: &[String]) -> bool {
         self.find(project).is_some_and(|said| said.trusts_settings(settings))
     }
 
-    /// As [`Self::covers`], for a linked worktree: what was vouched for in its main checkout is enough, unless the person said no
-    /// to the worktree itself.
+    /// Like [`Self::is_trusted`], but for a linked worktree. Trust in its main checkout is enough,
+    /// unless the person refused to trust the worktree itself.
     pub(crate) fn is_worktree_trusted(
         &self,
         worktree: &AbsPath,
@@ -118,16 +121,16 @@ impl TrustStore {
         match self.find(worktree) {
             Some(said) if !said.trusted => false,
             Some(said) if said.trusts_settings(settings) => true,
-            // A record that cannot be used may say no.
+            // A record that cannot be used may be a refusal.
             None if self.has_unusable_record(worktree) => false,
             _ => self.is_trusted(main, settings),
         }
     }
 
-    /// Keeps what a person said of these settings of a project, in the place of what was said before.
+    /// Saves the trust decision about these settings of a project, and replaces the previous one.
     ///
     /// # Errors
-    /// When there is no place for it, or it cannot be written.
+    /// Returns an error if there is no state directory, or if the record cannot be written.
     pub fn save(&self, project: &AbsPath, settings: &[String], trusted: bool) -> io::Result<()> {
         let (Some(path), Some(directory)) = (self.record_path(project), &self.directory) else {
             return Err(io::Error::other("no state directory: set HOME or XDG_STATE_HOME"));
@@ -142,10 +145,10 @@ impl TrustStore {
         Ok(())
     }
 
-    /// Forgets what was said of a project. Says whether there was anything.
+    /// Removes the trust record of a project. Returns whether there was one.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// Returns an error if the record cannot be removed.
     pub fn revoke(&self, project: &AbsPath) -> io::Result<bool> {
         let Some(path) = self.record_path(project) else { return Ok(false) };
         match fs::remove_file(path) {
@@ -155,7 +158,8 @@ impl TrustStore {
         }
     }
 
-    /// Returns the file of a project (FNV-1a of its path; the file says which project it is about).
+    /// Returns the path of a project's record. Its name is the FNV-1a hash of the project's path;
+    /// the file contains the path itself.
     pub(crate) fn record_path(&self, project: &AbsPath) -> Option<PathBuf> {
         let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
         let name = project.as_str().bytes().fold(0xCBF2_9CE4_8422_2325, step);
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_its_name_from_the_directory_that_it_lies_in() {
+    fn a_file_is_named_relative_to_the_directory_that_contains_it() {
         let places = [&path("/w/p"), &path("/w/p2")];
         assert_eq!(relative_name("/w/p/.openoxide/x", &places), ".openoxide/x");
         assert_eq!(relative_name("/w/p2/.openoxide/x", &places), ".openoxide/x");
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_is_remembered_and_is_no_trust() {
+    fn a_refusal_is_remembered_and_is_not_trust() {
         let (_dir, trust) = trust();
         trust.save(&path("/p"), &["allow Bash".to_owned()], false).unwrap();
         assert!(!trust.is_trusted(&path("/p"), &["allow Bash".to_owned()]));
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_have_written_vouches_for_nothing() {
+    fn records_that_others_could_have_written_are_ignored() {
         let (_dir, trust) = trust();
         trust.save(&path("/p"), &[], true).unwrap();
         let file = trust.record_path(&path("/p")).unwrap();

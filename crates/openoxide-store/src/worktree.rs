@@ -1,7 +1,9 @@
-//! Linked worktrees of git: which project a checkout belongs to (git-worktree(1), gitrepository-layout(5)).
+//! Linked worktrees of git: the project that a checkout belongs to (git-worktree(1),
+//! gitrepository-layout(5)).
 //!
-//! Anybody can write a `.git` file that names somebody else's repository. So a directory is a worktree only if the repository names it
-//! too, and if all that says so belongs to this user. Whatever is not in order is a project of its own, which nobody vouched for.
+//! Anyone can write a `.git` file that names another user's repository. A directory is therefore a
+//! worktree only if the repository also names it, and if all files involved belong to this user.
+//! Any other directory is a separate project, which is not trusted.
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -14,15 +16,18 @@ const MAX_LINK_BYTES: u64 = 4096 + 16;
 /// No sensible configuration of a repository is longer.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Returns the main checkout that a directory is a linked worktree of, links resolved; nothing for what is none.
+/// Returns the main checkout of a linked worktree, with links resolved. Returns `None` if the
+/// directory is not a linked worktree.
 ///
-/// The directory's `.git` is a file that names `MAIN/.git/worktrees/NAME`, and that one's `gitdir` names the same `.git` file.
-/// All of them belong to this user, and others cannot write them. A link that stands where a worktree was, a submodule, a worktree of a bare repository, a copy of a
-/// worktree and one that was moved without `git worktree repair` are none.
+/// The directory's `.git` is a file that names `MAIN/.git/worktrees/NAME`, and the `gitdir` file
+/// there names the same `.git` file. All of them belong to this user, and others cannot write them.
+/// The following are not linked worktrees: a link in the place of a former worktree, a submodule, a
+/// worktree of a bare repository, a copy of a worktree, and a worktree that was moved without `git
+/// worktree repair`.
 #[must_use]
 pub fn find_main_checkout(directory: &AbsPath) -> Option<AbsPath> {
     let link = Path::new(directory.as_str()).join(".git");
-    // The usual case: one look, and it is no file.
+    // The usual case needs one lookup: `.git` is not a file.
     if !fs::symlink_metadata(&link).ok()?.is_file() {
         return None;
     }
@@ -52,8 +57,9 @@ pub(crate) fn unreadable_link_reason(directory: &AbsPath) -> Option<String> {
     }
 }
 
-/// Says whether a path is a directory's own, without following links: git writes it resolved (git-worktree(1)), so a link in it came
-/// later, and leads to another folder than the one that git made.
+/// Returns whether a path is the directory's own path, without following links. Git writes it
+/// resolved (git-worktree(1)). A link in it was therefore added later, and leads to another
+/// directory than the one that git created.
 fn is_canonical_path(path: &Path, directory: &Path) -> bool {
     let path = path.to_str().and_then(|path| AbsPath::new(path).ok());
     path.is_some_and(|path| Path::new(path.as_str()) == directory)
@@ -75,14 +81,15 @@ fn read_owned_line(path: &Path) -> Option<String> {
     (!line.is_empty() && !line.contains(['\n', '\0'])).then(|| line.to_owned())
 }
 
-/// Says whether a file belongs to this user, and not everybody can write it.
+/// Returns whether a file belongs to this user and is not world-writable.
 fn is_owned_by_user(path: &Path) -> bool {
     let own = fs::metadata("/proc/self").map(|meta| meta.uid());
     let meta = fs::symlink_metadata(path);
     meta.is_ok_and(|meta| own.is_ok_and(|own| own == meta.uid()) && meta.mode() & 0o002 == 0)
 }
 
-/// Says whether a repository has no main checkout, as far as its own configuration says (git-config(1), `core.bare`).
+/// Returns whether a repository has no main checkout, according to its own configuration
+/// (git-config(1), `core.bare`).
 fn is_bare(repository: &Path) -> bool {
     let Ok(text) = read_text(&repository.join("config"), MAX_CONFIG_BYTES) else { return true };
     let bare = |line: &str| {

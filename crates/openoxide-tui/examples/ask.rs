@@ -1,6 +1,6 @@
 //! Asks about the requests in a JSON file, and prints the answers as JSON: `ask FILE [SECONDS]`.
 //!
-//! After so many seconds the question is withdrawn.
+//! The question is withdrawn after the given number of seconds.
 #![expect(clippy::print_stdout, reason = "the program's own voice")]
 
 use std::{

@@ -33,22 +33,24 @@ use crate::TextStyle;
 /// Two prompts at once would take each other's keys.
 static ASK_LOCK: Mutex<()> = Mutex::new(());
 
-/// How to ask.
+/// Options of a question.
 #[derive(Clone, Debug, Default)]
 pub struct AskOptions {
-    /// How text is set off. Where [`Self::input`] is lines, nothing is.
+    /// The text style. Ignored where [`Self::input`] is lines, which are always plain.
     pub style: TextStyle,
-    /// How the answer is read.
+    /// The way the answer is read.
     pub input: InputMode,
-    /// Raised by the caller when the question is void: it ran out of time, it was answered elsewhere, the program is
-    /// told to end. The prompt then ends within a quarter of a second, with the terminal as it was before;
-    /// where lines are read, it ends with the next line, which is then no answer.
+    /// A flag that the caller sets to withdraw the question: it timed out, it was answered
+    /// elsewhere, or the program must end. The prompt then ends within a quarter of a second and
+    /// restores the terminal. Where lines are read, it ends with the next line, which is not used
+    /// as an answer.
     pub withdrawn: Option<Arc<AtomicBool>>,
-    /// What says of each choice of "always" what it would have answered before. Without it, only the rules are shown.
+    /// The lookup of the questions that each choice of "always" would have answered. Without it,
+    /// only the rules are shown.
     pub history_lookup: Option<HistoryLookup>,
 }
 
-/// How the answer is read.
+/// The way an answer is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputMode {
     /// One key answers.
@@ -58,7 +60,8 @@ pub enum InputMode {
     Lines,
 }
 
-/// Why nobody could be asked. To its caller all of them mean: there is no answer, and so there is no yes.
+/// The reason why no answer could be obtained. To the caller each of them means that the request is
+/// not approved.
 #[derive(Debug)]
 pub enum AskError {
     /// Standard input and standard error are not both terminals.
@@ -83,7 +86,8 @@ impl InputMode {
     }
 }
 
-/// Says whether there is a terminal to ask on. The question goes to standard error, since standard output is data.
+/// Returns whether a terminal is available to ask on. The question is written to standard error,
+/// because standard output is for data.
 #[must_use]
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -91,23 +95,24 @@ pub fn can_ask() -> bool {
 
 /// Asks the reviewer at the terminal one question.
 ///
-/// Nothing but a key (or a line) that says yes is a yes: the end of the input and Enter alone are none, and neither is
-/// what was typed before the question was there.
+/// Only a key (or a line) that approves is an approval. The end of the input, Enter alone, and
+/// input typed before the question was shown do not approve.
 ///
 /// # Errors
-/// Nobody could be asked.
+/// Returns an error if no answer could be obtained.
 pub fn ask(request: &ApprovalRequest, options: &AskOptions) -> Result<ApprovalResponse, AskError> {
     let answers = ask_group(std::slice::from_ref(request), options)?;
     answers.into_iter().next().ok_or(AskError::HungUp)
 }
 
-/// Asks the reviewer at the terminal about `requests`, one by one, and returns an answer to each. Requests of one group
-/// can be answered together.
+/// Asks the reviewer at the terminal about `requests`, one by one, and returns an answer to each.
+/// Requests of one group can be answered together.
 ///
-/// A rejection or a cancellation stands for the session's other requests too, which are then not asked.
+/// A rejection or a cancellation also applies to the session's other requests, which are then not
+/// asked.
 ///
 /// # Errors
-/// Nobody could be asked; answers that were already given are void.
+/// Returns an error if no answer could be obtained. Answers that were already given are void.
 pub fn ask_group(
     requests: &[ApprovalRequest],
     options: &AskOptions,
@@ -122,14 +127,15 @@ pub fn ask_group(
     }
 }
 
-/// Asks the reviewer at the terminal a question whose answers the caller names, and returns which one was chosen; none where the
-/// reviewer leaves it unanswered: with Ctrl-C, or because the input ends.
+/// Asks the reviewer at the terminal a question with the caller's answers, and returns the index of
+/// the chosen one. Returns `None` if the reviewer leaves it unanswered, with Ctrl-C or because the
+/// input ends.
 ///
-/// Our own answers are not offered. As with [`ask`], nothing chooses but a key (or a line), and not what was typed before the question
-/// was there.
+/// OpenOxide's own answers are not offered. As with [`ask`], only a key (or a line) chooses, and
+/// input typed before the question was shown is ignored.
 ///
 /// # Errors
-/// Nobody could be asked.
+/// Returns an error if no answer could be obtained.
 pub fn ask_choice(
     request: &ApprovalRequest,
     offers: &[AnswerOption],

@@ -1,7 +1,8 @@
-//! Shows a person what an agent wants to do, in the terminal, and reads the answer.
+//! Display of an agent's requests to a person in the terminal, and reading of the answers.
 //!
-//! It never decides: it imports the protocol alone, so it cannot, and whatever is not plainly a yes is none. What an
-//! agent wrote never reaches the terminal but through [`visible`].
+//! This crate never decides: it only depends on the protocol. Any input that is not clearly an
+//! approval does not approve. Text written by an agent only reaches the terminal through
+//! [`escape_text`].
 //!
 //! ```
 //! use openoxide_protocol::ApprovalRequest;

@@ -52,7 +52,7 @@ pub(crate) fn with_finding(
     request
 }
 
-/// Returns the request, which nothing but a yes to itself may pass.
+/// Returns the request with explicit approval required.
 pub(crate) fn with_explicit_approval(mut request: ApprovalRequest) -> ApprovalRequest {
     request.explicit_yes_required = true;
     request

@@ -1,16 +1,16 @@
-//! Colours, which only repeat what words already say.
+//! Colours, which only repeat information that the text already contains.
 
-/// How text is set off.
+/// The style of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextStyle {
-    /// Not at all.
+    /// Plain text without escape sequences.
     #[default]
     Plain,
     /// With the colours and weights of an ANSI terminal.
     Ansi,
 }
 
-/// What a piece of text is, as far as its colour goes.
+/// The role of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextTone {
     Body,

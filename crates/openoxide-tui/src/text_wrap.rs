@@ -1,4 +1,4 @@
-//! Breaks text into rows that fit the terminal; nothing is lost on the way.
+//! Wrapping of text into rows that fit the terminal, without loss of text.
 
 use std::{collections::VecDeque, iter::Peekable};
 
@@ -12,14 +12,15 @@ use openoxide_protocol::escape::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrappedRow {
     pub(crate) glyphs: Vec<DisplayGlyph>,
-    /// Whether a line of the text begins here; otherwise the row goes on with the line above.
+    /// True if a line of the text begins in this row. Otherwise the row continues the line above.
     pub(crate) starts_line: bool,
     /// The byte of the text at which the row has ended; the last row reaches beyond all text.
     pub(crate) end: usize,
 }
 
-/// Returns the rows of `text`, each at most `width` columns. A row is full to the last column or ends, if one is near,
-/// behind a blank; every character of the text stands in some row. Text always has a row.
+/// Returns the rows of `text`, each at most `width` columns wide. A row is filled to the last
+/// column, or ends after a space if one is near. Every character of the text is in some row, and
+/// there is always at least one row.
 pub(crate) fn wrap_rows(text: &str, width: usize) -> impl Iterator<Item = WrappedRow> {
     let mut source = GlyphSource {
         glyphs: escaped_glyphs(text, LineMode::MultiLine).peekable(),
@@ -83,8 +84,8 @@ impl<I: Iterator<Item = DisplayGlyph>> GlyphSource<I> {
     }
 }
 
-/// Returns `text` in rows of at most `width` columns, broken between words where that is possible. It is made safe to
-/// show, and a line feed in it is no row.
+/// Returns `text` in rows of at most `width` columns, broken between words where possible. The text
+/// is escaped for display, and a line feed does not start a row.
 pub(crate) fn wrap_words(text: &str, width: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     for word in escape_text(text, LineMode::SingleLine).split(' ') {

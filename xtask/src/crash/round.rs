@@ -75,7 +75,7 @@ fn find(
         match status {
             Some(0) => {}
             // Sixteen at once on a busy machine: who does not get the lock in time says so, and that breaks no promise.
-            Some(1) if text.contains("enforces all of it for too long") => ledger.was_busy(),
+            Some(1) if text.contains("kept it locked for too long") => ledger.was_busy(),
             _ => return Err(format!("`pending` ended with {status:?}: {text}")),
         }
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

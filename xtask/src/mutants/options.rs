@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn files_of_one_package_are_one_target() {
-        let [one, two] =
-            ["rule_text.rs", "stack.rs"].map(|file| format!("crates/openoxide-permission/src/{file}"));
+        let [one, two] = ["rule_text.rs", "stack.rs"]
+            .map(|file| format!("crates/openoxide-permission/src/{file}"));
         let options = read(&[&one, "--own-tests", &two]).unwrap();
         assert_eq!(options.targets.len(), 1);
         assert_eq!(options.targets[0].files, [one, two]);

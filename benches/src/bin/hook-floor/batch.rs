@@ -1,4 +1,5 @@
-//! How many typical commands `check --batch` judges in a second of one core, parsing and answering included.
+//! The number of typical commands that `check --batch` evaluates per second on one core, including
+//! parsing and answering.
 
 use std::{error::Error, fmt::Write as _, fs, path::Path, process::Command};
 

@@ -1,10 +1,10 @@
-//! What a hook costs as a whole process, beside the cheapest process there is and other hooks, and how many commands
-//! `check --batch` judges in a second.
+//! The cost of a hook as a whole process, compared with the cheapest possible process and with
+//! other hooks; and the number of commands that `check --batch` evaluates per second.
 //!
 //! `cargo run --release --bin hook-floor -- [--rounds N] [--peer NAME=COMMAND]… [OPENOXIDE]`
 //!
-//! Without OPENOXIDE, the release build of this repository is taken. A peer's command is cut at blanks and gets the same
-//! payload on standard input.
+//! Without OPENOXIDE, the release build of this repository is used. A peer's command is split at
+//! blanks and gets the same payload on standard input.
 
 mod batch;
 mod rows;
@@ -21,7 +21,7 @@ use rows::Row;
 /// The call that every hook is asked about.
 const PAYLOAD: &str = r#"{"session_id":"5b0c","transcript_path":"/tmp/t.jsonl","cwd":"PROJECT","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","description":"Build"},"tool_use_id":"toolu_01"}"#;
 
-/// What is slower than this many `/bin/true` runs in fewer rounds.
+/// Programs slower than this many runs of `/bin/true` run in fewer rounds.
 const SLOW: f64 = 20.0;
 
 struct Arguments {

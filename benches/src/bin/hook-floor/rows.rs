@@ -1,4 +1,5 @@
-//! What is compared: the cheapest processes, our hook under several policies, interpreters, and other hooks.
+//! The compared programs: the cheapest processes, the OpenOxide hook under several policies,
+//! interpreters, and other hooks.
 
 use std::{
     error::Error,
@@ -17,12 +18,12 @@ pub(crate) const NOTHING: &str = "--nothing";
 /// Younger policy files are not kept compiled.
 const SETTLED: Duration = Duration::from_millis(2_300);
 
-/// Where nothing is and nothing can be made, not even by root.
+/// A path at which nothing exists and nothing can be created, not even by root.
 const NOWHERE: &str = "/proc/nowhere";
 
 const HELLO: &str = "#include <unistd.h>\nint main(void) { char b[4096]; while (read(0, b, sizeof b) > 0) {} return 0; }\n";
 
-/// One program and what was measured of it.
+/// A program and its measurements.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) command: Command,

@@ -1,4 +1,5 @@
-//! How Claude Code judges a script: the whole, then each of its commands, then what they touch.
+//! Evaluation of a script as Claude Code does it: first the whole script, then each of its
+//! commands, then the files that they access.
 
 mod command_check;
 mod path_candidates;
@@ -16,7 +17,7 @@ use crate::{parsed_script::ParsedScript, policy_translation::CallContext};
 /// Longer commands are asked about.
 const MAX_COMMAND_LENGTH: usize = 10_000;
 
-/// A script that is judged.
+/// A script that is checked against a policy.
 struct ClaudeScriptCheck<'p, 's> {
     policy: &'p ClaudePolicy,
     script: &'s ParsedScript<'s>,
@@ -39,7 +40,7 @@ impl ClaudePolicy {
     }
 }
 
-/// Returns every command of a script, wherever it stands.
+/// Returns every command of a script, at any depth.
 fn collect_commands<'a>(script: &ParsedScript<'a>) -> Vec<ScriptCommand<'a>> {
     let kinds = ["command", "declaration_command", "unset_command"];
     let nodes = script.find_nodes(|node| kinds.contains(&node.kind()));
@@ -82,7 +83,8 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         self.evaluate_commands(text)
     }
 
-    /// Each command must be allowed by itself, and so must what is redirected.
+    /// Evaluates the commands of a script. Each command must be allowed individually, and so must
+    /// each redirection.
     fn evaluate_commands(&self, text: &str) -> ClaudeVerdict<'p> {
         let whole = collapse_whitespace(text.trim());
         let exactly = self.policy.rules_with_effect(Effect::Allow).find(|rule| {

@@ -1,4 +1,4 @@
-//! One command of a script: its words as they are written, and what stands before them.
+//! One command of a script: its words as they are written, and the assignments before them.
 
 use tree_sitter::Node;
 
@@ -9,7 +9,7 @@ use crate::parsed_script::ParsedScript;
 pub(crate) struct ScriptCommand<'a> {
     /// Assignments before it: name and value.
     pub(crate) assignments: Vec<(&'a str, &'a str)>,
-    /// Its words, with their quotes, and where they stand.
+    /// The words, with their quotes and their positions in the script.
     pub(crate) words: Vec<RawWord<'a>>,
     script: &'a str,
 }

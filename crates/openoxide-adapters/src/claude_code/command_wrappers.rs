@@ -2,7 +2,7 @@
 
 use super::command_words::ScriptCommand;
 
-/// Variables that may stand before a command which a rule allows.
+/// Variables that may be assigned before a command that a rule allows.
 const SAFE_VARIABLES: &[&str] = &[
     "ANTHROPIC_API_KEY",
     "BLOCK_SIZE",
@@ -32,7 +32,7 @@ const SAFE_VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// Says whether an assignment before a command is looked through.
+/// Returns whether an assignment before a command is ignored when rules are matched.
 pub(crate) fn is_safe_assignment((name, value): &(&str, &str)) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@%+-=".contains(c);
     let literal = !value.is_empty() && value.chars().all(plain);
@@ -40,7 +40,7 @@ pub(crate) fn is_safe_assignment((name, value): &(&str, &str)) -> bool {
     literal && (SAFE_VARIABLES.contains(name) || (matches!(*name, "LANG" | "LC_ALL") && locale))
 }
 
-/// Who looks.
+/// The kind of rule that looks through a wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnwrapMode {
     /// A rule that allows.
@@ -49,7 +49,8 @@ pub(crate) enum UnwrapMode {
     Restrict,
 }
 
-/// Returns the command that a wrapper starts; nothing where it is no wrapper, or is called in a way that is not known.
+/// Returns the command that a wrapper starts. Returns `None` if the command is not a wrapper, or if
+/// it is used in an unknown way.
 pub(crate) fn inner_command<'a>(
     command: &ScriptCommand<'a>,
     look: UnwrapMode,
@@ -132,7 +133,7 @@ fn count_extended_wrapper_words(name: &str, command: &ScriptCommand<'_>) -> Opti
             _ => break,
         }
     }
-    // What is locked, and the priority or mask.
+    // The locked file of `flock`, the priority of `chrt`, or the mask of `taskset`.
     Some(at + usize::from(matches!(name, "flock" | "chrt" | "taskset")))
 }
 

@@ -1,4 +1,4 @@
-//! What Claude Code would answer: deny, then ask, then the mode, then allow.
+//! Evaluation of a tool call as Claude Code does it: deny, then ask, then the mode, then allow.
 
 use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect};
 use serde_json::{Value, json};
@@ -49,7 +49,8 @@ const UNRESTRICTED_TOOLS: &[&str] = &[
 ];
 
 impl ClaudePolicy {
-    /// Returns what is in force with these settings, and the mode of the command line, if it names one.
+    /// Returns the policy of these settings. `named` is the mode of the command line; it takes
+    /// precedence over the mode of the settings.
     #[must_use]
     pub fn new(settings: ClaudeSettings, named: Option<ClaudeMode>) -> Self {
         let mode = named.or(settings.mode).unwrap_or_default();
@@ -73,7 +74,7 @@ impl ClaudePolicy {
     ) -> Result<Decision, String> {
         let tool = canonical_tool_name(tool);
         let answer = self.evaluate_call(tool, input, at)?;
-        // Where nobody may be asked, the client denies.
+        // In this mode the client denies instead of asking.
         let effect = match (answer.effect, self.mode) {
             (Effect::Ask, ClaudeMode::DontAsk) => Effect::Deny,
             (effect, _) => effect,
@@ -184,7 +185,7 @@ impl ClaudePolicy {
         })
     }
 
-    /// Returns the rule that speaks of a path in one of its spellings.
+    /// Returns the rule that matches a path as it is given.
     pub(crate) fn find_path_rule(
         &self,
         tool: &str,
@@ -211,7 +212,8 @@ impl ClaudePolicy {
         [path, &real].into_iter().find_map(|path| self.find_path_rule(tool, effect, path, at))
     }
 
-    /// Says whether a path lies in the working directories, by its letters and where it leads.
+    /// Returns whether a path is in the working directories, both as it is written and after links
+    /// are resolved.
     pub(crate) fn is_in_working_directories(&self, path: &AbsPath, at: CallContext<'_>) -> bool {
         let real = at.disk.resolve_links(path);
         let root = |directory: &AbsPath| {
@@ -401,7 +403,7 @@ fn scalar_to_string(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the path that a tool is given; `~` stands for home there, too.
+/// Returns the path from the input of a tool. `~` stands for home there as well.
 fn resolve_input_path(text: &str, at: CallContext<'_>) -> AbsPath {
     match (text.strip_prefix("~/"), at.home) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -2,7 +2,7 @@
 
 use openoxide_permission::HookMatcher;
 
-/// Returns the matcher; nothing for an expression that names with stars cannot say.
+/// Parses a matcher. Returns `None` for an expression that names with `*` cannot express.
 pub(super) fn parse_matcher(text: &str) -> Option<HookMatcher> {
     if text.is_empty() || text == "*" {
         return Some(HookMatcher::default());
@@ -24,7 +24,7 @@ fn normalize_list(text: &str) -> String {
     names.collect::<Vec<_>>().join("|")
 }
 
-/// Says an expression of names, `.*`, `^`, `$` and alternatives in names with stars.
+/// Translates an expression of names, `.*`, `^`, `$` and alternatives into names with `*`.
 fn translate_expression(text: &str) -> Option<String> {
     let (begins, rest) = strip_optional(text, text.strip_prefix("^("));
     let (ends, rest) = strip_optional(rest, rest.strip_suffix(")$").filter(|_| begins));
@@ -36,7 +36,7 @@ fn translate_expression(text: &str) -> Option<String> {
     Some(names?.join("|"))
 }
 
-/// Says whether an end was there, and returns what is left.
+/// Returns whether the prefix or suffix was present, and the remaining text.
 const fn strip_optional<'a>(text: &'a str, rest: Option<&'a str>) -> (bool, &'a str) {
     match rest {
         Some(rest) => (true, rest),
@@ -49,7 +49,7 @@ fn translate_name(text: &str, whole: bool) -> Option<String> {
     let (ends, rest) = strip_optional(rest, rest.strip_suffix('$'));
     let rest = rest.replace(".*", "*").replace(".+", "*");
     let known = |char: char| char.is_ascii_alphanumeric() || "_-*".contains(char);
-    // A star of theirs stands for more of the letter before it.
+    // In a regular expression, a `*` without a `.` repeats the character before it.
     if rest.is_empty() || text.replace(".*", "").contains('*') || !rest.chars().all(known) {
         return None;
     }
@@ -61,9 +61,10 @@ fn translate_name(text: &str, whole: bool) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What JavaScript's `new RegExp(matcher).test(tool)` says, but for names in a list, which are compared whole.
+    /// The expected value is the result of JavaScript's `new RegExp(matcher).test(tool)`, except
+    /// for names in a list, which are compared as a whole.
     #[test]
-    fn a_matcher_matches_what_it_matches_in_claude_code() {
+    fn matchers_match_the_same_tools_as_in_claude_code() {
         let rows = [
             ("", "Bash", true),
             ("*", "Bash", true),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_cannot_say_is_not_understood() {
+    fn expressions_without_an_equivalent_in_names_are_rejected() {
         for text in
             ["Bash*", "[BE]ash", "(Edit|Write)", "^(a)|(b)$", "Ba.h", r"\w+", "^$", "a(?!b)", "^(x"]
         {

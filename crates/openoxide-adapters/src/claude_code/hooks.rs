@@ -1,5 +1,7 @@
-//! The hooks of a `settings.json` as hooks of ours: those that are commands and decide about a call (its hook reference; measured on
-//! 2.1.330). What cannot be run is said. What cannot be told apart as finely as there is asked about more, and allows nothing.
+//! Translation of the hooks of a `settings.json` into OpenOxide hooks. Only hooks that are commands
+//! and decide about a call are translated (its hook reference; measured on 2.1.330). A hook that
+//! cannot be run is reported. A hook whose conditions cannot be translated exactly is asked about
+//! more calls, and cannot allow anything.
 
 use std::time::Duration;
 
@@ -12,22 +14,22 @@ use crate::{
     policy_translation::{PolicyTextError, line_number},
 };
 
-/// A file holds so many: each is a process for each call.
+/// The maximum number of hooks in one file. Each hook is one process per call.
 const MAX_HOOKS: usize = 32;
 
 /// Seconds. Theirs may take ten minutes, after which they are passed over; ours are a question then, so a person need not wait as long.
 const MAX_TIMEOUT_SECONDS: f64 = 300.0;
 
-/// What else a hook can be, besides a command (its hook reference).
+/// The types of hooks other than `command` (from the hook reference).
 const OTHER_TYPES: [&str; 4] = ["prompt", "agent", "http", "mcp_tool"];
 
-/// What a settings file says of hooks.
+/// The hooks of a settings file.
 #[derive(Debug, Default)]
 pub(super) struct ClaudeHooks {
     pub(super) hooks: Vec<Hook>,
     pub(super) errors: Vec<PolicyTextError>,
     pub(super) notes: Vec<String>,
-    /// Whether hooks of other files shall not run, if this is the administrator's.
+    /// True if hooks of other files must not run. It applies only to the administrator's file.
     pub(super) managed_only: bool,
 }
 
@@ -47,7 +49,7 @@ struct HookConfigReader<'a> {
     result: ClaudeHooks,
 }
 
-/// What the hooks of one matcher have in common.
+/// The common properties of the hooks of one matcher.
 struct HookGroup {
     event: HookEvent,
     matcher: HookMatcher,
@@ -56,7 +58,7 @@ struct HookGroup {
 
 impl HookConfigReader<'_> {
     fn read_settings(&mut self, whole: &Object<'_>) {
-        // Any word is a yes for the client, too.
+        // The client also treats any value other than `false` as true.
         let only = find_member(whole, "allowManagedHooksOnly");
         self.result.managed_only = only.is_some_and(|value| !is_bool_literal(value, false));
         let Some(hooks) = find_member(whole, "hooks") else { return };
@@ -123,7 +125,7 @@ impl HookConfigReader<'_> {
             return self.add_error("a hook is an object", whole);
         };
         let kind = find_member(hook, "type").and_then(parse_string).unwrap_or_default();
-        // Whoever wrote it may have meant it to stop something.
+        // A hook of an unknown type is an error, because it may have been meant to block something.
         if kind != "command" && !OTHER_TYPES.contains(&kind.as_str()) {
             let at = find_member(hook, "type").unwrap_or(whole);
             return self.add_error("a hook has a `type`: `command`, or one that is left out", at);
@@ -201,7 +203,7 @@ impl HookConfigReader<'_> {
     }
 }
 
-/// Says why a hook cannot be run here, or would decide nothing.
+/// Returns why a hook cannot be run here, or why it would decide nothing.
 fn find_unsupported_reason(hook: &Object<'_>, kind: &str) -> Option<String> {
     let shell = find_member(hook, "shell").and_then(parse_string).filter(|shell| shell != "bash");
     if kind != "command" {

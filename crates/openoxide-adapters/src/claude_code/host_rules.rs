@@ -1,4 +1,4 @@
-//! Which host an address has, and which hosts a rule means.
+//! Hosts of URLs, and matching of hosts against rules.
 
 /// Hosts of documentation that are fetched without a question, as far as they are known.
 const PREAPPROVED_HOSTS: &[&str] = &["docs.python.org", "code.claude.com"];
@@ -16,7 +16,7 @@ pub(crate) fn parse_url_host(url: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Says whether the content of a rule means a host.
+/// Returns whether the content of a rule matches a host.
 pub(crate) fn content_matches_host(content: &str, host: &str) -> bool {
     let Some(wanted) = content.strip_prefix("domain:") else { return false };
     let wanted = wanted.strip_suffix('.').unwrap_or(wanted).to_lowercase();
@@ -34,7 +34,7 @@ pub(crate) fn content_matches_host(content: &str, host: &str) -> bool {
     }
 }
 
-/// Says whether a host is fetched without a question.
+/// Returns whether a host is fetched without a question.
 pub(crate) fn is_preapproved(host: &str) -> bool {
     PREAPPROVED_HOSTS.contains(&host)
 }

@@ -1,4 +1,4 @@
-//! What cannot be checked before a script runs.
+//! Constructs that cannot be checked before a script runs.
 
 use tree_sitter::Node;
 
@@ -24,7 +24,7 @@ const OPAQUE_NODE_KINDS: &[&str] = &[
     "+=",
 ];
 
-/// Says whether everything in a script can be checked before it runs.
+/// Returns whether everything in a script can be checked before it runs.
 pub(crate) fn is_statically_checkable(script: &ParsedScript<'_>) -> bool {
     script.find_nodes(|node| has_opaque_construct(script, node)).is_empty()
 }
@@ -38,13 +38,14 @@ fn has_opaque_construct(script: &ParsedScript<'_>, node: Node<'_>) -> bool {
         }
         "heredoc_redirect" => !is_plain_heredoc(script, node),
         "word" | "concatenation" => has_brace_expansion(text),
-        // A subscript is expanded, with what stands in it.
+        // `-v` expands a subscript, including any commands in it.
         "test_operator" => text == "-v",
         kind => node.is_missing() || OPAQUE_NODE_KINDS.contains(&kind),
     }
 }
 
-/// `a=$(…)` alone: what stands inside is judged.
+/// Returns whether a substitution is the value of a separate assignment (`a=$(…)`). The commands
+/// inside of it are checked.
 fn is_assignment_substitution(node: Node<'_>) -> bool {
     let assignment = node.parent().filter(|parent| parent.kind() == "variable_assignment");
     let around = assignment.and_then(|assignment| assignment.parent());
@@ -63,7 +64,7 @@ fn is_commit_message(script: &ParsedScript<'_>, node: Node<'_>) -> bool {
     closes && commit
 }
 
-/// A quoted delimiter, and nothing redirected beside it.
+/// Returns whether a here-document has a quoted delimiter and no other redirection next to it.
 fn is_plain_heredoc(script: &ParsedScript<'_>, node: Node<'_>) -> bool {
     let mut cursor = node.walk();
     let kinds: Vec<_> = node.children(&mut cursor).collect();

@@ -4,11 +4,11 @@ use openoxide_permission::HookCommand;
 
 use crate::wiring::BLOCK_ON_FAILURE;
 
-/// What may stand before a program without being one that does more.
+/// Words that may precede a program without running anything else.
 const LAUNCHER_WORDS: [&str; 3] = ["exec", "env", "command"];
 
-/// Says whether a hook is `openoxide hook AGENT` and nothing else. What does more is run: our program notices that it was called by
-/// a hook of its own, and asks no hooks again.
+/// Returns whether a hook is `openoxide hook AGENT` and nothing else. A hook that does more is run.
+/// In that case OpenOxide notices that one of its own hooks called it, and asks no hooks again.
 pub(super) fn is_openoxide_hook(command: &HookCommand) -> bool {
     match command {
         HookCommand::Program(words) => {
@@ -26,7 +26,8 @@ pub(super) fn is_openoxide_hook(command: &HookCommand) -> bool {
     }
 }
 
-/// Says whether a word gives a variable a plain text: nothing in it runs, and nothing ends it.
+/// Returns whether a word assigns plain text to a variable: the value runs nothing and does not end
+/// the word.
 fn is_plain_assignment(word: &str) -> bool {
     let Some((name, value)) = word.split_once('=') else { return false };
     let named = name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
@@ -43,7 +44,7 @@ fn is_hook_call(words: &[&str]) -> bool {
     plain && named && blocks && program.rsplit('/').next() == Some("openoxide")
 }
 
-/// Cuts a script at blanks; a program's name may stand in quotes.
+/// Splits a script at blanks. The name of the program may be quoted.
 fn split_words(script: &str) -> Vec<&str> {
     let quote = script.chars().next().filter(|char| matches!(char, '"' | '\''));
     let quoted = quote.and_then(|quote| script.get(1..)?.split_once(quote));

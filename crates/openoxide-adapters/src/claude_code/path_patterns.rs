@@ -4,7 +4,7 @@ use openoxide_protocol::{AbsPath, Effect};
 
 use crate::policy_translation::CallContext;
 
-/// Says whether a pattern of a rule matches a path.
+/// Returns whether a pattern of a rule matches a path.
 pub(crate) fn pattern_matches_path(
     pattern: &str,
     effect: Effect,
@@ -34,7 +34,8 @@ pub(crate) fn pattern_matches_path(
     path.strip_prefix(&root).is_some_and(|below| matches_path_or_ancestor(rest, below))
 }
 
-/// A name alone lies at any depth, and so does `name/**` of a rule that holds back.
+/// Returns whether a relative pattern matches a path. A single name matches at any depth, and so
+/// does `name/**` in a restrictive rule.
 fn matches_relative(pattern: &str, effect: Effect, path: &AbsPath, cwd: &AbsPath) -> bool {
     let Some(below) = path.strip_prefix(cwd) else { return false };
     let bare = pattern.strip_suffix("/**").filter(|_| effect != Effect::Allow).unwrap_or(pattern);
@@ -43,7 +44,7 @@ fn matches_relative(pattern: &str, effect: Effect, path: &AbsPath, cwd: &AbsPath
         || (floats && matches_path_or_ancestor(&format!("**/{pattern}"), below))
 }
 
-/// Says whether a pattern matches a path or a directory above it.
+/// Returns whether a pattern matches a path or a directory above it.
 fn matches_path_or_ancestor(pattern: &str, below: &str) -> bool {
     let pattern = pattern.trim_end_matches('/').to_lowercase();
     let below = below.to_lowercase();
@@ -57,7 +58,7 @@ fn match_components(parts: &[&str], names: &[&str]) -> bool {
     let mut open = vec![false; names.len() + 1];
     open.iter_mut().take(1).for_each(|start| *start = true);
     for (at, part) in parts.iter().enumerate() {
-        // What lies inside is meant, not the directory itself.
+        // A final `**` matches the contents of a directory, not the directory itself.
         let strictly = at + 1 == parts.len();
         open = match *part {
             "**" => advance_any(&open, strictly),
@@ -163,7 +164,7 @@ const PROTECTED_FILES: &[&str] = &[
     "pyrightconfig.json",
 ];
 
-/// Says whether a path is protected: at any depth, in either case.
+/// Returns whether a path is protected, at any depth and in upper or lower case.
 pub(crate) fn is_protected(path: &AbsPath) -> bool {
     let text = path.as_str().to_lowercase();
     let names: Vec<&str> = text.split('/').collect();
@@ -176,8 +177,8 @@ pub(crate) fn is_protected(path: &AbsPath) -> bool {
         || names.last().is_some_and(|name| PROTECTED_FILES.contains(name))
 }
 
-/// Says whether a removal is one that nothing in a file approves: the root, what lies in it, home, and the working directory
-/// with what is above it.
+/// Returns whether a removal is one that no rule in a file approves: of the root, an entry of the
+/// root, home, the working directory, or a directory above it.
 pub(crate) fn is_critical_removal(path: &AbsPath, at: CallContext<'_>) -> bool {
     let in_root = path.parent().is_none_or(|parent| parent == AbsPath::root());
     in_root
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_cover_what_was_measured() {
+    fn patterns_match_the_measured_paths() {
         for (pattern, yes, no) in [
             ("docs/*", ["docs/a", "docs/sub/n"], ["src/a", "docs"]),
             ("**/.env", [".env", "sub/.env"], ["x.env", ".envrc"]),

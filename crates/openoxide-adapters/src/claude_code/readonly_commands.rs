@@ -2,7 +2,7 @@
 
 use super::command_words::ScriptCommand;
 
-/// They only look, with whatever arguments, but for the flags in the second list.
+/// Commands that are read-only with any arguments, except for the flags in `FORBIDDEN_FLAGS`.
 const READ_ONLY_COMMANDS: &str = "ls cat head tail grep egrep wc which type diff stat du df pwd echo uname whoami id groups uptime ps \
 pgrep lsof free nproc cal locale tput netstat ss ifconfig help strings hexdump od base64 md5sum sha1sum sha256sum basename \
 dirname realpath readlink seq expr test [ true false cut tr paste column comm cmp fold fmt nl tac rev expand unexpand tsort \
@@ -13,7 +13,7 @@ const FORBIDDEN_FLAGS: &[(&str, &[&str])] = &[
     ("printf", &["-v"]),
     ("sort", &["-o", "--output", "--compress-program", "-T", "--temporary-directory"]),
     ("rg", &["--pre", "-z", "--search-zip", "--hostname-bin", "-f", "--file"]),
-    // A subscript is expanded, with what stands in it.
+    // `-v` expands a subscript, including any commands in it.
     ("test", &["-v"]),
     ("[", &["-v"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
@@ -41,7 +41,7 @@ const FORBIDDEN_GIT_FLAGS: &[&str] =
 /// Programs whose unquoted patterns are asked about.
 const COMMANDS_WITHOUT_GLOBS: &[&str] = &["find", "sort", "sed", "git"];
 
-/// Says whether a command is in the set. Its paths are looked at elsewhere.
+/// Returns whether a command is read-only. Its paths are checked elsewhere.
 pub(crate) fn is_read_only(command: &ScriptCommand<'_>) -> bool {
     let (name, arguments) = (command.name(), command.arguments());
     let wild = command.words.iter().skip(1).any(|word| is_glob(word.text));
@@ -73,7 +73,8 @@ fn is_read_only_sed(name: &str, arguments: &[&str]) -> bool {
     !arguments.iter().any(|argument| matches_flag(argument, not_with))
 }
 
-/// Says whether an argument is one of these flags: alone, with `=value`, or a short one with its value or among others.
+/// Returns whether an argument is one of these flags: alone, with `=value`, or a short flag that is
+/// combined with its value or with other flags.
 fn matches_flag(argument: &str, flags: &[&str]) -> bool {
     let head = argument.split('=').next().unwrap_or_default();
     flags.iter().any(|flag| {
@@ -108,7 +109,7 @@ fn is_read_only_git(subcommand: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// Says whether a word is a pattern for the shell.
+/// Returns whether a word is a pattern for the shell.
 pub(crate) fn is_glob(raw: &str) -> bool {
     let mut quote = None;
     let mut before = ' ';

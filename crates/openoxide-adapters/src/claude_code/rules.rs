@@ -10,10 +10,10 @@ pub(crate) struct ClaudeRule {
     pub(crate) effect: Effect,
     pub(crate) text: String,
     pub(crate) tool: String,
-    /// What stands between the parentheses; nothing for the whole tool.
+    /// The text between the parentheses, or `None` for the whole tool.
     pub(crate) content: Option<String>,
     pub(crate) origin: RuleOrigin,
-    /// What `/` stands for in its path.
+    /// The directory that `/` stands for in the rule's path.
     pub(crate) base_directory: AbsPath,
 }
 
@@ -46,7 +46,7 @@ impl ClaudeRule {
         Some(Self { effect, text, tool, content, origin, base_directory: base })
     }
 
-    /// Says whether it is about a whole tool.
+    /// Returns whether the rule is about a whole tool.
     pub(crate) fn covers_tool(&self, tool: &str) -> bool {
         let server = self.tool.starts_with("mcp__") && !self.tool.contains('*');
         let of_server =
@@ -64,13 +64,14 @@ impl ClaudeRule {
     }
 }
 
-/// An allow with a wildcard counts only behind the name of one server.
+/// Returns whether a tool name names exactly one server. An allow rule with a wildcard is valid
+/// only after such a name.
 fn names_one_server(tool: &str) -> bool {
     let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     server.is_some_and(|(server, _)| !server.is_empty() && !server.contains('*'))
 }
 
-/// Says whether `*` for any text makes a pattern match.
+/// Returns whether a pattern matches a text. `*` matches any text.
 pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
     let pieces: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = pieces.as_slice() else { return pattern == text };
@@ -82,8 +83,8 @@ pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Says whether a rule about commands matches the text of one: literally, up to a star, or with stars anywhere. `\*` is no
-/// wildcard, but the two characters.
+/// Returns whether a rule about commands matches the text of a command: literally, up to a final
+/// `*`, or with `*` anywhere. `\*` is not a wildcard but the two literal characters.
 pub(crate) fn matches_command(content: &str, exact: &str, words: &str) -> bool {
     const STAR: &str = "\u{1}";
     let escaped = content.replace("\\*", STAR);
@@ -115,7 +116,7 @@ mod tests {
 
     // The table of rule forms that was measured on 2.1.330.
     #[test]
-    fn what_the_client_skips_is_no_rule() {
+    fn rules_that_the_client_skips_are_not_parsed() {
         for text in [
             "Bash()",
             "Bash(unclosed",

@@ -52,7 +52,7 @@ impl From<PermissionMode> for ClaudeMode {
     }
 }
 
-/// What a settings file says about permissions.
+/// The permissions of a settings file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaudeSettings {
     pub(crate) rules: Vec<ClaudeRule>,
@@ -64,10 +64,11 @@ pub struct ClaudeSettings {
 }
 
 impl ClaudeSettings {
-    /// Reads a settings file. `base` is what `/` stands for in its paths.
+    /// Parses a settings file. `base` is the directory that `/` stands for in its paths.
     ///
     /// # Errors
-    /// Everything for which the client would leave the whole file out, its denies too: here it is an error.
+    /// Returns an error in every case in which the client would skip the whole file, including its
+    /// deny rules.
     pub fn parse(text: &str, file: &str, base: &AbsPath) -> Result<Self, Vec<PolicyTextError>> {
         let whole = parse_object(text, JsonDialect::Strict).map_err(|fault| vec![fault])?;
         let mut reader = SettingsReader {

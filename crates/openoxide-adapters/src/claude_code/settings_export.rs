@@ -47,7 +47,7 @@ fn render_rule(export: &mut PolicyExport, rule: &Rule, pattern: &Pattern) -> Opt
         }
         space => space.rule_name(),
     };
-    // There a command is a text: quotes and backslashes stand for themselves.
+    // In Claude Code a command is plain text: quotes and backslashes are literal.
     let quoted = |text: &str| pattern.kind == SubjectKind::Exec && text.contains(['\\', '\'', '"']);
     match to_rule_text(rule, pattern).filter(|spelled| !quoted(&spelled.text)) {
         // There a rule without a path is about one of the tools that edit.
@@ -83,7 +83,8 @@ fn render_rule(export: &mut PolicyExport, rule: &Rule, pattern: &Pattern) -> Opt
     }
 }
 
-/// Says whether the client reads this as the name of a tool; a wildcard allows only behind the name of one server.
+/// Returns whether the client reads this text as the name of a tool. In an allow rule, a wildcard
+/// is valid only after the name of one server.
 fn is_tool_name(text: &str, effect: Effect) -> bool {
     let origin = crate::policy_translation::RuleOrigin::default();
     super::rules::ClaudeRule::parse(text, effect, origin, &openoxide_protocol::AbsPath::root())

@@ -20,10 +20,11 @@ use crate::{
     policy_translation::{PolicyTextError, PolicyTranslation, RuleOrigin, line_number},
 };
 
-/// Returns the settings as a layer. `anchors.base` is what `/` stands for in their paths.
+/// Translates the settings into a layer. `anchors.base` is the directory that `/` stands for in
+/// their paths.
 ///
 /// # Errors
-/// As [`Settings::read`].
+/// Returns the errors of [`ClaudeSettings::parse`].
 pub fn translate_settings(
     text: &str,
     kind: LayerKind,
@@ -59,7 +60,7 @@ struct SettingsTranslator<'a> {
     notes: Vec<String>,
 }
 
-/// Parameters of a shell call, which are no commands.
+/// Parameters of a shell call that are not commands.
 const BASH_PARAMETERS: &[&str] =
     &["timeout", "description", "run_in_background", "dangerouslyDisableSandbox"];
 
@@ -80,7 +81,9 @@ impl SettingsTranslator<'_> {
         Ok(())
     }
 
-    /// There a relative path counts from where the client was started: in a project's settings that is taken for the project.
+    /// Translates the additional directories. In Claude Code a relative path is relative to the
+    /// directory in which the client was started. In a project's settings this is assumed to be the
+    /// project.
     fn translate_directories(
         &mut self,
         kind: LayerKind,
@@ -139,7 +142,7 @@ impl SettingsTranslator<'_> {
         }
     }
 
-    /// Returns the rules that say the same.
+    /// Returns the equivalent OpenOxide rules.
     fn find_equivalent_rules(&self, theirs: &rules::ClaudeRule) -> Result<Vec<Rule>, String> {
         let (tool, content) = (theirs.tool.as_str(), theirs.content.as_deref());
         let holds_back = theirs.effect != Effect::Allow;
@@ -150,7 +153,7 @@ impl SettingsTranslator<'_> {
             parse_rule(text, theirs.effect, self.anchors).map_err(|error| error.message)
         };
         let mut all = vec![read(&theirs.text)?];
-        // `src/**` lies at any depth where it holds back.
+        // `src/**` matches at any depth in a restrictive rule.
         let one = content.and_then(|content| content.strip_suffix("/**"));
         let floats = one.filter(|name| !name.contains('/') && !name.starts_with(['~', '*']));
         if let (true, Some(name)) = (holds_back && tool != "Bash", floats) {
@@ -177,7 +180,7 @@ impl SettingsTranslator<'_> {
     }
 }
 
-/// Says why a rule means something else with us.
+/// Returns why a rule has a different meaning in OpenOxide.
 fn untranslatable_reason(
     tool: &str,
     content: Option<&str>,

@@ -1,4 +1,4 @@
-//! What Claude Code does to a script before its shell runs it (seen on 2.1.197).
+//! Changes that Claude Code makes to a script before its shell runs it (observed on 2.1.197).
 
 use openoxide_protocol::{AbsPath, Action};
 use openoxide_shell::{ScriptTraits, Setting};
@@ -9,8 +9,9 @@ use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 /// `grep`, `find` and `rg`, which run `"$CLAUDE_CODE_EXECPATH"`; that is a program of Bun, which obeys `BUN_OPTIONS`.
 const OBEYED: [&str; 3] = ["CLAUDE", "ANTHROPIC", "BUN_"];
 
-/// Returns doubts about a script that the client changes, or whose assignments reach programs that the script does not name.
-/// `is_exported` says whether the environment of the client has a variable.
+/// Returns doubts about a script that the client changes, or whose assignments affect programs that
+/// the script does not name. `is_exported` returns whether a variable is in the client's
+/// environment.
 #[must_use]
 pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) -> Vec<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else {
@@ -37,8 +38,9 @@ pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) ->
     doubts
 }
 
-/// Returns the other directories that a script may leave the client's shell in: calls that the model makes at the same time run
-/// there, although their hooks are told the old one. Where a directory is not known, it is not among them.
+/// Returns the other directories that a script may leave the client's shell in. Calls that the
+/// model makes at the same time run there, although their hooks receive the old directory. Unknown
+/// directories are not included.
 #[must_use]
 pub fn directories_left_in(call: &AgentHookCall) -> Vec<AbsPath> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else {
@@ -53,8 +55,9 @@ pub fn directories_left_in(call: &AgentHookCall) -> Vec<AbsPath> {
     left_in
 }
 
-/// Says whether the client replaces text of the script: `>nul` at the end of a word, in any letters. It looks at no quotes and
-/// no backslashes. It leaves scripts alone that have a `<`, a `$` or a backquote; here they count, too.
+/// Returns whether the client replaces text of the script: `>nul` at the end of a word, in upper or
+/// lower case. The client ignores quotes and backslashes. It does not change scripts that contain a
+/// `<`, a `$` or a backquote, but this function includes them.
 fn is_rewritten(script: &str) -> bool {
     script.match_indices('>').any(|(at, _)| {
         let rest = script.get(at + 1..).unwrap_or_default().trim_start_matches([' ', '\t']);
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_replaces_is_doubtful() {
+    fn scripts_that_the_client_rewrites_are_doubtful() {
         for script in [
             r"cd x\>nul && git status",
             r"cat x\>nul",

@@ -8,7 +8,7 @@ use crate::wiring::{
 
 /// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
 const MATCH_ALL: &str = "*";
-/// How long the client waits for the hook, in seconds; the hook answers earlier by itself.
+/// The time that the client waits for the hook, in seconds. The hook answers before it ends.
 const HOOK_TIMEOUT_SECONDS: &str = "10";
 
 /// Returns the hook that starts `program`, an absolute path. The client goes on after a hook that cannot be started or that crashes, so
@@ -31,10 +31,11 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
     })
 }
 
-/// Returns settings under which the client asks about every tool.
+/// Returns the settings with a rule that makes the client ask about every tool.
 ///
 /// # Errors
-/// When the text is no JSON object, or something else stands where such rules belong.
+/// Returns an error if the text is not a JSON object, or if there is another value in the place of
+/// such rules.
 pub fn with_ask_rule(text: &str) -> Result<String, String> {
     let settings = AgentSettings::parse(text)?;
     let ask = array_entry(&object_entry(&settings.object, "permissions")?, "ask")?;
@@ -45,10 +46,10 @@ pub fn with_ask_rule(text: &str) -> Result<String, String> {
     Ok(settings.to_text())
 }
 
-/// Returns settings under which it does not.
+/// Returns the settings without the rule that makes the client ask about every tool.
 ///
 /// # Errors
-/// When the text is no JSON object.
+/// Returns an error if the text is not a JSON object.
 pub fn without_ask_rule(text: &str) -> Result<String, String> {
     let settings = AgentSettings::parse(text)?;
     let Some(permissions) = settings.object.object_value("permissions") else {

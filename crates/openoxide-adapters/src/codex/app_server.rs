@@ -1,7 +1,9 @@
-//! What the app server of Codex asks its clients for, and what they may answer (0.169: its own schema, and recorded messages).
+//! The approval requests of the Codex app server, and the answers that clients may give (0.169: its
+//! own schema, and recorded messages).
 //!
-//! The messages are those of JSON-RPC without `jsonrpc`, a line each. Fields that are not known are kept, so that what was read can be
-//! written again; every field that may be `null` may also be left out.
+//! The messages are JSON-RPC without `jsonrpc`, one per line. Unknown fields are kept, so that a
+//! message can be written again as it was read. Every field that may be `null` may also be left
+//! out.
 
 use openoxide_protocol::Action;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ pub use tool_approval::{
     PersistScope, StartedCall, ToolApproval, ToolApprovalKind, ToolCall, ToolDecision,
 };
 
-/// The name of a request: the server counts, other clients may use texts.
+/// The id of a request. The server uses numbers; other clients may use strings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestId {
@@ -36,12 +38,12 @@ pub enum RequestId {
 pub struct ServerRequest {
     /// The answer names it.
     pub id: RequestId,
-    /// What is asked.
+    /// The method and the parameters of the request.
     #[serde(flatten)]
     pub params: ApprovalParams,
 }
 
-/// What is asked.
+/// The method and the parameters of an approval request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", content = "params")]
 pub enum ApprovalParams {
@@ -59,13 +61,13 @@ pub enum ApprovalParams {
     Tool(Box<ToolApproval>),
 }
 
-/// What all requests say of where they come from.
+/// The origin of a request, which all requests have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestOrigin {
     /// The conversation.
     pub thread_id: String,
-    /// What the person last asked for.
+    /// The turn: the person's last prompt.
     pub turn_id: String,
     /// The call.
     pub item_id: String,
@@ -73,20 +75,20 @@ pub struct RequestOrigin {
     pub started_at_ms: i64,
 }
 
-/// A command waits for a yes.
+/// A request to approve a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandApproval {
-    /// Where it comes from.
+    /// The origin of the request.
     #[serde(flatten)]
     pub origin: RequestOrigin,
-    /// What kind of question it is.
+    /// The kind of question.
     #[serde(default)]
     pub kind: CommandApprovalKind,
     /// The name of the question, where a call has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
-    /// Why it is asked: the policy's words, or the model's.
+    /// The reason for the question, in the words of the policy or of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The words of the command, quoted for a shell; a question about a host has none.
@@ -104,13 +106,13 @@ pub struct CommandApproval {
     /// Rules about the host that would answer for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
-    /// What may be answered; `accept`, `decline` and `cancel` where nothing is said.
+    /// The possible answers; `accept`, `decline` and `cancel` if the field is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_decisions: Option<Vec<CommandDecision>>,
     /// The machine that it would run on: `local`, unless it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_id: Option<String>,
-    /// What it wants beside the sandbox that it would have.
+    /// Permissions that the command wants in addition to its sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_permissions: Option<Value>,
     /// All else.
@@ -127,7 +129,7 @@ pub enum CommandApprovalKind {
     Command,
     /// To write to one that runs.
     WriteStdin,
-    /// The administrator wants a person to say yes to it, each time anew.
+    /// To run it, where the administrator requires a person's approval each time.
     HumanCommand,
 }
 
@@ -149,17 +151,17 @@ pub struct NetworkPolicyAmendment {
     pub host: String,
 }
 
-/// Changes of files wait for a yes.
+/// A request to approve changes of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeApproval {
-    /// Where it comes from; its item has the changes.
+    /// The origin of the request; its item has the changes.
     #[serde(flatten)]
     pub origin: RequestOrigin,
-    /// Why it is asked.
+    /// The reason for the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The directory that a yes would open for the rest of the session.
+    /// The directory that an approval would make writable for the rest of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_root: Option<String>,
     /// All else.
@@ -171,14 +173,14 @@ pub struct FileChangeApproval {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionsApproval {
-    /// Where it comes from.
+    /// The origin of the request.
     #[serde(flatten)]
     pub origin: RequestOrigin,
     /// The directory that paths count from.
     pub cwd: String,
-    /// Which: `fileSystem` and `network`.
+    /// The requested permissions: `fileSystem` and `network`.
     pub permissions: Value,
-    /// Why.
+    /// The reason for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The machine that it is about: `local`, unless it is another one.
@@ -227,10 +229,11 @@ pub enum FileChangeDecision {
     Cancel,
 }
 
-/// Reads a line, if it is a request for an approval.
+/// Parses a line if it is an approval request.
 ///
 /// # Errors
-/// It is one, and is not understood: nobody may take it for answered.
+/// Returns an error if the line is an approval request that is not understood. Such a request must
+/// not be treated as answered.
 pub fn parse_request(line: &Value) -> Result<Option<ServerRequest>, serde_json::Error> {
     let method = line.get("method").and_then(Value::as_str).unwrap_or_default();
     let asks = match method {
@@ -274,14 +277,15 @@ impl ApprovalParams {
 }
 
 impl CommandApproval {
-    /// Returns what it wants. A host is one, whatever command goes there; what is no command of a shell's words is not understood.
+    /// Returns the requested action. A request for a host is a fetch, whatever command contacts the
+    /// host. A command that is not made of shell words is opaque.
     #[must_use]
     pub fn to_action(&self) -> Action {
         if let Some(NetworkApprovalContext { host, protocol }) = &self.network_approval_context {
             let scheme = if protocol == "http" { "http" } else { "https" };
             return Action::Fetch { url: format!("{scheme}://{host}/") };
         }
-        // Words that cannot be quoted stand there with mere blanks between them.
+        // Words that cannot be quoted are joined with plain blanks in this field.
         let quoted = self.command.as_deref().filter(|command| !command.contains('\0'));
         let words = quoted.and_then(shlex::split);
         match words {
@@ -292,12 +296,12 @@ impl CommandApproval {
         }
     }
 
-    /// Says whether this answer is one that Codex offers.
+    /// Returns whether Codex offers this answer.
     #[must_use]
     pub fn allows_decision(&self, decision: &CommandDecision) -> bool {
         let plain = [CommandDecision::Accept, CommandDecision::Decline, CommandDecision::Cancel];
         match &self.available_decisions {
-            // To go on after a no is always understood.
+            // Codex always accepts an answer that declines and lets the model go on.
             Some(offered) => offered.contains(decision) || *decision == CommandDecision::Decline,
             None => plain.contains(decision),
         }

@@ -24,7 +24,7 @@ pub use answer_options::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions};
 /// The machine that the server runs on.
 const LOCAL_ENVIRONMENT: &str = "local";
 
-/// What the messages before a request said of its conversation.
+/// The context of a conversation, from the messages before a request.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadContext<'a> {
     /// The directory of the conversation: that of a request is the model's choice.
@@ -37,25 +37,26 @@ pub struct ThreadContext<'a> {
     pub session: SessionId,
 }
 
-/// What a request wants.
+/// A request for an approval, prepared for the gate and for a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewRequest {
     /// For the gate.
     pub operation: Operation,
-    /// What it does beside that.
+    /// Actions that the request would allow in addition to the operation.
     pub additional_actions: Vec<Action>,
-    /// One line that says what is wanted.
+    /// A one-line summary of the request.
     pub title: String,
-    /// What a person is shown.
+    /// The content that a person is shown.
     pub presentation: RequestPresentation,
-    /// Why no rule may say yes to it, if none may: a person has to.
+    /// The reason why a person has to approve the request, if no rule may.
     pub human_approval_reason: Option<&'static str>,
 }
 
-/// Reads what a request wants.
+/// Translates a request into the operation and the question that are reviewed.
 ///
 /// # Errors
-/// Why nobody can be shown what it is about: then it is somebody else's to answer.
+/// Returns the reason why the content of the request cannot be shown. Such a request is left to
+/// other clients.
 pub fn parse_review_request(
     asked: &ApprovalParams,
     scene: &ThreadContext<'_>,
@@ -107,7 +108,7 @@ fn parse_command_request(
     })
 }
 
-/// Says why an allow of a rule is not enough for a command.
+/// Returns why an allow rule is not enough for a command.
 fn human_approval_reason(approval: &CommandApproval) -> Option<&'static str> {
     let reasons = [
         (

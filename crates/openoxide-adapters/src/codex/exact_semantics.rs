@@ -61,10 +61,10 @@ pub use sandbox_retry::{BlockedAttempt, CodexRuntime, NextStep, RETRY_PROMPT, lo
 /// A longer rule file is not read.
 pub const MAX_RULE_FILE_SIZE: usize = 1 << 20;
 
-/// What `prefix_rule` takes, in the order in which arguments may stand without their names.
+/// The parameters of `prefix_rule`, in the order of positional arguments.
 pub(super) const PREFIX_RULE_PARAMETERS: [&str; 6] =
     ["pattern", "decision", "match", "not_match", "justification", "canonical_matching"];
-/// What `network_rule` takes.
+/// The parameters of `network_rule`, in the order of positional arguments.
 pub(super) const NETWORK_RULE_PARAMETERS: [&str; 4] =
     ["host", "protocol", "decision", "justification"];
 

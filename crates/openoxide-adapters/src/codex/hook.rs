@@ -1,11 +1,14 @@
-//! Codex's hooks: one answer to each payload (measured on 0.169).
+//! The hooks of Codex: one answer to each payload (measured on 0.169).
 //!
-//! Codex goes on as if there were no hook when one fails, when it says nothing, and also when it answers `ask` or a bare `allow`
-//! before a tool. So what has to be asked is blocked there, unless Codex asks a person about everything by itself. The payload's
-//! directory is the one that the command would run in; which sandbox the model wants for it, Codex does not tell.
+//! Codex continues as if there were no hook when the hook fails, when it prints nothing, and also
+//! when it answers `ask` or a bare `allow` before a tool. Therefore a call that requires a question
+//! is blocked there, unless Codex itself asks a person about everything. The payload's directory is
+//! the one that the command would run in. The payload does not contain the sandbox that the model
+//! requests for it.
 //!
-//! A script that calls `apply_patch` with a here-document is a command before the tool, and a patch when a person is asked: without
-//! the directory that the script goes to first, so nobody can tell then which files are meant.
+//! A script that calls `apply_patch` with a here-document is a command before the tool, and a patch
+//! when a person is asked. The patch comes without the directory that the script changes to, so it
+//! is then unknown which files it refers to.
 
 use openoxide_protocol::{Action, Decision, Effect};
 use serde_json::{Value, json};
@@ -18,10 +21,10 @@ use crate::{
     tool_action::parse_action,
 };
 
-/// Who asks a person where the policy wants that.
+/// The program that asks a person if the policy requires it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptOwner {
-    /// Nobody can be relied on: what has to be asked is blocked.
+    /// No program does so reliably: a call that requires a question is blocked.
     Unavailable,
     /// Codex does, about all that its own rules do not allow: its approval policy is `untrusted`.
     Codex,
@@ -39,7 +42,8 @@ pub fn render_hook_answer(
     match (call.event, decision.effect) {
         (AgentHookEvent::PermissionRequest, Effect::Allow) if is_host_request(call) => None,
         (_, Effect::Allow | Effect::Ask) if is_user_prompt_tool(&call.tool) => None,
-        // Before the tool it may have been left to Codex; otherwise the files have been judged there, each at its place.
+        // With `PromptOwner::Codex` the call may have been left to Codex before the tool ran.
+        // Otherwise the files have been checked there, with their directories.
         (AgentHookEvent::PermissionRequest, Effect::Allow)
             if asks == PromptOwner::Codex && has_unknown_base(call) =>
         {
@@ -67,13 +71,14 @@ pub fn render_undecided(why: &str) -> String {
     render_pre_tool_use(Effect::Deny, &format!("OpenOxide could not decide: {why}"))
 }
 
-/// Says whether Codex asks for a host rather than for the command that goes there; or whether the model says so.
+/// Returns whether Codex asks for a host rather than for the command that contacts it, or whether
+/// the model claims so.
 fn is_host_request(call: &AgentHookCall) -> bool {
     let about = call.input.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.trim_start().starts_with("network-access "))
 }
 
-/// Says whether a patch names files by paths that count from a directory which is not told.
+/// Returns whether a patch names files by paths that are relative to an unknown directory.
 fn has_unknown_base(call: &AgentHookCall) -> bool {
     let patched = call.tool == "apply_patch";
     let files = match parse_action(&call.tool, &call.input) {
@@ -83,7 +88,7 @@ fn has_unknown_base(call: &AgentHookCall) -> bool {
     files.iter().any(|file| !file.starts_with('/'))
 }
 
-/// Says how a person can let it through.
+/// Returns a hint about a rule that would allow the call.
 fn approval_hint(decision: &Decision) -> String {
     let rule =
         decision.always.first().map_or_else(String::new, |rule| format!(" such as `{rule}`"));
@@ -125,7 +130,8 @@ mod tests {
         Some(serde_json::from_str::<Value>(&line).unwrap()["hookSpecificOutput"].take())
     }
 
-    // Observed on 0.169: the directory of a `cd` in the script is not told when a person is asked.
+    // Observed on 0.169: the payload does not contain the directory of a `cd` in the script when a
+    // person is asked.
     #[test]
     fn a_patch_that_could_be_elsewhere_is_left_to_the_person_where_codex_asks() {
         let said = |file: &str, asks| {
@@ -142,7 +148,8 @@ mod tests {
         assert!(said("/p/a", PromptOwner::Codex));
     }
 
-    /// `ask`, and `allow` without another input, are no answers to Codex: it would go on.
+    /// Codex does not accept `ask`, or `allow` without a changed input, as an answer: it would
+    /// continue.
     #[test]
     fn before_a_tool_there_is_a_deny_or_nothing() {
         for asks in [PromptOwner::Unavailable, PromptOwner::Codex] {
@@ -158,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_who_is_asked_is_spared_what_the_policy_decides() {
+    fn a_policy_decision_replaces_the_question_to_a_person() {
         let of = |effect| said(AgentHookEvent::PermissionRequest, effect, PromptOwner::Unavailable);
         assert_eq!(of(Effect::Allow).unwrap()["decision"], json!({ "behavior": "allow" }));
         let deny = of(Effect::Deny).unwrap();
@@ -167,7 +174,7 @@ mod tests {
         assert_eq!(of(Effect::Ask), None);
     }
 
-    /// A command that may run is no host that may be reached.
+    /// Permission to run a command is not permission to reach a host.
     #[test]
     fn a_host_is_left_to_the_person() {
         let asked = call(AgentHookEvent::PermissionRequest, "network-access https://x.example:443");

@@ -14,7 +14,7 @@ use crate::policy_translation::PolicyTextError;
 
 const RULE_FUNCTIONS: &[&str] = &["prefix_rule", "host_executable", "network_rule"];
 
-/// A rule about the first words of a command; for each place the words that may stand there.
+/// A rule about the first words of a command, with the possible words for each position.
 #[derive(Clone, Debug)]
 pub(super) struct PrefixRuleEntry {
     pub(super) pattern: Vec<Vec<String>>,
@@ -34,20 +34,20 @@ pub(super) struct NetworkRuleEntry {
     pub(super) span: Range<usize>,
 }
 
-/// What a file says.
+/// The contents of a rule file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RuleFile {
     pub(super) prefix_rules: Vec<PrefixRuleEntry>,
-    /// Where a program may lie, if anything is said of it.
+    /// The permitted paths of a program, if the file lists them.
     pub(super) host_executables: BTreeMap<String, Vec<String>>,
     pub(super) network_rules: Vec<NetworkRuleEntry>,
 }
 
 impl RuleFile {
-    /// Reads a file. What is more than plain calls is evaluated.
+    /// Parses a file. A file that contains more than plain calls is evaluated.
     ///
     /// # Errors
-    /// Everything for which Codex leaves the file out.
+    /// Returns all errors for which Codex skips the file.
     pub(super) fn parse(
         file: &str,
         source: &str,
@@ -108,7 +108,7 @@ impl RuleFile {
         (found != *wanted).then(|| PolicyTextError::new(message, span.clone()))
     }
 
-    /// Says whether a rule about a program's name is about the program at this path.
+    /// Returns whether a rule about a program's name matches the program at this path.
     fn resolves_program(&self, rule: &PrefixRuleEntry, words: &[String]) -> bool {
         let Some((program, rest)) = words.split_first() else { return false };
         let Some((_, name)) = program.rsplit_once('/') else { return false };
@@ -128,7 +128,7 @@ impl PrefixRuleEntry {
     }
 }
 
-/// Sorts arguments by the names that a function knows, in the order in which they may stand without one.
+/// Binds arguments to the parameters of a function, which are given in positional order.
 pub(super) fn bind_arguments<'c>(
     call: &'c FunctionCall,
     names: &[&str],
@@ -240,7 +240,7 @@ fn strip_host_port(text: &str) -> Option<String> {
     (!odd).then_some(bare)
 }
 
-/// Returns the words that may stand at each place of a pattern.
+/// Returns the possible words at each position of a pattern.
 fn parse_pattern(pattern: &LiteralValue) -> Result<Vec<Vec<String>>, PolicyTextError> {
     let place = |value: &LiteralValue| match &value.kind {
         LiteralKind::List(some) if some.is_empty() => {

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::rule_lexer::{PLAIN_CALLS_ONLY, SpannedToken, StarlarkToken, tokenize};
 use crate::policy_translation::PolicyTextError;
 
-/// Lists lie inside of lists so deep at most.
+/// The maximum nesting depth of lists.
 const MAX_DEPTH: usize = 4;
 
-/// A value, and where it stands.
+/// A value with its location.
 #[derive(Clone, Debug)]
 pub(super) struct LiteralValue {
     pub(super) kind: LiteralKind,
@@ -23,7 +23,7 @@ pub(super) enum LiteralKind {
     Word(String),
 }
 
-/// A call: its arguments with their names; those without one stand first.
+/// A call with its named and positional arguments. Positional arguments come first.
 #[derive(Clone, Debug)]
 pub(super) struct FunctionCall {
     pub(super) function: String,
@@ -31,10 +31,10 @@ pub(super) struct FunctionCall {
     pub(super) arguments: Vec<(Option<String>, LiteralValue)>,
 }
 
-/// Reads all calls of a file.
+/// Parses all calls of a file.
 ///
 /// # Errors
-/// At the first thing that is no plain call.
+/// Returns an error at the first statement that is not a plain call.
 pub(super) fn parse_calls(source: &str) -> Result<Vec<FunctionCall>, PolicyTextError> {
     let tokens = tokenize(source)?;
     let mut parser = CallParser { tokens: &tokens, end: source.len() };

@@ -1,7 +1,8 @@
-//! Codex's rules in our own, never looser than theirs.
+//! Translation of Codex's rules into OpenOxide rules that are never less strict.
 //!
-//! A rule that allows means the very program that it names: `./git` is not `git`, and `/usr/bin/git` is only where
-//! `host_executable` lists it. A rule that holds back means the program wherever it lies.
+//! An allow rule matches exactly the program that it names: `./git` is not `git`, and
+//! `/usr/bin/git` matches only if `host_executable` lists it. A restrictive rule matches the
+//! program at any path.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::policy_translation::{PolicyTextError, PolicyTranslation, line_number};
 
-/// A rule stands for so many commands at most.
+/// The maximum number of commands that one rule expands to.
 const MAX_PATTERNS: usize = 4096;
 
 /// Returns a rule file as a layer.

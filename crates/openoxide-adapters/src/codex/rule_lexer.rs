@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::string_literals;
 use crate::policy_translation::PolicyTextError;
 
-/// What a token is.
+/// The kind and the content of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StarlarkToken {
     Name(String),
@@ -14,7 +14,7 @@ pub(super) enum StarlarkToken {
     Mark(char),
 }
 
-/// A token, and where it stands.
+/// A token with its location.
 pub(super) type SpannedToken = (StarlarkToken, Range<usize>);
 
 /// Cuts a text. Inside parentheses and brackets the ends of lines mean nothing.
@@ -70,7 +70,7 @@ impl StarlarkLexer<'_> {
                 self.push_token(StarlarkToken::Text(value), length);
             }
             _ if found.is_ascii_alphabetic() || found == '_' => self.read_name(),
-            // The parser refuses it, at the first thing that is no call.
+            // The parser rejects this mark, because no call contains it.
             _ => self.push_token(StarlarkToken::Mark(found), found.len_utf8()),
         }
         Ok(())
@@ -99,6 +99,6 @@ impl StarlarkLexer<'_> {
     }
 }
 
-/// What is understood.
+/// The help text about the syntax that is supported.
 pub(super) const PLAIN_CALLS_ONLY: &str = "only plain calls are read: `prefix_rule(…)`, `host_executable(…)`, `network_rule(…)` with texts and \
      lists of texts";

@@ -1,17 +1,20 @@
-//! Patches that stand in scripts: Codex applies them itself, and its program of that name does where it does not (seen on 0.169).
+//! Patches in scripts. Codex applies them itself, or else its program of that name does (observed
+//! on 0.169).
 //!
-//! `exact` knows what Codex takes for one; it asks a grammar, whose time grows with the square of some scripts, and Codex goes on
-//! without a hook that takes too long. Here the text alone is looked at: more is taken for a patch, and what is no plain `cd` is a doubt.
+//! `exact_semantics` knows exactly what Codex treats as a patch. It uses a grammar whose time is
+//! quadratic for some scripts, and Codex continues without a hook that takes too long. Therefore
+//! only the text is checked here: more scripts are treated as patches, and anything other than a
+//! plain `cd` is a doubt.
 
 use openoxide_protocol::Action;
 
 use crate::{agent_hook::AgentHookCall, patch_files, tool_action::parse_action};
 
-/// What Codex calls the program.
+/// The names of the program in Codex.
 const APPLY_PATCH_NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// Returns the files that a script's patch changes, which our analysis of the script does not see: to it, `apply_patch` is a program
-/// like any other. The script is judged besides.
+/// Returns the files that a patch in a script changes. The script analysis does not see them,
+/// because it treats `apply_patch` as any other program. The script itself is checked as well.
 #[must_use]
 pub fn find_patched_files(call: &AgentHookCall) -> Option<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else { return None };
@@ -98,7 +101,7 @@ mod tests {
 
     // Whatever Codex 0.169 takes for a patch is a patch here, or a doubt.
     #[test]
-    fn what_codex_takes_for_a_patch_is_seen() {
+    fn everything_that_codex_treats_as_a_patch_is_found() {
         let recorded = include_str!("../../../../corpus/codex/patches.ndjson");
         let rows =
             recorded.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());

@@ -1,4 +1,5 @@
-//! The shell that runs a script of Codex: the model chooses it, and no hook is told (`exec_command`, argument `shell`; seen on 0.169).
+//! The shell that runs a script of Codex. The model chooses it, and hooks do not receive the choice
+//! (`exec_command`, argument `shell`; observed on 0.169).
 
 use openoxide_protocol::Action;
 use openoxide_shell::{ScriptTraits, Setting};
@@ -9,7 +10,8 @@ use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 const ZSH_STEERING: [&str; 8] =
     ["path", "cdpath", "fpath", "module_path", "NULLCMD", "READNULLCMD", "ZDOTDIR", "argv"];
 
-/// Returns a doubt about a script that bash, a POSIX shell and zsh do not read alike: what the model's shell makes of it is not known.
+/// Returns a doubt about a script that bash, a POSIX shell and zsh do not read in the same way,
+/// because it is unknown which shell the model has chosen.
 #[must_use]
 pub fn shell_doubt(call: &AgentHookCall) -> Option<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else { return None };
@@ -37,7 +39,7 @@ mod tests {
         shell_doubt(&parse_payload(payload.to_string().as_bytes()).unwrap()).is_some()
     }
 
-    /// What dash 0.5.12 or zsh 5.9 do otherwise stands beside each (their manual pages).
+    /// The second column is the different behaviour of dash 0.5.12 or zsh 5.9 (their manual pages).
     #[test]
     fn scripts_that_shells_read_differently_are_doubtful() {
         for (script, other) in [

@@ -2,7 +2,7 @@
 
 use crate::policy_translation::PolicyTextError;
 
-/// Says whether a text begins here.
+/// Returns whether a string literal begins here.
 pub(super) fn starts_string(rest: &str) -> bool {
     let rest = rest.strip_prefix('r').unwrap_or(rest);
     rest.starts_with(['"', '\''])
@@ -34,7 +34,7 @@ pub(super) fn parse_string(rest: &str, at: usize) -> Result<(String, usize), Pol
 
 struct StringReader<'s> {
     rest: &'s str,
-    /// Where `rest` begins in the file.
+    /// The offset of `rest` in the file.
     start_offset: usize,
     position: usize,
     raw: bool,

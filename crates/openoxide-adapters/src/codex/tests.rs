@@ -73,7 +73,7 @@ fn the_most_restrictive_rule_decides() {
 }
 
 #[test]
-fn hosts_are_judged_by_the_last_rule_about_them() {
+fn the_last_rule_about_a_host_decides() {
     use Effect::{Allow, Ask, Deny};
     let text = r#"
 network_rule(host="Example.com:443", protocol="https", decision="allow")
@@ -92,7 +92,7 @@ network_rule(host="d.io", protocol="http", decision="forbidden", justification="
 }
 
 #[test]
-fn what_is_no_plain_call_is_an_error_with_its_place() {
+fn anything_but_a_valid_plain_call_is_an_error_with_its_location() {
     for (text, said, at) in [
         ("x = 1", "no plain call", "= 1"),
         ("def f():\n  pass", "no plain call", "f()"),
@@ -150,7 +150,8 @@ fn texts_are_those_of_starlark() {
 const RECORDED_RULES: &str = include_str!("../../../../corpus/codex/r.rules");
 const RECORDED: &str = include_str!("../../../../corpus/codex/decisions.tsv");
 
-// A plain command and the verdict of the real program; where no rule spoke, its verdict is no rule's.
+// Each row has a plain command and the verdict of the real program, which is its default verdict if
+// no rule matched.
 #[test]
 fn recorded_decisions_are_never_loosened() {
     let rows: Vec<_> = RECORDED.lines().skip(1).filter_map(|row| row.split_once('\t')).collect();

@@ -1,7 +1,8 @@
-//! Our hook in Codex: `hooks.json`, and in `config.toml` that the person trusts it.
+//! The OpenOxide hook in Codex: the hook in `hooks.json`, and its trust entry in `config.toml`.
 //!
-//! Codex leaves out a hook, without a word, whose hash is not in `config.toml`. The hash is SHA-256 over a JSON text of the event, the
-//! matcher and the hook, with sorted keys and what was left out filled in. Facts: Codex 0.169, compared with its `hooks/list`.
+//! Codex silently skips a hook whose hash is not in `config.toml`. The hash is SHA-256 over a JSON
+//! text of the event, the matcher and the hook, with sorted keys and with missing fields filled in.
+//! Facts: Codex 0.169, compared with its `hooks/list`.
 
 use jsonc_parser::cst::CstInputValue;
 use serde_json::json;
@@ -10,7 +11,8 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::wiring::{HookLocation, HookWiring, blocking_command, starts_openoxide};
 
-/// How long Codex waits for a hook, in seconds. After that it goes on as if there were none, so this is long.
+/// The time that Codex waits for a hook, in seconds. After that Codex continues as if there were no
+/// hook, so the time is long.
 const HOOK_TIMEOUT_SECONDS: u32 = 600;
 
 /// Returns the hook that starts `program`, an absolute path.
@@ -28,10 +30,12 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
     })
 }
 
-/// Returns `config.toml` with our hooks trusted: those at `places` in the file `hooks`, which start `program`.
+/// Returns `config.toml` with the OpenOxide hooks trusted: those at `places` in the file `hooks`,
+/// which start `program`.
 ///
 /// # Errors
-/// When the text is no TOML, or something else stands where the hashes belong; and when hooks are switched off.
+/// Returns an error if the text is not TOML, if there is another value in the place of the hashes,
+/// or if hooks are switched off.
 pub fn trust_hook(
     text: &str,
     hooks: &str,
@@ -58,10 +62,10 @@ pub fn trust_hook(
     Ok(document.to_string())
 }
 
-/// Returns `config.toml` without a word about our hooks.
+/// Returns `config.toml` without the trust entries of the OpenOxide hooks.
 ///
 /// # Errors
-/// When the text is no TOML.
+/// Returns an error if the text is not TOML.
 pub fn untrust_hook(text: &str, hooks: &str, places: &[HookLocation]) -> Result<String, String> {
     let mut document = parse_config(text)?;
     let Some(all) = document.get_mut("hooks").and_then(Item::as_table_mut) else {
@@ -142,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_trusted_can_be_forgotten_and_all_else_stays() {
+    fn trust_can_be_removed_and_other_entries_stay() {
         let before = "# mine\nmodel = \"x\" # this one\n\n[hooks.state.\"/other:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n";
         let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
         let after = trust_hook(before, HOOKS, &places, "/bin/openoxide").unwrap();
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_to_is_an_error() {
+    fn a_config_that_cannot_be_changed_is_an_error() {
         let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
         for (text, why) in [
             ("hooks = 1\n", "`hooks` is not written as a table"),

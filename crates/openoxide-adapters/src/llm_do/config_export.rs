@@ -9,7 +9,8 @@ use crate::policy_export::{
     word_prefix,
 };
 
-/// Returns a layer as a configuration. What is about some files or hosts becomes a rule about all of them.
+/// Renders a layer as a configuration. A rule about some files or hosts becomes a rule about all of
+/// them.
 #[must_use]
 pub fn render_config(layer: &Layer) -> PolicyExport {
     let mut writer = LlmDoWriter {
@@ -73,7 +74,7 @@ impl LlmDoWriter {
         let effect = match (prefix.is_exact, rule.effect) {
             (true, effect) => effect,
             (false, Effect::Allow) => return self.export.add_unsupported_pattern(rule),
-            // One that asks about more would lift what is denied before it.
+            // A wider ask rule would override a deny rule before it.
             (false, _) => {
                 self.export.add_unsupported_rule(rule, ConversionLoss::Wider);
                 Effect::Deny

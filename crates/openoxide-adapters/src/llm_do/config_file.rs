@@ -16,7 +16,7 @@ pub(super) struct LlmDoConfig {
     pub(super) mode: Option<LlmDoMode>,
 }
 
-/// What becomes of a request for approval.
+/// The handling of approval requests.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LlmDoMode {
@@ -74,7 +74,7 @@ pub(super) struct LlmDoShell {
     pub(super) network: Option<Spanned<bool>>,
 }
 
-/// What becomes of a command.
+/// The decision about a command.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellDefault {
@@ -127,7 +127,7 @@ fn error_message(error: &str) -> String {
     line.split(" at line ").next().unwrap_or(line).trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// Returns where a value stands, in bytes.
+/// Returns the location of a value as byte offsets.
 pub(super) fn value_span(at: &Location) -> Range<usize> {
     let number = |value: Option<u64>| usize::try_from(value.unwrap_or(0)).unwrap_or(0);
     let start = number(at.span().byte_offset());

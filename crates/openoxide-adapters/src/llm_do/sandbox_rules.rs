@@ -1,6 +1,8 @@
-//! `sandbox.paths`: what lies in no sandbox is blocked, what lies in one is free, asked about or blocked.
+//! Translation of `sandbox.paths`. Paths outside of every sandbox are denied. Paths in a sandbox
+//! are allowed, asked about or denied.
 //!
-//! Where sandboxes lie inside of each other, the strictest counts, because the format does not say which one is meant.
+//! If sandboxes are nested, the strictest one applies, because the format does not define which one
+//! is meant.
 
 use openoxide_permission::{Pattern, SubjectKind, glob::Glob, pattern::path::to_subject};
 use openoxide_protocol::{AbsPath, Effect};
@@ -95,7 +97,7 @@ impl LlmDoTranslator<'_> {
     }
 }
 
-/// Returns what becomes of a read and of a write.
+/// Returns the effects of a read and of a write.
 fn path_effects(config: &LlmDoPathConfig) -> [Effect; 2] {
     let asked = |asked| if asked { Effect::Ask } else { Effect::Allow };
     let mut effects = [asked(config.read_approval), asked(config.write_approval)];

@@ -1,7 +1,8 @@
-//! `shell`: the first rule whose words begin a command decides, otherwise `default`.
+//! Translation of `shell`: the first rule whose words begin a command decides, or else `default`.
 //!
-//! A rule with `sandbox_paths` is passed over when the command names paths elsewhere, which cannot be said here: an allow is
-//! then left to what follows, and an ask is never looser than what follows.
+//! llm-do skips a rule with `sandbox_paths` if the command names paths elsewhere. OpenOxide rules
+//! cannot express this. Such an allow rule is left out, so that the rules after it decide. Such an
+//! ask rule is translated so that it is never less strict than the rules after it.
 
 use openoxide_permission::{Pattern, Rule, SubjectKind, glob::Glob, pattern::command};
 use openoxide_protocol::Effect;
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::policy_translation::PolicyTextError;
 
-/// What a shell gives a meaning to: no words of a command hold it unquoted.
+/// Characters with a special meaning in a shell. No word of a command contains them unquoted.
 const SPECIAL_CHARACTERS: &[char] = &[
     '\\', '"', '\'', '$', '`', '<', '>', '|', '&', ';', '(', ')', '?', '[', ']', '{', '}', '\n',
     '\0',
@@ -87,7 +88,8 @@ impl LlmDoTranslator<'_> {
         }
     }
 
-    /// What would only allow is left out with a note; what holds back is a fault.
+    /// Reports a rule that cannot be translated: an allow rule as a note, a restrictive rule as an
+    /// error.
     fn report_untranslatable(&mut self, rule: &ShellRule, effect: Effect, why: &str) {
         let message = format!("`{}` cannot be said in our rules: {why}", rule.pattern.value);
         if effect == Effect::Allow {
@@ -106,7 +108,7 @@ const fn to_effect(verdict: ShellDefault) -> Effect {
     }
 }
 
-/// Says whether a rule denies anything that begins as `text` does.
+/// Returns whether a rule denies any command that begins like `text`.
 fn has_denied_prefix(rule: &ShellRule, text: &str) -> bool {
     let (mut a, mut b) = (rule.pattern.value.split_whitespace(), text.split_whitespace());
     let alike =

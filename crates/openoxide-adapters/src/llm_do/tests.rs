@@ -61,7 +61,7 @@ fn place(path: &str) -> PathAccess {
 }
 
 #[test]
-fn commands_are_judged_by_the_first_rule_that_matches() {
+fn the_first_rule_that_matches_a_command_decides() {
     use Effect::{Allow, Ask, Deny};
     for (command, expected) in [
         ("git status", Allow),
@@ -85,7 +85,7 @@ fn commands_are_judged_by_the_first_rule_that_matches() {
 }
 
 #[test]
-fn a_rule_about_paths_is_never_looser_than_what_follows() {
+fn a_rule_about_paths_is_never_less_strict_than_later_rules() {
     use Effect::{Ask, Deny};
     let rules = |after: &str| {
         format!("shell: {{rules: [{{pattern: pytest, sandbox_paths: [x]}}, {after}]}}")
@@ -96,7 +96,7 @@ fn a_rule_about_paths_is_never_looser_than_what_follows() {
 }
 
 #[test]
-fn files_are_judged_by_the_sandbox_that_they_lie_in() {
+fn the_sandbox_of_a_file_decides() {
     use Effect::{Allow, Ask, Deny};
     for (path, read, write) in [
         ("/p/notes/a.txt", Allow, Ask),
@@ -120,7 +120,8 @@ fn files_are_judged_by_the_sandbox_that_they_lie_in() {
     assert_eq!(decided("shell: {}", &Access::Read(place("/p/x"))), Allow);
 }
 
-// Seed 001, the table of modes: what asks is asked, approved or denied; what is blocked stays blocked.
+// From the table of modes: a call that asks is asked about, approved or denied; a blocked call
+// stays blocked.
 #[test]
 fn the_modes_are_those_of_its_controller() {
     use Effect::{Allow, Deny};
@@ -136,7 +137,7 @@ fn the_modes_are_those_of_its_controller() {
 }
 
 #[test]
-fn what_cannot_be_read_points_at_its_line() {
+fn parse_errors_point_at_their_location() {
     for (text, said, at) in [
         ("shell:\n  rulez: []\n", "rulez", "rulez"),
         ("shell:\n  rules:\n    - pattern: rm\n      allowed: maybe\n", "bool", "maybe"),
@@ -164,7 +165,7 @@ fn what_cannot_be_read_points_at_its_line() {
 }
 
 #[test]
-fn what_would_only_allow_is_left_out_and_said() {
+fn an_untranslatable_allow_rule_is_left_out_with_a_note() {
     let text = "shell: {rules: [{pattern: 'git *', approval: false}]}";
     assert_eq!(run(text, "git status"), Effect::Ask);
     let notes = read(text).unwrap().notes;

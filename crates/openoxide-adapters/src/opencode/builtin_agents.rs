@@ -1,4 +1,4 @@
-//! The rules that OpenCode gives its agents before anybody has said anything.
+//! The built-in rules of OpenCode's agents.
 
 use openoxide_protocol::{AbsPath, Effect};
 
@@ -8,7 +8,7 @@ use Effect::{Allow, Ask, Deny};
 
 type AgentRow = (&'static str, &'static str, Effect);
 
-/// What every agent begins with, up to the directories that lie below home.
+/// The first rules of every agent, before those about directories below home.
 const BASE_RULES: &[AgentRow] = &[
     ("*", "*", Allow),
     ("doom_loop", "*", Ask),
@@ -60,7 +60,7 @@ const BUILTIN_AGENTS: &[(&str, &[AgentRow])] = &[
 /// The agent that works where none is named.
 pub(crate) const DEFAULT_AGENT: &str = "build";
 
-/// Says whether OpenCode brings this agent along.
+/// Returns whether an agent is built into OpenCode.
 pub(crate) fn is_builtin_agent(agent: &str) -> bool {
     BUILTIN_AGENTS.iter().any(|(name, _)| *name == agent)
 }

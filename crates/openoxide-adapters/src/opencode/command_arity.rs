@@ -1,4 +1,5 @@
-//! How many words of a command OpenCode keeps when it offers a prefix (1.18.33, measured).
+//! The number of words of a command that OpenCode keeps when it offers a prefix (1.18.33,
+//! measured).
 
 const ARITY_ONE: &str = "cat cd chmod chown cp echo env export grep kill killall ln ls mkdir mv ps pwd rm rmdir sleep source tail \
 touch unset which";

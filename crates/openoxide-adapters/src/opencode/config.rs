@@ -1,4 +1,4 @@
-//! OpenCode's configuration: the parts of `opencode.json[c]` that say what is permitted.
+//! OpenCode's configuration: the parts of `opencode.json[c]` about permissions.
 
 use std::{ops::Range, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     policy_translation::{PolicyTextError, RuleOrigin, line_number},
 };
 
-/// What a configuration says about permissions.
+/// The permissions of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenCodeConfig {
     pub(crate) permission: PermissionMap,
@@ -19,18 +19,18 @@ pub struct OpenCodeConfig {
     pub(crate) default_agent: Option<String>,
 }
 
-/// What is said of each permission, in the order of the text.
+/// The entries of all permissions, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PermissionMap(Vec<(String, PermissionEntry)>);
 
-/// What is said of one permission.
+/// The entry of one permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PermissionEntry {
     Uniform(EffectEntry),
     PerPattern(Vec<(String, EffectEntry)>),
 }
 
-/// An effect, and where it stands.
+/// An effect with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EffectEntry {
     pub(crate) effect: Effect,
@@ -73,7 +73,7 @@ impl OpenCodeConfig {
         }
     }
 
-    /// Says whether there is such an agent in the configuration.
+    /// Returns the permissions of an agent, if the configuration contains it.
     pub(crate) fn has_agent(&self, name: &str) -> Option<&PermissionMap> {
         self.agents.iter().find(|(known, _)| known == name).map(|(_, permissions)| permissions)
     }
@@ -145,7 +145,7 @@ fn sort_js_keys<T>(all: &[(String, T)]) -> Vec<(&String, &T)> {
     sorted
 }
 
-/// `~` and `$HOME` stand for home at the beginning of a pattern, whatever follows `$HOME`.
+/// Expands `~` and `$HOME` at the beginning of a pattern. `$HOME` is expanded whatever follows it.
 fn expand_home(pattern: &str, home: Option<&AbsPath>) -> String {
     let rest = match pattern {
         "~" => Some(""),
@@ -192,7 +192,7 @@ impl OpenCodeConfigReader<'_> {
         OpenCodeConfig { permission, agents, default_agent }
     }
 
-    /// Reads `tools`, an older way to say it, and `permission`, which has the last word.
+    /// Reads `tools`, which is an older form, and `permission`, which takes precedence.
     fn read_tools_and_permission(&mut self, holder: &Object<'_>) -> PermissionMap {
         let tools =
             find_member(holder, "tools").map(|value| self.read_tools(value)).unwrap_or_default();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opencode_refuses_is_pointed_at() {
+    fn errors_point_at_the_values_that_opencode_rejects() {
         for (text, at) in [
             (r#"{"permission": null}"#, 15),
             (r#"{"permission": {"bash": "maybe"}}"#, 24),

@@ -1,7 +1,8 @@
-//! Our rules as the permissions of an `opencode.json`: the last one that matches decides.
+//! Rendering of OpenOxide rules as the permissions of an `opencode.json`, where the last matching
+//! rule decides.
 //!
-//! What is about some paths or some hosts becomes a rule about all of them, or none: OpenCode compares paths as it happens to
-//! write them, and whole addresses.
+//! A rule about some paths or some hosts becomes a rule about all of them, or is left out. OpenCode
+//! compares paths in the form in which it happens to write them, and complete URLs.
 
 use openoxide_permission::{Layer, Pattern, Rule, SubjectKind, glob};
 use openoxide_protocol::Effect;
@@ -46,7 +47,7 @@ fn set_pattern(said: &mut PermissionPatterns, permission: String, text: String, 
     }
 }
 
-/// Writes the members in their order, because it counts.
+/// Renders the members in their order, which is significant.
 fn render_json(said: &PermissionPatterns) -> String {
     let text = |text: &str| Value::from(text).to_string();
     let members = said.iter().map(|(permission, rules)| {
@@ -93,7 +94,7 @@ fn permission_patterns(
     }
     match rule.effect {
         Effect::Allow => None,
-        // One that asks about more would lift what is denied before it.
+        // A wider ask rule would override a deny rule before it.
         Effect::Ask => None,
         Effect::Deny => {
             export.add_unsupported_rule(rule, ConversionLoss::Wider);

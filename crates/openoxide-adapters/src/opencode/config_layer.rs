@@ -1,7 +1,8 @@
-//! OpenCode's rules in our own: a layer in which the last match decides, never looser than theirs.
+//! Translation of OpenCode's rules into a layer in which the last match decides. The layer is never
+//! less strict than OpenCode.
 //!
-//! Only what the configuration says is translated; where it says nothing, our own defaults hold. Paths outside the project
-//! stay a question, whatever `external_directory` allows.
+//! Only rules of the configuration are translated. Where it has none, OpenOxide's defaults apply.
+//! Paths outside of the project are asked about, even if `external_directory` allows them.
 
 use openoxide_permission::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Pattern, Rule, SubjectKind,
@@ -57,7 +58,7 @@ const PERMISSION_KINDS: &[(&str, PermissionKind)] = &[
     ("list", PermissionKind::Search),
 ];
 
-/// Tools of its own, which other agents spell otherwise.
+/// Tools of OpenCode that have other names in other agents.
 const TOOL_NAMES: &[(&str, &str)] = &[
     ("question", "AskUserQuestion"),
     ("skill", "Skill"),
@@ -121,7 +122,8 @@ impl OpenCodeTranslator<'_> {
         }
     }
 
-    /// What would only allow is left out with a note; what holds back is a fault.
+    /// Reports a rule that cannot be translated: an allow rule as a note, a restrictive rule as an
+    /// error.
     fn report_untranslatable(
         &mut self,
         rule: &ruleset::OpenCodeRule,
@@ -152,7 +154,7 @@ impl OpenCodeTranslator<'_> {
             }
             PermissionKind::AllOnly(space) if text == "*" => Ok(vec![match_all_pattern(space)]),
             PermissionKind::AllOnly(_) => Err("an address is matched by its host"),
-            // Of `*` the searches are a part, and reading is judged by the rules about reading.
+            // `*` includes searches, and reads are checked against the rules about reading.
             PermissionKind::Search
                 if rule.permission != "glob" && rule.permission.contains('*') =>
             {
@@ -162,7 +164,8 @@ impl OpenCodeTranslator<'_> {
         }
     }
 
-    /// Says whether a rule may be made wider: what denies always, what asks as long as nothing is denied before it.
+    /// Returns whether a rule with this effect may be widened. A deny rule always may, and an ask
+    /// rule only if there is no deny rule before it.
     fn may_widen(&self, effect: Effect) -> bool {
         let denies = || self.rules.iter().any(|rule| rule.effect == Effect::Deny);
         effect == Effect::Deny || (effect == Effect::Ask && !denies())
@@ -191,7 +194,8 @@ impl OpenCodeTranslator<'_> {
         Ok(vec![Pattern { kind: SubjectKind::Exec, program: read.glob.finish() }])
     }
 
-    /// Patterns count from the root of the repository. What denies counts from the working directory, too.
+    /// Translates a path pattern. Patterns are relative to the root of the repository. In deny
+    /// rules they are also relative to the working directory.
     fn translate_path(&self, space: SubjectKind, rule: &ruleset::OpenCodeRule) -> PatternsResult {
         let text = rule.pattern.as_str();
         let holds_back = rule.effect != Effect::Allow;
@@ -203,7 +207,8 @@ impl OpenCodeTranslator<'_> {
         }
         let base = if text.starts_with('/') { String::new() } else { to_subject(self.base) };
         let mut all = match (base.is_empty(), holds_back) {
-            // Without a repository everything counts from the root of the disk, and what is allowed must stay in the project.
+            // Without a repository, patterns are relative to the root of the disk, and allow rules
+            // must stay in the project.
             (true, false) if text.starts_with('*') => {
                 vec![(to_project_subject(space), String::new())]
             }
@@ -230,8 +235,9 @@ impl OpenCodeTranslator<'_> {
     }
 }
 
-/// What may not leave the project may not change anything there either. `*` is left to our default, which asks, unless it
-/// denies: then no edit outside can be told from one inside.
+/// Translates a rule about an external directory. The rule also applies to edits in that directory.
+/// A rule about `*` leaves edits to OpenOxide's default, which asks. A deny rule about `*` is only
+/// translated if it also denies all edits, because edits outside cannot be told from edits inside.
 fn translate_external_directory(rule: &ruleset::OpenCodeRule) -> PatternsResult {
     let Some(directory) = rule.pattern.strip_suffix('*') else {
         return Err("it is about a directory only if it ends in `/*`");

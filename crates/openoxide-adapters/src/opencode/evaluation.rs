@@ -1,4 +1,4 @@
-//! What OpenCode would answer.
+//! Evaluation of a tool call as OpenCode does it.
 
 use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect};
 use serde_json::Value;
@@ -18,10 +18,10 @@ pub struct OpenCodePolicy {
 }
 
 impl OpenCodePolicy {
-    /// Returns the rules that hold for an agent, or for the one that works where none is named.
+    /// Returns the rules of an agent, or of the default agent if none is named.
     ///
     /// # Errors
-    /// When there is no such agent.
+    /// Returns an error if there is no such agent.
     pub fn for_agent(
         config: &OpenCodeConfig,
         agent: Option<&str>,

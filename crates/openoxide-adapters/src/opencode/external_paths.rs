@@ -1,4 +1,5 @@
-//! What OpenCode takes for a path outside the project: by its letters, links are not followed.
+//! Recognition of paths outside of the project, as OpenCode does it: by their text, without
+//! following links.
 
 use openoxide_protocol::AbsPath;
 
@@ -31,7 +32,7 @@ pub(crate) fn path_arguments<'w>(name: &str, words: &'w [&str]) -> impl Iterator
     words.iter().skip(1).copied().filter(is_path)
 }
 
-/// Returns the path that a word stands for, as far as it can be told; nothing where it cannot.
+/// Returns the path that a word stands for, as far as it is known, or `None` if it is unknown.
 pub(crate) fn resolve_word(word: &str, place: &AbsPath, at: CallContext<'_>) -> Option<AbsPath> {
     let word = strip_outer_quotes(word);
     let home = match word {
@@ -45,7 +46,7 @@ pub(crate) fn resolve_word(word: &str, place: &AbsPath, at: CallContext<'_>) -> 
     (!known.is_empty() && !dynamic).then(|| place.join(known))
 }
 
-/// Takes away quotes that stand round the whole word.
+/// Removes quotes around the whole word.
 fn strip_outer_quotes(word: &str) -> &str {
     let inside = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
     inside('"').or_else(|| inside('\'')).unwrap_or(word)
@@ -62,7 +63,7 @@ pub(crate) fn external_directory(path: &AbsPath, at: CallContext<'_>) -> Option<
     }
 }
 
-/// Says whether a path lies in the project. The whole disk is no project.
+/// Returns whether a path is in the project. The root of the disk is not a project.
 pub(crate) fn is_in_project(path: &AbsPath, at: CallContext<'_>) -> bool {
     let worktree = at.worktree.filter(|root| **root != AbsPath::root());
     path.strip_prefix(at.cwd).is_some()

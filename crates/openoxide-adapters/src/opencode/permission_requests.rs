@@ -11,9 +11,9 @@ use crate::{patch_files, policy_translation::CallContext};
 pub struct OpenCodeRequest {
     /// The name of the permission.
     pub permission: String,
-    /// What it is wanted for.
+    /// The patterns that the permission is requested for.
     pub patterns: Vec<String>,
-    /// What "always" would allow.
+    /// The patterns that "always" would allow.
     pub always_patterns: Vec<String>,
 }
 

@@ -10,15 +10,15 @@ use crate::policy_translation::RuleOrigin;
 pub struct OpenCodeRule {
     /// The names of permissions that it is about.
     pub permission: String,
-    /// What it is about.
+    /// The pattern that the rule matches.
     pub pattern: String,
-    /// What it asks for.
+    /// The effect of the rule.
     pub effect: Effect,
     pub(crate) origin: RuleOrigin,
 }
 
 impl OpenCodeRule {
-    /// Returns a rule that stands in no file.
+    /// Returns a rule that is not from a file.
     #[must_use]
     pub fn new(permission: &str, pattern: &str, effect: Effect) -> Self {
         let (permission, pattern) = (permission.to_owned(), pattern.to_owned());

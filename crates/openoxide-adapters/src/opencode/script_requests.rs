@@ -1,4 +1,5 @@
-//! What OpenCode's bash tool asks about: every command in a script, wherever it stands.
+//! The permission requests of OpenCode's bash tool, which cover every command in a script at any
+//! depth.
 
 use tree_sitter::Node;
 

@@ -1,6 +1,6 @@
 //! OpenCode's wildcards: `*` is any text, `?` one UTF-16 code unit, a trailing ` *` may be missing as a whole.
 
-/// Says whether a pattern matches a whole text. A backslash is a slash, in both.
+/// Returns whether a pattern matches a whole text. A backslash is treated as a slash in both.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (utf16_units(pattern), utf16_units(text));
     let optional = pattern.strip_suffix(&[SPACE, STAR]);

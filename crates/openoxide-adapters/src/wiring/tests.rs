@@ -1,4 +1,4 @@
-//! What people have in their settings, and what is left of it.
+//! Tests with settings that contain other entries, which must not change.
 
 use serde_json::json;
 
@@ -21,13 +21,13 @@ const OTHERS: &str = r#"{
 "#;
 
 #[test]
-fn the_hook_stands_behind_others_and_they_stay_as_they_are() {
+fn the_hook_is_installed_after_others_and_does_not_change_them() {
     let wired = ours().install(OTHERS).unwrap();
     let place = |event, group| HookLocation { event, group, hook: 0 };
     assert_eq!(wired.hook_locations, [place("PreToolUse", 1), place("PermissionRequest", 0)]);
     assert!(wired.text.contains(r#""model":   "x""#), "{}", wired.text);
     assert!(wired.text.contains(r#"'/opt/open oxide/openoxide' hook codex"#), "{}", wired.text);
-    // Nothing changes when it is done again, and what was before comes back.
+    // A second installation changes nothing, and removal restores the previous settings.
     assert_eq!(ours().install(&wired.text).unwrap(), wired);
     let taken = ours().uninstall(&wired.text).unwrap();
     let value = |text: &str| AgentSettings::parse(text).unwrap().object.to_serde_value().unwrap();
@@ -37,7 +37,7 @@ fn the_hook_stands_behind_others_and_they_stay_as_they_are() {
 }
 
 #[test]
-fn an_earlier_hook_of_ours_is_brought_up_to_date_where_it_stands() {
+fn an_earlier_openoxide_hook_is_updated_in_place() {
     let old = ours().install(OTHERS).unwrap().text.replace("/opt/open oxide/", "/old/");
     let wired = ours().install(&old).unwrap();
     assert_eq!(wired.hook_locations, ours().install(OTHERS).unwrap().hook_locations);
@@ -61,7 +61,7 @@ fn groups_behind_ours_keep_their_numbers() {
 }
 
 #[test]
-fn what_is_no_settings_is_an_error_and_nothing_is_written_over() {
+fn invalid_settings_are_an_error_and_are_not_overwritten() {
     for (text, why) in [
         ("[]", "no JSON object"),
         ("{", "no JSON"),

@@ -50,13 +50,14 @@ impl Row {
 }
 
 #[test]
-fn every_recorded_answer_but_the_yes_at_the_end_of_the_input_is_ours() {
+fn recorded_answers_match_except_approvals_at_the_end_of_input() {
     let rows: Vec<Row> = serde_json::from_str(ROWS).unwrap();
     assert_eq!(rows.len(), 1_440);
     let mut no_yes = 0;
     for row in rows {
         let mut shown = None;
-        // What is not understood is followed by `n`, as it was when the rows were recorded.
+        // An answer that is not understood is followed by `n`, as it was when the rows were
+        // recorded.
         let mut typed = [row.input.as_str(), "n"].into_iter();
         let confirmed = confirm_ask(row.question(), row.yes, |line| {
             shown.get_or_insert(line.to_owned());
@@ -74,7 +75,7 @@ fn every_recorded_answer_but_the_yes_at_the_end_of_the_input_is_ours() {
 }
 
 #[test]
-fn what_was_never_to_be_asked_again_is_no_even_under_yes_always() {
+fn dont_ask_again_means_no_even_under_yes_always() {
     let question = ConfirmRequest { never_prompted: true, ..Row::question(&row()) };
     let confirmed = confirm_ask(question, Some(true), |_| panic!("nobody is asked"));
     assert!(!confirmed.approved && confirmed.suppress_future);

@@ -57,7 +57,8 @@ fn judged(mode: &str, rules: &str, tool: &str, input: &str) -> String {
     }
 }
 
-/// What the client refuses before it asks any rule is denied here.
+/// Returns the expected decision. A call that the client refuses before it checks any rule is
+/// denied here.
 fn expected(verdict: &str) -> &str {
     if verdict == "error" { "deny" } else { verdict }
 }
@@ -98,7 +99,7 @@ fn nearly_every_recorded_decision_is_ours() {
 }
 
 #[test]
-fn every_listed_difference_says_why() {
+fn every_listed_difference_has_a_reason() {
     let rows = rows(DIFFERENCES, 7);
     assert!(!rows.is_empty() && rows.iter().all(|row| row[4] != row[5] && !row[6].is_empty()));
 }

@@ -1,4 +1,4 @@
-//! What other programs have decided, held against what is said of them here.
+//! Comparisons of the recorded decisions of other programs with those of this crate.
 
 #[cfg(test)]
 mod aider;

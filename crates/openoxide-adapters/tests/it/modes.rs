@@ -1,4 +1,5 @@
-//! Modes of other programs: each row of ours does what the other program's own table says.
+//! Modes of other programs. Each row of the tables has the same result as the other program's own
+//! table.
 
 use openoxide_adapters::mode_tables::{
     CODEX_MODE_TABLE, CODEX_PRESETS, ConfinementMode, GateSettings, LLM_DO_MODES, codex_settings,
@@ -54,7 +55,7 @@ fn decided(mode: PermissionMode, rule: Option<Effect>) -> Effect {
     )
 }
 
-/// Says in Codex's words what these settings do.
+/// Returns the effect of these settings in Codex's terms.
 fn in_codex_words(settings: GateSettings) -> &'static str {
     let confined =
         matches!(settings.confinement, ConfinementMode::ReadOnly | ConfinementMode::WorkspaceWrite);
@@ -96,7 +97,7 @@ fn codex_asks_again_where_codex_does() {
 }
 
 #[test]
-fn without_a_confinement_what_it_would_hold_is_asked_about() {
+fn calls_are_asked_about_if_a_required_confinement_is_missing() {
     for (approval, sandbox, settings) in CODEX_MODE_TABLE {
         let needs = matches!(
             settings.confinement,
@@ -126,7 +127,7 @@ fn the_presets_are_codex_s() {
 }
 
 #[test]
-fn llm_do_does_what_llm_do_does() {
+fn llm_do_modes_match_the_table_of_llm_do() {
     let table = rows(LLM_DO_SAYS);
     assert_eq!(table[0][1..], LLM_DO_MODES.map(|(name, _)| name.to_owned()));
     for row in &table[1..] {

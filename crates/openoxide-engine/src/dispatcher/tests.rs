@@ -46,7 +46,7 @@ fn start_loop()
 }
 
 #[tokio::test]
-async fn a_yes_for_a_prefix_wakes_everyone_it_covers() {
+async fn an_approval_of_a_prefix_resolves_every_request_it_covers() {
     let (handle, mut requests) = start();
     let session = new_session_id();
     let ask = |script: &str| {
@@ -84,7 +84,7 @@ async fn a_rejection_wakes_the_whole_session() {
 }
 
 #[tokio::test]
-async fn without_a_listener_nobody_waits_for_ever() {
+async fn a_check_without_a_listener_is_unanswerable() {
     let (handle, requests) = start();
     drop(requests);
     let asked = handle.check(question(new_session_id(), "npm install")).await;
@@ -92,7 +92,7 @@ async fn without_a_listener_nobody_waits_for_ever() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_session_is_no_yes() {
+async fn the_end_of_the_session_is_not_an_approval() {
     let (handle, mut requests, session) = start_loop();
     let waiting = {
         let (handle, question) = (handle.clone(), question(new_session_id(), "npm install"));

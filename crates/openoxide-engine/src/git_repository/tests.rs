@@ -7,7 +7,7 @@ fn is_plain(cwd: &AbsPath) -> bool {
 const CLONED: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n[remote \"origin\"]\n\turl = https://x.io/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n";
 
 #[test]
-fn what_git_writes_itself_is_plain() {
+fn a_configuration_written_by_git_is_harmless() {
     assert!(is_harmless_config(CLONED));
     for line in [
         "[core]\nfsmonitor = ./evil",
@@ -66,7 +66,7 @@ fn the_repository_is_the_one_that_git_would_find() {
     assert!(!is_plain(&path(&project)));
 }
 
-/// A project with a repository, and a directory beside it.
+/// Creates a project with a repository and a directory `c` next to `.git`.
 fn project(root: &Path) -> PathBuf {
     for name in ["p/.git/objects", "p/.git/refs", "p/c"] {
         fs::create_dir_all(root.join(name)).unwrap();
@@ -77,7 +77,7 @@ fn project(root: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_git_takes_for_a_repository_is_not_passed_by() {
+fn a_directory_that_git_accepts_as_a_repository_is_not_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let project = project(&dir.path().canonicalize().unwrap());
     let git = project.join(".git");
@@ -104,7 +104,7 @@ fn what_git_takes_for_a_repository_is_not_passed_by() {
 }
 
 #[test]
-fn a_comment_says_nothing_of_the_hashes() {
+fn comments_do_not_change_the_hash_length() {
     for (config, length) in [
         (CLONED.to_owned(), Some(20)),
         (format!("{CLONED}; sha256\n"), Some(20)),
@@ -147,7 +147,7 @@ fn index(mode: u32, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_submodule_has_a_configuration_of_its_own() {
+fn the_configuration_of_a_submodule_is_checked() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let modules = [".git/modules/s/objects", ".git/modules/s/refs", "s"];

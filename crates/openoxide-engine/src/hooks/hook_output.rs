@@ -1,4 +1,4 @@
-//! What a hook's end says, in the words of Claude Code's contract.
+//! Interpretation of the exit status and the output of a hook, as in Claude Code's contract.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -14,10 +14,11 @@ const BLOCK_STATUS: i32 = 2;
 /// No reason is longer, in characters.
 const MAX_REASON_CHARS: usize = 1000;
 
-/// What was said, and why.
+/// The decision of a hook and its reason.
 pub(super) type HookReply = (HookDecision, String);
 
-/// Returns what a hook said at an event, and why. Only before a tool runs does a status block it.
+/// Returns the decision of a hook at an event, and its reason. An exit status blocks the call only
+/// at the event before a tool runs.
 pub(super) fn read_hook_reply(end: &HookExit, event: HookEvent) -> HookReply {
     let blocks = event == HookEvent::PreToolUse;
     let (said, reason) = match end {
@@ -38,7 +39,7 @@ fn failed_reply(why: &str) -> HookReply {
     (HookDecision::Failed, why.to_owned())
 }
 
-/// A hook that fails may still have said no.
+/// Returns the reply of a hook that failed. Its output may still contain a denial.
 fn reply_from_failure(
     code: Option<i32>,
     signal: Option<i32>,
@@ -57,7 +58,7 @@ fn reply_from_failure(
     failed_reply(&if error.is_empty() { how } else { format!("{how}: {error}") })
 }
 
-/// Reads what was written to standard output: nothing, or one JSON object.
+/// Parses the standard output of a hook. It must be empty or one JSON object.
 fn parse_output(output: &CapturedOutput, event: HookEvent) -> HookReply {
     let read = match output.bytes.trim_ascii() {
         [] => (HookDecision::Pass, String::new()),
@@ -67,7 +68,7 @@ fn parse_output(output: &CapturedOutput, event: HookEvent) -> HookReply {
         },
         _ => failed_reply("its answer is not a JSON object"),
     };
-    // What is missing could have been a no.
+    // The missing part could have contained a denial.
     if read.0 == HookDecision::Deny || output.is_complete {
         return read;
     }
@@ -100,7 +101,7 @@ fn parse_reply(answer: &Value, event: HookEvent) -> HookReply {
     said
 }
 
-/// Says whether an answer would have something else run, or other rules hold, than what was judged and these.
+/// Returns whether an answer would change the input of the call or the rules in force.
 fn changes_call_or_rules(answer: &Value) -> bool {
     let output = answer.get("hookSpecificOutput");
     let decision = output.and_then(|output| output.get("decision"));
@@ -132,7 +133,7 @@ fn parse_permission_decision(output: &Value, event: HookEvent) -> HookReply {
             failed_reply("its answer is one to a call before it runs")
         }
         (Some("allow"), _) => (HookDecision::Allow, reason()),
-        // Who defers wants somebody else to decide.
+        // An answer that defers leaves the decision to a person.
         (Some("ask" | "defer"), _) => (HookDecision::Ask, reason()),
         (None, _) if decision.is_none() => (HookDecision::Pass, reason()),
         _ => failed_reply("its decision is not one of allow, deny, ask and defer"),

@@ -19,39 +19,40 @@ use tokio::{
 use super::HOOK_VARIABLE;
 use crate::environment::sanitized_env;
 
-/// So much of each of its outputs is heard; what is behind it is dropped.
+/// The maximum number of bytes that are kept of each output. The rest is dropped.
 pub(super) const MAX_OUTPUT_BYTES: usize = 64 << 10;
 
-/// How a program's words name the project's directory; a script has it in its environment.
+/// The placeholder for the project directory in the arguments of a program. A script finds the
+/// directory in its environment.
 const PROJECT_VARIABLE: &str = "${CLAUDE_PROJECT_DIR}";
 
-/// So long is heard what somebody else still says after the hook itself has ended.
+/// The time during which output of other processes is still read after the hook itself has exited.
 const OUTPUT_GRACE_PERIOD: Duration = Duration::from_millis(500);
 
-/// How a hook ended.
+/// The end of a hook process.
 #[derive(Debug)]
 pub(super) enum HookExit {
-    /// By itself.
+    /// The hook exited.
     Exited {
         /// Its status.
         status: ExitStatus,
-        /// What it wrote to its standard output.
+        /// The captured standard output.
         output: CapturedOutput,
-        /// What it wrote to its standard error.
+        /// The captured standard error.
         error: CapturedOutput,
     },
     /// Not in time: it and all that it started was ended.
     TimedOut(Duration),
-    /// It did not start, or could not be waited for.
+    /// The hook could not be started or waited for.
     Failed(io::Error),
 }
 
-/// What was heard of one output.
+/// The captured part of one output.
 #[derive(Debug, Default)]
 pub(super) struct CapturedOutput {
     /// Its beginning.
     pub(super) bytes: Vec<u8>,
-    /// Whether that is all of it.
+    /// True if the output was captured completely.
     pub(super) is_complete: bool,
 }
 
@@ -64,7 +65,8 @@ pub(super) struct HookProcess {
 
 impl HookProcess {
     pub(super) fn new(hook: &Hook, cwd: &AbsPath, project: &AbsPath) -> Self {
-        // What a person vouched for lies in the hook's own project, and a call's directory can be any.
+        // The trusted files are in the hook's own project. The directory of a call can be any
+        // directory.
         let (cwd, project) = hook.project.as_ref().map_or((cwd, project), |own| (own, own));
         let mut command = match &hook.command {
             HookCommand::Shell(script) => {
@@ -109,7 +111,8 @@ pub(super) async fn run_hook(mut start: HookProcess, payload: &[u8]) -> HookExit
     }
 }
 
-/// A hook and all that it started: ended when it is dropped, which it is when nobody waits for the hook any more.
+/// The process group of a hook and of all processes that it started. They are killed on drop, which
+/// happens when the hook is no longer awaited.
 struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {
@@ -117,14 +120,15 @@ impl ProcessGroup {
         Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
     }
 
-    /// Leaves what a hook left behind that has ended by itself.
+    /// Keeps the processes that a hook left behind after a normal exit.
     fn release(mut self) {
         self.0 = None;
     }
 }
 
 impl Drop for ProcessGroup {
-    /// The leader was not waited for, so nobody else can have its number. That it ended meanwhile is fine, too.
+    /// Kills the process group. The leader was not waited for, so its process ID cannot have been
+    /// reused. An error because the group has already exited is ignored.
     fn drop(&mut self) {
         let _ended = self.0.map(|group| kill_process_group(group, Signal::KILL));
     }

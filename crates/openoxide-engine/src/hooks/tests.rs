@@ -4,7 +4,7 @@ use openoxide_permission::{HookCommand, HookMatcher, LayerKind};
 
 use super::*;
 
-/// A directory with a project of its own, in which hooks run.
+/// A temporary directory with its own project, in which hooks run.
 struct Place {
     dir: tempfile::TempDir,
     cwd: AbsPath,
@@ -72,7 +72,7 @@ fn decision(word: &str) -> String {
 
 /// Guards I12.
 #[tokio::test]
-async fn each_end_of_a_hook_says_what_claude_codes_contract_says_or_asks() {
+async fn each_hook_exit_follows_the_contract_of_claude_code_or_fails() {
     use HookDecision::{Allow, Ask, Deny, Failed, Pass};
     let place = Place::new();
     let (allow, deny, ask) = (decision("allow"), decision("deny"), decision("ask"));
@@ -126,7 +126,7 @@ async fn each_end_of_a_hook_says_what_claude_codes_contract_says_or_asks() {
 }
 
 #[tokio::test]
-async fn what_is_printed_is_bounded_and_its_end_counts() {
+async fn hook_output_is_limited_and_a_truncated_allow_fails() {
     let place = Place::new();
     let many = "head -c 1000000 /dev/zero | tr '\\0' ' '";
     let (said, reason) = place.one(&format!("{}; {many}", decision("allow"))).await;
@@ -137,7 +137,7 @@ async fn what_is_printed_is_bounded_and_its_end_counts() {
 }
 
 #[tokio::test]
-async fn a_hook_is_told_what_claude_code_tells() {
+async fn a_hook_receives_the_payload_of_claude_code() {
     let place = Place::new();
     assert_eq!(place.one("cat > told; env > around; pwd > where").await.0, HookDecision::Pass);
     let told: Value = serde_json::from_slice(&fs::read(place.path("told")).unwrap()).unwrap();
@@ -188,7 +188,7 @@ async fn a_program_is_run_as_it_is() {
     assert_eq!(gone.one("true").await.0, HookDecision::Failed, "a directory that is not there");
 }
 
-/// Says whether a process still runs; a zombie does not.
+/// Returns whether a process is still running. A zombie is not running.
 fn runs(pid: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
@@ -228,7 +228,7 @@ async fn a_program_that_a_hook_leaves_behind_does_not_hold_us_up_and_makes_it_as
         (format!("{}; sleep 5 & exit 0", decision("deny")), HookDecision::Deny),
         ("sleep 5 & exit 2".to_owned(), HookDecision::Deny),
         (format!("{allow}; sleep 5 > /dev/null 2>&1 & exit 0"), HookDecision::Allow),
-        // What a process beside the hook still says in time is heard.
+        // Output that another process writes within the grace period is read.
         (
             "exec > >(sleep 0.1; tr x a); echo '{\"decision\":\"xpprove\"}'".to_owned(),
             HookDecision::Allow,
@@ -268,7 +268,7 @@ async fn only_hooks_that_the_call_concerns_are_asked() {
     assert_eq!(place.ask(&[tight]).await[0].said, HookDecision::Pass);
 }
 
-/// Says whether a process is gone, or has ended and only waits to be buried.
+/// Returns whether a process is gone or is a zombie.
 fn is_gone(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
@@ -353,11 +353,11 @@ async fn the_answer_to_a_permission_request_is_read_as_claude_code_reads_it_or_a
 
 /// Guards I12.
 #[tokio::test]
-async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
+async fn a_project_hook_runs_in_the_project_that_was_trusted() {
     let place = Place::new();
     let project = AbsPath::new(place.path("own").to_str().unwrap()).unwrap();
     fs::create_dir(place.path("own")).unwrap();
-    // The same name lies in the call's directory, which can be any.
+    // The directory of the call, which can be any directory, contains a file with the same name.
     fs::write(place.path("guard.sh"), "exit 0").unwrap();
     fs::write(place.path("own/guard.sh"), "exit 2").unwrap();
     let words = ["bash", "${CLAUDE_PROJECT_DIR}/guard.sh"].map(str::to_owned).to_vec();
@@ -374,7 +374,7 @@ async fn a_projects_hook_runs_in_the_project_whose_script_was_vouched_for() {
 
 /// Guards I12.
 #[tokio::test]
-async fn a_hook_that_nobody_vouched_for_is_not_run_and_asks() {
+async fn an_untrusted_hook_is_not_run_and_fails() {
     let place = Place::new();
     let unvouched =
         Hook { is_trusted: false, ..hook(&format!("touch ran; {}", decision("allow"))) };

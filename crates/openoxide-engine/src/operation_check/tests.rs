@@ -16,7 +16,7 @@ use crate::{
     InterruptWatch, PendingApproval, RecordOrigin, ReviewOutcome, ReviewRecord, new_session_id,
 };
 
-/// Keeps warnings; nobody interrupts it.
+/// A host that collects warnings and is never interrupted.
 #[derive(Default)]
 struct Host(RefCell<Vec<String>>);
 
@@ -155,7 +155,7 @@ fn a_question_ends_with_its_answer() {
 
 /// The state directory is a file: no journal can be made there.
 #[test]
-fn what_must_be_recorded_and_cannot_be_needs_approval_once_more() {
+fn a_required_record_that_cannot_be_written_needs_explicit_approval() {
     let rules = "[permissions]\nallow = [\"Bash(touch *)\"]\n";
     let user = User::new(&format!("[audit]\nrequired = true\n{rules}"));
     fs::write(user.directory.path().join("state"), "").unwrap();

@@ -25,7 +25,7 @@ fn facts(script: &str, cwd: &AbsPath) -> OperationFacts {
     collect_action_facts(&action, "Bash", CallLocation { cwd, home: None })
 }
 
-/// Returns what is known of the command with these words.
+/// Returns the class of the command with this text.
 fn class(script: &str, words: &str, cwd: &AbsPath) -> CommandClass {
     let found = facts(script, cwd).accesses.into_iter().find_map(|access| {
         let Access::Exec(exec) = access else { return None };
@@ -35,7 +35,7 @@ fn class(script: &str, words: &str, cwd: &AbsPath) -> CommandClass {
 }
 
 #[test]
-fn a_command_that_obeys_what_the_script_edits_is_not_harmless() {
+fn a_command_that_obeys_a_file_edited_by_the_script_is_not_harmless() {
     let (_dir, cwd) = project();
     for (script, command) in [
         (
@@ -104,7 +104,7 @@ fn other_edits_leave_a_command_harmless() {
 }
 
 #[test]
-fn a_command_that_edits_stays_one_that_edits_what_it_names() {
+fn a_command_that_edits_named_files_keeps_its_class() {
     let (_dir, cwd) = project();
     for (script, command) in [
         ("touch notes.txt; git status", "touch notes.txt"),
@@ -113,7 +113,7 @@ fn a_command_that_edits_stays_one_that_edits_what_it_names() {
     ] {
         assert_eq!(class(script, command, &cwd), CommandClass::Edits, "{script}");
     }
-    // A wrapper is judged by what it carries, which is listed beside it.
+    // A wrapper is checked by the command that it starts, which is listed separately.
     for script in [
         "timeout 5 npm test",
         "nohup npm run build",

@@ -96,9 +96,9 @@ fn a_data_base_that_is_made_or_changed_is_an_edit() {
     assert_ne!(judge("./x; sqlite3 plain.db .tables", &project).0, CommandClass::Harmless);
 }
 
-/// The real program makes exactly the files that are told.
+/// The real program creates exactly the files that are reported.
 #[test]
-fn the_real_program_changes_a_directory_only_where_that_is_told() {
+fn the_real_program_creates_only_the_reported_files() {
     if Command::new("sqlite3").arg("--version").output().is_err() {
         eprintln!("skipped: sqlite3 is not installed");
         return;

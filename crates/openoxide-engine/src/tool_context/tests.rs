@@ -62,7 +62,7 @@ fn sending(ctx: &ToolContext, tool: Send, to: &'static str) -> Waiting {
 }
 
 #[tokio::test]
-async fn the_third_call_that_says_the_same_is_asked_about() {
+async fn the_third_identical_call_requires_approval() {
     let (ctx, mut requests) = start(&[(Effect::Allow, "send_email")]);
     for _ in 0..2 {
         assert!(sending(&ctx, Send::default(), "bob").await.unwrap().is_ok());
@@ -95,7 +95,7 @@ async fn a_tool_that_asks_inline_is_stopped_in_its_loop() {
 }
 
 #[tokio::test]
-async fn what_names_nothing_is_allowed_by_no_rule() {
+async fn a_query_without_patterns_is_not_allowed_by_any_rule() {
     let (ctx, requests) = start(&[(Effect::Allow, "*")]);
     drop(requests);
     assert!(ctx.ask("edit", &["x"], json!({})).await.is_ok());
@@ -104,7 +104,7 @@ async fn what_names_nothing_is_allowed_by_no_rule() {
 }
 
 #[tokio::test]
-async fn a_rule_that_denies_is_told() {
+async fn the_rule_that_denies_is_reported() {
     let (ctx, _requests) = start(&[(Effect::Deny, "Edit(/docs/**)")]);
     let denied = ctx.ask("edit", &["src/x", "docs/y"], json!({})).await.unwrap_err();
     assert!(denied.to_string().contains("`deny Edit(/docs/**)`"), "{denied}");
@@ -113,7 +113,7 @@ async fn a_rule_that_denies_is_told() {
 }
 
 #[tokio::test]
-async fn a_yes_for_the_session_is_kept_for_each_file_whatever_is_written() {
+async fn a_session_approval_covers_each_file_with_any_content() {
     let (ctx, mut requests) = start(&[]);
     let asking = ctx.clone();
     let first =
@@ -142,7 +142,7 @@ async fn another_mode_wakes_who_waits_and_reaches_subagents() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_is_told_to_who_waits() {
+async fn waiting_calls_are_cancelled_when_the_session_ends() {
     let (ctx, mut requests) = start(&[]);
     let waiting = sending(&ctx, Send::default(), "bob");
     requests.recv().await.unwrap();
@@ -167,7 +167,7 @@ async fn a_group_is_answered_together() {
 
 /// Guards I14.
 #[tokio::test]
-async fn a_call_that_was_given_up_is_taken_back() {
+async fn the_request_of_an_abandoned_call_is_withdrawn() {
     let (ctx, mut requests) = start(&[]);
     let waiting = sending(&ctx, Send::default(), "bob");
     let request = requests.recv().await.unwrap();
@@ -206,7 +206,7 @@ async fn a_tools_question_is_put_to_the_hooks_first() {
 }
 
 #[tokio::test]
-async fn a_yes_for_a_task_ends_with_the_next_one() {
+async fn an_approval_for_a_task_ends_with_the_next_task() {
     let (ctx, mut requests) = start(&[]);
     ctx.set_task(Some("fix the build".to_owned())).await.unwrap();
     let asking = ctx.clone();

@@ -65,7 +65,7 @@ const STARTS_GIT: [&str; 7] = [
 ];
 
 #[test]
-fn a_plain_repository_leaves_what_starts_it_harmless() {
+fn a_harmless_repository_keeps_commands_that_start_git_harmless() {
     let (_dir, project) = project();
     for script in STARTS_ANY.iter().chain(&STARTS_GIT) {
         assert!(is_harmless(script, &project), "{script}");
@@ -73,7 +73,7 @@ fn a_plain_repository_leaves_what_starts_it_harmless() {
 }
 
 #[test]
-fn a_hostile_repository_makes_what_starts_git_ask() {
+fn a_hostile_repository_makes_commands_that_start_git_ask() {
     let (_dir, project) = project();
     fs::write(project.join(".git/config"), HOSTILE).unwrap();
     for script in STARTS_ANY.iter().chain(&STARTS_GIT) {
@@ -85,7 +85,7 @@ fn a_hostile_repository_makes_what_starts_git_ask() {
 }
 
 #[test]
-fn metadata_of_another_system_makes_what_looks_for_it_ask() {
+fn metadata_of_another_system_makes_commands_that_search_for_it_ask() {
     for marker in WORKING_COPY_MARKERS {
         let (_dir, project) = project();
         fs::create_dir_all(project.join("src")).unwrap();
@@ -101,7 +101,7 @@ fn metadata_of_another_system_makes_what_looks_for_it_ask() {
 }
 
 #[test]
-fn a_repository_below_steers_what_runs_git_there() {
+fn an_embedded_repository_makes_commands_that_run_git_there_ask() {
     let (_dir, project) = project();
     repository(&project.join("src/.git"), HOSTILE);
     repository(&project.join("bare"), HOSTILE);
@@ -145,7 +145,7 @@ fn a_word_is_a_remote_only_if_the_configuration_names_it_and_nothing_has_its_nam
 }
 
 #[test]
-fn files_of_the_project_that_name_hosts_make_what_reads_them_ask() {
+fn project_files_that_name_hosts_make_commands_that_read_them_ask() {
     let (_dir, project) = project();
     for (script, file, plain, hostile) in [
         ("docker compose ps", "compose.yaml", "services: {}\n", "include: [oci://x.io/y]\n"),

@@ -1,4 +1,4 @@
-//! What the rules say of a command.
+//! Evaluation of commands.
 
 use openoxide_protocol::{CommandClass, CommandWords, Effect, ExecAccess};
 
@@ -42,7 +42,8 @@ pub(super) fn decide_command(
         })
 }
 
-/// What was not understood is asked about, and denied where a rule denies every command: one that nobody could have named.
+/// Decides an opaque access: it asks, or is denied if a rule denies every command, even one that no
+/// rule could name.
 pub(super) fn decide_opaque(policy: &PolicyStack) -> AccessOutcome {
     let subject = MatchSubject { kind: SubjectKind::Exec, bytes: b"\x01\0", is_variadic: false };
     match find_rule_match(policy, subject) {
@@ -55,7 +56,7 @@ pub(super) fn decide_opaque(policy: &PolicyStack) -> AccessOutcome {
     }
 }
 
-/// A rule that holds a program back enforces all of it back in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
+/// A rule that restricts a program restricts it in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
 /// does not: `./ls` is not `ls`.
 #[inline]
 fn apply_base_name_rules(
@@ -70,7 +71,7 @@ fn apply_base_name_rules(
     }
 }
 
-/// A rule that holds a subcommand back enforces all of it back behind whatever options: `git -C . push` is `git push`. The same holds for a
+/// A rule that restricts a subcommand restricts it behind whatever options: `git -C . push` is `git push`. The same holds for a
 /// command that another one carries: `npx rm x` is `rm x`.
 fn apply_alternate_words(
     policy: &PolicyStack,
@@ -89,8 +90,9 @@ fn apply_alternate_words(
     apply_base_name_rules(policy, subject, outcome)
 }
 
-/// A rule that holds back and could match counts as an ask: it may not be passed by, and it may not be meant. What is asked
-/// about anyway needs no such look, unless a hook would save the question.
+/// Turns an allow into an ask if a rule that asks or denies may match the unknown parts of the
+/// command. The rule must not be bypassed, but it may not apply either. A command that is asked
+/// about anyway is only checked if a hook could remove the question.
 fn apply_partial_matches(
     policy: &PolicyStack,
     argv: &[u8],

@@ -21,7 +21,8 @@ pub(super) fn escalate_findings(decision: Decision, mode: PermissionMode) -> Dec
     Decision { effect: apply_dont_ask(Effect::Ask, mode), reason, rule: None, always, ..decision }
 }
 
-/// Turns an allow into an ask where a rule that holds back may be missing.
+/// Turns an allow into an ask if the policy failed to load, because a rule that asks or denies may
+/// be missing.
 pub(super) fn apply_policy_error(decision: Decision, context: &EvaluationContext<'_>) -> Decision {
     match context.policy_error {
         Some(doubt) if decision.effect == Effect::Allow => Decision {

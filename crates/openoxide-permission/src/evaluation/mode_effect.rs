@@ -1,4 +1,4 @@
-//! What a mode makes of an answer.
+//! The effect of the permission mode on an outcome.
 
 use openoxide_protocol::{Access, CommandClass, Effect, PermissionMode};
 
@@ -9,7 +9,7 @@ use crate::{
     policy_stack::PolicyStack,
 };
 
-/// What the mode makes of an answer that no rule of a person gave.
+/// Applies the mode to an outcome that no rule written by a person decided.
 pub(super) fn apply_mode(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -46,7 +46,7 @@ pub(super) fn apply_mode(
     }
 }
 
-/// Says whether an access changes anything, as far as is known.
+/// Returns whether an access may change anything.
 fn may_change_state(access: &Access, outcome: &AccessOutcome) -> bool {
     match access {
         Access::Exec(exec) => exec.class != CommandClass::Harmless,

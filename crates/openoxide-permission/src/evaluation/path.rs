@@ -1,4 +1,4 @@
-//! What the rules say of a path.
+//! Evaluation of paths.
 
 use openoxide_protocol::{AbsPath, AccessRoute, Effect, PathAccess};
 
@@ -15,7 +15,7 @@ use crate::{
     rule_index::{LayerRanks, MAX_LAYERS, MatchSubject},
 };
 
-/// Judges every spelling of a path; the strictest counts.
+/// Evaluates every spelling of a path and returns the strictest outcome.
 pub(super) fn decide_path(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -35,7 +35,7 @@ pub(super) fn decide_path(
             (_, false) => by_default(Effect::Ask, ReasonCode::OutsideProject),
         };
         let ruling = find_path_match(policy, context, spelling, space);
-        // What the built-in rules say of secrets is about what is in them, not about their names.
+        // The built-in rules about secrets concern the contents of files, not their names.
         let ruling = ruling.filter(|ruling| {
             path.route != AccessRoute::Metadata || ruling.layer != LayerKind::Default
         });
@@ -47,7 +47,7 @@ pub(super) fn decide_path(
     let written = one(&path.path);
     match path.resolved.as_ref().map(one) {
         Some(resolved) if resolved.effect > written.effect => resolved,
-        // Between two that ask, the one that a person wants to ask counts: a mode does not answer it.
+        // If both spellings ask, the rule of a person takes precedence, because no mode answers it.
         Some(resolved)
             if resolved.effect == written.effect && takes_precedence(&resolved, &written) =>
         {
@@ -57,14 +57,17 @@ pub(super) fn decide_path(
     }
 }
 
-/// A rule that allows every edit means those inside the project: to leave it is asked about by itself, as with Claude Code
-/// and OpenCode. A rule that names a place outside is meant; and so is one for every read, since inside they are free.
+/// Returns whether a rule allows every edit without naming a path. Such a rule only applies inside
+/// the project: edits outside are asked about separately, as in Claude Code and OpenCode. A rule
+/// that names a path outside applies there, and so does a rule for every read, since reads inside
+/// the project are allowed anyway.
 const fn is_unscoped_edit_allow(ruling: RuleMatch, space: SubjectKind) -> bool {
     matches!((ruling.effect, space), (Effect::Allow, SubjectKind::Edit))
         && ruling.matches_everything
 }
 
-/// A read outside the project is as free as `external_directory` says. A rule that enforces all of it back is a rule about it: no mode answers it.
+/// Decides a read outside the project by the rules for `external_directory`. If such a rule asks or
+/// denies, no mode overrides it.
 fn decide_external_read(
     policy: &PolicyStack,
     path: &AbsPath,
@@ -136,7 +139,8 @@ pub(super) fn is_inside_project(roots: &[AbsPath], path: &PathAccess) -> bool {
     path.paths().all(|spelling| roots.iter().any(|root| spelling.strip_prefix(root).is_some()))
 }
 
-/// Says whether of two spellings that ask this one speaks: a person's rule does, unless the other is more binding.
+/// Returns whether `outcome` takes precedence over `other` when both spellings ask. A rule written
+/// by a person does, unless the other outcome is more binding.
 pub(super) fn takes_precedence(outcome: &AccessOutcome, other: &AccessOutcome) -> bool {
     let binds = |one: &AccessOutcome| {
         one.rule_match

@@ -104,10 +104,10 @@ fn ruled(ruling: RuleMatch) -> AccessOutcome {
 }
 
 #[test]
-fn of_two_spellings_that_a_rule_speaks_of_the_stricter_counts() {
+fn the_stricter_outcome_of_two_spellings_applies() {
     use LayerKind::{Managed, User};
     let unruled = |effect| AccessOutcome { effect, rule_match: None, reason: ReasonCode::NoRule };
-    // What was found for the other spelling, what counted so far, and whether the former counts now.
+    // The rule match of the other spelling, the outcome so far, and whether the match replaces it.
     let rows = [
         (ruling(Allow, Managed, false), unruled(Allow), false),
         (ruling(Allow, Managed, false), unruled(Ask), false),
@@ -133,7 +133,7 @@ fn of_two_spellings_that_a_rule_speaks_of_the_stricter_counts() {
 }
 
 #[test]
-fn of_two_spellings_that_ask_the_more_binding_one_speaks() {
+fn the_more_binding_of_two_spellings_that_ask_decides() {
     use LayerKind::{Default, Managed, User};
     let nothing = AccessOutcome { effect: Ask, rule_match: None, reason: ReasonCode::NoRule };
     let by = |layer, human| ruled(ruling(Ask, layer, human));
@@ -163,7 +163,7 @@ fn of_two_spellings_that_ask_the_more_binding_one_speaks() {
 }
 
 #[test]
-fn where_every_command_is_allowed_what_it_changes_outside_is_no_question() {
+fn allowing_every_command_allows_its_edits_outside_the_project() {
     let parts = |rules: &[(Effect, &str)], accesses: &[Access]| {
         let decision = World::of(rules).evaluate(accesses, &[]);
         decision.parts.into_iter().map(|part| part.decision).collect::<Vec<_>>()
@@ -211,7 +211,7 @@ fn a_finding_takes_the_rule_and_its_remembering_away() {
 }
 
 #[test]
-fn the_worst_finding_speaks() {
+fn the_worst_finding_gives_the_reason() {
     let world = World::of(&[(Allow, "Bash")]);
     let worse = Finding { message: "it is worse".into(), ..finding(FindingKind::CircuitBreaker) };
     let decision = world.evaluate(&[run("ls")], &[finding(FindingKind::Escalate), worse]);
@@ -231,7 +231,7 @@ fn a_doubt_takes_the_rule_and_its_remembering_away() {
 }
 
 #[test]
-fn the_floor_says_why() {
+fn the_safety_floor_reports_its_reason() {
     let world = World::of(&[(Allow, "*"), (Allow, "Edit(//**)")]);
     let why = |access: &Access| {
         let outcome = world.decide(access);
@@ -250,7 +250,7 @@ fn the_floor_says_why() {
 }
 
 #[test]
-fn a_mode_says_that_it_decided() {
+fn a_mode_that_decides_is_the_reason() {
     use PermissionMode::{AcceptEdits, BypassPermissions, DontAsk, Plan};
     let edits = |class| match run("sed -i x /p/a") {
         Access::Exec(exec) => Access::Exec(ExecAccess { class, ..exec }),
@@ -278,7 +278,7 @@ fn a_mode_says_that_it_decided() {
 }
 
 #[test]
-fn what_the_built_in_rules_say_of_secrets_is_about_what_is_in_them() {
+fn built_in_rules_about_secrets_concern_contents_not_names() {
     let names = Access::Read(touched("/p/.env", AccessRoute::Metadata));
     let reads = Access::Read(touched("/p/.env", AccessRoute::Program));
     let none = World::of(&[]);
@@ -288,7 +288,7 @@ fn what_the_built_in_rules_say_of_secrets_is_about_what_is_in_them() {
 }
 
 #[test]
-fn a_read_outside_is_as_free_as_the_rules_about_outside_say() {
+fn external_directory_rules_decide_reads_outside_the_project() {
     let read = Access::Read(touched("/q/a", AccessRoute::Direct));
     let of = |rules: &[(Effect, &str)]| World::of(rules).decide(&read);
     let free =
@@ -305,7 +305,7 @@ fn a_read_outside_is_as_free_as_the_rules_about_outside_say() {
 }
 
 #[test]
-fn a_relative_rule_that_holds_back_counts_from_the_project_wherever_an_agent_went() {
+fn relative_restrictive_rules_apply_from_the_project_and_the_cwd() {
     let (root, below) = (path("/p"), path("/p/lib"));
     let roots = [root.clone(), path("/added")];
     let world = World::of(&[
@@ -337,7 +337,7 @@ fn a_relative_rule_that_holds_back_counts_from_the_project_wherever_an_agent_wen
     let here = EvaluationContext { mode, cwd: &below, roots: &roots, policy_error: None };
     let decided = |text| decide_access(&world.policy, &here, &edit(text)).effect;
     assert_eq!((decided("/p/docs/a"), decided("/p/lib/docs/a")), (Allow, Ask));
-    // It counts from the working directory, too.
+    // The rule also applies from the working directory.
     assert_eq!(effect(&below, &read("/p/lib/src/a")), Deny);
     assert_eq!(effect(&root, &read("/p/lib/src/a")), Allow);
 }
@@ -365,7 +365,7 @@ fn a_rule_that_could_match_makes_a_question_of_an_allow_and_of_nothing_else() {
 }
 
 #[test]
-fn what_was_not_understood_is_denied_where_every_command_is() {
+fn opaque_accesses_are_denied_if_every_command_is_denied() {
     let opaque = Access::Opaque { text: "$(".into(), span: Default::default() };
     let of = |rules: &[(Effect, &str)]| {
         let outcome = World::of(rules).decide(&opaque);
@@ -410,7 +410,7 @@ fn an_unproved_program_asks_where_the_policy_wants_that_and_passes_where_it_does
     let decision = world.evaluate(&[harmless("tool x", true)], &[]);
     let reason = "`tool x` has not been verified as read-only by running it";
     assert_eq!(decision.parts[0].reason, reason);
-    // What is chosen for everything that would be asked holds for this, too.
+    // A mode that answers every question also answers this one.
     world.mode = PermissionMode::BypassPermissions;
     assert_eq!(effects(&world), [Allow, Allow, Allow, Deny]);
     world.mode = PermissionMode::Plan;

@@ -1,4 +1,4 @@
-//! What the gate is asked, and what it answers.
+//! The input and the result of the gate.
 
 use openoxide_protocol::{
     ApprovalId, ApprovalRequest, Decision, HookAnswer, Operation, OperationDigest, OperationFacts,
@@ -7,43 +7,46 @@ use openoxide_protocol::{
 
 use crate::session_grants::GrantKey;
 
-/// What the gate is asked.
+/// The input of [`crate::PermissionGate::check`].
 #[derive(Clone, Debug)]
 pub struct CheckRequest {
     /// The tool call.
     pub operation: Operation,
-    /// What it means.
+    /// The accesses and findings of the tool call.
     pub facts: OperationFacts,
-    /// What a yes is bound to.
+    /// The digest that an approval is bound to.
     pub digest: OperationDigest,
     /// The id of the request, if a reviewer has to be asked.
     pub id: ApprovalId,
-    /// What a reviewer would be shown.
+    /// The presentation for the reviewer.
     pub presentation: RequestPresentation,
-    /// One line that says what is wanted.
+    /// A one-line summary of the request.
     pub title: String,
     /// Requests of one group can be answered together.
     pub group: Option<String>,
-    /// Whether only a yes to this very request counts: then no rule, mode, grant or batch is one.
+    /// True if only an approval of exactly this request is valid. No rule, mode, grant or batch
+    /// replaces it.
     pub requires_explicit_approval: bool,
-    /// What the hooks said of it; they were asked first.
+    /// The answers of the hooks, which are asked first.
     pub hooks: Vec<HookAnswer>,
-    /// What a lasting yes covers, if the tool has its own idea of it.
+    /// The coverage of a grant, if the tool defines one.
     pub coverage: GrantCoverage,
 }
 
-/// What a lasting yes covers beyond the very operation. The reviewer is shown it.
+/// The coverage of a grant beyond the exact operation. It is shown to the reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantCoverage {
-    /// For the session: later requests whose keys were all said yes to (seed 001's payloads, Codex's approval keys).
+    /// The keys for a grant of the session. A later request is covered if all of its keys were
+    /// approved (llm-do's payloads, Codex's approval keys).
     pub keys: Vec<String>,
-    /// For the project: these rules in the place of those that the gate would offer. A rule about commands is left out:
-    /// how much of a command line may be remembered is not the tool's to say.
+    /// The rules for a grant of the project, in place of the rules that the gate would offer. Rules
+    /// about commands are left out: the tool does not decide how much of a command line is
+    /// remembered.
     pub rules: Vec<String>,
 }
 
 impl CheckRequest {
-    /// Returns the keys under which a yes for the session is remembered.
+    /// Returns the keys under which an approval for the session is remembered.
     pub(super) fn grant_keys(&self) -> Vec<GrantKey> {
         let named = self.coverage.keys.iter().cloned().map(GrantKey::ToolKey);
         std::iter::once(GrantKey::Operation(self.digest)).chain(named).collect()
@@ -54,9 +57,9 @@ impl CheckRequest {
 #[must_use]
 #[derive(Debug)]
 pub enum GateOutcome {
-    /// It may run.
+    /// The operation may run.
     Proceed(Permit),
-    /// It may not.
+    /// The operation may not run.
     Refuse(OperationRefusal),
     /// A reviewer is asked; the request is pending until it is answered.
     Ask(Box<ApprovalRequest>),
@@ -86,30 +89,30 @@ impl Permit {
         &self.decision
     }
 
-    /// Uses the permit up. It says yes only for the very operation that it was granted for.
+    /// Consumes the permit. Returns true only for the exact operation that it was granted for.
     #[must_use]
     pub fn redeem(self, digest: OperationDigest) -> bool {
         self.digest == digest
     }
 }
 
-/// Why an operation may not run.
+/// The reason why an operation may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationRefusal {
     /// A rule or a mode denies it (`DeniedError`).
     Denied(Box<Decision>),
-    /// A reviewer said no (`RejectedError`), or another request of the session was rejected.
+    /// A reviewer rejected it (`RejectedError`), or another request of the session was rejected.
     Rejected,
-    /// A reviewer said what to do instead (`CorrectedError`).
+    /// A reviewer rejected it with a correction (`CorrectedError`).
     Corrected {
-        /// What to do instead.
+        /// The correction for the agent.
         message: String,
     },
     /// A reviewer stopped the turn, or the session ended.
     Cancelled,
 }
 
-/// How a pending request ended, and what becomes of the operation.
+/// The resolution of a pending request, and its consequence for the operation.
 #[must_use]
 #[derive(Debug)]
 pub struct ResolvedRequest {
@@ -122,7 +125,8 @@ pub struct ResolvedRequest {
 /// One answer to the requests of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupAnswer {
-    /// Yes, once each, to all but those that demand an explicit yes: these stay pending.
+    /// Approves each request once, except for those that require explicit approval, which stay
+    /// pending.
     All,
     /// No to all of them, and to nothing else of the session.
     Skip,

@@ -1,7 +1,7 @@
-//! The requests that wait for an answer, oldest first.
+//! The pending requests, oldest first.
 //!
-//! Whoever floods the gate with requests must not slow it down: every one is found by its id, its session or what a yes for
-//! the session covers, without a look at the others.
+//! A flood of requests must not slow the gate down. Every request is found by its id, its session
+//! or the keys of a session grant, without a scan of the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -31,7 +31,7 @@ pub(super) struct PendingQueue {
 }
 
 impl PendingQueue {
-    /// Says why no request under this id can wait.
+    /// Returns the reason why a request with this id cannot be added, if there is one.
     pub(super) fn rejection_reason(
         &self,
         id: ApprovalId,
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_ended_leaves_nothing_behind() {
+    fn a_removed_request_leaves_no_index_entries() {
         let mut sets = HashMap::from([("a", BTreeSet::from([1, 2])), ("b", BTreeSet::from([1]))]);
         remove_from_set(&mut sets, "a", 1);
         remove_from_set(&mut sets, "b", 1);

@@ -15,7 +15,7 @@ use crate::{
     session_grants::GrantKey,
 };
 
-/// Where a presentation says what a yes for the session covers.
+/// The metadata key of a presentation that lists the coverage of a session grant.
 const COVERAGE_KEY: &str = "covers";
 
 pub(super) fn is_circuit_breaker(finding: &Finding) -> bool {
@@ -28,7 +28,8 @@ pub(super) fn requires_explicit_approval(decision: &Decision) -> bool {
         || decision.obligations.contains(&Obligation::Human)
 }
 
-/// Where an explicit yes is demanded, an allow of whatever kind is none.
+/// Turns an allow of any kind into an ask, or into a deny in mode `dont_ask`. Used where explicit
+/// approval is required.
 pub(super) fn with_explicit_approval(decision: Decision, mode: PermissionMode) -> Decision {
     let always = Vec::new();
     if decision.effect != Effect::Allow {
@@ -39,7 +40,7 @@ pub(super) fn with_explicit_approval(decision: Decision, mode: PermissionMode) -
     Decision { effect, reason, rule: None, always, ..decision }
 }
 
-/// Returns the request that a reviewer is shown: with what a lasting yes would cover.
+/// Returns the request for the reviewer, including the coverage of a grant.
 pub(super) fn build_request(
     question: &CheckRequest,
     mut decision: Decision,
@@ -72,12 +73,13 @@ pub(super) fn build_request(
     }
 }
 
-/// Says whether a yes for the session covers more than the very operation: never where nothing may be remembered.
+/// Returns whether a session grant covers more than the exact operation. It never does if nothing
+/// may be remembered.
 fn has_extended_coverage(question: &CheckRequest, decision: &Decision) -> bool {
     !decision.always.is_empty() && !question.coverage.keys.is_empty()
 }
 
-/// Returns the keys of a yes for the session: those that were shown.
+/// Returns the keys of a session grant: those that were shown.
 pub(super) fn session_keys(question: &CheckRequest, request: &ApprovalRequest) -> Vec<GrantKey> {
     if has_extended_coverage(question, &request.decision) {
         question.grant_keys()
@@ -100,7 +102,8 @@ fn suggested_rules(question: &CheckRequest, always: Vec<String>) -> Vec<String> 
     others.into_iter().chain(loops).collect()
 }
 
-/// Returns the rules that a yes for the session to a repetition remembers: that tool may be repeated (DECISIONS 12).
+/// Returns the rules that a session grant for a repetition saves: that tool may be repeated
+/// (DECISIONS 12).
 pub(super) fn repetition_rules(request: &ApprovalRequest) -> Vec<String> {
     let tool = |access: &Access| match access {
         Access::DoomLoop { tool } => Some(format!("DoomLoop({tool})")),

@@ -1,4 +1,4 @@
-//! What the gate knows of each session: its mode, whose subagent it is, and what was granted in it.
+//! The state of each session: its mode, its parent, and its grants.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ struct SessionState {
     task: Option<TaskGrants>,
 }
 
-/// What a session is about just now, and what was granted for it.
+/// The current task of a session, and the grants for it.
 #[derive(Debug)]
 struct TaskGrants {
     name: String,
@@ -53,7 +53,8 @@ impl SessionRegistry {
         self.sessions.entry(session).or_default().mode = Some(mode);
     }
 
-    /// Puts a new session below another; says no where it is known already, so that no session can leave its parent.
+    /// Adds a new session below another one. Returns false if the session is already known, so that
+    /// no session can leave its parent.
     pub(super) fn add_subagent(
         &mut self,
         parent: SessionId,
@@ -94,7 +95,7 @@ impl SessionRegistry {
         family
     }
 
-    /// Begins another task: what was granted for the one before is forgotten.
+    /// Starts another task and drops the grants of the previous one.
     pub(super) fn begin_task(&mut self, session: SessionId, name: Option<String>) {
         if name.is_none() && !self.sessions.contains_key(&session) {
             return;
@@ -109,15 +110,16 @@ impl SessionRegistry {
         self.sessions.get(&session)?.task.as_ref().map(|task| task.name.clone())
     }
 
-    /// Returns what was granted for the session, and for its task.
+    /// Returns the grants of the session and of its task.
     pub(super) fn grants(&self, session: SessionId) -> impl Iterator<Item = &SessionGrants> {
         let known = self.sessions.get(&session);
         let task = known.and_then(|session| session.task.as_ref()).map(|task| &task.grants);
         known.map(|session| &session.grants).into_iter().chain(task)
     }
 
-    /// Returns where a yes with these terms to a request of this task is remembered. Nowhere if the task is over, or if the terms need
-    /// a clock: these are kept elsewhere, and here such a yes counts once.
+    /// Returns the grants in which an approval with these terms is remembered. Returns `None` if
+    /// the task is over, or if the terms include an expiry, a use limit or a directory. Such grants
+    /// are stored elsewhere, and here the approval is valid once.
     pub(super) fn grants_for_terms(
         &mut self,
         session: SessionId,

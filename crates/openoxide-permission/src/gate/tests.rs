@@ -107,7 +107,7 @@ fn a_rule_lets_pass_or_refuses_without_a_question() {
 
 /// Guards I13.
 #[test]
-fn a_yes_counts_once_and_for_this_operation_alone() {
+fn an_approval_is_valid_once_and_only_for_its_operation() {
     let mut gate = gate(&[]);
     let request = asked(gate.check(run(1, "npm install")));
     let settled = gate.answer(request.id, &ONCE).unwrap();
@@ -127,7 +127,7 @@ fn an_answer_is_taken_once() {
 }
 
 #[test]
-fn a_session_grant_covers_exactly_what_was_shown() {
+fn a_session_grant_covers_exactly_the_shown_operation() {
     let mut gate = gate(&[]);
     let request = asked(gate.check(run(1, "npm install")));
     drop(gate.answer(request.id, &SESSION).unwrap());
@@ -167,7 +167,7 @@ fn a_grant_resolves_pending_requests_of_its_session_that_it_covers() {
 }
 
 #[test]
-fn what_demands_an_explicit_yes_is_not_resolved_by_another_answer() {
+fn other_answers_do_not_resolve_explicit_approval_requests() {
     let mut gate = gate(&[]);
     let first = asked(gate.check(run(1, "npm install a")));
     asked(gate.check(CheckRequest { requires_explicit_approval: true, ..run(2, "npm install b") }));
@@ -222,7 +222,7 @@ fn a_grant_lifts_neither_a_deny_nor_the_floor() {
 }
 
 #[test]
-fn what_only_a_person_answers_is_answered_by_a_person_each_time() {
+fn human_only_rules_ask_a_person_each_time() {
     let root = path("/p");
     let anchors = PathAnchors { home: None, base: &root };
     let rule = |effect, text| parse_rule(text, effect, anchors).unwrap();
@@ -307,7 +307,7 @@ fn a_gate_in_doubt_lets_nothing_pass_without_a_question() {
 }
 
 #[test]
-fn an_id_that_waits_already_is_denied_and_says_why() {
+fn a_request_with_a_pending_id_is_denied_with_a_reason() {
     let mut gate = gate(&[(Effect::Ask, "Bash(npm *)")]);
     asked(gate.check(run(1, "npm a")));
     let GateOutcome::Refuse(OperationRefusal::Denied(decision)) = gate.check(run(1, "npm b"))
@@ -320,7 +320,7 @@ fn an_id_that_waits_already_is_denied_and_says_why() {
 }
 
 #[test]
-fn what_was_granted_says_so_and_names_no_rule() {
+fn a_granted_operation_reports_the_grant_and_no_rule() {
     let mut gate = gate(&[(Effect::Ask, "Bash(npm *)")]);
     let request = asked(gate.check(run(1, "npm a")));
     drop(gate.answer(request.id, &SESSION).unwrap());
@@ -331,7 +331,7 @@ fn what_was_granted_says_so_and_names_no_rule() {
 }
 
 #[test]
-fn a_demand_for_an_explicit_yes_stays_when_the_policy_changes() {
+fn explicit_approval_stays_required_when_the_policy_changes() {
     let mut gate = gate(&[]);
     let group = Some("g".to_owned());
     let explicit =
@@ -374,7 +374,7 @@ fn an_empty_message_corrects_nothing() {
 }
 
 #[test]
-fn where_an_explicit_yes_is_demanded_the_decision_says_so() {
+fn required_explicit_approval_is_reported_in_the_decision() {
     let mut gate = gate(&[(Effect::Allow, "Bash(ls *)"), (Effect::Ask, "Bash(npm *)")]);
     let explicit =
         |number, command| CheckRequest { requires_explicit_approval: true, ..run(number, command) };

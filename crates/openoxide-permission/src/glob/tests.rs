@@ -142,7 +142,7 @@ fn two_stars_in_a_row_are_one_and_nothing_else_is_joined() {
         glob.push_any();
     });
     assert_eq!(others, [ANY, ONE, ONE, ANY_IN_PART, ANY_IN_PART, SOME, ANY, END]);
-    // The last byte of a literal is no instruction.
+    // The last byte of a literal is not an instruction.
     let text = steps(|glob| {
         glob.push_literal(&[ANY]);
         glob.push_any();
@@ -190,7 +190,7 @@ fn a_class_admits_its_ranges_or_all_but_them() {
 }
 
 #[test]
-fn as_many_ranges_as_a_byte_counts_are_kept() {
+fn only_the_first_255_ranges_are_kept() {
     let ranges: Vec<_> = ('\u{1000}'..).take(300).map(|one| (one, one)).collect();
     let mut glob = Glob::new();
     glob.push_class(false, &ranges);

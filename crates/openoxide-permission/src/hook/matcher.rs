@@ -1,22 +1,24 @@
-//! Which tools a hook is asked about: names, as Claude Code's matchers have them.
+//! The tools that a hook is asked about: names, as in Claude Code's matchers.
 
 /// Names of one tool: Claude Code calls it by the second now.
 const TASK_TOOL_ALIASES: [&str; 2] = ["Task", "Agent"];
 
-/// Which tools a hook is asked about.
+/// The tools that a hook is asked about.
 ///
-/// Names are compared without regard to case: a hook that never fires because an agent writes `bash` holds nothing back.
+/// Names are compared case-insensitively. Otherwise a hook would never run, and restrict nothing,
+/// if an agent writes `bash`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookMatcher {
-    /// Names, each possibly with `*` for any text; none stands for every tool.
+    /// The names, in which `*` matches any text. An empty list matches every tool.
     names: Vec<String>,
 }
 
 impl HookMatcher {
-    /// Reads a matcher: names with `|` or `,` between them, `*` in a name for any text; `*` alone, or nothing, is every tool.
+    /// Parses a matcher: names separated by `|` or `,`, with `*` in a name for any text. `*` alone
+    /// or an empty text matches every tool.
     ///
     /// # Errors
-    /// When something else stands in it, such as a regular expression: what is wrong, in words.
+    /// Returns a message if the text contains anything else, such as a regular expression.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());
@@ -30,7 +32,7 @@ impl HookMatcher {
         }
     }
 
-    /// Says whether the hook is asked about this tool.
+    /// Returns whether the hook is asked about this tool.
     #[must_use]
     pub fn matches(&self, tool: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|name| matches_name(name, tool))
@@ -57,7 +59,7 @@ fn matches_name(name: &str, tool: &str) -> bool {
     matches_wildcard(&name, &tool) || same(&name) && same(&tool)
 }
 
-/// Says whether the pieces between the stars stand in the text, one behind the other.
+/// Returns whether the text contains the pieces between the stars in order.
 fn matches_wildcard(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_matcher_is_named() {
+    fn an_invalid_matcher_is_reported() {
         assert_eq!(
             HookMatcher::parse("Edit||Write").unwrap_err(),
             "a name is missing beside a `|`"

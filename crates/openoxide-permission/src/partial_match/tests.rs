@@ -14,7 +14,7 @@ fn may(pattern: &str, build: impl Fn(&mut CommandWords)) -> bool {
 }
 
 #[test]
-fn unknown_words_can_be_what_a_rule_names() {
+fn unknown_words_may_match_the_words_of_a_rule() {
     let rm_unknown = |words: &mut CommandWords| {
         words.push("rm");
         words.push_unknown();
@@ -40,7 +40,7 @@ fn many_words_can_be_none_and_several() {
 }
 
 #[test]
-fn a_part_that_is_known_still_counts() {
+fn the_known_text_of_a_word_must_match() {
     let depth = |words: &mut CommandWords| {
         words.push("git");
         words.push_known_text("--depth=");
@@ -78,7 +78,7 @@ fn the_candidates_are_those_that_agree() {
         assert_eq!(found, expected, "{known:?}");
     }
 }
-/// Returns what stands before the first star, with the boundaries of words as NUL.
+/// Returns the text before the first star, with the boundaries of words as NUL.
 fn beginning(text: &str) -> Vec<u8> {
     let fixed = text.split('*').next().unwrap();
     let end = if text.contains('*') { "" } else { "\0" };
@@ -90,7 +90,7 @@ fn code(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_strictest_rule_that_could_match_counts() {
+fn the_strictest_rule_that_may_match_applies() {
     use Effect::{Allow, Ask, Deny};
     let root = AbsPath::root();
     let anchors = PathAnchors { home: None, base: &root };
@@ -160,9 +160,9 @@ proptest! {
         prop_assert_eq!(may_match(&code, words.as_bytes()), expected);
     }
 
-    /// What some choice of the unknown words is matched by may be matched.
+    /// A pattern that matches some value of the unknown words may match.
     #[test]
-    fn what_a_choice_matches_may_match(
+    fn a_match_of_any_possible_command_may_match(
         pattern in "[ab*]{1,2}( [ab*]{1,2}){0,2}",
         words in words(),
         choices in prop::collection::vec(prop::collection::vec("[ab]{0,2}", 0..3), 4),

@@ -1,7 +1,8 @@
 //! Command patterns: `npm run *`, `git * main`, `ls*`.
 //!
-//! A blank is a boundary between two words, which no argument can forge. `*` stands for any text, across words. A
-//! trailing ` *` also stands for nothing. Quotes and backslashes work as in a shell: `\*` is a star.
+//! A space is a boundary between two words, which no argument can forge. `*` matches any text,
+//! across words. A trailing ` *` also matches no words. Quotes and backslashes work as in a shell:
+//! `\*` is a literal star.
 
 use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};

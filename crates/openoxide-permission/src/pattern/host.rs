@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_host_can_be_is_refused() {
+    fn invalid_hosts_are_rejected() {
         for text in ["", "https://x.com", "x.com/path", "x.com:80", "a..b", "bücher.de", "a b"] {
             assert!(parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn a_single_star_is_every_host_and_says_so() {
+    fn a_single_star_matches_every_host() {
         let code = |text| parse(text).unwrap().glob.finish();
         let mut any = Glob::new();
         any.push_any();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_host_is_pointed_at() {
+    fn errors_in_a_host_have_a_range() {
         for (text, at) in [("x.com/path", 5..6), ("x y", 1..2), ("x\u{1}y", 1..2), ("a@b", 1..2)] {
             assert_eq!(parse(text).unwrap_err().range, at, "{text:?}");
         }

@@ -1,8 +1,9 @@
-//! Path patterns: gitignore's, with four anchors.
+//! Path patterns in gitignore syntax, with four anchors.
 //!
-//! `//abs` counts from the root, `~/x` from home, `/x` from the base of the file that the rule stands in, `x` and `./x`
-//! from the working directory, where a pattern without a slash matches at any depth. `*` and `?` stay within a
-//! component, `**` crosses them. What names a directory covers everything below it.
+//! `//abs` is relative to the root, `~/x` to the home directory, and `/x` to the base of the file
+//! that contains the rule. `x` and `./x` are relative to the working directory, where a pattern
+//! without a slash matches at any depth. `*` and `?` match within a component, `**` matches across
+//! components. A pattern that names a directory covers everything below it.
 
 use openoxide_protocol::{AbsPath, Effect};
 
@@ -17,7 +18,8 @@ use crate::{
 pub struct ParsedPathPattern {
     /// The program.
     pub pattern: ParsedPattern,
-    /// Whether subjects count from the working directory; otherwise from the root.
+    /// True if subjects are relative to the working directory. Otherwise they are relative to the
+    /// root.
     pub is_cwd_relative: bool,
 }
 
@@ -113,8 +115,8 @@ fn find_unescaped_brace(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns what stands before the pattern (parts, each followed by `/`), the pattern, and whether it counts from the
-/// working directory.
+/// Returns the fixed prefix of the pattern (parts, each followed by `/`), the pattern, and whether
+/// it is relative to the working directory.
 fn split_anchor<'t>(
     text: &'t str,
     anchors: PathAnchors<'_>,
@@ -147,7 +149,7 @@ pub fn to_subject(path: &AbsPath) -> String {
     }
 }
 
-/// Writes the components of `rest`; says whether there is no wildcard.
+/// Appends the components of `rest` and returns whether they contain no wildcard.
 fn push_components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, RuleError> {
     let (mut exact, mut at) = (true, 0);
     let trimmed = rest.trim_end_matches('/');
@@ -156,7 +158,8 @@ fn push_components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, 
         match component {
             "" | "." => {}
             "**" if index + 1 == count => {
-                // What lies inside is meant; a rule that holds back holds back the directory itself, too.
+                // The pattern covers the contents of the directory. A rule that asks or denies also
+                // covers the directory itself.
                 let strictly_inside = effect == Effect::Allow && index > 0;
                 push_rest(glob, strictly_inside);
                 return Ok(false);
@@ -176,7 +179,8 @@ fn push_components(rest: &str, glob: &mut Glob, effect: Effect) -> Result<bool, 
     Ok(exact)
 }
 
-/// Writes what lies below a directory; `strictly` leaves the directory itself out.
+/// Appends a step for everything below a directory. If `strictly` is set, the directory itself is
+/// not included.
 fn push_rest(glob: &mut Glob, strictly: bool) {
     if strictly {
         glob.push_non_empty();
@@ -185,7 +189,7 @@ fn push_rest(glob: &mut Glob, strictly: bool) {
     }
 }
 
-/// Writes one component; says whether there is no wildcard.
+/// Appends one component and returns whether it contains no wildcard.
 fn push_component(name: &str, glob: &mut Glob) -> Result<bool, RuleError> {
     let mut exact = true;
     let mut chars = name.char_indices();
@@ -211,7 +215,8 @@ fn push_component(name: &str, glob: &mut Glob) -> Result<bool, RuleError> {
 
 type CharClass = (bool, Vec<(char, char)>);
 
-/// Reads a class whose `[` stands at `start`; `chars` has just passed it, and will have passed the `]`.
+/// Parses a character class whose `[` is at `start`. `chars` must be positioned after the `[` and
+/// is left after the `]`.
 fn parse_class(
     name: &str,
     start: usize,
@@ -240,7 +245,7 @@ fn parse_class(
     Ok((negated, parse_ranges(&members)))
 }
 
-/// Returns the ranges of a class's members; a dash at either end stands for itself.
+/// Returns the ranges of a class's members. A dash at either end is a literal dash.
 fn parse_ranges(members: &[(char, bool)]) -> Vec<(char, char)> {
     let mut ranges = Vec::new();
     let mut rest = members;
@@ -345,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused_and_pointed_at() {
+    fn unsupported_syntax_is_rejected_with_a_range() {
         let base = AbsPath::root();
         let anchors = PathAnchors { home: None, base: &base };
         let error = |text| parse(text, Effect::Allow, anchors).unwrap_err();
@@ -401,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_path_is_pointed_at() {
+    fn errors_in_a_path_have_a_range() {
         let base = AbsPath::root();
         let error = |text| {
             parse(text, Effect::Allow, PathAnchors { home: None, base: &base }).unwrap_err().range

@@ -3,10 +3,10 @@
 use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
 
-/// Reads the name of a tool or of a subagent; `*` stands for any characters.
+/// Parses the name of a tool or of a subagent, in which `*` matches any characters.
 ///
 /// # Errors
-/// An empty name, or characters that no such name has.
+/// Returns an error for an empty name, or for characters that no such name contains.
 pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     if text.is_empty() {
         return Err(RuleError::new("the name is empty", 0..0));

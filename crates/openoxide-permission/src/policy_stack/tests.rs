@@ -23,7 +23,7 @@ fn policy(rules: Vec<Rule>) -> PolicyStack {
 }
 
 #[test]
-fn a_policy_holds_so_many_layers_and_rules_and_no_more() {
+fn a_policy_limits_its_layers_and_rules() {
     assert_eq!((MAX_LAYERS, MAX_RULES), (16, 16_777_216));
     for (layers, rules, expected) in [
         (0, 0, true),
@@ -80,7 +80,7 @@ fn two_policies_are_the_same_when_they_decide_the_same() {
 }
 
 #[test]
-fn another_format_and_damage_are_told_apart() {
+fn other_formats_and_damaged_bytes_have_different_errors() {
     let policy = policy(vec![rule(Effect::Deny, "Bash(a)")]);
     let with = |at: usize| {
         let mut bytes = policy.as_bytes().to_vec();
@@ -100,7 +100,7 @@ fn another_format_and_damage_are_told_apart() {
 }
 
 #[test]
-fn each_mode_comes_back_beside_each_mark() {
+fn each_mode_is_preserved_with_each_flag() {
     for mode in PermissionMode::ALL {
         let with = || {
             let first = layer(LayerKind::Cli, Vec::new());
@@ -140,7 +140,7 @@ fn a_mark_holds_for_itself_alone_and_twice_is_once() {
 }
 
 #[test]
-fn only_rules_about_commands_that_somebody_wrote_hold_commands_back() {
+fn built_in_rules_are_not_restrictive_command_rules() {
     for (rules, expected) in [
         (vec![], false),
         (vec![rule(Effect::Allow, "Bash(ls *)")], false),
@@ -171,7 +171,7 @@ fn a_rule_about_repetition_is_noticed_in_the_last_good_version_too() {
 }
 
 #[test]
-fn a_rule_says_where_it_stands() {
+fn a_rule_reference_has_the_file_and_line() {
     let first = Layer {
         file: Some("/etc/policy.toml".to_owned()),
         ..layer(LayerKind::Managed, vec![Rule { line: 7, ..rule(Effect::Deny, "Bash(a)") }])
@@ -217,7 +217,7 @@ fn each_kind_of_layer_comes_back_from_the_compiled_policy() {
 }
 
 #[test]
-fn what_a_rule_is_comes_back_with_its_answer() {
+fn a_rule_match_has_the_effect_and_flags_of_its_rule() {
     for bits in 0..8 {
         let [exact, bare, human] = [bits & 1 != 0, bits & 2 != 0, bits & 4 != 0];
         for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
@@ -246,7 +246,7 @@ fn what_a_rule_is_comes_back_with_its_answer() {
 }
 
 #[test]
-fn the_details_come_back_from_wherever_they_lie() {
+fn details_are_read_back_from_a_details_reader() {
     let policy = policy(vec![rule(Effect::Deny, "Bash(a)")]);
     let details = policy.details();
     let back =
@@ -260,7 +260,7 @@ fn the_details_come_back_from_wherever_they_lie() {
 }
 
 #[test]
-fn nothing_counts_of_what_was_before_the_last_good_version() {
+fn policies_before_the_last_good_version_have_no_effect() {
     let oldest = policy(vec![rule(Effect::Deny, "Bash(a)")]);
     let older = policy(vec![rule(Effect::Deny, "Bash(b)")]);
     let held = policy(Vec::new()).with_fallback_denies(older.clone().with_fallback_denies(oldest));

@@ -62,7 +62,7 @@ fn is_repository_write(exec: &ExecAccess) -> bool {
         && matches!(second, Some(CommandWord::Known(verb)) if WRITING_SUBCOMMANDS.contains(&verb))
 }
 
-/// The innermost repository that a directory lies in.
+/// Returns the innermost protected repository that contains a directory.
 fn find_enclosing_repository(protected: &BTreeSet<AbsPath>, place: &AbsPath) -> Option<AbsPath> {
     let is_git = |path: &&AbsPath| path.file_name() == Some(".git");
     let holds =

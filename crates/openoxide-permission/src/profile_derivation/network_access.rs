@@ -1,4 +1,4 @@
-//! Which hosts a profile names.
+//! The hosts of a profile.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,13 @@ use crate::{
     rule::{Pattern, SubjectKind},
 };
 
-/// The hosts that rules allow or the decision reaches. One that is not among them is asked about when a program wants it, unless
-/// every host that nobody has named is denied anyway.
+/// Derives the network access of a profile: the hosts that rules allow or that the decision
+/// reaches. Other hosts are asked about when a program connects to them, unless every unnamed host
+/// is denied anyway.
 ///
-/// The whole network is never derived from rules, not from one that allows every host either: it would open the host's own loopback, and
-/// protocols that no rule speaks of. It is a setting.
+/// Access to the whole network is never derived from rules, not even from a rule that allows every
+/// host. It would open the loopback interface of the host and protocols that no rule covers. It is
+/// a setting.
 pub(super) fn derive_network(ground: &ConfineInput<'_>, decision: &Decision) -> NetworkAccess {
     if (ground.host_network || ground.all_hosts) && has_no_restrictive_rules(ground) {
         return if ground.host_network { NetworkAccess::On } else { NetworkAccess::Internet };
@@ -29,14 +31,15 @@ pub(super) fn derive_network(ground: &ConfineInput<'_>, decision: &Decision) -> 
     }
 }
 
-/// Says whether no rule holds back any host, as far as that is known.
+/// Returns whether no rule asks about or denies any host. Returns false if the policy failed to
+/// load.
 fn has_no_restrictive_rules(ground: &ConfineInput<'_>) -> bool {
     let mut policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
     ground.context.policy_error.is_none()
         && policies.all(|policy| policy.index().restrictive_rules(SubjectKind::Fetch).count == 0)
 }
 
-/// What the rules say of a host that a program reaches by itself.
+/// Returns the effect of the rules on a host that is accessed directly.
 fn host_effect(ground: &ConfineInput<'_>, host: &str) -> Effect {
     let (host, url) = (host.to_owned(), String::new());
     decide_access(
@@ -47,7 +50,7 @@ fn host_effect(ground: &ConfineInput<'_>, host: &str) -> Effect {
     .effect
 }
 
-/// The host of an access, at the port that its address says.
+/// Returns the host of an access, with the port of its URL.
 fn accessed_host(access: &Access) -> Option<HostPort> {
     let Access::Fetch { host, url, .. } = access else { return None };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -58,7 +61,8 @@ fn accessed_host(access: &Access) -> Option<HostPort> {
     }
 }
 
-/// The port that an address says, or that of its scheme; nothing where neither is known: then any is meant.
+/// Returns the port of a URL or the default port of its scheme. Returns `None` if neither is known,
+/// which means any port.
 fn parse_url_port(url: &str) -> Option<u16> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -74,7 +78,8 @@ fn parse_url_port(url: &str) -> Option<u16> {
     }
 }
 
-/// The hosts that rules allow by name, and those below a name of which no rule holds back any. None where the policy is in doubt.
+/// Returns the hosts that rules allow by name, and the wildcards whose subdomains no rule
+/// restricts. Returns nothing if the policy failed to load.
 fn allowed_hosts(ground: &ConfineInput<'_>) -> impl Iterator<Item = HostPort> {
     let layers = if ground.context.policy_error.is_some() { &[] } else { ground.layers };
     let rules = layers.iter().flat_map(|layer| &layer.rules);
@@ -92,7 +97,8 @@ fn allowed_pattern_host(ground: &ConfineInput<'_>, pattern: &Pattern) -> Option<
         }
         ProfileHost { labels, includes_subdomains: true } => {
             let name = to_host_name(&labels)?;
-            // Where the rules ask or deny what nobody has named, the wildcard lost to another layer or to the mode.
+            // If the rules ask about or deny an unnamed host, another layer or the mode overrides
+            // the wildcard.
             let lost = host_effect(ground, &format!("nobody-named-this.{name}")) != Effect::Allow;
             (!lost && !has_restricted_subdomain(ground, &labels))
                 .then(|| format!("*.{name}").parse().ok())?
@@ -100,7 +106,7 @@ fn allowed_pattern_host(ground: &ConfineInput<'_>, pattern: &Pattern) -> Option<
     }
 }
 
-/// A pattern of hosts that a profile can say: one name, or all names below one.
+/// A host pattern that a profile can express: one name, or all names below one.
 struct ProfileHost {
     /// From the right, each followed by `.`.
     labels: Vec<u8>,
@@ -129,8 +135,9 @@ fn to_host_name(labels: &[u8]) -> Option<String> {
     Some(labels.join("."))
 }
 
-/// Says whether a rule holds back some host below these labels: a profile cannot leave one out. A rule with a wildcard is taken to, unless
-/// what it begins with shows that it speaks of others.
+/// Returns whether a rule restricts a host below these labels. A profile cannot exclude single
+/// hosts. A rule with a wildcard is assumed to match, unless its literal prefix shows that it
+/// matches other hosts.
 fn has_restricted_subdomain(ground: &ConfineInput<'_>, labels: &[u8]) -> bool {
     let policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
     let mut rules = policies
@@ -160,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_the_one_that_the_address_says() {
+    fn the_port_comes_from_the_url_or_its_scheme() {
         for (url, expected) in [
             ("https://x.io/a:1", Some(443)),
             ("HTTP://x.io", Some(80)),

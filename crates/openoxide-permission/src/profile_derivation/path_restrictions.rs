@@ -1,4 +1,4 @@
-//! Which files a profile names.
+//! The files of a profile.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,10 @@ use crate::{
 
 type PathSet = BTreeSet<AbsPath>;
 
-/// The roots, and what a setting adds, in which no rule holds back every edit, and what was granted by name outside of them: exactly that. What would open more than anybody means (the whole disk,
-/// home, secrets, the system's own) stays closed, and is asked about when it happens.
+/// Returns the writable paths: the roots and the directories that a setting adds, unless a rule
+/// restricts every edit in them, and exactly the paths outside of them that were granted by name.
+/// Paths that would open more than intended (the whole disk, home, secrets, system directories)
+/// stay closed and are asked about when they are accessed.
 pub(super) fn writable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> PathSet {
     if ground.is_read_only() {
         return PathSet::new();
@@ -35,8 +37,9 @@ pub(super) fn writable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> 
     writable
 }
 
-/// What steers tools in each root; start-up files where a root is home; what rules hold back; what a look at the disk has shown.
-/// What a person said yes to by its name is not protected from that.
+/// Returns the protected paths: steering files in each root, start-up files if a root is a home
+/// directory, paths that rules restrict, and paths found by the scan. A path that a person approved
+/// by name is not protected.
 pub(super) fn protected_paths(
     ground: &ConfineInput<'_>,
     decision: &Decision,
@@ -60,7 +63,8 @@ pub(super) fn protected_paths(
     candidates
 }
 
-/// What rules keep from being read, secrets, and our own files, unless the decision reads them.
+/// Returns the unreadable paths: paths that rules restrict from being read, secrets, and
+/// OpenOxide's own files, unless the decision reads them.
 pub(super) fn unreadable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> PathSet {
     let mut paths: PathSet =
         ground.restricted_paths.iter().chain(ground.openoxide_paths).cloned().collect();
@@ -79,7 +83,8 @@ pub(super) fn unreadable_paths(ground: &ConfineInput<'_>, decision: &Decision) -
     paths
 }
 
-/// Lets a file be read. A directory that hides it gives way to what is known to lie beside it; where nothing is known, it stays.
+/// Makes a file readable. A directory that hides it is replaced by the known other paths in it. If
+/// no paths in it are known, the directory stays hidden.
 fn reveal_path(paths: &mut PathSet, path: &AbsPath, seen: &[AbsPath]) {
     paths.remove(path);
     let above: Vec<_> =
@@ -123,7 +128,7 @@ fn literal_rule_paths(
     paths
 }
 
-/// Says whether a rule that is not built in, and that asks or denies, names paths by a wildcard.
+/// Returns whether a rule that is not built in, and that asks or denies, names paths by a wildcard.
 pub(super) fn has_pattern_rules(policy: &PolicyStack) -> bool {
     [SubjectKind::Read, SubjectKind::ReadFromCwd, SubjectKind::Edit, SubjectKind::EditFromCwd]
         .into_iter()
@@ -133,7 +138,8 @@ pub(super) fn has_pattern_rules(policy: &PolicyStack) -> bool {
         })
 }
 
-/// Says whether a pattern names some paths by a wildcard, and not just every path there is: such a rule is about tools.
+/// Returns whether a pattern names some paths by a wildcard. A pattern that matches every path does
+/// not qualify, because such a rule is about tools.
 fn is_partial_pattern(code: &[u8]) -> bool {
     let every = |step| matches!(step, GlobStep::Any | GlobStep::NonEmpty | GlobStep::AnyParts);
     literal_path(code).is_none() && !glob::decode_steps(code).all(every)
@@ -167,7 +173,8 @@ fn as_edit(access: &Access) -> Option<&PathAccess> {
     }
 }
 
-/// Who looks at names alone is not given what is in the files.
+/// Returns the path of an access that reads contents. Access to names alone does not include the
+/// contents of files.
 fn as_content_read(access: &Access) -> Option<&PathAccess> {
     match access {
         Access::Read(path) if path.route != AccessRoute::Metadata && !path.is_pattern => Some(path),
@@ -189,7 +196,7 @@ fn program_secret_files(ground: &ConfineInput<'_>, program: &str) -> impl Iterat
     own.filter(|path| !ground.is_restricted(Access::Read, path))
 }
 
-/// Where it really lies.
+/// Returns the resolved path, or the written one if it was not resolved.
 fn resolved_path(path: &PathAccess) -> &AbsPath {
     path.resolved.as_ref().unwrap_or(&path.path)
 }

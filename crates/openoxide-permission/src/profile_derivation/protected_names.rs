@@ -1,4 +1,4 @@
-//! What stays as it is inside writable directories: the one list.
+//! The names of files and directories that stay protected inside writable directories.
 
 /// Names at the top of each root whose content steers tools, agents or this program (issue 5 §1).
 pub const PROTECTED_ROOT_NAMES: [&str; 9] = [
@@ -13,12 +13,14 @@ pub const PROTECTED_ROOT_NAMES: [&str; 9] = [
     ".vscode",
 ];
 
-/// What in a repository's own directory makes the next `git` run something (git-config(1), gitrepository-layout(5)).
+/// The names in a repository's `.git` directory that make the next `git` run a program
+/// (git-config(1), gitrepository-layout(5)).
 ///
-/// `hooks` are run. `config` and `config.worktree` name programs (`core.fsmonitor`, `core.sshCommand`, `core.pager`, aliases,
-/// filters, `core.hooksPath`, `include.path`). `modules` and `worktrees` hold the like of submodules and other worktrees.
-/// Attributes only choose among filters that a configuration names, and lie in the project as well; references, objects and
-/// the index are data.
+/// `hooks` contains programs. `config` and `config.worktree` name programs (`core.fsmonitor`,
+/// `core.sshCommand`, `core.pager`, aliases, filters, `core.hooksPath`, `include.path`). `modules`
+/// and `worktrees` contain the same files for submodules and other worktrees. Attributes only
+/// select filters that a configuration names, and also exist in the project. References, objects
+/// and the index are data.
 pub const GIT_STEERING_NAMES: [&str; 5] =
     ["config", "config.worktree", "hooks", "modules", "worktrees"];
 

@@ -161,14 +161,14 @@ fn each_mode_has_its_profile() {
 }
 
 #[test]
-fn what_is_denied_gets_nothing() {
+fn a_denied_operation_gets_no_access() {
     let world = World::new(&[(Deny, "Bash(make *)")]);
     assert_eq!(world.confined(&[exec("make x"), edit("/srv/x")]), SandboxRestrictions::default());
 }
 
 /// Seed 001: what the configuration denies the operating system denies, whatever else is allowed.
 #[test]
-fn what_rules_hold_back_is_held() {
+fn paths_that_rules_restrict_are_restricted_in_the_profile() {
     let world = World::new(&[
         (Allow, "Bash(make *)"),
         (Deny, "Read(//srv/keys/**)"),
@@ -220,9 +220,9 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
     assert_eq!(found.network, NetworkAccess::Hosts([].into()));
 }
 
-/// A profile cannot say "all but": where every edit is held back, none is open.
+/// A profile cannot express exceptions: if every edit is restricted, nothing is writable.
 #[test]
-fn a_root_in_which_every_edit_is_held_back_is_not_writable() {
+fn a_root_in_which_every_edit_is_restricted_is_not_writable() {
     for rule in ["Edit", "Edit(/**)", "Edit(//h/p/*)", "Edit(**)"] {
         for effect in [Deny, Ask] {
             let found = World::new(&[(effect, rule)]).confined(&[exec("make")]);
@@ -235,7 +235,7 @@ fn a_root_in_which_every_edit_is_held_back_is_not_writable() {
 
 /// A pattern is held for what a look at the disk has turned up, and so are secrets by name.
 #[test]
-fn what_was_seen_is_judged_one_by_one() {
+fn scanned_paths_are_checked_one_by_one() {
     let seen = ["/h/p/.env", "/h/p/a/b.pem", "/h/p/a/x.gen.rs", "/h/p/sub/.git", "/h/p/readme"];
     let world = World::new(&[(Deny, "Edit(*.gen.rs)"), (Deny, "Read(//**/*.private)")]).seen(&seen);
     let found = world.confined(&[exec("make all")]);
@@ -248,7 +248,7 @@ fn what_was_seen_is_judged_one_by_one() {
 }
 
 #[test]
-fn one_secret_that_was_granted_does_not_open_those_beside_it() {
+fn a_granted_secret_does_not_open_other_secrets() {
     let alone = World::new(&[]).confined(&[read("/h/.ssh/config")]);
     assert!(!alone.may_read(&path("/h/.ssh/config")), "nobody knows what lies beside it");
     let seen = ["/h/.ssh/config", "/h/.ssh/id_rsa", "/h/.ssh/known_hosts"];
@@ -263,7 +263,7 @@ fn one_secret_that_was_granted_does_not_open_those_beside_it() {
 }
 
 #[test]
-fn what_was_granted_outside_is_writable_and_nothing_beside_it() {
+fn only_the_granted_path_outside_is_writable() {
     let world = World::new(&[(Allow, "Bash(cp *)")]);
     let found = world.confined(&[exec("cp a /srv/out.txt"), edit("/srv/out.txt")]);
     assert_eq!(texts(&found.writable), ["/h/p", "/srv/out.txt"]);
@@ -283,7 +283,7 @@ fn what_was_granted_outside_is_writable_and_nothing_beside_it() {
 }
 
 #[test]
-fn what_steers_tools_is_protected_until_it_is_granted_by_name() {
+fn steering_files_are_protected_unless_granted_by_name() {
     let found = World::new(&[]).confined(&[exec("make")]);
     for name in PROTECTED_ROOT_NAMES {
         assert!(found.protected.contains(&path("/h/p").join(name)), "{name}");
@@ -337,7 +337,7 @@ fn a_directory_that_a_setting_opens_is_held_as_a_root() {
 }
 
 #[test]
-fn a_setting_opens_the_network_where_no_rule_holds_back_a_host() {
+fn a_setting_opens_the_network_if_no_rule_restricts_hosts() {
     for (host_network, expected) in [(false, NetworkAccess::Internet), (true, NetworkAccess::On)] {
         let open = |rules: &[(Effect, &str)]| {
             let world = World { all_hosts: true, host_network, ..World::new(rules) };
@@ -352,7 +352,7 @@ fn a_setting_opens_the_network_where_no_rule_holds_back_a_host() {
 }
 
 #[test]
-fn only_a_pattern_that_somebody_wrote_wants_a_look() {
+fn only_pattern_rules_that_are_not_built_in_need_a_scan() {
     let wants = |rules: &[(Effect, &str)]| {
         let world = World::new(rules);
         let context = EvaluationContext {
@@ -412,7 +412,7 @@ fn on_ground<R>(world: &World, ask: impl FnOnce(&ConfineInput<'_>) -> R) -> R {
 }
 
 #[test]
-fn a_rule_that_somebody_wrote_rules_out_reading_and_changing() {
+fn rules_that_are_not_built_in_restrict_reads_and_writes() {
     let rules = [
         (Deny, "Read(//srv/a/**)"),
         (Ask, "Read(*.key)"),

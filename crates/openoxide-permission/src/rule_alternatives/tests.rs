@@ -58,7 +58,7 @@ fn a_list_answers_the_whole_request() {
 }
 
 #[test]
-fn nothing_is_offered_that_could_run_anything() {
+fn no_wider_rule_that_can_run_any_program_is_offered() {
     for (command, arity) in [
         ("touch x", 1),
         ("git push origin", 2),
@@ -74,7 +74,7 @@ fn nothing_is_offered_that_could_run_anything() {
 }
 
 #[test]
-fn what_is_not_wholly_known_or_is_too_long_to_read_has_no_narrower_one() {
+fn unknown_or_too_long_commands_have_no_narrower_rule() {
     let mut argv: CommandWords = ["npm", "run", "build"].iter().collect();
     argv.push_unknown();
     assert_eq!(choices(&[of(argv, 3)]), [choice(RuleBreadth::Wider, "Bash(npm run *)")]);
@@ -84,9 +84,10 @@ fn what_is_not_wholly_known_or_is_too_long_to_read_has_no_narrower_one() {
     assert_eq!(choices(&both), [], "half an answer is none");
 }
 
-/// What runs whatever it is told is listed beside the analysis, which no rule may import.
+/// The prefixes that can run any program are listed in the shell crate's data, which this crate
+/// cannot import.
 #[test]
-fn no_banned_prefix_lies_below_a_wider_one() {
+fn no_banned_prefix_is_covered_by_a_widenable_prefix() {
     let text = include_str!("../../../openoxide-shell/prefixes.toml");
     let banned = text.split_once("[banned]").unwrap().1;
     let banned: Vec<_> = banned
@@ -123,7 +124,7 @@ proptest! {
     /// Narrower ⊆ as offered ⊆ wider: by proof, and by the matcher on commands that differ a little.
     /// Guards I16.
     #[test]
-    fn each_choice_allows_what_the_narrower_ones_allow(
+    fn each_choice_allows_everything_that_narrower_ones_allow(
         prefix in prop::sample::select(WIDENABLE_PREFIXES.to_vec()),
         words in prop::collection::vec("[a-z*'\" \\\\$(){}\n-]{0,6}", 0..4),
         other in prop::collection::vec("[a-z*'-]{0,3}", 0..4),

@@ -14,7 +14,8 @@ use crate::{
     rule::{Pattern, SubjectKind},
 };
 
-/// When more patterns than this would be filed in one place, what they differ in is looked for.
+/// The maximum number of patterns under one key. If there are more, their rarest piece becomes the
+/// key.
 const MAX_PATTERNS_PER_NODE: u32 = 8;
 
 /// The longest beginning of a part that is looked up by its length.
@@ -27,11 +28,11 @@ pub(crate) struct IndexEntry<'a> {
     pub(crate) layer: u8,
     pub(crate) effect: Effect,
     pub(crate) rank: u32,
-    /// Whether it counts when a subject is only partly known.
+    /// True if the pattern is also checked when a subject is only partly known.
     pub(crate) is_restrictive: bool,
 }
 
-/// Where a pattern is filed.
+/// The key under which a pattern is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum IndexKey {
     /// Under its leading parts alone.
@@ -192,7 +193,7 @@ impl IndexBuilder {
 
     /// Writes the nodes; returns the table that finds them.
     fn write_nodes(&self, out: &mut Vec<u8>, codes: u32) -> Vec<u64> {
-        // At most three quarters full: what is not there is mostly not asked for (see the filter).
+        // At most three quarters full: lookups of missing nodes are mostly prevented by the filter.
         let slots = (self.order.len() * 4 / 3 + 1).next_power_of_two();
         let mut table = vec![0_u64; slots];
         for hash in &self.order {
@@ -254,14 +255,14 @@ impl IndexNode {
     }
 }
 
-/// Appends and returns where it stands.
+/// Appends bytes and returns their offset.
 pub(crate) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> u32 {
     let at = u32::try_from(out.len()).unwrap_or(u32::MAX);
     out.extend_from_slice(bytes);
     at
 }
 
-/// Appends numbers and returns where they stand.
+/// Appends numbers and returns their offset.
 pub(crate) fn append_u32s(out: &mut Vec<u8>, words: &[u32]) -> u32 {
     append_bytes(out, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>())
 }
@@ -281,7 +282,8 @@ pub(crate) fn leading_literal(code: &[u8]) -> &[u8] {
     }
 }
 
-/// Says whether the program is a text and whatever follows it: then it matches whatever the unknown parts are.
+/// Returns whether the program is a literal followed by any text. It then matches whatever the
+/// unknown parts are.
 fn is_prefix_pattern(code: &[u8]) -> bool {
     let mut steps =
         glob::decode_steps(code).skip_while(|step| matches!(step, GlobStep::Literal(_)));
@@ -291,7 +293,8 @@ fn is_prefix_pattern(code: &[u8]) -> bool {
 /// A pattern's leading parts, and the most telling thing behind them.
 type NodeAddress = (Vec<u8>, IndexKey);
 
-/// How many patterns share a place, and in how many each four-byte piece stands.
+/// The number of patterns that share a key, and the number of patterns that contain each four-byte
+/// piece.
 struct KeyFrequencies {
     places: HashMap<(SubjectKind, NodeAddress), u32>,
     pieces: HashMap<[u8; 4], u32>,
@@ -359,9 +362,9 @@ fn default_address(pattern: &Pattern) -> NodeAddress {
 /// A piece of text behind the first wildcard, without separators.
 struct TrailingLiteral<'a> {
     text: &'a [u8],
-    /// Whether a part must begin where it begins.
+    /// True if the text must be at the beginning of a part.
     is_part_start: bool,
-    /// Whether the part must end where it ends.
+    /// True if the text must be at the end of a part.
     is_part_end: bool,
 }
 

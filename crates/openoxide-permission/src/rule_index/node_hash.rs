@@ -75,7 +75,7 @@ impl NodeHash {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * ONES;
 
-/// Returns where the first such byte stands; 8 if there is none.
+/// Returns the position of the first such byte, or 8 if there is none.
 #[inline]
 const fn find_byte(word: u64, byte: u8) -> usize {
     let zero_where_found = word ^ (ONES * byte as u64);
@@ -147,7 +147,7 @@ mod tests {
         }
 
         #[test]
-        fn a_part_is_found_where_it_stands(before in "[a-z]{0,20}", text in "[a-zA-Z]{0,20}", after in "[a-z/]{0,20}") {
+        fn a_part_is_found_at_its_position(before in "[a-z]{0,20}", text in "[a-zA-Z]{0,20}", after in "[a-z/]{0,20}") {
             let subject = format!("{before}{text}/{after}");
             let found = START.with_next_part(subject.as_bytes(), before.len(), b'/', true);
             prop_assert_eq!(found, Some((part(text.as_bytes(), true), before.len() + text.len())));

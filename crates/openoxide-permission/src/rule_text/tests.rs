@@ -39,7 +39,7 @@ fn a_rule_comes_back_as_it_was_written() {
             let again = parse_rule(&found.text, effect, anchors).unwrap();
             assert_eq!(again.patterns[0], rule.patterns[0], "{effect:?} {text} {found:?}");
             assert!(found.is_equivalent, "{effect:?} {text}");
-            // For what holds back, `x/**` is `x`.
+            // For rules that ask or deny, `x/**` is equivalent to `x`.
             assert!(effect != Effect::Allow || found.text == text, "{found:?}");
         }
     }
@@ -67,7 +67,7 @@ fn code(steps: &[GlobStep<'_>]) -> Vec<u8> {
     glob.finish()
 }
 
-/// Returns what is written for a rule that has this pattern alone.
+/// Returns the text of a rule that has only this pattern.
 fn written_alone(effect: Effect, space: SubjectKind, steps: &[GlobStep<'_>]) -> Option<RuleText> {
     let pattern = Pattern { kind: space, program: code(steps) };
     let root = AbsPath::root();
@@ -75,13 +75,15 @@ fn written_alone(effect: Effect, space: SubjectKind, steps: &[GlobStep<'_>]) -> 
     to_rule_text(&Rule { patterns: vec![pattern.clone()], ..rule }, &pattern)
 }
 
-/// The space and the program of a pattern; what is written for an allow and for a deny, and whether it says the same.
+/// The kind and the program of a pattern, and the expected text for an allow and for a deny, each
+/// with whether it is equivalent.
 type Row<'a> = (SubjectKind, &'a [GlobStep<'a>], Option<(&'a str, bool)>, Option<(&'a str, bool)>);
 
 #[test]
 fn a_pattern_from_elsewhere_is_written_only_where_the_text_is_never_looser() {
     let rows: &[Row<'_>] = &[
-        // The text is wider, because it covers what lies below: good for a deny, and nothing for an allow.
+        // The text is wider, because it covers everything below: valid for a deny, but not for an
+        // allow.
         (Edit, &[Literal(b"a/")], None, Some(("Edit(//a)", false))),
         // A deny of reading is a deny of changing, too.
         (Read, &[Literal(b"a/"), Any], Some(("Read(//a)", true)), Some(("Read(//a)", false))),

@@ -68,9 +68,9 @@ fn secrets_of_both_homes_and_of_named_directories_are_hidden() {
     }
 }
 
-/// What one half of the program asks about, the other half hides.
+/// Every path that the sandbox hides is one that the safety floor asks about.
 #[test]
-fn what_is_hidden_is_secret() {
+fn every_hidden_path_is_a_secret() {
     let home = path("/home/ann");
     for hidden in hidden_secret_paths(&user(&home), None) {
         assert!(is_secret(&hidden), "{hidden}");

@@ -48,7 +48,7 @@ fn a_wider_rule_covers_a_narrower_one() {
 proptest! {
     /// Guards I27.
     #[test]
-    fn what_is_covered_matches(
+    fn a_wider_rule_matches_every_command_of_a_narrower_one(
         wide in "[ab*]{0,3}( [ab*]{1,3}){0,2}",
         narrow in "[ab*]{0,3}( [ab*]{1,3}){0,2}",
         command in "[ab]{1,3}( [ab]{1,3}){0,3}",
@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_covered_matches_among_paths(
+    fn a_wider_rule_matches_every_path_of_a_narrower_one(
         wide in "//([ab?*]{1,2}|\\*\\*)(/([ab?*]{1,2}|\\*\\*)){0,2}",
         narrow in "//([ab?*]{1,2}|\\*\\*)(/([ab?*]{1,2}|\\*\\*)){0,2}",
         path in "/[ab]{1,2}(/[ab]{1,2}){0,3}",
@@ -86,7 +86,7 @@ proptest! {
 type Row = (Effect, &'static str, Effect, &'static str, bool);
 
 #[test]
-fn each_piece_takes_what_it_matches_and_nothing_else() {
+fn each_piece_covers_exactly_its_matches() {
     use Effect::{Allow, Ask, Deny};
     let rows: [Row; 33] = [
         (Allow, "Read(//a*b)", Allow, "Read(//axb)", true),

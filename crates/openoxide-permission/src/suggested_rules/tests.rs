@@ -84,7 +84,7 @@ fn each_access_has_its_rule() {
 }
 
 #[test]
-fn what_a_rule_would_not_answer_has_none() {
+fn questions_that_no_rule_answers_have_no_suggestion() {
     for why in [
         ReasonCode::LastGoodDeny,
         ReasonCode::PartialMatch(Effect::Deny),
@@ -118,7 +118,7 @@ fn one_that_cannot_be_remembered_takes_the_others_along() {
 }
 
 #[test]
-fn a_prefix_has_as_many_words_as_its_arity_says() {
+fn the_length_of_a_prefix_is_its_arity() {
     let of = |arity| prefix_rule(&exec(["git", "push", "a b"].iter().collect(), arity));
     assert_eq!(of(0), None);
     assert_eq!(of(1).unwrap(), "Bash(git *)");

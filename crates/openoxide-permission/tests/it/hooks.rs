@@ -1,4 +1,4 @@
-//! What hooks do to a decision: the table, and laws that hold for every policy and every answer.
+//! Effects of hooks on decisions: a table, and properties that hold for every policy and answer.
 
 use openoxide_permission::{
     CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack, Rule,
@@ -126,7 +126,7 @@ fn world() -> World {
 #[test]
 fn a_hooks_word_comes_before_the_rules_and_not_above_them() {
     let world = world();
-    // The access; what is decided without a hook, and after its allow, its ask and its deny.
+    // The access, and the effects without a hook and after its allow, its ask and its deny.
     let rows = [
         (run("ls x"), [Allow, Allow, Ask, Deny]),
         (run("npm publish"), [Ask, Allow, Ask, Deny]),
@@ -203,7 +203,7 @@ fn finding() -> Finding {
 fn modes_come_after_hooks() {
     use PermissionMode::{BypassPermissions, DontAsk, Plan};
     let mut world = world();
-    // The mode and the access; what is decided after the hook's allow and its ask.
+    // The mode, the access, and the effects after the hook's allow and its ask.
     let rows = [
         (DontAsk, run("npm publish"), [Allow, Deny]),
         (DontAsk, run("ls x"), [Allow, Deny]),
@@ -279,7 +279,7 @@ fn accesses() -> impl Strategy<Value = Vec<Access>> {
 proptest! {
     /// Guards I12.
     #[test]
-    fn no_hook_loosens_what_is_not_its_to_loosen(
+    fn no_hook_allows_beyond_its_scope(
         accesses in accesses(),
         before in answers(),
         extra in said(),
@@ -304,7 +304,8 @@ proptest! {
         // In any order, the same is decided.
         let turned: Vec<_> = before.iter().rev().cloned().collect();
         prop_assert_eq!(decide(&turned).effect, decision.effect);
-        // What is denied stays denied, but for what is denied because nobody may be asked.
+        // A denied access stays denied, except in mode `dont_ask`, where a deny may replace a
+        // question.
         if plain.effect == Deny && mode != PermissionMode::DontAsk {
             prop_assert_eq!(decision.effect, Deny);
         }
@@ -328,7 +329,7 @@ fn an_allow_below_the_rules_leaves_their_questions_alone() {
     for (command, expected) in [("git push x", Ask), ("rm x", Deny), ("deploy x", Ask)] {
         assert_eq!(after(command, &[below(HookDecision::Allow)]), expected, "{command}");
     }
-    // Beside one that may, it takes nothing away.
+    // Combined with a hook that may answer rules, it removes nothing.
     let both = [below(HookDecision::Allow), by_user(HookDecision::Allow)];
     assert_eq!(after("git push x", &both), Allow);
     // An administrator's hook that is below the rules does not make another one the administrator's.

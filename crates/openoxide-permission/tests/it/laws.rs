@@ -109,7 +109,7 @@ fn the_most_precedent_layer_decides_between_ask_and_allow() {
 }
 
 #[test]
-fn modes_change_what_no_rule_said_and_nothing_else() {
+fn modes_only_change_decisions_without_a_rule() {
     let none: &[Layer] = &[];
     let rows = [
         (run("x"), [Ask, Ask, Deny, Deny, Allow]),
@@ -140,7 +140,7 @@ fn modes_change_what_no_rule_said_and_nothing_else() {
 
 /// Guards I06.
 #[test]
-fn no_rule_allows_what_was_not_understood() {
+fn no_rule_allows_an_opaque_access() {
     let all = [layer(LayerKind::Managed, &[(Allow, "*"), (Allow, "Bash"), (Allow, "Bash(*)")])];
     let opaque = || Access::Opaque { text: "?".into(), span: Default::default() };
     assert_eq!(answer(&all, Normal, opaque()), Ask);
@@ -171,7 +171,7 @@ fn unknown_words_are_allowed_only_where_a_rule_takes_whatever_they_are() {
 }
 
 #[test]
-fn a_rule_that_could_match_what_is_unknown_holds_back() {
+fn a_rule_that_may_match_unknown_words_restricts() {
     let mut words = CommandWords::new();
     words.push("rm");
     words.push_unknown();
@@ -186,7 +186,7 @@ fn a_rule_that_could_match_what_is_unknown_holds_back() {
 }
 
 #[test]
-fn both_spellings_of_a_path_are_judged() {
+fn both_spellings_of_a_path_are_checked() {
     let link = |path: &str, resolved: &str| {
         let mut access = PathAccess::new(AbsPath::new(path).unwrap());
         access.resolved = Some(AbsPath::new(resolved).unwrap());
@@ -241,7 +241,7 @@ fn findings_lift_an_allow_to_an_ask_and_nothing_more() {
 }
 
 #[test]
-fn the_strictest_part_decides_and_says_which_rule_spoke() {
+fn the_strictest_part_decides_and_reports_its_rule() {
     let root = root();
     let rules = policy(&[layer(LayerKind::User, &[(Allow, "Bash(a *)"), (Deny, "Bash(b *)")])]);
     let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
@@ -258,7 +258,7 @@ fn the_strictest_part_decides_and_says_which_rule_spoke() {
 }
 
 #[test]
-fn long_paths_are_judged_like_short_ones() {
+fn long_paths_are_evaluated_like_short_ones() {
     let long = format!("/p/src/{}/x", "d".repeat(2_000));
     let rules = [layer(LayerKind::User, &[(Allow, "Edit(/src/**)")])];
     assert_eq!(answer(&rules, Normal, edit(&long)), Allow);
@@ -266,7 +266,7 @@ fn long_paths_are_judged_like_short_ones() {
 
 /// Guards I25.
 #[test]
-fn nothing_is_decided_from_a_damaged_policy() {
+fn a_damaged_policy_is_rejected() {
     let policy = policy(&[layer(LayerKind::User, &[(Deny, "Bash(rm *)")])]);
     let good = policy.as_bytes().to_vec();
     let from = |bytes: Vec<u8>| PolicyStack::from_parts(bytes, Arc::new(policy.details()));
@@ -308,7 +308,7 @@ fn an_empty_policy_asks() {
 }
 
 #[test]
-fn a_program_is_held_back_in_whichever_directory_it_lies() {
+fn a_program_is_restricted_in_any_directory() {
     let rules =
         [layer(LayerKind::User, &[(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")])];
     for (command, expected) in [
@@ -361,7 +361,7 @@ fn a_rule_for_every_path_ends_where_the_project_ends() {
 
 /// Guards I05.
 #[test]
-fn what_the_last_good_version_denies_stays_denied_and_nothing_else_of_it_counts() {
+fn only_the_denies_of_the_last_good_version_apply() {
     let root = root();
     let old = [(Allow, "Bash"), (Deny, "Bash(rm *)"), (Ask, "Bash(mv *)")];
     let before = Layer { mode: Some(BypassPermissions), ..layer(LayerKind::User, &old) };

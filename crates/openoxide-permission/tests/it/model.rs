@@ -1,4 +1,4 @@
-//! Two gates: the real one and a naive one see the same random steps, and must say the same after each.
+//! Model test: the real gate and a naive one run the same random steps and must agree after each.
 
 mod naive;
 
@@ -159,7 +159,7 @@ struct Both {
     next: u64,
     /// Every request that was asked and has not ended.
     open: HashSet<ApprovalId>,
-    /// How often each kind of end was seen, so that none is never.
+    /// The number of times that each kind of end occurred. Every kind must occur.
     seen: std::collections::BTreeMap<(String, String), u64>,
 }
 
@@ -298,7 +298,9 @@ impl Both {
     }
 }
 
-/// Fifty thousand steps; `OPENOXIDE_MODEL_STEPS` and `OPENOXIDE_MODEL_SEED` say otherwise.
+/// Runs fifty thousand steps. `OPENOXIDE_MODEL_STEPS` and `OPENOXIDE_MODEL_SEED` change the number
+/// and the seed.
+///
 /// Guards I14.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test may be told how long to run")]

@@ -310,7 +310,7 @@ fn written(layers: &[Layer]) -> String {
     layers.iter().map(layer).collect()
 }
 
-/// Many rules that begin alike are filed under what they differ in.
+/// Many rules with the same prefix are stored under the pieces that distinguish them.
 #[test]
 fn the_index_agrees_where_rules_crowd() {
     let mut dice = Dice(0x0C0F_FEE0_0C0F_FEE0);
@@ -378,7 +378,8 @@ fn the_index_agrees_with_the_naive_evaluator() {
         cwd: path("/p/sub"),
         root: Some(AbsPath::root()),
     };
-    // Everything lies inside: what the rules say is compared, not what holds outside of a project.
+    // All paths are inside the project: the test compares rules, not the defaults outside a
+    // project.
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
     let context = EvaluationContext { mode, cwd: &world.cwd, roots, policy_error: None };

@@ -1,4 +1,4 @@
-//! What is escaped, and what is not.
+//! Tests of which characters are escaped.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn each_dangerous_class_is_escaped() {
 }
 
 #[test]
-fn what_people_write_stays() {
+fn ordinary_text_is_not_escaped() {
     for text in [
         "git push",
         "naïve",
@@ -81,7 +81,7 @@ fn of_all_characters_only_shapes_pass() {
 }
 
 #[test]
-fn glyphs_know_where_they_stand() {
+fn glyphs_report_their_offsets_and_widths() {
     let at: Vec<_> = escaped_glyphs("é\x1bx", LineMode::SingleLine)
         .map(|glyph| (glyph.start, glyph.content.width()))
         .collect();

@@ -1,4 +1,4 @@
-//! Which hosts a confined process reaches.
+//! The hosts that a confined process can reach.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::is_public;
 
-/// Which hosts a confined process reaches. Its own loopback is always its own.
+/// The hosts that a confined process can reach. The process always has its own loopback interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkAccess {
@@ -52,7 +52,8 @@ impl NetworkAccess {
         }
     }
 
-    /// Says whether this host may be reached at this port. Under [`Self::HostExecutables`], what names no host is reached by nobody.
+    /// Returns whether this host may be reached at this port. Under [`Self::Hosts`], a text that is
+    /// not a valid host is never allowed.
     #[must_use]
     pub fn allows(&self, host: &str, port: u16) -> bool {
         match self {
@@ -64,23 +65,27 @@ impl NetworkAccess {
     }
 }
 
-/// A host, or all hosts below one (`*.example.org`, which is not `example.org` itself), at one port or at all of them.
+/// A host, or all hosts below one (`*.example.org`, which does not include `example.org`), at one
+/// port or at all ports.
 ///
-/// As text: `example.org`, `*.example.org:443`, `[2001:db8::1]:22`. Only what every resolver reads alike is a host: no name
-/// that a resolver could take for an address (`127.1`, `0x7f.0.0.1`, `2130706433`; WHATWG URL, "ends in a number"), no label
-/// that is empty. An address of version 6 has one spelling, and one that means an address of version 4 is that address.
+/// As text: `example.org`, `*.example.org:443`, `[2001:db8::1]:22`. A host is valid only if every
+/// resolver interprets it in the same way. A name must not be one that a resolver could take for an
+/// address (`127.1`, `0x7f.0.0.1`, `2130706433`; WHATWG URL, "ends in a number"), and no label may
+/// be empty. An IPv6 address has one spelling. An IPv6 address that represents an IPv4 address is
+/// equal to that IPv4 address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPort {
     host: String, // INVARIANT: made by `pattern` only: lower case, no trailing dot; `*` only as the first label of a name.
     port: Option<u16>,
 }
 
-/// Why a text names no host.
+/// An error for a text that is not a valid host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPortError(String);
 
 impl HostPort {
-    /// Says whether this means that host and port. What names no host is meant by none.
+    /// Returns whether this entry matches the host and the port. A text that is not a valid host
+    /// never matches.
     #[must_use]
     pub fn matches(&self, host: &str, port: u16) -> bool {
         self.port.is_none_or(|own| own == port)
@@ -146,8 +151,8 @@ impl FromStr for HostPort {
     }
 }
 
-/// Says whether a host, as [`pattern`] returns it, can be one of the internet: an address that is globally reachable, or a name
-/// other than those of the machine itself (RFC 6761 §6.3).
+/// Returns whether a host, as [`pattern`] returns it, can be on the internet: a globally reachable
+/// address, or a name that is not reserved for the machine itself (RFC 6761 §6.3).
 fn is_internet_host(host: &str) -> bool {
     match host.parse::<IpAddr>() {
         Ok(address) => is_public(address),
@@ -158,7 +163,7 @@ fn is_internet_host(host: &str) -> bool {
 /// As much of a wrong text is shown.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// Cuts a text into host and port. An address of version 6 with a port stands in brackets.
+/// Splits a text into host and port. An IPv6 address with a port is enclosed in brackets.
 fn split_host_port(text: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']')?;
@@ -214,7 +219,7 @@ fn is_domain_label(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-/// Says whether some resolver takes a label for a number: `10`, `0x7f`, `0x`.
+/// Returns whether some resolver interprets a label as a number: `10`, `0x7f`, `0x`.
 fn is_numeric_label(label: &str) -> bool {
     let hexadecimal = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
     label.bytes().all(|byte| byte.is_ascii_digit())

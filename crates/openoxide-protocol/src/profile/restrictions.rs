@@ -8,26 +8,28 @@ use serde::{Deserialize, Serialize};
 use super::NetworkAccess;
 use crate::AbsPath;
 
-/// What a confined process may do. It reads everything but `unreadable`, and changes nothing but what lies in `writable`
-/// and not in `protected`.
+/// The restrictions of a confined process. It can read everything except `unreadable`. It can
+/// change only paths in `writable` that are not in `protected`.
 ///
-/// All paths are resolved: a symbolic link in one of them would let the profile mean another place than it says.
+/// All paths are resolved. With a symbolic link in a path, the profile would refer to another
+/// place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SandboxRestrictions {
     /// The directories below which files may be made, changed and removed. None: read-only.
     pub writable: BTreeSet<AbsPath>,
-    /// What stays as it is inside them, by whatever name it is reached; missing ones cannot be made, and no directory
-    /// above one can be moved away.
+    /// The paths inside of the writable directories that cannot be changed, whatever name is used
+    /// to access them. Missing paths cannot be created, and no directory above one can be moved
+    /// away.
     pub protected: BTreeSet<AbsPath>,
-    /// What cannot be read.
+    /// The paths that cannot be read.
     pub unreadable: BTreeSet<AbsPath>,
-    /// Which hosts are reached.
+    /// The hosts that can be reached.
     pub network: NetworkAccess,
-    /// What `/tmp` and its like are.
+    /// The handling of `/tmp` and the other temporary directories.
     pub temp: TempDirectories,
 }
 
-/// What the directories for temporary files are to a confined process.
+/// The handling of the temporary directories for a confined process.
 #[derive(
     Clone,
     Copy,
@@ -44,9 +46,9 @@ pub struct SandboxRestrictions {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum TempDirectories {
-    /// They are the host's, and as read-only as everything else.
+    /// The directories of the host, read-only like everything else.
     ReadOnly,
-    /// It has its own, empty at first, gone at the end.
+    /// Private directories, which are empty at first and are removed at the end.
     #[default]
     Private,
 }
@@ -64,8 +66,8 @@ impl SandboxRestrictions {
         }
     }
 
-    /// Says whether a file at this place may be made, changed or removed. The private temporary directories are not
-    /// counted: what is written there reaches nobody.
+    /// Returns whether a file at this path may be created, changed or removed. Private temporary
+    /// directories are ignored, because files in them do not leave the sandbox.
     #[must_use]
     pub fn may_write(&self, path: &AbsPath) -> bool {
         let within =
@@ -73,15 +75,16 @@ impl SandboxRestrictions {
         within(&self.writable) && !within(&self.protected) && !within(&self.unreadable)
     }
 
-    /// Says whether a file at this place may be read.
+    /// Returns whether a file at this path may be read.
     #[must_use]
     pub fn may_read(&self, path: &AbsPath) -> bool {
         !self.unreadable.iter().any(|base| path.strip_prefix(base).is_some())
     }
 }
 
-/// The places that lie in both sets of trees: of two of which one holds the other, the inner one. Of these, the outermost
-/// are kept, so that equal sets of places are equal values.
+/// Returns the intersection of two sets of directory trees. If one tree contains another, the inner
+/// one is part of the intersection. Only the outermost trees of the result are kept, so that equal
+/// sets of paths are equal values.
 fn intersect_trees(a: &BTreeSet<AbsPath>, b: &BTreeSet<AbsPath>) -> BTreeSet<AbsPath> {
     let inner = |x: &AbsPath, y: &AbsPath| {
         let lower =

@@ -3,7 +3,7 @@ use proptest::{prelude::*, sample::select};
 use super::*;
 use crate::AbsPath;
 
-/// Few names, so that what is drawn twice often meets.
+/// Returns a path from few names, so that two random paths often meet.
 fn path() -> impl Strategy<Value = AbsPath> {
     prop::collection::vec(select(&["a", "b", "ab", ".git"][..]), 0..4)
         .prop_map(|parts| AbsPath::root().join(&parts.join("/")))
@@ -59,7 +59,7 @@ fn profile() -> impl Strategy<Value = SandboxProfile> {
     ]
 }
 
-/// Everything that can be asked of a profile here: each answer says whether it is permitted.
+/// Returns whether a profile permits each of the five kinds of access.
 fn permits(profile: &SandboxProfile, path: &AbsPath, host: &str, port: u16) -> [bool; 5] {
     match profile {
         SandboxProfile::DangerFullAccess => [true; 5],
@@ -82,10 +82,11 @@ const HOSTS: [&str; 7] =
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What the intersection permits both permit, and nothing is lost: it is the greatest lower bound.
+    /// The intersection permits exactly what both profiles permit: it is the greatest lower bound.
+    ///
     /// Guards I30.
     #[test]
-    fn intersecting_permits_what_both_permit_and_nothing_else(
+    fn an_intersection_permits_exactly_what_both_profiles_permit(
         a in profile(), b in profile(), at in path(), host in select(&HOSTS[..]), port in select(&[80, 443, 22][..]),
     ) {
         let both = permits(&a.intersect(&b), &at, host, port);
@@ -119,9 +120,9 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<SandboxProfile>(&json).unwrap(), a);
     }
 
-    /// Whatever is read as a host prints as what is read as the same host, and means no other.
+    /// The printed form of a host parses to the same host, and the host matches itself.
     #[test]
-    fn what_is_read_as_a_host_prints_as_that_host(text in "(\\[)?[a-zA-Z0-9.:*_\\-\0]{0,12}(\\])?(:[0-9+]{0,6})?") {
+    fn a_parsed_host_prints_as_the_same_host(text in "(\\[)?[a-zA-Z0-9.:*_\\-\0]{0,12}(\\])?(:[0-9+]{0,6})?") {
         let Ok(host) = text.parse::<HostPort>() else { return Ok(()) };
         prop_assert_eq!(&host.to_string().parse::<HostPort>().unwrap(), &host);
         if !host.host().starts_with("*.") {
@@ -154,7 +155,7 @@ fn hosts_have_one_spelling() {
 }
 
 #[test]
-fn what_could_mean_two_hosts_is_none() {
+fn an_invalid_or_ambiguous_host_is_refused() {
     let long = format!("{}.org", "a".repeat(64));
     let longest = format!("{}org", "a.".repeat(126));
     for text in [
@@ -245,7 +246,7 @@ fn a_wildcard_reaches_only_names_below() {
 }
 
 #[test]
-fn an_address_is_reached_in_every_spelling_of_its_own_alone() {
+fn an_address_matches_only_its_own_spellings() {
     let network = |text: &str| NetworkAccess::Hosts([text.parse().unwrap()].into());
     assert!(network("127.0.0.1").allows("::ffff:127.0.0.1", 80));
     assert!(network("2001:db8::1").allows("2001:0DB8:0:0::1", 80));

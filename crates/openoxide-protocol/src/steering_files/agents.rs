@@ -14,7 +14,7 @@ const fn instructions_file(pattern: &'static str, source: &'static str) -> Steer
     steering_file(pattern, AgentInstructions, Obeys, source)
 }
 
-/// What holds commands of hooks and of MCP servers, extensions, permissions and models.
+/// Files that contain commands of hooks and MCP servers, extensions, permissions or models.
 pub(super) const SETTINGS: &[SteeringFile] = &[
     steering_file(".openoxide/", OpenOxide, Executes, "OpenOxide: docs/rules.md"),
     steering_file(".config/openoxide/", OpenOxide, Executes, "OpenOxide: docs/rules.md")
@@ -128,7 +128,7 @@ pub(super) const SETTINGS: &[SteeringFile] = &[
     settings_file("llm-do.toml", "llm-do: README"),
 ];
 
-/// Texts that become part of what an agent is told.
+/// Texts that become part of an agent's instructions.
 pub(super) const INSTRUCTIONS: &[SteeringFile] = &[
     instructions_file("CLAUDE.md", "Claude Code: code.claude.com/docs/en/memory"),
     instructions_file("CLAUDE.local.md", "Claude Code: code.claude.com/docs/en/memory"),

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::{SteeringFile, all_steering_files};
 use crate::AbsPath;
 
-/// Says whether consecutive components of the path match the pattern, or its last components match the beginning of it.
+/// Returns whether consecutive components of the path match the pattern, or its last components
+/// match the beginning of the pattern.
 pub(super) fn matches_path(file: &SteeringFile, path: &AbsPath) -> bool {
     let mut rest = path_components(path.as_str());
     loop {
@@ -19,8 +20,10 @@ pub(super) fn matches_path(file: &SteeringFile, path: &AbsPath) -> bool {
     }
 }
 
-/// Where the path ends before the pattern does, it is a directory that would hold the file. A single component of a pattern
-/// that is no dotted name (`bin`, `etc`) is too common a name for that.
+/// Returns whether the components of a path match those of the pattern.
+///
+/// If the path ends before the pattern does, it is a directory that would contain the file. A
+/// single component without a leading dot (`bin`, `etc`) is too common a name for such a match.
 fn matches_components<'a>(file: &SteeringFile, mut path: impl Iterator<Item = &'a str>) -> bool {
     for (number, pattern) in file.components().enumerate() {
         match path.next() {
@@ -36,7 +39,7 @@ fn path_components(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|name| !name.is_empty())
 }
 
-/// Says whether a name matches a component, which holds one `*` at most.
+/// Returns whether a name matches a component, which contains at most one `*`.
 fn matches_component(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern.eq_ignore_ascii_case(name);
@@ -104,7 +107,8 @@ impl PatternComponents {
     }
 }
 
-/// Whether a name is dotted, and its first letter.
+/// Returns the index bucket of a name. It depends on the first letter and on whether the name has a
+/// leading dot.
 fn bucket_key(name: &str) -> usize {
     let dotted = name.strip_prefix('.');
     let letter = dotted.unwrap_or(name).bytes().next().unwrap_or_default();

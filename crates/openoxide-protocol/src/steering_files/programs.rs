@@ -21,10 +21,11 @@ const PNPM: &[&str] = &[
 /// Corepack, installed as yarn, downloads and runs the version that these name, which may be an address.
 const YARN: &[&str] = &["packageManager", "devEngines", "\\u"];
 
-/// The same for npm, for which corepack has to be told to.
+/// The same for npm, where corepack must be enabled explicitly.
 const NPM_VERSION: &[&str] = &["\"npm@", "devEngines", "\\u"];
 
-/// What a `package.json` can hold that has a package manager run what the project chooses, whatever it is asked.
+/// The texts in a `package.json` that make a package manager run a program that the project
+/// chooses, for any command.
 pub(super) const MANAGERS: &[(&str, &[&str])] = &[
     ("pnpm", PNPM),
     ("pnpx", PNPM),
@@ -115,7 +116,8 @@ pub(super) const SHIMMED: &[&str] = &[
     "zig",
 ];
 
-/// What else than the standard place of a program a file of versions may name. A letter may be written as a number.
+/// The texts in a version file that select a program at a location other than the standard one. A
+/// character may be written as an escaped number.
 pub(super) const PATHS: &[&str] = &["path:", "\\"];
 
 pub(super) const ANSIBLE: &[&str] = &[
@@ -190,14 +192,14 @@ pub(super) const DART: &[&str] = &["dart", "flutter", "pub"];
 
 pub(super) const CLANG: &[&str] = &["clangd", "clang-tidy", "clang-check"];
 
-/// What names files in the configuration of deno.
+/// The keys that name files in the configuration of deno.
 pub(super) const DENO_FILES: &[&str] =
     &["include", "files", "workspace", "links", "patch", "importMap", "lock"];
 
 /// The lines by which a justfile reads another one.
 pub(super) const JUST_IMPORTS: &[&str] = &["\nimport", "\nmod", "] import", "] mod"];
 
-/// The programs that read the variables of a dotenv file by themselves.
+/// The programs that read the variables of a dotenv file automatically.
 pub(super) const DOTENV: &[&str] = &[
     "docker",
     "docker-compose",
@@ -236,8 +238,8 @@ pub(super) const DOTENV: &[&str] = &[
 
 const ANY: &[&str] = &[""];
 
-/// The variables of a dotenv file that choose where a program reads, or where it sends a login. Those of Compose have a
-/// check of their own.
+/// The dotenv variables that select where a program reads, or where it sends credentials. The
+/// variables of Compose are checked separately.
 pub(super) const VARIABLES: &[(&str, &[&str])] = &[
     ("bun", &["BUN_", "NPM_", "npm_", "NODE_", "PROXY", "proxy"]),
     ("bunx", &["BUN_", "NPM_", "npm_", "NODE_", "PROXY", "proxy"]),

@@ -51,7 +51,7 @@ fn protected_paths_are_found_at_any_depth_and_in_any_case() {
         "/p/a/CLAUDE.md",
         "/p/AGENTS.md",
         "/p/.github/workflows/ci.yml",
-        // Whoever replaces the directory replaces what is in it.
+        // Replacing the directory replaces its content.
         "/p/.github/workflows",
         "/p/.github",
         "/h/.config",
@@ -96,7 +96,7 @@ fn a_wildcard_stays_in_one_name() {
 
 /// The index leaves nothing out: its first letters are those of the names that match.
 #[test]
-fn the_index_finds_what_a_look_at_every_row_finds() {
+fn the_index_finds_the_same_rows_as_a_linear_search() {
     for file in all_steering_files() {
         let name = file.pattern().replace('*', "x");
         for below in ["/p/a", "/"] {
@@ -125,7 +125,7 @@ fn every_row_can_be_used() {
         );
         let absolute = matches!(file.location, SteeringLocation::System(_));
         assert_eq!(pattern.starts_with('/'), absolute, "{pattern}");
-        // A row that neither protects nor steers a program says nothing.
+        // A row that neither protects a file nor steers a program has no effect.
         assert!(file.is_protected || !file.programs.is_empty(), "{pattern}");
         assert!(
             file.distrust == DistrustCondition::Never || !file.programs.is_empty(),

@@ -18,7 +18,7 @@ const fn package_manager_file(pattern: &'static str, source: &'static str) -> St
     steering_file(pattern, PackageManager, Executes, source)
 }
 
-/// Nobody edits these every day, and what they hold runs or decides where programs come from.
+/// Files that are rarely edited, and whose content is run or selects the source of programs.
 pub(super) const PROTECTED: &[SteeringFile] = &[
     tool_file(".envrc", "direnv(1)").with_programs(&["direnv"]),
     tool_file(".config/direnv/", "direnv(1)").with_home_location().with_programs(&["direnv"]),

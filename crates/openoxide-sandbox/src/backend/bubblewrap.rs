@@ -1,4 +1,5 @@
-//! The system's `bwrap`: what it holds, and how it is called.
+//! The backend that uses the system's `bwrap`: the clauses that it enforces, and the arguments that
+//! it is started with.
 
 #[cfg(target_os = "linux")]
 mod arguments;
@@ -18,7 +19,8 @@ use crate::{Clause, HostFeatures};
 /// project's.
 pub(crate) const BWRAP: &str = "/usr/bin/bwrap";
 
-/// Says how a clause is held. The filter is ours, and refuses sockets of the unix family but pairs.
+/// Returns how `bwrap` enforces a clause. The seccomp filter is built by this crate. It refuses
+/// Unix domain sockets except for socket pairs.
 pub(super) fn clause_enforcement(
     clause: Clause,
     profile: &SandboxRestrictions,
@@ -34,7 +36,8 @@ pub(super) fn clause_enforcement(
                     "no host is reached: connections are caught in our own namespaces alone",
                 )
             }
-            // Nobody else owns them. It can mount a device read-only, but only as one that cannot be opened.
+            // Only root owns the host's devices. `bwrap` can mount a device read-only, but such a
+            // device cannot be opened.
             Clause::Kernel if support.is_root => ClauseEnforcement::new_unenforced(
                 "as root, modes of the host's devices could be changed; `bwrap` cannot hold them",
             ),

@@ -1,8 +1,8 @@
-//! Landlock and a filter alone: what they hold.
+//! The backend that uses only Landlock and a seccomp filter.
 //!
-//! There is no profile that they hold wholly: whoever may open a file may change its mode, times and attributes, wherever
-//! it lies; other processes are seen; and what was started can outlive the command. It is here so that a refusal says
-//! what is missing.
+//! It fully enforces no profile. A process that may open a file may change its mode, times and
+//! attributes, wherever the file is. Other processes are visible. A process that the command
+//! started can outlive it. The backend exists so that a refusal can list what is missing.
 
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
@@ -12,7 +12,7 @@ use crate::{Clause, HostFeatures};
 /// The version since which devices are held (`LANDLOCK_ACCESS_FS_IOCTL_DEV`).
 const DEVICES: u32 = 5;
 
-/// Says how a clause is held.
+/// Returns how Landlock and the seccomp filter enforce a clause.
 pub(super) fn clause_enforcement(
     clause: Clause,
     profile: &SandboxRestrictions,

@@ -5,8 +5,9 @@ use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 use super::ClauseEnforcement;
 use crate::{Clause, Enforcement, HostFeatures};
 
-/// Says how a clause is held. Mounts hold the files, the filter of system calls holds what mounts cannot see; Landlock is a
-/// second lock under both, and where it is missing nothing is open.
+/// Returns how the namespaces backend enforces a clause. Mounts enforce the restrictions on files.
+/// The seccomp filter enforces what mounts cannot see. Landlock is a second layer below both:
+/// without it, every clause is still enforced.
 pub(super) fn clause_enforcement(
     clause: Clause,
     profile: &SandboxRestrictions,
@@ -35,8 +36,9 @@ pub(super) fn clause_enforcement(
     }
 }
 
-/// What no mount and no namespace holds: new namespaces give rights in the kernel, and neither terminals nor keyrings
-/// have namespaces.
+/// Returns whether a clause needs the seccomp filter, because no mount and no namespace enforces
+/// it. New namespaces give rights in the kernel, and neither terminals nor keyrings have
+/// namespaces.
 const fn needs_filter(clause: Clause) -> bool {
     matches!(clause, Clause::UnixSockets | Clause::Kernel | Clause::Terminal)
 }

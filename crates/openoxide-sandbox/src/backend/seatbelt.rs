@@ -1,8 +1,9 @@
-//! The `sandbox-exec` of macOS: the text of its profile, and what it holds.
+//! The `sandbox-exec` of macOS: the text of its profile, and the clauses that it enforces.
 //!
-//! No machine of ours runs macOS: the text is compared with what was worked out by hand, and nothing ever ran under it.
-//! Its last word is also that it cannot end what a command leaves behind, so that no profile is held by it wholly, and
-//! [`crate::choose()`] refuses there.
+//! The project has no machine with macOS. The tests compare the text with a profile that was worked
+//! out by hand, and it has never been executed. Seatbelt also cannot kill the processes that a
+//! command leaves behind. Therefore it fully enforces no profile, and [`crate::choose_backend()`]
+//! refuses there.
 
 use std::fmt::Write as _;
 
@@ -14,7 +15,7 @@ use crate::{Clause, HostFeatures};
 /// Its one place; one from a search path could be the project's.
 pub const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-/// Says how a clause is held.
+/// Returns how Seatbelt enforces a clause.
 pub(super) fn clause_enforcement(
     clause: Clause,
     profile: &SandboxRestrictions,
@@ -54,7 +55,7 @@ pub struct SeatbeltProfile {
     pub parameters: Vec<(String, AbsPath)>,
 }
 
-/// What every program needs, and nothing that reaches other programs.
+/// The rules that every program needs. They give no access to other programs.
 const BASE: &str = "(version 1)
 (deny default)
 (allow process-exec)
@@ -68,7 +69,8 @@ const BASE: &str = "(version 1)
 (allow pseudo-tty)
 ";
 
-/// Returns the profile. What is not allowed is denied; a rule that comes later counts more.
+/// Returns the Seatbelt profile. Everything that is not allowed is denied. A later rule takes
+/// precedence over an earlier one.
 #[must_use]
 pub fn build_profile(confined: &SandboxRestrictions) -> SeatbeltProfile {
     let mut to = SeatbeltWriter { text: BASE.to_owned(), parameters: Vec::new() };
@@ -76,7 +78,7 @@ pub fn build_profile(confined: &SandboxRestrictions) -> SeatbeltProfile {
         to.allow_writes(root, confined);
     }
     if confined.temp == TempDirectories::Private {
-        // There are no mounts: it is a new directory, which is also in TMPDIR.
+        // Seatbelt has no mounts: `TEMP` is a new directory, which `TMPDIR` names too.
         to.text.push_str("(allow file-write* (subpath (param \"TEMP\")))\n");
     }
     for path in &confined.unreadable {
@@ -100,7 +102,7 @@ impl SeatbeltWriter {
         _ = writeln!(self.text, "{line}");
     }
 
-    /// Names a path, and returns the expression that stands for it.
+    /// Adds a path as a parameter, and returns the expression that refers to it.
     fn add_parameter(&mut self, kind: &str, path: &AbsPath) -> String {
         let name = format!("{kind}_{}", self.parameters.len());
         let expression = format!("(param \"{name}\")");
@@ -108,8 +110,9 @@ impl SeatbeltWriter {
         expression
     }
 
-    /// Allows changes below a directory, but for what is protected there; by its own name, too, or it could be made. The
-    /// directories that lead there cannot be moved away: a name alone is protected, not what it means.
+    /// Allows changes below a directory, except for the protected paths in it. The literal name of
+    /// a protected path is excluded too, so that it cannot be created. The directories above it
+    /// cannot be moved away, because Seatbelt protects only a name, not the file that it refers to.
     fn allow_writes(&mut self, root: &AbsPath, confined: &SandboxRestrictions) {
         let all = self.add_parameter("ROOT", root);
         let mut parts = format!("(subpath {all})");

@@ -48,8 +48,8 @@ fn held(plan: &EnforcementPlan, wanted: Clause) -> Enforcement {
     plan.clauses.iter().find(|(clause, _, _)| *clause == wanted).unwrap().1
 }
 
-/// (what is missing, the profile, the backend that enforces all of it, clauses that are held more strictly)
-/// Guards I31.
+/// (missing feature, profile, backend that enforces all of it, clauses that are enforced more
+/// strictly) Guards I31.
 #[test]
 fn the_first_backend_that_holds_everything_is_chosen() {
     use Clause::{Network as Net, UnixSockets};
@@ -79,7 +79,7 @@ fn the_first_backend_that_holds_everything_is_chosen() {
 }
 
 #[test]
-fn where_nothing_holds_everything_the_refusal_says_what_each_lacks() {
+fn the_refusal_lists_what_each_backend_lacks() {
     let no_proc = HostFeatures { fresh_proc: lack(), bubblewrap: lack(), ..whole() };
     let refusal = choose_backend(&workspace(), &no_proc).unwrap_err();
     assert_eq!(
@@ -120,7 +120,7 @@ fn landlock_alone_is_never_enough() {
 }
 
 #[test]
-fn no_machine_of_ours_has_seatbelt_and_its_plan_says_so() {
+fn no_seatbelt_plan_is_fully_enforced() {
     let plan = EnforcementPlan::for_profile(Backend::Seatbelt, &workspace(), &whole());
     assert!(
         plan.clauses.iter().all(|(_, held, why)| *held == Enforcement::Unenforced && why.is_some())
@@ -148,7 +148,7 @@ proptest! {
     /// A machine that can do less never holds more: taking something away makes no clause better held.
     /// Guards I31.
     #[test]
-    fn what_is_missing_never_makes_a_plan_better(
+    fn a_missing_feature_never_improves_a_plan(
         missing in (able(()), able(()), able(()), able(()), able(LandlockVersion { abi: 7, errata: 7 }), able(BubblewrapVersion(0, 8, 0))),
         wants_hosts in any::<bool>(),
     ) {

@@ -1,4 +1,4 @@
-//! How `bwrap` is started: with what it needs, and nothing else.
+//! The start of `bwrap`, with only the options and descriptors that it needs.
 
 use std::{
     ffi::OsString,
@@ -30,7 +30,7 @@ use crate::{
     sys,
 };
 
-/// What `bwrap` inherits besides the standard streams.
+/// The descriptors that `bwrap` inherits in addition to the standard streams.
 pub(super) struct BwrapCommand {
     options: OwnedFd,
     filter: OwnedFd,
@@ -38,7 +38,7 @@ pub(super) struct BwrapCommand {
 }
 
 impl BwrapCommand {
-    /// Writes down what it is told.
+    /// Writes the options and the seccomp filter to memory files.
     pub(super) fn new(world: &InitContext<'_>, theirs: BwrapPipes) -> Result<Self, SandboxError> {
         let filter = write_to_memfd(&build_seccomp_filter())
             .with_step(|| "making a filter of system calls".to_owned())?;

@@ -1,5 +1,5 @@
-//! What `bwrap` says of itself, and how a program has ended that ran under it (`--json-status-fd`: a line of JSON for each
-//! thing that it says).
+//! Parsing of the status that `bwrap` reports, and of the outcome of a program that ran under it
+//! (`--json-status-fd`: one line of JSON for each message).
 
 use std::{
     ffi::OsStr,
@@ -19,10 +19,11 @@ use serde_json::Value;
 
 use crate::{CommandOutcome, LaunchConfig, message_socket::InitMessage, terminal::is_readable};
 
-/// It says two short lines.
+/// The maximum length of the status. `bwrap` writes two short lines.
 const MAX_STATUS_BYTES: usize = 4096;
 
-/// Waits until it says which one the first process inside is. None: it has ended.
+/// Waits until `bwrap` reports the process ID of the first process inside. Returns `None` if
+/// `bwrap` has ended.
 pub(super) fn read_child_pid(status: &OwnedFd, said: &mut Vec<u8>) -> Option<Pid> {
     loop {
         if let Some(first) = find_number("child-pid", said) {
@@ -32,7 +33,7 @@ pub(super) fn read_child_pid(status: &OwnedFd, said: &mut Vec<u8>) -> Option<Pid
     }
 }
 
-/// Reads what is there.
+/// Reads the rest of the status that is available.
 pub(super) fn read_remaining(status: &OwnedFd, said: &mut Vec<u8>) {
     while is_readable(status.as_fd()) && read_more(status, said).is_some() {}
 }
@@ -50,8 +51,8 @@ fn find_number(name: &str, said: &[u8]) -> Option<i32> {
     found.find_map(|said| said.get(name)?.as_i64()).and_then(|number| number.try_into().ok())
 }
 
-/// Says how the program has ended. Its status is said only where it was started; where it was not, this looks for it as
-/// execvp(3) does.
+/// Builds the message about the end of the program. `bwrap` reports an exit status only if it
+/// started the program. Otherwise this function searches for the program as execvp(3) does.
 pub(super) fn build_exit_message(
     bwrap: WaitStatus,
     said: &[u8],
@@ -74,7 +75,7 @@ pub(super) fn build_exit_message(
     }
 }
 
-/// Says why a program cannot be started, if that can be seen.
+/// Returns why a program cannot be started, if the reason can be found.
 fn find_exec_error(launch: &LaunchConfig) -> Option<CommandOutcome> {
     let places = candidate_paths(launch);
     let there: Vec<_> = places.iter().filter(|path| path.exists()).collect();
@@ -103,7 +104,7 @@ mod tests {
 
     /// As bubblewrap 0.8.0 writes them.
     #[test]
-    fn what_it_says_is_read_when_it_is_whole() {
+    fn only_complete_status_lines_are_read() {
         let said = b"{ \"child-pid\": 4711, \"cgroup-namespace\": 402, \"ipc-namespace\": 4026532 }\n{ \"exit-code\": 7 }\n";
         assert_eq!(find_number("child-pid", said), Some(4711));
         assert_eq!(find_number("exit-code", said), Some(7));

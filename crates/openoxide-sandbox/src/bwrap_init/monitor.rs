@@ -1,4 +1,4 @@
-//! What the process beside does while the program runs.
+//! Monitoring of `bwrap` while the program runs.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -21,7 +21,7 @@ use crate::{
 pub(super) const HANDLED_SIGNALS: &[Signal] =
     &[Signal::CHILD, Signal::INT, Signal::QUIT, Signal::WINCH, Signal::TERM, Signal::HUP];
 
-/// What it works with.
+/// The process that monitors `bwrap`, with the resources that it uses.
 pub(super) struct BwrapMonitor<'a> {
     pub(super) launch: &'a LaunchConfig,
     pub(super) socket: &'a MessageSocket,
@@ -35,8 +35,8 @@ pub(super) struct BwrapMonitor<'a> {
 }
 
 impl BwrapMonitor<'_> {
-    /// Waits until the program has ended, or nobody is there any more for whom it runs. Nothing of it is left then. Returns the
-    /// status of this process.
+    /// Waits until the program has ended or the supervisor is gone. All processes of the sandbox
+    /// are gone then. Returns the exit status of this process.
     pub(super) fn run(mut self) -> i32 {
         let status = self.wait_for_exit();
         self.kill_all();
@@ -94,7 +94,7 @@ impl BwrapMonitor<'_> {
         end
     }
 
-    /// Does what was said. False: the supervisor is gone.
+    /// Handles a message from the supervisor. Returns `false` if the supervisor is gone.
     fn handle_message(&self) -> bool {
         match self.socket.receive() {
             Ok(Some((InitMessage::Signal(number), _))) => {

@@ -1,7 +1,8 @@
-//! What programs print when the kernel refuses: which error, and about which path.
+//! Parsing of the errors that programs print when the kernel refuses an access: the error, and the
+//! path.
 //!
-//! The texts are those of strerror(3) in English, and the names of errno(3) that some languages print. In another language
-//! nothing is found, and nothing is claimed.
+//! The texts are those of strerror(3) in English, and the names of errno(3) that some language
+//! runtimes print. In other languages no error is found and no denial is reported.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,8 @@ const ERROR_TEXTS: [(DenialErrno, &str); 6] = [
     (DenialErrno::Access, "permission denied"),
     (DenialErrno::ReadOnly, "erofs"),
 ];
-/// So many lines back a chain of causes may begin with the path (cargo).
+/// The maximum number of lines before an error in which a chain of causes may begin with the path
+/// (cargo).
 const MAX_CHAIN_LINES: usize = 6;
 /// No path is longer (`PATH_MAX`).
 const MAX_PATH_LEN: usize = 4096;
@@ -63,8 +65,8 @@ fn parse_error_line(line: &str, before: &VecDeque<&str>) -> Option<PrintedError>
     Some(PrintedError { errno, paths })
 }
 
-/// What is quoted is meant; else what stands nearest before the error; else what follows it. Ruby quotes the method, and
-/// says the path behind.
+/// Returns the paths that an error is about: the quoted texts, otherwise the path nearest before
+/// the error, otherwise the path after it. Ruby quotes the method, and prints the path at the end.
 fn find_paths(line: &str, head: &str, tail: &str) -> Vec<String> {
     if let Some((_, path)) = tail.split_once(" - ").filter(|_| tail.starts_with(" @ ")) {
         return find_absolute_path(path).into_iter().collect();
@@ -76,7 +78,8 @@ fn find_paths(line: &str, head: &str, tail: &str) -> Vec<String> {
     find_nearest_path(head).or_else(|| find_absolute_path(tail)).into_iter().collect()
 }
 
-/// The paths of a line that stands in for another one: quoted, or beginning with `/`.
+/// Returns the paths of a preceding line that an error refers to: the quoted texts, or a path that
+/// begins with `/`.
 fn find_unambiguous_paths(line: &str) -> Vec<String> {
     let quoted = find_quoted_texts(line);
     if quoted.is_empty() { find_absolute_path(line).into_iter().collect() } else { quoted }
@@ -111,14 +114,14 @@ fn find_relative_path(part: &str) -> Option<String> {
     (named && !word.contains("://")).then(|| word.to_owned())
 }
 
-/// A single word that is no number.
+/// Returns the text if it is a single word and not a number.
 fn find_single_word(part: &str) -> Option<String> {
     let word =
         !part.is_empty() && !part.contains(' ') && !part.bytes().all(|byte| byte.is_ascii_digit());
     word.then(|| part.to_owned())
 }
 
-/// Returns what stands in quotation marks. An apostrophe in a word opens none.
+/// Returns the texts in quotation marks. An apostrophe inside a word does not open a quotation.
 fn find_quoted_texts(line: &str) -> Vec<String> {
     let (mut found, mut rest, mut before) = (Vec::new(), line, ' ');
     while let Some(first) = rest.chars().next() {
@@ -132,7 +135,7 @@ fn find_quoted_texts(line: &str) -> Vec<String> {
     found
 }
 
-/// Returns what lies between an opening mark and the one that closes it.
+/// Returns the text between an opening quotation mark and the matching closing one.
 fn take_quoted(open: char, tail: &str) -> Option<&str> {
     let closers = match open {
         '\'' => "'",

@@ -1,4 +1,5 @@
-//! What a user could do without the sandbox: what they could not do anyway, it did not refuse.
+//! Access checks without the sandbox. If the user lacks an access anyway, the sandbox did not deny
+//! it.
 
 use std::{fs, path::Path};
 
@@ -7,7 +8,8 @@ use rustix::fs::{Access, access};
 
 use super::FileAccessMode;
 
-/// Returns where a path really leads, if this process could touch it so. Of what is not there, its directory is asked.
+/// Returns the real path of a file, if this process could access it in this mode. If the file does
+/// not exist, its directory is checked.
 pub(crate) fn resolve_accessible(path: &AbsPath, touch: FileAccessMode) -> Option<AbsPath> {
     let wanted = match touch {
         FileAccessMode::Read => Access::READ_OK,

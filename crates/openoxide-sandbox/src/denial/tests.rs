@@ -80,7 +80,7 @@ const WRITES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_path_that_is_not_writable_confirms_what_a_program_says() {
+fn a_path_that_is_not_writable_confirms_a_printed_error() {
     for (text, denied) in WRITES {
         writes(text, &[denied]);
     }
@@ -135,7 +135,7 @@ fn words_alone_confirm_nothing() {
 }
 
 #[test]
-fn each_is_told_once_and_not_without_end() {
+fn denials_are_deduplicated_and_limited() {
     writes(
         "a: /outside/x: Read-only file system\nb: /outside/x: Read-only file system\n",
         &["/outside/x"],
@@ -146,7 +146,7 @@ fn each_is_told_once_and_not_without_end() {
 }
 
 #[test]
-fn what_the_user_could_not_touch_anyway_was_not_refused_by_the_sandbox() {
+fn paths_without_access_on_the_host_are_not_denials() {
     let there = tempfile::tempdir().unwrap();
     let base = path(there.path().canonicalize().unwrap().to_str().unwrap());
     assert_eq!(

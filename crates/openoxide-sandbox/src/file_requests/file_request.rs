@@ -1,4 +1,5 @@
-//! What a held call wants: as it is written in its registers and memory, and as it was looked at.
+//! The file request of a suspended system call: as read from its registers and memory, and as
+//! resolved.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
@@ -10,7 +11,7 @@ use rustix::{
 use super::{FileOperation, RequestedChange, ResolvedEntry};
 use crate::seccomp_notify::PendingSyscall;
 
-/// What a call wants of files that are said so.
+/// A file request. `F` is the type that represents its files.
 #[derive(Debug)]
 pub(crate) enum FileRequest<F> {
     Open { file: F, flags: OFlags, mode: Mode },
@@ -22,7 +23,7 @@ pub(crate) enum FileRequest<F> {
 /// A file in the words of a call.
 #[derive(Debug)]
 pub(crate) struct RequestedPath {
-    /// Its path; a relative one is joined to the directory that it counts from.
+    /// The path. A relative path is joined to its base directory.
     pub(super) path: PathBuf,
 }
 
@@ -74,7 +75,8 @@ impl FileRequest<RequestedPath> {
         }))
     }
 
-    /// Looks at what it means. None: the mounts let it pass, or it is none of what is done on behalf.
+    /// Resolves the request. Returns `None` if the mounts allow it, or if the supervisor does not
+    /// perform such a request.
     pub(super) fn resolve(self, call: &PendingSyscall<'_>) -> Option<FileRequest<ResolvedEntry>> {
         Some(match self {
             Self::Open { file, flags, mode } => {
@@ -142,7 +144,7 @@ impl FileRequest<ResolvedEntry> {
         [first].into_iter().chain(second)
     }
 
-    /// What is asked.
+    /// Returns the change to review.
     pub(super) fn to_requested_change(&self) -> RequestedChange {
         let (deed, file, to) = match self {
             Self::Open { file, .. } => (FileOperation::Write, file, None),

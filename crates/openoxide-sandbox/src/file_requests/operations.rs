@@ -1,4 +1,5 @@
-//! Doing what was granted, with what was looked at and not with its path: what stands there by now is told from that.
+//! Execution of approved changes, on the resolved entries and not on their paths. A file that was
+//! replaced since is detected.
 
 use std::{ffi::OsStr, os::fd::OwnedFd};
 
@@ -73,7 +74,7 @@ pub(super) fn rename(
     renameat_with(from.directory(), from.name(), to.directory(), to.name(), flags)
 }
 
-/// Where somebody else was quicker, it is not what was asked about.
+/// Returns an error if the entry was replaced since it was resolved: it is not the approved one.
 fn check_unchanged(spot: &ResolvedEntry) -> Result<(), Errno> {
     spot.is_unchanged().then_some(()).ok_or(Errno::ACCESS)
 }

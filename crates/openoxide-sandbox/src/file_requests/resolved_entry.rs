@@ -26,10 +26,11 @@ use rustix::{
 use super::file_request::RequestedPath;
 use crate::seccomp_notify::{PendingSyscall, descriptor_path};
 
-/// What a file is known by: its device and its number.
+/// The identity of a file: its device and its inode number.
 pub(super) type InodeId = (u64, u64);
 
-/// A name, the directory in which it stands, and what stands there. Both are held open, and what is done is done with these.
+/// A name, its directory, and the file at that name. Both are kept open, and all operations use
+/// these descriptors.
 #[derive(Debug)]
 pub(crate) struct ResolvedEntry {
     directory: OwnedFd,
@@ -47,7 +48,7 @@ impl ResolvedEntry {
                 let path = real_path(&file)?;
                 Self::open_on_host(&path)?.verify_identity(None, Some(&file))
             }
-            // A link that leads to nothing makes what it leads to. Nobody is asked about that.
+            // A write through a dangling link creates the target of the link. This is not reviewed.
             Err(Errno::NOENT) => Self::resolve_name(call, name).filter(|spot| !spot.exists()),
             _ => None,
         }
@@ -81,7 +82,7 @@ impl ResolvedEntry {
         Some(Self { directory, path, file })
     }
 
-    /// Returns it if it is what was seen inside.
+    /// Returns the entry if it is the one that was seen inside the sandbox.
     fn verify_identity(self, directory: Option<&OwnedFd>, file: Option<&OwnedFd>) -> Option<Self> {
         let named = directory.is_none_or(|seen| is_same_file(seen, &self.directory));
         let same = match (file, &self.file) {
@@ -112,7 +113,7 @@ impl ResolvedEntry {
         self.file.is_some()
     }
 
-    /// What stands there, in the state that it is in by now.
+    /// Returns the current metadata of the file.
     pub(super) fn stat(&self) -> Option<Result<Stat, Errno>> {
         self.file.as_ref().map(fstat)
     }
@@ -121,34 +122,34 @@ impl ResolvedEntry {
         matches!(self.stat(), Some(Ok(found)) if file_type(&found) == FileType::Directory)
     }
 
-    /// How many other names the file has.
+    /// Returns the number of other names of the file.
     pub(super) fn other_link_count(&self) -> u64 {
         let found = self.file.as_ref().and_then(|file| fs::metadata(descriptor_path(file)).ok());
         found.map_or(0, |found| found.nlink().saturating_sub(1))
     }
 
-    /// Who owns the directory.
+    /// Returns the owner of the directory.
     pub(super) fn directory_owner(&self) -> Option<u32> {
         fstat(&self.directory).ok().map(|found| found.st_uid)
     }
 
-    /// Says whether this process could write the file.
+    /// Returns whether this process may write the file.
     pub(super) fn is_writable(&self) -> bool {
         self.file.as_ref().is_some_and(|file| has_access(file, Access::WRITE_OK))
     }
 
-    /// Says whether this process could make and remove names there.
+    /// Returns whether this process may create and remove names in the directory.
     pub(super) fn is_directory_writable(&self) -> bool {
         has_access(&self.directory, Access::WRITE_OK | Access::EXEC_OK)
     }
 
-    /// What lies on the way there from the root, and it itself.
+    /// Returns the identities of the entry and of the directories above it, up to the root.
     pub(super) fn ancestor_ids(&self) -> impl Iterator<Item = InodeId> {
         let above = std::iter::successors(Some(self.path.clone()), AbsPath::parent);
         above.filter_map(|place| file_id_at(&place))
     }
 
-    /// Says whether the name still stands for what was looked at.
+    /// Returns whether the name still refers to the file that was resolved.
     pub(super) fn is_unchanged(&self) -> bool {
         match (open_entry(&self.directory, OsStr::new(self.name())), &self.file) {
             (Ok(Some(now)), Some(file)) => is_same_file(&now, file),
@@ -158,7 +159,7 @@ impl ResolvedEntry {
     }
 }
 
-/// What lies at a place of the host.
+/// Returns the identity of the file at a path of the host.
 pub(super) fn file_id_at(place: &AbsPath) -> Option<InodeId> {
     let found = fs::symlink_metadata(place.as_str()).ok()?;
     Some((found.dev(), found.ino()))
@@ -168,7 +169,7 @@ pub(super) const fn file_id(found: &Stat) -> InodeId {
     (found.st_dev, found.st_ino)
 }
 
-/// Says whether this is an ordinary file that runs as whoever starts it.
+/// Returns whether this is a regular file that runs with the rights of the user who starts it.
 pub(super) fn is_plain_file(found: &Stat) -> bool {
     file_type(found) == FileType::RegularFile && found.st_mode & 0o6000 == 0
 }
@@ -177,7 +178,7 @@ fn file_type(found: &Stat) -> FileType {
     FileType::from_raw_mode(found.st_mode)
 }
 
-/// Opens what stands at a name, itself. None: nothing does.
+/// Opens the entry at a name without following a link. Returns `None` if there is no entry.
 pub(super) fn open_entry(directory: &OwnedFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
     match openat(directory, name, PATH_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
         Err(Errno::NOENT) => Ok(None),
@@ -185,7 +186,7 @@ pub(super) fn open_entry(directory: &OwnedFd, name: &OsStr) -> Result<Option<Own
     }
 }
 
-/// Says whether the mounts hold it as it is.
+/// Returns whether the file is on a read-only mount.
 fn is_mounted_read_only(seen: &OwnedFd) -> bool {
     fstatvfs(seen).is_ok_and(|of| of.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
@@ -195,7 +196,7 @@ fn is_same_file(one: &OwnedFd, other: &OwnedFd) -> bool {
     matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Where an open file is called from its root.
+/// Returns the path of an open file from its root.
 fn real_path(file: &OwnedFd) -> Option<PathBuf> {
     fs::read_link(descriptor_path(file)).ok()
 }

@@ -1,4 +1,5 @@
-//! Whole sandboxes, the real kernel, and a reviewer that is told what to say. What happened is looked at on the host.
+//! Tests of complete sandboxes, with the real kernel and a scripted reviewer. They check the
+//! results on the host.
 
 mod hostile;
 
@@ -19,14 +20,14 @@ use crate::{
     SandboxReport, run_confined, supervisor_main,
 };
 
-/// A workspace `w`, something beside it, and what nobody may touch.
+/// A workspace `w`, a directory next to it, and restricted directories.
 struct Arena {
     directory: tempfile::TempDir,
-    /// Whether a question was withdrawn before its answer.
+    /// True if a request was withdrawn before its answer.
     gone: Cell<bool>,
 }
 
-/// How a run went, and what was asked.
+/// The outcome of a run, with the requests that were reviewed.
 #[derive(Debug)]
 struct Outcome {
     report: SandboxReport,
@@ -37,7 +38,7 @@ struct Outcome {
 const SUPERVISOR: [&str; 5] =
     ["file_requests::tests::supervisor", "--exact", "--ignored", "--nocapture", "--test-threads=1"];
 
-/// The process that supervises. It is no test of its own.
+/// Runs the supervisor. This is not a test.
 #[test]
 #[ignore = "supervises, started by other tests"]
 fn supervisor() {
@@ -142,7 +143,7 @@ impl Arena {
         fs::symlink_metadata(self.path(name)).unwrap().permissions().mode() & 0o7777
     }
 
-    /// What was asked, as words.
+    /// Returns the reviewed requests as text.
     fn asked(&self, outcome: &Outcome) -> Vec<String> {
         let short =
             |path: &AbsPath| path.strip_prefix(&self.abs("")).unwrap_or(path.as_str()).to_owned();
@@ -159,7 +160,7 @@ const RULE: fn(&RequestedChange) -> RuntimeDecision = |_| RuntimeDecision::Allow
 const NO: fn(&RequestedChange) -> RuntimeDecision = |_| RuntimeDecision::Rejected;
 
 #[test]
-fn what_is_granted_arrives_outside_as_the_program_would_have_made_it() {
+fn approved_changes_have_the_same_result_as_direct_ones() {
     let arena = Arena::new();
     fs::write(arena.path("out/there"), "hi\n").unwrap();
     let outcome = arena.script(
@@ -194,7 +195,7 @@ fn what_is_granted_arrives_outside_as_the_program_would_have_made_it() {
 }
 
 #[test]
-fn what_is_refused_ends_as_it_does_without_questions() {
+fn rejected_changes_fail_as_they_do_without_reviews() {
     let arena = Arena::new();
     fs::write(arena.path("out/there"), "x").unwrap();
     let outcome = arena.script(
@@ -242,7 +243,8 @@ fn the_same_question_from_many_at_once_is_one() {
     assert_eq!(lines.concat(), "12345678", "{outcome:?}");
 }
 
-/// The calls that a list of them makes, and how each ends: once with nothing held, and once live, with yes to everything.
+/// System calls whose results are compared between two runs: one without a sandbox, and one with
+/// reviews where every request is approved.
 const CALLS: &str = r#"
 import os, errno, ctypes, fcntl
 libc = ctypes.CDLL(None, use_errno=True)

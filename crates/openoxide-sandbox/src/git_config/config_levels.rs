@@ -1,5 +1,5 @@
-//! The configuration that counts in every repository: of the system, of the user, and of the environment (git-config(1),
-//! "FILES" and "ENVIRONMENT").
+//! The configuration that applies to every repository: of the system, of the user, and of the
+//! environment (git-config(1), "FILES" and "ENVIRONMENT").
 
 use std::{
     env,
@@ -9,9 +9,9 @@ use std::{
 use super::{GitSetting, read_file};
 use crate::account::home_directories;
 
-/// How many files a configuration may include, one after the other.
+/// The maximum number of files that are read, with those that they include.
 const MAX_INCLUDES: usize = 64;
-/// How many settings the environment may hold.
+/// The maximum number of settings that the environment may contain.
 const MAX_VARIABLES: usize = 256;
 /// Variables of the environment whose values are commands.
 const COMMAND_VARIABLES: &[&str] = &[
@@ -42,7 +42,8 @@ pub(crate) fn find_included_files() -> Vec<PathBuf> {
     included
 }
 
-/// Reads these files and those that they include; returns their settings, and the paths of what is included.
+/// Reads these files and those that they include. Returns their settings, and the paths of the
+/// included files.
 fn read_with_includes(mut open: Vec<PathBuf>) -> (Vec<GitSetting>, Vec<PathBuf>) {
     let (mut settings, mut included, mut read_files) = (Vec::new(), Vec::new(), 0);
     while let Some(file) = open.pop() {
@@ -63,7 +64,7 @@ fn read_with_includes(mut open: Vec<PathBuf>) -> (Vec<GitSetting>, Vec<PathBuf>)
     (settings, included)
 }
 
-/// Returns a path of a setting: `~/` is the home directory, and what is relative is below `base`.
+/// Returns a path of a setting: `~/` is the home directory, and a relative path is below `base`.
 pub(crate) fn resolve_path(base: &Path, path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -1,6 +1,7 @@
 use super::*;
 
-/// What the real `git` says that a configuration holds, in the form of ours. It is the judge of the reader.
+/// Returns the settings of a configuration as the real `git` reads them, in the form of this
+/// parser. They are the reference for the parser.
 fn by_git(text: &str) -> Option<Vec<(String, String)>> {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("config");
@@ -46,7 +47,7 @@ fn reads_as_git_does() {
 }
 
 #[test]
-fn what_git_refuses_is_not_understood() {
+fn files_that_git_refuses_are_not_understood() {
     for text in ["[a", "[a]\nb \"c\"", "[a]\nb = \"c\n", "[a]\nb = \\x", "[a \"b]\nc=d", "[a]\n=b"]
     {
         assert_eq!(by_git(text), None, "{text:?}");
@@ -57,7 +58,7 @@ fn what_git_refuses_is_not_understood() {
 }
 
 #[test]
-fn what_is_too_long_or_no_file_is_not_understood() {
+fn directories_and_oversized_files_are_not_understood() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(read_file(directory.path()), None);
     assert_eq!(read_file(&directory.path().join("none")), Some(Vec::new()));
@@ -68,7 +69,7 @@ fn what_is_too_long_or_no_file_is_not_understood() {
 
 /// The list is git-config(1)'s, of the settings whose value is or leads to a program or to more configuration.
 #[test]
-fn what_runs_something_is_not_harmless() {
+fn settings_that_run_a_command_are_not_harmless() {
     let runs = [
         "[core]fsmonitor=x",
         "[core]fsmonitor=true",
@@ -132,7 +133,7 @@ fn what_runs_something_is_not_harmless() {
 }
 
 #[test]
-fn what_git_writes_by_itself_is_harmless() {
+fn settings_that_git_writes_are_harmless() {
     let directory = tempfile::tempdir().unwrap();
     let git = |arguments: &[&str]| {
         let mut git = std::process::Command::new("git");

@@ -34,7 +34,7 @@ pub(super) fn probe() -> FeatureSupport<BubblewrapVersion> {
     }
 }
 
-/// Root's alone: neither the file nor a directory above it can be changed by anybody else.
+/// Checks that only root can change the file and the directories above it.
 fn is_system_owned(path: &Path) -> FeatureSupport {
     let file = fs::symlink_metadata(path).map_err(|_| {
         MissingFeature::new(format!("there is no {BWRAP}"))
@@ -57,7 +57,8 @@ fn is_root_owned(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0)
 }
 
-/// Asks for the version from inside: what is needed of a sandbox has worked then.
+/// Returns the version of `bwrap`, as reported from inside a sandbox. Success shows that the
+/// required sandbox features work.
 fn probe_version() -> Option<BubblewrapVersion> {
     const NEEDED: [&str; 12] = [
         "--unshare-user",

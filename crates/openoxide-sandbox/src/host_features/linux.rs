@@ -1,4 +1,4 @@
-//! What a Linux kernel lets this process do: attempts, and their failures in words.
+//! Probing of the features that a Linux kernel offers to this process, and messages for failures.
 
 use std::fs;
 
@@ -105,7 +105,8 @@ fn explain_privilege_error(error: Errno) -> MissingFeature {
     }
 }
 
-/// What holds this process already: the kernel does not say what it is.
+/// Returns the error for a restriction that is already in force for this process. The kernel does
+/// not report its source.
 fn describe_outer_sandbox(error: Errno, what: &str) -> MissingFeature {
     MissingFeature::new(format!("something around this process forbids {what}: {error}"))
         .with_help("in a container: let its seccomp profile allow `unshare` and `mount`; or leave files to the container (external-sandbox)")

@@ -33,7 +33,8 @@ pub(super) fn clone_device_nodes() -> io::Result<DeviceNodes> {
 
 fn clone_device_node(name: &str) -> io::Result<OwnedFd> {
     let node = mounts::clone_tree(&format!("/dev/{name}"))?;
-    // It is read and written all the same. Its mode, its owner and its times are the host's.
+    // The device can still be read and written. The read-only mount protects its mode, owner and
+    // times, which are those of the host.
     let kept = MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() };
     set_attributes(node.as_fd(), c"", kept)?;
     Ok(node)

@@ -1,4 +1,4 @@
-//! Who the process is in its own user namespace: who it was before.
+//! The identity of the process in its user namespace: the same user and group as before.
 
 use std::{fs, io};
 
@@ -12,12 +12,13 @@ pub(crate) struct HostIdentity {
 }
 
 impl HostIdentity {
-    /// Returns who this process is. In a new user namespace it would be nobody.
+    /// Returns the identity of this process. In a new user namespace it would be the overflow user.
     pub(crate) fn current() -> Self {
         Self { user: geteuid().as_raw(), group: getegid().as_raw() }
     }
 
-    /// Maps the user and the group to themselves; all others are nobody's (user_namespaces(7)).
+    /// Maps the user and the group to themselves. All other IDs become the overflow IDs
+    /// (user_namespaces(7)).
     pub(super) fn map_identity(self) -> io::Result<()> {
         let Self { user, group } = self;
         fs::write("/proc/self/setgroups", "deny")?;

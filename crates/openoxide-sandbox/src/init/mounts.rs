@@ -1,8 +1,8 @@
-//! The world of files: everything read-only, and on top of that what may be written, what may not after all, and what is
-//! not to be seen.
+//! The mounts of the sandbox: everything is read-only, and on top of that are the writable, the
+//! protected and the hidden paths.
 //!
-//! All is done in place: what is not mentioned stays where it is. The order matters: whoever mounts something first looks
-//! at what lies below.
+//! All mounts are made in place: a path that is not mentioned stays where it is. The order matters:
+//! each step looks at the lower mounts before it covers them.
 
 use std::{
     io,
@@ -62,7 +62,8 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
     Ok(())
 }
 
-/// Makes the directories and caches that lie in memory. Returns that for memory that programs share.
+/// Mounts the private directories and the caches, which are in memory. Returns the directory for
+/// shared memory.
 fn mount_private_directories(
     launch: &LaunchConfig,
     shown: &[(AbsPath, OwnedFd)],
@@ -97,8 +98,8 @@ fn clone_writable_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>
     Ok(taken)
 }
 
-/// Takes, read-only, what the private directories for temporary files would hide although it is to be seen: the working directory, and
-/// what was named.
+/// Clones, read-only, the trees that stay visible although a private directory for temporary files
+/// hides them: the working directory and the visible paths.
 fn clone_visible_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
     let within = |path: &AbsPath, of: &AbsPath| path.strip_prefix(of).is_some();
     let is_writable =
@@ -143,8 +144,9 @@ fn clone_unstaged_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>
     launch.profile.writable.iter().map(one).collect()
 }
 
-/// A fresh /proc, of the new processes alone, read-only: settings of the kernel lie there, too. Where a container covers
-/// parts of its own, the kernel refuses a fresh one (it would show what is covered), and nothing is run.
+/// Mounts a new `/proc` that shows only the processes of the namespace. It is read-only because it
+/// also contains kernel settings. If a container covers parts of its own `/proc`, the kernel
+/// refuses a new one, which would show them. No program is run then.
 fn mount_proc() -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
     Ok(mount("proc", "/proc", "proc", flags, None)?)
@@ -170,7 +172,7 @@ fn bind_over_itself(path: &Path, attributes: MountAttributes) -> io::Result<()> 
     attach_tree_at(&tree, &place)
 }
 
-/// Covers what must not be read by something empty. What is not there need not be hidden.
+/// Covers an unreadable path with an empty entry. A missing path needs no cover.
 pub(super) fn hide_path(path: &AbsPath) -> io::Result<()> {
     let place = match open_without_links(path.as_str()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -4,12 +4,14 @@ use std::{fs, path::Path};
 
 use crate::resource_shares::ResourceShares;
 
-/// Namespaces of these kinds are not made inside at all. The filter of system calls refuses them, too. Those of mounts are not bounded:
-/// the kernel counts each copied mount as one, and making one takes a right that only a new user namespace could give.
+/// The kinds of namespaces that cannot be created inside. The seccomp filter refuses them too.
+/// Mount namespaces are not limited: the kernel counts each cloned mount as one, and creating one
+/// needs a capability that only a new user namespace could give.
 const NAMESPACES: [&str; 7] = ["user", "pid", "net", "ipc", "uts", "cgroup", "time"];
 
-/// Bounds them for this user namespace, and so for what is inside: no more namespaces, and this share of inotify(7). All
-/// namespaces of the run must have been made. Where the settings cannot be written, the host's bounds hold alone.
+/// Limits the kernel objects of this user namespace, and so of the processes inside: no further
+/// namespaces, and this share of inotify(7). All namespaces of the run must exist already. If the
+/// settings cannot be written, only the limits of the host apply.
 pub(super) fn apply_limits(shares: &ResourceShares) {
     let user = Path::new("/proc/sys/user");
     for kind in NAMESPACES {

@@ -1,4 +1,4 @@
-//! Directories for temporary files of its own, and empty things.
+//! Private directories for temporary files, and empty covers.
 
 use std::{
     ffi::CString,
@@ -25,10 +25,11 @@ use crate::{
     sys::{MountAttributes, set_attributes},
 };
 
-/// Where programs put temporary files.
+/// The directories where programs put temporary files.
 const TEMPORARY_DIRECTORIES: &[&str] = &["/tmp", "/var/tmp"];
 
-/// Where the file system is while its directories are taken. A new `/dev` covers that place afterwards.
+/// The mount point of the file system while its directories are cloned. A new `/dev` covers it
+/// afterwards.
 const WORK_DIRECTORY: &str = "/dev";
 
 /// The one file system in memory that all temporary files of a run share, so that its size bounds them together.
@@ -70,20 +71,21 @@ impl PrivateTmpfs {
         Ok(path)
     }
 
-    /// Takes it out of sight; what was taken of it stays.
+    /// Detaches the mount. Trees that were cloned from it stay.
     pub(super) fn detach(self) -> io::Result<()> {
         Ok(unmount(WORK_DIRECTORY, UnmountFlags::DETACH)?)
     }
 }
 
-/// How many bytes all temporary files may have: a half of the memory that the program may have, and of the machine's.
+/// Returns the maximum size of all temporary files in bytes: half of the memory that the program
+/// may have, but at most half of the machine's memory.
 fn max_bytes(limits: ResourceLimits) -> u64 {
     let about = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let half = half_of_memory(&about).unwrap_or(FALLBACK_MEMORY);
     limits.memory.map_or(half, |memory| half.min(memory / 2)).max(1 << 20)
 }
 
-/// What is taken for the half of a machine's memory that cannot be told.
+/// The value for half of the machine's memory if it is unknown.
 const FALLBACK_MEMORY: u64 = 1 << 30;
 
 /// Reads a half of the machine's memory (proc_meminfo(5)).
@@ -93,7 +95,7 @@ fn half_of_memory(about: &str) -> Option<u64> {
     Some(kibibytes.saturating_mul(1024) / 2)
 }
 
-/// Says whether a place lies in a directory for temporary files, of which each run has its own.
+/// Returns whether a path is in a directory for temporary files, of which each run has its own.
 #[must_use]
 pub fn is_temporary(path: &AbsPath) -> bool {
     TEMPORARY_DIRECTORIES
@@ -115,7 +117,7 @@ pub(super) fn recreate_mount_point(path: &AbsPath, tree: impl AsFd) -> io::Resul
     fs::OpenOptions::new().append(true).create(true).open(path.as_str()).map(drop)
 }
 
-/// Returns something empty that nobody may read, of the kind that can be mounted over this place.
+/// Creates an empty entry that cannot be read, of the kind that can be mounted over this place.
 pub(super) fn create_empty_cover(place: impl AsFd) -> io::Result<OwnedFd> {
     let directory = FileType::from_raw_mode(fstat(place)?.st_mode) == FileType::Directory;
     let new = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_files_have_a_half_of_what_the_program_has() {
+    fn temporary_files_get_half_of_the_memory_limit() {
         let limits = |memory| ResourceLimits { memory, ..ResourceLimits::default() };
         assert_eq!(max_bytes(limits(Some(64 << 20))), 32 << 20);
         assert!(

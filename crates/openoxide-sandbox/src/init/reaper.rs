@@ -18,7 +18,7 @@ use crate::{
     sys,
 };
 
-/// What it works with.
+/// The init process of a sandbox, with the resources that it uses.
 pub(super) struct InitProcess<'a> {
     pub(super) worker: Pid,
     pub(super) child_exits: OwnedFd,
@@ -27,13 +27,14 @@ pub(super) struct InitProcess<'a> {
     pub(super) remount_state: RemountState,
 }
 
-/// Returns a descriptor that says when children end.
+/// Returns a descriptor that reports when child processes end.
 pub(super) fn child_exit_descriptor() -> io::Result<OwnedFd> {
     sys::create_signalfd(&[Signal::CHILD])
 }
 
 impl InitProcess<'_> {
-    /// Waits until the program has ended, or nobody is there any more for whom it runs. Returns the status of this process.
+    /// Waits until the program has ended or the supervisor is gone. Returns the exit status of this
+    /// process.
     pub(super) fn run(mut self) -> i32 {
         let status = self.wait_for_exit();
         if status != 0 {
@@ -45,7 +46,8 @@ impl InitProcess<'_> {
     fn wait_for_exit(&mut self) -> i32 {
         loop {
             if let Some(end) = self.reap_children() {
-                // The supervisor hears the same next; this is for whoever asks when it is gone.
+                // The supervisor receives the same next. The record is for readers after it is
+                // gone.
                 drop(self.progress.record(ProgressEvent::Ended(end)));
                 return i32::from(self.socket.send(&InitMessage::Ended(end), &[]).is_err());
             }
@@ -85,7 +87,7 @@ impl InitProcess<'_> {
         end
     }
 
-    /// Does what was said. False: the supervisor is gone.
+    /// Handles a message from the supervisor. Returns `false` if the supervisor is gone.
     fn handle_message(&self) -> bool {
         match self.socket.receive() {
             Ok(Some((InitMessage::Signal(number), _))) => {

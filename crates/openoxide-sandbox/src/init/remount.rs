@@ -1,7 +1,9 @@
-//! What was covered stays covered. When somebody outside removes a file or renames another one over it (an editor that saves
-//! does), the kernel takes every mount away that lay on the old one, in all namespaces; the new file is covered again here.
+//! Restoration of covers. If a process outside of the sandbox removes a file or renames another one
+//! over it (as an editor does to save), the kernel detaches every mount on the old file, in all
+//! namespaces. The new file is covered again here.
 //!
-//! Between the two lies a moment. Nobody inside can bring it about, and what is changed in it is found by the look after the run.
+//! There is a short gap in between. A process inside cannot cause it, and the scan after the run
+//! finds the changes that were made in it.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -19,7 +21,8 @@ use rustix::{
 
 use super::mounts;
 
-/// How often is looked for what is not there, and how often at most: who saves by removing and making anew needs a moment.
+/// The interval between searches for a missing guard, and their maximum number. A program that
+/// saves by removing and recreating a file needs a moment.
 const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 const MAX_ATTEMPTS: u32 = 500;
 
@@ -28,18 +31,18 @@ const MAX_ATTEMPTS: u32 = 500;
 pub(super) struct RemountState {
     guards: Vec<PathBuf>,
     unreadable: Vec<AbsPath>,
-    /// Says when a mount has come or gone (proc_pid_mountinfo(5)).
+    /// A descriptor that reports when a mount was added or removed (proc_pid_mountinfo(5)).
     mount_table: OwnedFd,
-    /// How often a guard was looked for in vain.
+    /// The number of unsuccessful searches for a missing guard.
     attempts: u32,
-    /// What was put where something guarded has gone.
+    /// The placeholders for guarded paths that have disappeared.
     placeholders: Vec<PathBuf>,
 }
 
 impl RemountState {
     pub(super) fn new(guards: &[PathBuf], unreadable: Vec<AbsPath>) -> io::Result<Self> {
         let mounts = File::open("/proc/self/mountinfo")?.into();
-        // What is hidden is hidden again, and not shown read-only.
+        // A hidden path is hidden again, not shown read-only.
         let hidden =
             |path: &PathBuf| unreadable.iter().any(|one| path.as_path() == Path::new(one.as_str()));
         let guards = guards.iter().filter(|path| !hidden(path)).cloned().collect();
@@ -51,15 +54,15 @@ impl RemountState {
         &self.mount_table
     }
 
-    /// How long to wait at most, because something is looked for.
+    /// Returns the maximum time to wait, if a search is in progress.
     pub(super) const fn poll_timeout(&self) -> Option<&Timespec> {
         if self.attempts > 0 { Some(&RETRY_INTERVAL) } else { None }
     }
 
-    /// Covers again what lies bare; says where it had to put something.
+    /// Covers uncovered paths again, and reports each placeholder that it had to create.
     ///
     /// # Errors
-    /// Where that cannot be done: then nothing may go on.
+    /// Returns an error if a path cannot be covered. The run must not continue then.
     pub(super) fn restore_covers(&mut self, placed: impl Fn(&Path)) -> io::Result<()> {
         let mut passing = false;
         for path in self.unreadable.iter().filter(|path| is_uncovered(Path::new(path.as_str()))) {
@@ -82,7 +85,8 @@ impl RemountState {
         Ok(())
     }
 
-    /// Puts an empty directory where something has gone: nobody inside makes it anew.
+    /// Creates an empty directory where a guarded path has disappeared, so that no process inside
+    /// can recreate it.
     fn create_placeholder(&mut self, path: &Path) -> io::Result<()> {
         match DirBuilder::new().mode(0o555).create(path) {
             Ok(()) => {}
@@ -93,7 +97,7 @@ impl RemountState {
         mounts::bind_read_only(path)
     }
 
-    /// Takes away what was put, where the supervisor is gone and cannot.
+    /// Removes the placeholders if the supervisor is gone and cannot do so.
     pub(super) fn remove_placeholders(&self) {
         for path in &self.placeholders {
             _ = unmount(path, UnmountFlags::DETACH);
@@ -103,7 +107,8 @@ impl RemountState {
     }
 }
 
-/// Says whether it was done. Mounts go a moment before the file does; what is on its way out takes none.
+/// Returns whether the mount succeeded. Mounts disappear shortly before their file does, and a file
+/// that is being removed accepts no mount.
 fn is_mounted(done: io::Result<()>) -> io::Result<bool> {
     match done {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -111,7 +116,7 @@ fn is_mounted(done: io::Result<()>) -> io::Result<bool> {
     }
 }
 
-/// Says whether something is there that nothing is mounted on.
+/// Returns whether the path exists and nothing is mounted on it.
 fn is_uncovered(path: &Path) -> bool {
     let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
     found.is_ok_and(|found| !found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))

@@ -20,7 +20,8 @@ use super::private_tmpfs::PrivateTmpfs;
 pub(super) fn mount_overlays(places: &[AbsPath], memory: &PrivateTmpfs) -> io::Result<()> {
     for (number, place) in places.iter().enumerate() {
         if Path::new(place.as_str()).is_dir() {
-            // Some file systems cannot lie below an overlay, and older kernels know none in a user namespace.
+            // Some file systems cannot be the lower layer of an overlay, and older kernels do not
+            // support overlays in a user namespace.
             drop(mount_overlay(place, number, memory));
         }
     }

@@ -1,4 +1,5 @@
-//! Writable directories of a staged run: the program sees them and changes them, and what it changes lies elsewhere.
+//! Writable directories of a staged run: the program sees and changes them, and its changes are
+//! stored elsewhere.
 
 use std::{
     io,
@@ -21,8 +22,9 @@ use crate::{
     staging::OverlayLayer,
 };
 
-/// Makes an overlay for each writable directory that lies in no other one. It must be done before everything becomes read-only: the
-/// overlay keeps its own way to the place where changes go.
+/// Creates an overlay for each writable directory that is not inside another one. This must be done
+/// before everything becomes read-only: the overlay keeps its own reference to the directory that
+/// stores the changes.
 pub(super) fn create_overlays(
     place: &AbsPath,
     profile: &SandboxRestrictions,
@@ -38,7 +40,8 @@ pub(super) fn create_overlays(
     roots.iter().enumerate().map(one).collect()
 }
 
-/// Directories are named by descriptors: no character of a path means anything to the overlay, and nobody turns a link meanwhile.
+/// Creates an overlay. Directories are passed as descriptors: no character of a path has a meaning
+/// to the overlay, and no link can be replaced in the meantime.
 fn create_overlay(root: &Path, layer: &OverlayLayer) -> io::Result<OwnedFd> {
     let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     let directories = [("lowerdir", root), ("upperdir", &layer.upper), ("workdir", &layer.work)];

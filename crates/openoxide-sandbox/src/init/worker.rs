@@ -32,7 +32,7 @@ use crate::{
     sys,
 };
 
-/// Becomes the program; it never returns. What goes wrong is said over the wire.
+/// Executes the program in this process and never returns. Errors are sent over the socket.
 pub(super) fn exec_program(world: &InitContext<'_>, terminal: Option<&CStr>) -> ! {
     let InitContext { launch, socket: wire, progress, shares, .. } = *world;
     let failed = match prepare(launch, terminal, wire, shares).and_then(|()| record_start(progress))
@@ -85,7 +85,8 @@ fn prepare(
     said.with_step(|| "telling the supervisor".to_owned())
 }
 
-/// What the program is given as its input and output stays what it was outside.
+/// Checks that the program may have the standard streams. It gets them as they were outside of the
+/// sandbox.
 pub(crate) fn check_streams(launch: &LaunchConfig) -> io::Result<()> {
     let network = &launch.profile.network;
     let fine = is_allowed_stream(io::stdin(), network)
@@ -94,8 +95,9 @@ pub(crate) fn check_streams(launch: &LaunchConfig) -> io::Result<()> {
     fine.then_some(()).ok_or_else(|| io::Error::from_raw_os_error(libc::EACCES))
 }
 
-/// Filters system calls. Only one listener can stand in a row of filters: where one stands already, nobody hears of
-/// connections, and more is refused. Where changes of files are to be heard of, nothing is run then.
+/// Installs the seccomp filter. A chain of filters can have only one listener. If there is one
+/// already, connections cause no notifications, and more is refused. If file changes must be
+/// reviewed, no program is run then.
 fn install_filter(live: bool) -> io::Result<Option<OwnedFd>> {
     match sys::install_filter(
         &seccomp::build_filter(FilterOptions { notify_connect: true, notify_file_changes: live }),
@@ -133,7 +135,7 @@ pub(crate) fn set_controlling_terminal(terminal: &CStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up every capability, and the ways to get one back: root is nobody special here.
+/// Drops every capability, and the ways to regain one: root has no special rights here.
 fn drop_capabilities() -> io::Result<()> {
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED

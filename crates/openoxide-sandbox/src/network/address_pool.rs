@@ -1,4 +1,4 @@
-//! Which address stands for which name inside.
+//! The assignment of addresses to names inside the sandbox.
 
 use std::{
     collections::BTreeMap,
@@ -9,13 +9,13 @@ use std::{
 /// The ranges that are kept for measurements and lead nowhere (RFC 2544, RFC 5180): the first half of the one of version 4.
 const IPV4_PREFIX: u32 = 0xc612_0000;
 const IPV6_PREFIX: u128 = 0x2001_0002 << 96;
-/// How many names one run may look up. A name keeps its address to the end: a second meaning would send a program that
-/// remembers it elsewhere.
+/// The maximum number of names that one run may look up. A name keeps its address to the end: a
+/// second meaning would send a program that remembers the address to another host.
 const MAX_NAMES: u32 = 16_384;
 /// The number of what the loopback device has itself; names have the numbers above.
 const DEVICE_NUMBER: u32 = 1;
 
-/// Names and what stands for them: one number each, which makes an address of either family.
+/// Names and their numbers. Each number determines an address of either family.
 #[derive(Default)]
 pub(super) struct AddressPool(Mutex<NameTable>);
 
@@ -36,7 +36,7 @@ impl AddressPool {
         Some(addresses_from_number(number))
     }
 
-    /// Returns the name that an address stands for.
+    /// Returns the name that an address represents.
     pub(super) fn lookup_name(&self, address: IpAddr) -> Option<String> {
         let index = number_from_address(address)?.checked_sub(DEVICE_NUMBER + 1)?;
         let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,13 +54,14 @@ impl NameTable {
     }
 }
 
-/// Returns what the loopback device has beside its own addresses: programs ask for no address of a family that the machine
-/// has none of (`AI_ADDRCONFIG`).
+/// Returns the additional addresses of the loopback device. Programs request no address of a family
+/// if the machine has none of it (`AI_ADDRCONFIG`).
 pub(super) fn device_addresses() -> (Ipv4Addr, Ipv6Addr) {
     addresses_from_number(DEVICE_NUMBER)
 }
 
-/// Says whether an address is one of ours: it stands for a name or for nothing, and never for itself.
+/// Returns whether an address belongs to the pool. It represents a name or nothing, and never
+/// itself.
 pub(super) fn is_pool_address(address: IpAddr) -> bool {
     number_from_address(address).is_some()
 }

@@ -1,4 +1,4 @@
-//! Where the connections of a confined process end: outside, with the rights of whoever started it.
+//! The outer end of a confined process's connections, with the rights of the user who started it.
 
 use std::{
     collections::BTreeSet,
@@ -27,20 +27,23 @@ use super::{
 };
 use crate::{SandboxDenial, runtime_reviews::ReviewCoordinator};
 
-/// How many connections are carried or held at once. More wait to be accepted.
+/// The maximum number of connections that are forwarded or suspended at once. Further ones wait to
+/// be accepted.
 const MAX_CONNECTIONS: usize = 256;
-/// How many hosts are asked about at once: more than anybody keeps apart.
+/// The maximum number of hosts that are reviewed at once. A person cannot keep more apart.
 const MAX_OPEN_REVIEWS: usize = 8;
-/// How long a person may take to answer.
+/// The time that a person has to answer.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long somebody who asks for names may stay silent.
+/// The maximum time that a client of the name service may stay silent.
 const DNS_READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Resolving names runs the C library's modules on these.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// Takes the connections of a confined process, judges them, and makes outside those that may be.
+/// A broker that accepts the connections of a confined process, checks them, and makes the
+/// permitted ones outside.
 ///
-/// It works on threads of its own, and ends when it is dropped; connections that were joined go on until they end.
+/// It works on its own threads, and stops when it is dropped. Joined connections continue until
+/// they end.
 pub struct ConnectionBroker {
     listeners: Arc<ListenerSet>,
     ports: Mutex<BTreeSet<u16>>,
@@ -48,11 +51,11 @@ pub struct ConnectionBroker {
 }
 
 impl ConnectionBroker {
-    /// Starts with the sockets that [`prepare`](super::inside::prepare) made inside. Without a reviewer, what no rule names is
-    /// refused.
+    /// Starts a broker with the sockets that [`prepare`](super::namespace_setup::prepare) created
+    /// inside. Without a reviewer, a host that no rule names is refused.
     ///
     /// # Errors
-    /// There are no descriptors or threads left.
+    /// Returns an error if there are no descriptors or threads left.
     pub fn start(
         listeners: Vec<OwnedFd>,
         network: NetworkAccess,
@@ -91,10 +94,10 @@ impl ConnectionBroker {
         Ok(broker)
     }
 
-    /// Takes more sockets that [`listen`](super::inside::listen) made inside.
+    /// Adds sockets that [`listen`](super::namespace_setup::listen) created inside.
     ///
     /// # Errors
-    /// One of them is no socket, or there are no threads left.
+    /// Returns an error if one of them is not a socket, or if there are no threads left.
     pub fn add_listeners(&self, listeners: Vec<OwnedFd>) -> io::Result<()> {
         for socket in listeners {
             if socket_type(&socket)? == SocketType::STREAM {
@@ -109,7 +112,7 @@ impl ConnectionBroker {
         Ok(())
     }
 
-    /// Says whether connections to a port arrive here.
+    /// Returns whether connections to a port arrive here.
     pub(crate) fn is_listening_on(&self, port: u16) -> bool {
         self.lock_ports().contains(&port)
     }
@@ -118,7 +121,7 @@ impl ConnectionBroker {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what was refused so far, in order, each once.
+    /// Returns the denials so far, in order and without duplicates.
     #[must_use]
     pub fn denials(&self) -> Vec<SandboxDenial> {
         self.handler.denials.to_vec()
@@ -136,7 +139,7 @@ impl Drop for ConnectionBroker {
     }
 }
 
-/// Serves one connection on a thread of its own.
+/// Serves one connection on a separate thread.
 fn serve_connection(rules: &Arc<ConnectionHandler>, stream: TcpStream, slot: ConcurrencySlot) {
     let rules = Arc::clone(rules);
     let serving = move || {
@@ -147,7 +150,7 @@ fn serve_connection(rules: &Arc<ConnectionHandler>, stream: TcpStream, slot: Con
         }
         drop(slot);
     };
-    // Without a thread the connection ends, and whoever made it sees that.
+    // If there is no thread, the connection is closed, and the client notices that.
     drop(spawn_thread(serving));
 }
 

@@ -1,4 +1,4 @@
-//! How many things happen at once.
+//! A limit on the number of concurrent tasks.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! One connection of a confined process: judged, made outside, and joined.
+//! One connection of a confined process: checked, made outside, and joined.
 
 use std::{
     io,
@@ -20,11 +20,11 @@ use super::{
 use crate::{SandboxDenial, runtime_reviews::ReviewCoordinator};
 
 const STACK_BYTES: usize = 128 * 1024;
-/// How long a host may take to answer, and how many of its addresses are tried.
+/// The time that a host has to answer, and the maximum number of its addresses that are tried.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_ADDRESSES: usize = 8;
 
-/// What every connection is judged by.
+/// The rules and services that every connection is handled with.
 pub(super) struct ConnectionHandler {
     pub(super) network: NetworkAccess,
     pub(super) pool: AddressPool,
@@ -71,8 +71,9 @@ impl ConnectionHandler {
         addresses.iter().take(MAX_ADDRESSES).copied().find_map(made)
     }
 
-    /// Returns the addresses of a host that may be reached. None: all that it has are forbidden. A name must not lead to
-    /// this machine or its neighbours, whatever its owner says now (rebinding).
+    /// Returns the addresses of a host that may be reached, or `None` if all of them are forbidden.
+    /// A name must not lead to this machine or its neighbours, whatever its owner publishes now
+    /// (rebinding).
     fn allowed_addresses(&self, host: &ConnectionTarget, port: u16) -> Option<Vec<IpAddr>> {
         let all = match host {
             ConnectionTarget::Address(address) if address.is_loopback() => {
@@ -122,7 +123,7 @@ fn forward_one_way(mut from: &TcpStream, mut to: &TcpStream) {
     }
 }
 
-/// Makes the end of a connection a reset, as of a port that nobody listens on.
+/// Makes the end of a connection a reset, as from a port without a listener.
 fn set_reset_on_close(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }

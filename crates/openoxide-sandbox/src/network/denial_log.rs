@@ -1,13 +1,13 @@
-//! What was refused, for the report.
+//! The log of denials, for the report.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::SandboxDenial;
 
-/// How many different ones are told.
+/// The maximum number of different denials that are reported.
 const MAX_DENIALS: usize = 256;
 
-/// What was refused so far, in order, each once.
+/// The denials so far, in order and without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct DenialLog(Mutex<Vec<SandboxDenial>>);
 

@@ -1,11 +1,11 @@
-//! Answers to questions about names (RFC 1035), without asking anybody: what is looked up says nothing yet about what is
-//! reached, and a question that left would carry data out.
+//! Answers to DNS queries (RFC 1035), without any query to another server. A name that is looked up
+//! is not necessarily reached, and a query that leaves the sandbox would carry data out.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::address_pool::AddressPool;
 
-/// What a question of one name fits into, with all that may follow it.
+/// The maximum size of a query for one name, with all that may follow it.
 pub(super) const MAX_MESSAGE_BYTES: usize = 4096;
 
 const HEADER_LEN: usize = 12;
@@ -15,7 +15,7 @@ const AAAA: u16 = 28;
 /// Seconds that an answer may be remembered; it stays true to the end.
 const TTL_SECONDS: u32 = 60;
 
-/// How an answer ends (RFC 1035 §4.1.1).
+/// The response code of an answer (RFC 1035 §4.1.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DnsResponseCode {
     NoError = 0,
@@ -25,7 +25,7 @@ enum DnsResponseCode {
     NotImplemented = 4,
 }
 
-/// A question: its bytes, the name in lower case, and what is asked of it.
+/// A question: its bytes, the name in lower case, the record type and the class.
 struct DnsQuestion<'a> {
     bytes: &'a [u8],
     name: Option<String>,
@@ -33,7 +33,7 @@ struct DnsQuestion<'a> {
     class: u16,
 }
 
-/// Returns the answer to a packet. None: it is no question, and is best not answered.
+/// Returns the answer to a packet, or `None` if it is not a query. Such a packet is best ignored.
 pub(super) fn build_answer(packet: &[u8], pool: &AddressPool) -> Option<Vec<u8>> {
     let header = packet.get(..HEADER_LEN)?;
     let flags = read_u16(header, 2)?;
@@ -73,7 +73,8 @@ fn resolve_question(
     }
 }
 
-/// `localhost` and what is below it are always the asker's own machine (RFC 6761 §6.3).
+/// Returns whether a name is `localhost` or below it. Such names always mean the client's own
+/// machine (RFC 6761 §6.3).
 fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
@@ -122,7 +123,7 @@ fn parse_host_name(labels: &[&[u8]]) -> Option<String> {
     Some(text.to_ascii_lowercase())
 }
 
-/// Writes an answer: what was asked, and one record that points back to the name in the question.
+/// Encodes an answer: the question, and one record that points back to the name in the question.
 fn encode_answer(
     header: &[u8],
     question: &[u8],

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// What the host can do for a confined process.
+/// The network operations that the host performs for a confined process.
 pub(super) trait HostNetwork: Send + Sync {
     /// Returns the addresses of a name.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
@@ -14,7 +14,7 @@ pub(super) trait HostNetwork: Send + Sync {
     /// Connects to an address, if that takes no longer than this.
     fn connect(&self, to: SocketAddr, patience: Duration) -> io::Result<TcpStream>;
 
-    /// Says whether an address is one of this machine.
+    /// Returns whether an address belongs to this machine.
     fn is_local_address(&self, address: IpAddr) -> bool;
 }
 
@@ -30,7 +30,8 @@ impl HostNetwork for SystemNetwork {
         TcpStream::connect_timeout(&to, patience)
     }
 
-    /// Only an address of its own can be the source of what a machine sends.
+    /// Returns whether an address belongs to this machine: only such an address can be the source
+    /// of a packet.
     fn is_local_address(&self, address: IpAddr) -> bool {
         UdpSocket::bind((address, 0)).is_ok()
     }

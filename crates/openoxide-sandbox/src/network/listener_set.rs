@@ -11,7 +11,7 @@ use std::{
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-/// Listeners, and a bell that says that there are more of them, or that it is over.
+/// Listeners, with an event that signals new listeners or the end.
 pub(super) struct ListenerSet {
     wake_event: OwnedFd,
     added: Mutex<NewListeners>,
@@ -53,7 +53,8 @@ impl ListenerSet {
                 match listener.accept() {
                     Ok((stream, _)) => to(stream),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    // No descriptors or no memory: what is there has to end first.
+                    // There are no descriptors or no memory left: existing connections must end
+                    // first.
                     Err(_) => thread::sleep(Duration::from_millis(20)),
                 }
             }
@@ -71,7 +72,8 @@ impl ListenerSet {
         !new.stopped
     }
 
-    /// Waits until a listener has a connection or the bell rings, and says of each listener whether it has one.
+    /// Waits until a listener has a connection or the event is signalled. Returns for each listener
+    /// whether it has one.
     fn poll_listeners(&self, all: &[TcpListener]) -> Vec<bool> {
         let bell = PollFd::new(&self.wake_event, PollFlags::IN);
         let mut polled = vec![bell];

@@ -1,6 +1,7 @@
-//! The half inside: what is done in the new network namespace, with rights there, before the program is started.
+//! The setup inside the new network namespace, with rights there, before the program is started.
 //!
-//! It needs one thread and no memory of others; its sockets go to the supervisor, which stays outside.
+//! It needs one thread and no memory of other processes. Its sockets are sent to the supervisor,
+//! which stays outside.
 
 use std::{
     collections::BTreeSet,
@@ -27,26 +28,31 @@ use super::{address_pool, netlink::RouteSocket};
 
 /// The port of questions about names.
 pub(super) const DNS_PORT: u16 = 53;
-/// Where programs ask for names: where a resolver of the machine's own would be, or where one is looked for when no file
-/// names any (resolv.conf(5)).
+/// The addresses where programs expect a name server: that of a resolver on the machine, and the
+/// default if no file names one (resolv.conf(5)).
 const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOCALHOST];
-/// Neither search list nor dots: a name means itself, and not first what it is called below some domain.
+/// The content of `resolv.conf`, without a search list and with `ndots:0`: a name is used as it is,
+/// and not tried below a domain first.
 const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
 /// ssh, names, http, https, git: where hardly any confined program wants to listen itself, and below 1024 none could.
 const COMMON_PORTS: [u16; 5] = [22, DNS_PORT, 80, 443, 9418];
-/// How many ports of rules are listened on from the start; the sockets go to the supervisor in one message.
+/// The maximum number of ports of rules that have a listener from the start. The sockets are sent
+/// to the supervisor in one message.
 const MAX_RULE_PORTS: usize = 24;
-/// How many connections wait for us.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 256;
 
-/// Sets the network of this namespace up. `ask` says that there is somebody to be asked about hosts that no rule names.
+/// Sets the network of this namespace up. `ask` is true if a reviewer can be asked about hosts that
+/// no rule names.
 ///
-/// The loopback works. If any host can be reached at all, every address becomes this machine's own, and the sockets are
-/// returned that the [`ConnectionBroker`](super::ConnectionBroker) is to have: the name service, and a listener for every port that is common or
-/// stands in a rule. Nothing leaves this namespace in any way but through these.
+/// The loopback works. If any host can be reached, every address becomes local, and the sockets for
+/// the [`ConnectionBroker`](super::ConnectionBroker) are returned: the name service, and a listener
+/// for every port that is common or that a rule names. These sockets are the only way out of this
+/// namespace.
 ///
 /// # Errors
-/// The kernel refused a request. What was set up until then goes with the namespace.
+/// Returns an error if the kernel refused a request. Anything that was set up until then disappears
+/// with the namespace.
 pub fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<OwnedFd>> {
     let (hosts, any) = match network {
         NetworkAccess::On => return Ok(Vec::new()),
@@ -91,7 +97,7 @@ fn open_sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
 /// Listens on a port of all addresses, of both families.
 ///
 /// # Errors
-/// The kernel's own; `AddrInUse` says that a confined program listens there.
+/// Returns the error of the kernel. `AddrInUse` means that a confined program listens there.
 pub fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
     let mut sockets = Vec::new();
     for address in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
@@ -121,8 +127,9 @@ fn bind_socket(kind: SocketType, to: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Says whether a program may be given this as its input or output. A socket of the host's network is a way out of the
-/// new one, to whatever address; and datagrams of the unix family go to whatever service.
+/// Returns whether a program may have this descriptor as its input or output. A socket of the
+/// host's network is a way out of the new network, to any address. A Unix datagram socket can send
+/// to any service.
 pub(crate) fn is_allowed_stream(given: impl AsFd, network: &NetworkAccess) -> bool {
     let given = given.as_fd();
     match sockopt::socket_domain(given) {

@@ -90,7 +90,7 @@ fn parse_error(answer: &[u8]) -> Option<i32> {
     (kind == ERROR).then_some(number)
 }
 
-/// `struct rtattr`; what is put in here is a multiple of four bytes long.
+/// Builds a `struct rtattr`. The length of `value` is a multiple of four bytes.
 fn build_attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(4 + value.len()).unwrap_or_default();
     [&length.to_ne_bytes(), &kind.to_ne_bytes(), value].concat()

@@ -1,11 +1,11 @@
-//! Who is asked about a host that no rule speaks of.
+//! The reviewer of hosts that no rule matches.
 
 use crate::RuntimeDecision;
 
-/// Who is asked about a host that no rule speaks of.
+/// A reviewer of hosts that no rule matches.
 ///
-/// It is asked on a thread of its own, about one host and port once at a time. An answer that comes too late for who
-/// waited counts for what follows, unless it was `Once`.
+/// It is called on its own thread, with one request at a time for each host and port. An answer
+/// that is too late for the connection that waited applies to later ones, unless it was `Once`.
 pub trait NetworkReviewer: Send + Sync {
     /// Asks whether this host, which is a name or an address, may be reached at this port.
     fn ask(&self, host: &str, port: u16) -> RuntimeDecision;

@@ -1,4 +1,4 @@
-//! Real programs in a network of their own, with real connections.
+//! Tests of real programs in a separate network, with real connections.
 
 pub(crate) mod harness;
 mod hostile;

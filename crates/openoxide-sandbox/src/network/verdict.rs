@@ -1,4 +1,4 @@
-//! What a connection inside is meant for, and whether it is made outside.
+//! The target of a connection inside, and the verdict on it.
 
 use std::{
     fmt,
@@ -17,20 +17,20 @@ use super::address_pool::{self, AddressPool};
 pub(super) enum ConnectionTarget {
     /// The host of a name that was looked up.
     Name(String),
-    /// An address that nobody looked up: judged as itself.
+    /// An address that was not looked up by name. It is checked as an address.
     Address(IpAddr),
 }
 
-/// What becomes of a connection.
+/// The verdict on a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ConnectionVerdict {
-    /// It is made.
+    /// The connection is made.
     Allowed(ConnectionTarget),
     /// A person decides.
     NeedsReview(ConnectionTarget),
-    /// It is refused, and that is said in the report.
+    /// The connection is refused, and the report mentions it.
     Refused(ConnectionTarget),
-    /// It was meant for the confined processes' own machine, where nobody listens.
+    /// The connection was meant for the confined processes' own machine, where no program listens.
     NoListener,
 }
 
@@ -66,7 +66,8 @@ fn judge_name(network: &NetworkAccess, name: String, port: u16) -> ConnectionVer
     }
 }
 
-/// Says whether a rule is this very address. `localhost` is every address of the loopback (RFC 6761 §6.3).
+/// Returns whether a rule names exactly this address. `localhost` is every address of the loopback
+/// (RFC 6761 §6.3).
 pub(super) fn has_address_rule(network: &NetworkAccess, address: IpAddr, port: u16) -> bool {
     let NetworkAccess::Hosts(hosts) = network else { return false };
     let address = canonical_address(address);
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_judged_by_the_name_that_was_looked_up() {
+    fn a_connection_is_checked_by_the_name_that_was_looked_up() {
         let pool = AddressPool::default();
         let (v4, v6) = pool.assign_addresses("api.example.org").unwrap();
         let network = hosts("*.example.org:443");
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_means_is_refused_without_a_question() {
+    fn special_addresses_are_refused_without_a_review() {
         let refused = "169.254.169.254:80 [fe80::1]:80 [fd00:ec2::254]:80 224.0.0.1:80 255.255.255.255:80 \
             [64:ff9b::a9fe:a9fe]:80 [2002:a9fe:a9fe::]:80 198.19.0.1:80";
         for to in refused.split_whitespace() {

@@ -21,7 +21,8 @@ use rustix::{
 
 use crate::protected_paths::with_access;
 
-/// Nobody can write them. Nothing else is taken for a placeholder.
+/// The modes of placeholders, without write permission. Entries with other modes are not treated as
+/// placeholders.
 pub(super) const DIRECTORY_MODE: u32 = 0o555;
 pub(super) const FILE_MODE: u32 = 0o444;
 
@@ -48,7 +49,7 @@ pub(super) fn read_records(entry: &Path) -> Vec<PlaceholderRecord> {
     read.map_or_else(|_| Vec::new(), |_| lines.filter_map(PlaceholderRecord::parse).collect())
 }
 
-/// Says whether this could be a placeholder by its looks.
+/// Returns whether this metadata matches a placeholder.
 pub(super) fn is_placeholder_metadata(found: &Metadata) -> bool {
     let (directory, file) = (found.is_dir(), found.is_file() && found.len() <= MAX_TEXT_BYTES);
     (directory && matches_mode(found.mode(), DIRECTORY_MODE))
@@ -89,15 +90,15 @@ impl PlaceholderRecord {
         path.is_absolute().then(|| Self { path, file_id: device.ok().zip(inode.ok()) })
     }
 
-    /// Says whether it is still what lies there.
+    /// Returns whether the placeholder is still there.
     pub(super) fn is_present(&self) -> bool {
         self.open_parent()
             .and_then(|(parent, name)| self.is_unchanged_in(&parent, name))
             .unwrap_or(false)
     }
 
-    /// Takes it away, if it is still the one that was made, and still empty. Says whether there is nothing left to do. A
-    /// directory of ours that refuses it is opened meanwhile.
+    /// Removes the placeholder, if it is unchanged and still empty. Returns whether nothing is left
+    /// to do. A directory of this user that denies access is made accessible in the meantime.
     pub(super) fn remove(&self) -> bool {
         match with_access(&self.path, || self.try_remove()) {
             Ok(()) => true,
@@ -114,7 +115,7 @@ impl PlaceholderRecord {
         }
         match unlinkat(&parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTDIR) => unlinkat(&parent, name, AtFlags::empty()),
-            // Somebody has put something in: it is his now.
+            // Another program has put something in: it keeps the directory.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 chmodat(&parent, name, Mode::from_raw_mode(0o755), AtFlags::empty())
             }
@@ -122,7 +123,8 @@ impl PlaceholderRecord {
         }
     }
 
-    /// The directory that it lies in, reached by no symbolic link: one may have been put there since.
+    /// Opens the directory of the placeholder without following a symbolic link: one may have been
+    /// created since.
     fn open_parent(&self) -> Result<(OwnedFd, &Path), Errno> {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(Errno::NOENT);
@@ -146,7 +148,7 @@ impl PlaceholderRecord {
     }
 }
 
-/// Says whether this could be a placeholder by its looks.
+/// Returns whether this metadata matches a placeholder.
 pub(crate) fn is_placeholder_stat(found: &Stat) -> bool {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::Directory => matches_mode(found.st_mode, DIRECTORY_MODE),

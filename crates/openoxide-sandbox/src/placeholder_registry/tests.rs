@@ -66,7 +66,12 @@ impl Place {
     /// Another process that holds these names until it is killed.
     fn other(&self, names: &str) -> Child {
         let mut other = Command::new(std::env::current_exe().unwrap());
-        other.args(["--exact", "placeholder_registry::tests::another_process", "--nocapture", "--ignored"]);
+        other.args([
+            "--exact",
+            "placeholder_registry::tests::another_process",
+            "--nocapture",
+            "--ignored",
+        ]);
         other.env("OPENOXIDE_TEST_PLACE", self.path("")).env("OPENOXIDE_TEST_NAMES", names);
         let mut other = other.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(other.stdout.as_mut().unwrap()).lines();
@@ -131,7 +136,7 @@ fn of_two_runs_the_last_takes_them_away() {
 }
 
 #[test]
-fn what_a_run_takes_away_between_two_looks_is_made_again() {
+fn a_placeholder_removed_after_the_scan_is_recreated() {
     let place = Place::new();
     let first = place.hold(&["w/.codex"]);
     let guarded = place.guarded(&["w/.codex"]);
@@ -145,7 +150,7 @@ fn what_a_run_takes_away_between_two_looks_is_made_again() {
 
 /// Guards I38.
 #[test]
-fn what_a_killed_run_left_is_swept_and_what_others_use_is_not() {
+fn stale_placeholders_are_removed_unless_another_run_uses_them() {
     let place = Place::new();
     let (killed, alive) = (place.other("w/.codex w/.agents"), place.other("w/.codex"));
     kill(killed);
@@ -166,7 +171,12 @@ fn a_run_that_is_killed_at_any_moment_leaves_nothing_that_is_not_swept() {
     for round in 0..20 {
         let mut other = Command::new(std::env::current_exe().unwrap());
         other
-            .args(["--exact", "placeholder_registry::tests::another_process", "--nocapture", "--ignored"])
+            .args([
+                "--exact",
+                "placeholder_registry::tests::another_process",
+                "--nocapture",
+                "--ignored",
+            ])
             .stdout(Stdio::null());
         let names: Vec<_> = (0..200).map(|number| format!("w/{number}")).collect();
         other
@@ -182,7 +192,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_nothing_that_is_not_swept() {
 
 /// Guards I38.
 #[test]
-fn what_is_not_an_empty_placeholder_stays() {
+fn only_unchanged_empty_placeholders_are_removed() {
     let place = Place::new();
     let names = ["w/used", "w/replaced", "w/gone", "w/link/x", "w/file/commondir"];
     fs::create_dir(place.path("w/link")).unwrap();
@@ -212,7 +222,7 @@ fn what_is_not_an_empty_placeholder_stays() {
         "w/used/mine",
     ];
     assert_eq!(place.all(), left);
-    // What somebody has filled he can go on with.
+    // A program that has filled the directory can go on using it.
     assert_eq!(fs::metadata(place.path("w/used")).unwrap().permissions().mode() & 0o777, 0o755);
 }
 

@@ -303,7 +303,7 @@ mod tests {
     const NONE: [&str; 0] = [];
 
     #[test]
-    fn wildcards_name_what_begins_alike() {
+    fn wildcards_name_matching_files() {
         let place = tree(&["tools/a.run", "tools/b.run", "x.sh"]);
         let found = |text: &str| below(&place, find_named_files(text, &[place.path()]));
         assert_eq!(found("./tools/*.run"), ["tools/a.run", "tools/b.run"]);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_what_shells_and_data_set_around_them() {
+    fn words_are_found_between_shell_and_data_syntax() {
         let found = |text| split_words(text).collect::<Vec<_>>();
         assert_eq!(found("clean = ./tools/clean -- %f"), ["clean", "./tools/clean", "--", "%f"]);
         assert_eq!(found(r#"{"command":"$CLAUDE_PROJECT_DIR/x.sh"}"#), ["command", "/x.sh"]);

@@ -75,7 +75,7 @@ fn strings(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_is_there_is_covered_and_what_lies_above_is_pinned() {
+fn existing_paths_are_covered_and_their_parents_pinned() {
     let place = Place::new();
     place.directory("w/a/b/.claude");
     fs::write(place.path("w/.mcp.json"), "").unwrap();
@@ -86,7 +86,7 @@ fn what_is_there_is_covered_and_what_lies_above_is_pinned() {
 }
 
 #[test]
-fn below_what_is_missing_or_no_directory_that_is_covered() {
+fn a_missing_or_non_directory_ancestor_is_covered() {
     let place = Place::new();
     place.directory("w");
     fs::write(place.path("w/file"), "").unwrap();
@@ -122,7 +122,7 @@ fn a_link_is_guarded_and_where_it_leads() {
 }
 
 #[test]
-fn a_link_from_outside_into_a_root_leads_to_what_is_guarded() {
+fn the_target_of_an_outside_link_into_a_root_is_guarded() {
     let place = Place::new();
     place.directory("w/settings");
     symlink("w/settings", place.path("link")).unwrap();
@@ -130,7 +130,7 @@ fn a_link_from_outside_into_a_root_leads_to_what_is_guarded() {
 }
 
 #[test]
-fn roots_in_roots_and_roots_below_what_is_protected() {
+fn nested_roots_and_roots_below_protected_paths_are_handled() {
     let place = Place::new();
     place.directory("w/a/b/c");
     let (pins, guards) = place.found(&["w", "w/a/b"], &["w/a/b/c/x"]);
@@ -363,7 +363,7 @@ fn programs_that_configuration_names_are_guarded() {
 }
 
 #[test]
-fn other_names_of_what_must_not_be_read_are_not_read_either() {
+fn hard_links_to_unreadable_files_are_unreadable() {
     let place = Place::new();
     place.directory("secret/deep");
     place.directory("w/a");

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_invalid() {
+    fn malformed_addresses_are_invalid() {
         assert_eq!(SocketAddress::parse(b""), Err(Errno::INVAL));
         assert_eq!(SocketAddress::parse(b"\x02"), Err(Errno::INVAL));
         assert_eq!(read(1, b""), Err(Errno::INVAL));

@@ -34,7 +34,7 @@ fn service(at: &Path) -> Arc<AtomicUsize> {
 }
 
 #[test]
-fn any_port_is_captured_when_somebody_goes_there() {
+fn any_port_is_captured_on_the_first_connection() {
     let (server, _asked) = web("the page");
     let world = World::of("good.example").host("good.example", V4, 8765, server).notified();
     let outcome = world.run(&[
@@ -131,7 +131,7 @@ fn a_process_that_closed_itself_to_others_is_served() {
 /// While one thread connects, others put another address in its memory and another socket at its number.
 /// Guards I22.
 #[test]
-fn what_changes_under_a_call_gains_nothing() {
+fn changing_arguments_during_a_call_gains_no_access() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().join("h");
     let visits = service(&at);
@@ -188,7 +188,7 @@ fn calls_end_as_the_kernel_would_end_them() {
 }
 
 #[test]
-fn families_and_kinds_that_nobody_needs_are_refused() {
+fn unneeded_socket_families_and_types_are_refused() {
     let program = "import socket as s\n\
         for family, kind, protocol in ((40, 1, 0), (s.AF_PACKET, s.SOCK_RAW, 3), (s.AF_INET, s.SOCK_RAW, 1), (s.AF_INET6, s.SOCK_RAW, 58),\n\
         \x20       (38, 5, 0), (s.AF_NETLINK, s.SOCK_RAW, 4), (31, 1, 0), (44, 3, 0)):\n\
@@ -227,7 +227,7 @@ fn with_the_network_on_hosts_are_reached_and_services_are_not() {
 }
 
 #[test]
-fn name_services_are_no_refusals_to_speak_of() {
+fn denied_name_services_are_not_reported() {
     for (path, is) in [
         ("/var/run/nscd/socket", true),
         ("/run/nscd/socket", true),

@@ -74,7 +74,7 @@ fn left(left_out: &[SkippedChange]) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_staged_is_made_changed_and_removed() {
+fn committing_creates_changes_and_removes_files() {
     let world = World::new();
     let stage = world.stage(&[("a", Some("new")), ("b", None), ("d/e", Some("made"))]);
     let changes = stage.find_changes().unwrap();
@@ -101,7 +101,7 @@ fn dropping_it_leaves_nothing() {
 }
 
 #[test]
-fn what_somebody_else_changes_during_the_run_is_left() {
+fn files_changed_by_others_during_the_run_are_left() {
     let world = World::new();
     let stage =
         world.stage(&[("a", Some("new")), ("b", None), ("d/c", Some("new")), ("n", Some("new"))]);
@@ -116,7 +116,7 @@ fn what_somebody_else_changes_during_the_run_is_left() {
 }
 
 #[test]
-fn a_directory_that_somebody_else_uses_meanwhile_is_not_removed() {
+fn a_directory_that_others_use_meanwhile_is_not_removed() {
     let world = World::new();
     let stage = world.stage(&[("d", None)]);
     let changes = stage.find_changes().unwrap();
@@ -140,7 +140,7 @@ fn a_changed_file_with_old_times_is_left() {
 
 /// Guards I37.
 #[test]
-fn what_is_not_as_it_was_shown_is_left() {
+fn files_that_differ_from_the_shown_state_are_left() {
     let world = World::new();
     let all = [("a", Some("new")), ("b", None), ("d/c", Some("new")), ("n", Some("new"))];
     let stage = world.stage(&all);
@@ -189,7 +189,7 @@ fn the_workspace_is_the_directory_that_it_was() {
 }
 
 #[test]
-fn another_name_of_a_file_keeps_what_it_says() {
+fn other_hard_links_of_a_changed_file_keep_their_content() {
     let world = World::new();
     fs::hard_link(world.path("outside/c"), world.path("w/h")).unwrap();
     let stage = world.stage(&[("h", Some("new"))]);
@@ -200,7 +200,7 @@ fn another_name_of_a_file_keeps_what_it_says() {
 
 /// Guards I37.
 #[test]
-fn what_is_protected_is_never_committed() {
+fn protected_files_are_never_committed() {
     let world = World::new();
     fs::create_dir_all(world.path("w/sub/.git/hooks")).unwrap();
     fs::create_dir_all(world.path("w/sub/.git/objects")).unwrap();
@@ -247,7 +247,7 @@ fn set_id_bits_are_not_committed() {
 }
 
 #[test]
-fn new_hooks_of_a_new_repository_are_put_aside() {
+fn new_hooks_of_a_new_repository_are_quarantined() {
     let world = World::new();
     let files = ["HEAD", "objects/x", "refs/x", "hooks/pre-commit"];
     let files = files.map(|name| format!("new/.git/{name}"));

@@ -65,7 +65,7 @@ impl Place {
 const NONE: [&str; 0] = [];
 
 #[test]
-fn what_git_makes_by_itself_is_not_found() {
+fn files_that_git_creates_are_not_reported() {
     let place = Place::new("git init -q one; git -C one commit -q --allow-empty -m a");
     let made = "git clone -q one two; git clone -q --bare one three; git init -q four; echo a > one/a; \
                 git -C one add a; git -C one commit -q -m b; git -C one worktree add -q ../five; \
@@ -74,7 +74,7 @@ fn what_git_makes_by_itself_is_not_found() {
 }
 
 #[test]
-fn what_was_there_is_not_found() {
+fn files_that_existed_before_are_not_reported() {
     let place = Place::new(
         "git init -q one; echo > one/.git/hooks/pre-commit; chmod +x one/.git/hooks/pre-commit; \
          git -C one config core.fsmonitor x; echo {} > .mcp.json; mkdir .opencode .opencode/plugin; \
@@ -193,7 +193,7 @@ fn new_steering_files_are_found_in_any_directory() {
 }
 
 #[test]
-fn nothing_is_too_deep_or_too_many_to_be_found() {
+fn deep_and_numerous_files_are_found() {
     let place = Place::new("true");
     let made = "d=.; for i in $(seq 1 30); do d=$d/d; done; mkdir -p $d; git init -q $d/r; git -C $d/r config core.fsmonitor x; \
                 mkdir junk; cd junk; seq 50500 | xargs touch; cd ..; mkdir -p junk/sub/.claude";
@@ -203,7 +203,7 @@ fn nothing_is_too_deep_or_too_many_to_be_found() {
 
 /// The kernel takes no path that is longer than 4,096 bytes, but a program that goes down one directory at a time gets there.
 #[test]
-fn what_lies_too_deep_for_a_path_is_put_aside_and_closed() {
+fn directories_too_deep_for_a_path_are_quarantined_and_locked() {
     let place = Place::new("true");
     place.sh("n=$(printf 'x%.0s' $(seq 1 250)); for i in $(seq 1 20); do mkdir $n; cd -P $n 2>/dev/null || cd ./$n; done; git init -q r 2>/dev/null || true");
     let found = place.put_aside();
@@ -237,7 +237,7 @@ fn new_programs_that_old_configuration_names_are_found() {
 }
 
 #[test]
-fn what_is_found_is_put_aside_and_git_does_not_run_it() {
+fn a_quarantined_hook_is_not_run_by_git() {
     let place = Place::new("true");
     place.sh("git init -q a; printf '#!/bin/sh\ntouch ran\n' > a/.git/hooks/pre-commit; \
               chmod +x a/.git/hooks/pre-commit; echo > a/.git/hooks/pre-commit.held-by-openoxide");
@@ -254,7 +254,7 @@ fn what_is_found_is_put_aside_and_git_does_not_run_it() {
 }
 
 #[test]
-fn nothing_is_put_aside_through_a_link() {
+fn no_file_is_quarantined_through_a_link() {
     let place = Place::new("true");
     place.sh("git init -q a; echo > a/.git/hooks/update; chmod +x a/.git/hooks/update; mkdir ../victim; echo > ../victim/update");
     let [found] = Vec::from_iter(place.armed().hooks).try_into().unwrap();
@@ -264,7 +264,7 @@ fn nothing_is_put_aside_through_a_link() {
 }
 
 #[test]
-fn a_name_that_cannot_be_said_is_put_aside_all_the_same() {
+fn names_that_cannot_be_displayed_are_quarantined_too() {
     let place = Place::new("true");
     for name in ["a\\377", "b\\nc"] {
         place.sh(&format!("n=$(printf '{name}'); git init -q \"$n\"; echo > \"$n/.git/hooks/update\"; chmod +x \"$n/.git/hooks/update\""));
@@ -292,7 +292,7 @@ fn many_hooks_do_not_hide_the_one_that_matters() {
 }
 
 #[test]
-fn what_a_rebase_has_yet_to_run_is_found() {
+fn pending_commands_of_a_rebase_are_found() {
     let place = Place::new(
         "git init -q old; mkdir old/.git/rebase-merge; echo 'exec mine' > old/.git/rebase-merge/git-rebase-todo",
     );
@@ -324,7 +324,7 @@ fn files_with_other_names_outside_are_found() {
 }
 
 #[test]
-fn a_name_that_is_taken_keeps_nothing_from_being_put_aside() {
+fn an_existing_quarantine_name_does_not_prevent_quarantine() {
     let place = Place::new("true");
     place.sh("git init -q r; git -C r config core.fsmonitor x; mkdir -p d .claude; echo > d/.envrc; echo > .mcp.json; \
               for f in r/.git/config d/.envrc .mcp.json .claude; do touch $f.held-by-openoxide; \
@@ -336,7 +336,7 @@ fn a_name_that_is_taken_keeps_nothing_from_being_put_aside() {
 }
 
 #[test]
-fn what_is_still_in_place_is_named_first_and_all_of_it() {
+fn all_files_still_in_place_are_named_first() {
     let path = |name: String| AbsPath::root().join(&name);
     let held = |number| PostRunFinding::SteeringFile {
         path: path(format!("a{number}")),
@@ -354,7 +354,7 @@ fn what_is_still_in_place_is_named_first_and_all_of_it() {
 
 /// Nothing is closed to root; the whole sandboxes' tests have another user, too.
 #[test]
-fn what_was_closed_is_opened_for_the_look_and_closed_again() {
+fn permissions_are_restored_after_the_scan() {
     let place = Place::new("true");
     place.sh("for n in $(seq 1 30); do mkdir -p $n/.closed; chmod 0 $n/.closed $n; done; git init -q z; \
               echo > z/.git/hooks/update; chmod +x z/.git/hooks/update; chmod 0 z/.git; chmod 0444 z");

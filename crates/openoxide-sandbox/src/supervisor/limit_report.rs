@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_enforced_is_said() {
+    fn unenforced_limits_are_reported() {
         let said = |memory, processes| {
             describe_unenforced(
                 ResourceLimits { memory, processes, seconds: None },

@@ -18,13 +18,13 @@ fn every_entry_is_found() {
 }
 
 #[test]
-fn what_is_longer_than_any_entry_is_not_mistaken_for_one() {
+fn a_command_longer_than_any_entry_matches_none() {
     assert_eq!(prefix(&format!("{} status", "git".repeat(20))), 2);
     assert_eq!(prefix(&format!("git {} push", "x".repeat(40))), 2);
 }
 
 #[test]
-fn the_longest_entry_counts() {
+fn the_longest_matching_entry_applies() {
     for (line, expected) in [
         ("ls", 1),
         ("ls -la src", 1),
@@ -114,7 +114,7 @@ fn no_prefix_with_a_word_that_is_not_plain() {
 }
 
 #[test]
-fn no_prefix_for_what_runs_anything() {
+fn no_prefix_is_offered_for_commands_that_run_arbitrary_code() {
     for line in [
         "bash -c x",
         "sh x",

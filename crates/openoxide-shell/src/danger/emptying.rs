@@ -51,7 +51,7 @@ const ROWS: [Emptying; 20] = [
     row(&["tsup", "tsdown"], &["--clean"], &["--out-dir", "--outDir", "-d"], Operands::None),
     row(&["webpack"], &["--output-clean*"], &["--output-path", "-o"], Operands::None),
     row(&["hugo"], &["--cleanDestinationDir*"], &["--destination", "-d"], Operands::None),
-    // These empty the directory before they write to it, unless they are told not to.
+    // These programs empty the directory before they write to it, unless an option disables that.
     row(&["mkdocs"], &["build", "gh-deploy"], &["--site-dir", "-d"], Operands::None),
     row(&["mdbook"], &["build", "clean"], &["--dest-dir", "-d"], Operands::None),
     row(&["jekyll"], &["build", "b", "clean"], &["--destination", "-d"], Operands::None),
@@ -72,12 +72,12 @@ const ROWS: [Emptying; 20] = [
     system(row(&["cmake"], &["--clean-first", "--fresh"], &["--build", "-B"], Operands::None)),
 ];
 
-/// Says whether a program of this name can empty a directory.
+/// Returns whether a program of this name can empty a directory.
 pub(super) fn concerns(name: &str) -> bool {
     name == "git" || ROWS.iter().any(|row| row.programs.contains(&name))
 }
 
-/// Returns what is dangerous about a command, if it empties a directory that must not get lost.
+/// Returns the reason why a command is dangerous, if it empties a directory that must not be lost.
 pub(super) fn message(name: &str, argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
     let empties = match name {
         "git" => cleans(argv, place),
@@ -114,7 +114,7 @@ impl Emptying {
     }
 }
 
-/// `git clean` with `-f`, of a place that is no project.
+/// Returns whether this is `git clean` with `-f` in a directory that is not a project.
 fn cleans(argv: &CommandWords, place: &Place<'_>) -> bool {
     let forces = |word: &str| {
         word == "--force" || word.starts_with('-') && !word.starts_with("--") && word.contains('f')

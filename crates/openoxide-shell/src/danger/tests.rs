@@ -12,7 +12,7 @@ fn breaks(line: &str) -> bool {
 }
 
 #[test]
-fn what_must_not_get_lost_breaks_the_circuit() {
+fn removing_a_system_home_project_or_git_directory_breaks_the_circuit() {
     for line in [
         "rm -rf /",
         "rm -r -f -- /",
@@ -57,7 +57,7 @@ fn what_must_not_get_lost_breaks_the_circuit() {
 }
 
 #[test]
-fn a_recursive_removal_of_what_is_not_known_breaks_the_circuit() {
+fn a_recursive_removal_of_unknown_files_breaks_the_circuit() {
     for line in ["rm -rf $?", "rm -rf $*", "rm -r a $?", "rm -rf a$?", "rm -fR $*", "rm $? -r"] {
         assert!(breaks(line), "{line}");
     }
@@ -191,7 +191,7 @@ fn where_no_directory_is_known_no_relative_path_is() {
 }
 
 #[test]
-fn what_empties_a_directory_that_must_not_get_lost_breaks_the_circuit() {
+fn emptying_a_system_directory_home_or_project_breaks_the_circuit() {
     for line in [
         "pytest --basetemp=/",
         "pytest --basetemp ~",

@@ -1,4 +1,4 @@
-//! The words of a command, with what is known of those that stand for files.
+//! The words of a command, and what is known about those that stand for files.
 
 use openoxide_protocol::{CommandWord, CommandWords, FileSearch};
 
@@ -7,10 +7,12 @@ use openoxide_protocol::{CommandWord, CommandWords, FileSearch};
 pub(crate) enum Paths {
     /// Those that match a pattern of the shell.
     Pattern(String),
-    /// Some that lie below these directories, or are these files. Their names may be `bare`, or begin with the directories'.
-    /// A program has printed them where a `search` says which of the files there they can be.
+    /// Some of the files below these directories, or these files themselves. Their names may be
+    /// `bare` or start with the names of the directories. If `search` is set, a program has printed
+    /// the names, and it tells which of the files there they can be.
     Below { roots: Vec<String>, bare: bool, search: Option<Box<FileSearch>> },
-    /// What the command reads from standard input, whatever that is: `whole` lines, or what stands between blanks.
+    /// The text that the command reads from standard input, whatever it is: `whole` lines, or words
+    /// separated by blanks.
     Input { whole: bool },
     /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
     Tokens,
@@ -97,8 +99,9 @@ impl<'a> Arguments<'a> {
 }
 
 impl Paths {
-    /// Returns the names as they are where they come out of a stream. What follows a blank in one (`a -o.git/config`) is a
-    /// word of its own, unless lines are kept `whole`, and can look like an option.
+    /// Returns the names as a program reads them from a stream. Unless lines are kept `whole`, the
+    /// part of a name after a blank (`a -o.git/config`) is a separate word and can look like an
+    /// option.
     pub(crate) fn read(self, whole: bool) -> Self {
         match self {
             Self::Below { roots, bare, search } => {
@@ -108,12 +111,13 @@ impl Paths {
         }
     }
 
-    /// Says whether the names stand in the script itself. Those that are read from another program lie below whole paths.
+    /// Returns whether the names are part of the script itself. Names that are read from another
+    /// program are below absolute paths.
     pub(crate) fn is_listed(&self) -> bool {
         !matches!(self, Self::Below { roots, .. } if roots.iter().any(|root| root.starts_with('/')))
     }
 
-    /// Says whether such a name may begin with a dash.
+    /// Returns whether such a name may begin with a dash.
     pub(crate) fn may_look_like_option(&self) -> bool {
         match self {
             // A number can be negative.

@@ -1,4 +1,4 @@
-//! Where an entry stands in a table: the build script and the program must agree on it.
+//! The position of an entry in a hash table, shared by the build script and the program.
 
 /// FNV-1a, which can go on where it stopped: few instructions for short names.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use super::{
     level::{Does, Level, Opt, Takes},
 };
 
-/// How many levels of subcommands there are.
+/// The maximum depth of nested subcommands.
 const MOST_LEVELS: usize = 4;
 
 /// One thing on a command line.
@@ -17,7 +17,8 @@ pub(crate) enum Item<'a> {
     Number,
     /// Anything else, and its place. A word that could be an option or an operand comes after [`ItemId::Unclear`].
     Operand(Arg<'a>, usize),
-    /// Something that is not understood. What comes after it is read all the same: it may be something worse.
+    /// A word that is not understood. The words after it are still read, because they may be more
+    /// dangerous.
     Unclear,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Items<'a, I> {
     levels: [Option<&'static Level>; MOST_LEVELS],
     consumed: usize,
     cluster: Option<Piece<'a>>,
-    /// A word that could be an option, and has been said to be unclear; or it is an operand.
+    /// A word that could be an option and has been reported as unclear, or is an operand.
     doubtful: Option<Arg<'a>>,
     first: bool,
     operands_only: bool,
@@ -49,7 +50,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) kind: CandidateKind,
 }
 
-/// Which options a word could be.
+/// The options that a word could be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CandidateKind {
     /// Any option, or an operand.
@@ -109,7 +110,7 @@ impl<'a, I: Iterator<Item = Arg<'a>>> Items<'a, I> {
         self.operands_only = false;
     }
 
-    /// From here on, options may stand behind operands.
+    /// Lets options follow operands from here on.
     pub(crate) fn permute(&mut self) {
         self.operands_only = false;
     }
@@ -312,7 +313,7 @@ fn beginning(pattern: &str) -> Option<&str> {
     pattern.get(..end).filter(|text| text.len() > 1 && text.starts_with('-'))
 }
 
-/// Says whether the first word of `tar xf a` and its like can be a cluster.
+/// Returns whether the first word of a command such as `tar xf a` can be a cluster of options.
 fn is_bundle(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

@@ -1,7 +1,8 @@
-//! What is known of a program, or of one of its subcommands: the shape of the table.
+//! The shape of the table: the description of a program, or of one of its subcommands.
 //!
-//! The table itself lies in `programs/*.toml` (`programs/README.md` explains the keys); the build script turns it into
-//! the statics of `table`. What lies there holds no pointers: a list is a range, a function a number.
+//! The table itself is in `programs/*.toml`, and `programs/README.md` explains the keys. The build
+//! script turns it into the statics of `table`. They contain no pointers: a list is a range, and a
+//! function is a number.
 
 use openoxide_protocol::{CommandClass, VersionControl};
 
@@ -15,13 +16,13 @@ use super::{
 pub(crate) struct Level {
     /// Its name; of several the first.
     pub(super) name: Text,
-    /// What it is with nothing but options and operands that change nothing.
+    /// The class if there are only options and operands that change nothing.
     pub(crate) class: CommandClass,
-    /// What its operands are.
+    /// The kinds of the operands.
     pub(super) operands: OperandsRow,
     /// Its options: sets, each sorted by name.
     pub(super) options: Range,
-    /// What holds instead with certain options; the last that fits counts.
+    /// The overrides that apply with certain options. If several match, the last one applies.
     pub(super) whens: Range,
     /// Its subcommands, sorted by name.
     pub(super) subs: Range,
@@ -35,33 +36,34 @@ pub(crate) struct Level {
     pub(super) except: Texts,
     /// With one of these options it prints something else than the lines that it reads.
     pub(super) cuts: Texts,
-    /// Says whether this option with this value is harmless, too.
+    /// The function that checks whether this option with this value is harmless, too.
     pub(super) check: Option<u8>,
-    /// Says whether it prints nothing but words of letters and digits.
+    /// The function that checks whether only words of letters and digits are printed.
     pub(super) tokens: Option<u8>,
     /// Adds what the values of options do.
     pub(super) values: Option<u8>,
-    /// Reads the words in a way of its own.
+    /// The function that reads the words instead of the generic reader.
     pub(super) reader: Option<u8>,
-    /// Why it cannot be told what it does without operands.
+    /// The reason why the effect without operands is unknown.
     pub(super) alone: Option<Text>,
-    /// What is true of it as a whole.
+    /// The properties of the program or subcommand as a whole.
     pub(crate) traits: Traits,
 }
 
-/// A function that says what the words from the given one on mean.
+/// A function that returns the meaning of the words from the given index on.
 pub(crate) type Reader = fn(&'static Level, Arguments<'_>, usize) -> Meaning;
 
-/// Says whether an option with its value is harmless.
+/// A function that returns whether an option with its value is harmless.
 pub(crate) type Check = fn(&str, Option<Arg<'_>>) -> bool;
 
-/// Says whether with these options and operands nothing is printed but words of letters and digits.
+/// A function that returns whether only words of letters and digits are printed with these options
+/// and operands.
 pub(crate) type Tokens = fn(&[(&str, Option<Arg<'_>>)], &[Arg<'_>]) -> bool;
 
 /// Adds what the value of an option does.
 pub(crate) type Values = fn(&mut Meaning, &str, Option<Arg<'_>>);
 
-/// What is true of a program as a whole.
+/// The properties of a program as a whole.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Traits {
@@ -71,11 +73,11 @@ pub(crate) struct Traits {
     pub(crate) anything: bool,
     /// Without operands it reads the working directory.
     pub(crate) here: bool,
-    /// It looks at names, sizes and the like, never at contents.
+    /// The program looks at names, sizes and other metadata, but never at contents.
     pub(crate) lists: bool,
     /// The first operand ends the options.
     pub(crate) leading: bool,
-    /// An unambiguous beginning of a long option stands for it.
+    /// An unambiguous prefix of a long option is accepted in its place.
     pub(crate) abbreviations: bool,
     /// Long options have one dash, and letters are never put together.
     pub(crate) single_dash: bool,
@@ -89,19 +91,20 @@ pub(crate) struct Traits {
     pub(crate) inert: bool,
     /// Words with a `=` before the program that it runs are assignments.
     pub(crate) assignments: bool,
-    /// What it prints are names of files below those that it reads, one a line.
+    /// Long options have one dash, and single-letter options are never combined.
     pub(crate) prints_paths: bool,
-    /// What it prints are lines that it has read.
+    /// The output is a list of file names below the files that the program reads, one per line.
     pub(crate) passes: bool,
     /// Its first operand need not be one of its subcommands.
     pub(crate) mixed: bool,
-    /// What it reads of a directory comes out whole: into an archive, a copy or a listing of differences.
+    /// The output consists of lines that the program has read.
     pub(crate) copies: bool,
     /// `-` in the place of a file that it writes is its standard output, and no file of this name.
     pub(crate) stdout: bool,
-    /// It starts git, so the repository that git finds decides what else runs.
+    /// The first operand need not be one of the subcommands.
     pub(crate) starts_git: bool,
-    /// It looks for the metadata of any version control system, and starts that system.
+    /// The contents of a directory that it reads are output as a whole: in an archive, a copy or a
+    /// listing of differences.
     pub(crate) starts_vcs: bool,
 }
 
@@ -121,13 +124,13 @@ impl Traits {
 pub(crate) struct Opt {
     /// Its letter, or its long name.
     pub(crate) name: &'static str,
-    /// Whether a value follows.
+    /// The kind of value that follows.
     pub(crate) takes: Takes,
-    /// What it does.
+    /// The effect of the option.
     pub(crate) does: Does,
 }
 
-/// An option as it lies in the table.
+/// An option as stored in the table.
 #[derive(Debug)]
 pub(super) struct OptRow {
     pub(super) name: Text,
@@ -135,27 +138,27 @@ pub(super) struct OptRow {
     pub(super) does: Does,
 }
 
-/// What follows an option.
+/// The kind of value that an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// Nothing.
+    /// No value.
     Nothing,
     /// A value, attached or in the next word.
     Value,
     /// A value or nothing, attached.
     Attached,
-    /// A value, attached or in the next word, or nothing if there is no next word.
+    /// A value, attached or in the next word. It is missing if there is no next word.
     Last,
     /// A value, attached or in the next word; whatever follows belongs to what it starts.
     Rest,
 }
 
-/// What an option does, or what its value is.
+/// The effect of an option, or of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Does {
-    /// Nothing but change how the program reads and prints.
+    /// No effect except on how the program reads and prints.
     Nothing,
-    /// It prints a help or version, and the program does nothing else.
+    /// Prints help or a version, and the program does nothing else.
     Ends,
     /// The value names a file that is read.
     Reads,
@@ -171,15 +174,15 @@ pub(crate) enum Does {
     Reaches,
     /// The value is a directory of this machine and where it is seen in a container, or a name.
     Mounts,
-    /// The value names a file that is read, and what it holds says what else is read or done.
+    /// The value names a file that is read. Its contents determine what else is read or done.
     ReadsMore,
     /// The value is a command for a shell.
     Runs,
-    /// It makes the program run something that its words do not show.
+    /// Makes the program run something that is not visible in its words.
     Loads,
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
     /// A text.
@@ -210,9 +213,10 @@ pub(crate) enum Operand {
     Runs,
     /// This and what follows, with blanks between them, is a script.
     Script,
-    /// Code, or where it lies.
+    /// Code, or the location of code.
     Loads,
-    /// This and what follows is a command that this program's own rule covers. What it does counts as well.
+    /// This operand and those after it are a command that the rule for this program covers. The
+    /// effects of the command apply as well.
     Tool,
     /// This and what follows is the program `OUTER-NAME` of `$PATH`, with its words: `cargo audit` is `cargo-audit`.
     Plugin,
@@ -231,7 +235,7 @@ pub(crate) struct Operands {
     pub(crate) last: &'static [Operand],
 }
 
-/// The operands as they lie in the table.
+/// The operands as stored in the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OperandsRow {
     pub(super) first: Range,
@@ -239,7 +243,7 @@ pub(super) struct OperandsRow {
     pub(super) last: Range,
 }
 
-/// What holds instead with certain options.
+/// The overrides that apply if certain options are present.
 #[derive(Debug)]
 pub(super) struct When {
     /// One of these options.
@@ -248,9 +252,11 @@ pub(super) struct When {
     pub(super) class: Option<CommandClass>,
     /// The operands.
     pub(super) operands: Option<OperandsRow>,
-    /// Whether nobody expects it to run anything: then what otherwise only asks makes it opaque.
+    /// Whether the program is not expected to run anything with these options. Effects that
+    /// otherwise only ask then make it opaque.
     pub(super) strict: bool,
-    /// It prints names of files that lie below those that it reads, or below the working directory, and nothing else.
+    /// Whether the output consists only of file names below the files that the program reads or
+    /// below the working directory.
     pub(super) prints_paths: bool,
 }
 
@@ -262,7 +268,7 @@ impl Operand {
 }
 
 impl Operands {
-    /// Says whether a command or script is among them.
+    /// Returns whether one of the operands is a command or script.
     pub(crate) fn run(&self) -> bool {
         let all = self.first.iter().chain(&self.repeated).chain(self.last);
         all.into_iter().any(|kind| kind.starts_command())

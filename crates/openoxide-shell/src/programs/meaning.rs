@@ -1,24 +1,24 @@
-//! What a command does, as far as its words show it.
+//! The meaning of a command as far as it can be determined from its words.
 
 use openoxide_protocol::{CommandClass, CommandWords, FileSearch, SqliteDatabase, VersionControl};
 
 use super::{Arg, Argv, Paths};
 
-/// Why it cannot be told what a command does.
+/// The reason why the effect of a command is unknown.
 pub(super) const UNKNOWN_FILE: &str = "it reads or changes a file that is not known";
 
-/// What a command does, as far as its words show it.
+/// The effects of a command as far as they can be determined from its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meaning {
-    /// What is known of it as a whole.
+    /// The class of the command as a whole.
     pub(crate) class: CommandClass,
-    /// What it does, in order.
+    /// The effects of the command, in order.
     pub(crate) effects: Vec<Effect>,
     /// The directory in which it works, if that is another; relative names begin there.
     pub(crate) place: Option<String>,
-    /// What it prints.
+    /// The kind of output.
     pub(crate) prints: Prints,
-    /// Which files the names can be that it prints; nothing, if they can be any.
+    /// The files whose names the command can print, or `None` if they can be any files.
     pub(crate) printed: Option<Box<FileSearch>>,
     /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
     pub(crate) plain: Option<CommandWords>,
@@ -28,36 +28,37 @@ pub(crate) struct Meaning {
     pub(crate) remotes: Vec<String>,
     /// The data bases of SQLite that it opens.
     pub(crate) databases: Vec<SqliteDatabase>,
-    /// Whether the program was never run to check that it is harmless.
+    /// Whether the program's harmless options were never verified by running it.
     pub(crate) unproved: bool,
-    /// Whether it only prints a help or its version.
+    /// Whether it only prints help or its version.
     pub(crate) only_ends: bool,
 }
 
 /// One thing that a command does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// It reads this file, or everything below this directory.
+    /// Reads this file, or everything below this directory.
     Reads(Target),
-    /// It looks at names, sizes and the like.
+    /// Looks at names, sizes and other metadata.
     Lists(Target),
-    /// It searches the files below this directory, and prints lines of them.
+    /// Searches the files below this directory and prints lines of them.
     Searches(Target, FileSearch),
-    /// It makes, changes or removes this.
+    /// Creates, changes or removes this.
     Writes(Target),
-    /// It writes to standard output or standard error by its name in `/dev`.
+    /// Writes to standard output or standard error by its name in `/dev`.
     WritesDescriptor(String),
-    /// It reaches this host or address.
+    /// Reaches this host or address.
     Reaches(String),
-    /// It runs this command.
+    /// Runs this command.
     Runs(Argv),
-    /// It runs this command, and a rule for the outer command covers it. What it does counts as well.
+    /// Runs this command, and a rule for the outer command covers it. The effects of the inner
+    /// command apply as well.
     Tool(Argv),
-    /// It runs this command in a container.
+    /// Runs this command in a container.
     Guest(Argv),
-    /// It has a shell run this script.
+    /// Has a shell run this script.
     Script(String),
-    /// It does something that cannot be told, and why.
+    /// Does something unknown, for this reason.
     Unknown(&'static str),
     /// One of its words could be an option that is not harmless.
     MayBeOption(PossibleOption),
@@ -70,10 +71,11 @@ pub(crate) struct PossibleOption {
     pub(crate) index: usize,
     /// The pattern of the shell that the word is: then it is that option only if a file has such a name.
     pub(crate) pattern: Option<String>,
-    /// How the names of such files begin, with blanks between the beginnings; a beginning with a `*` before it can be anywhere in
-    /// the name.
+    /// The prefixes of the names of such files, separated by blanks. A prefix with a `*` before it
+    /// can occur anywhere in the name.
     pub(crate) names: String,
-    /// What it could be, as a sentence says it: "the option `--pre`, which runs a command".
+    /// A description of the option for use in a sentence: "the option `--pre`, which runs a
+    /// command".
     pub(crate) what: String,
 }
 
@@ -83,7 +85,8 @@ impl Effect {
         matches!(self, Self::Runs(_) | Self::Tool(_) | Self::Guest(_) | Self::Script(_))
     }
 
-    /// Forgets which files the words of a command stand for: in another directory the names are those of others.
+    /// Forgets which files the words of a command stand for. In another directory the same names
+    /// belong to other files.
     pub(crate) fn forget_paths(&mut self) {
         if let Self::Runs(command) | Self::Tool(command) | Self::Guest(command) = self {
             command.paths.clear();
@@ -91,7 +94,7 @@ impl Effect {
     }
 }
 
-/// What is read or written.
+/// A file or files that are read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     File(String),
@@ -102,7 +105,8 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Returns some of the files below `root`; what a program has printed lies below a whole path.
+    /// Returns a target for some of the files below `root`. Names that a program has printed are
+    /// below an absolute path.
     fn below(root: &str) -> Self {
         if root.starts_with('/') {
             Self::Printed(root.to_owned())
@@ -112,7 +116,7 @@ impl Target {
     }
 }
 
-/// What a command prints.
+/// The kind of output of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prints {
     #[default]
@@ -260,7 +264,8 @@ impl Meaning {
         }
     }
 
-    /// Reads the file that an address names; one with patterns or codes in it stands for another.
+    /// Reads the file that an address names. An address with patterns or percent-encoding stands
+    /// for an unknown file.
     fn read_address(&mut self, rest: &str, whole: bool) {
         let path = match rest.strip_prefix("//") {
             Some(rest) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
@@ -272,7 +277,7 @@ impl Meaning {
         self.read(Arg::Known(path), false);
     }
 
-    /// Has a shell run what `arg` says.
+    /// Has a shell run the script in `arg`.
     pub(crate) fn run_script(&mut self, arg: Arg<'_>) {
         match arg {
             Arg::Known(script) => self.effects.push(Effect::Script(script.to_owned())),
@@ -280,7 +285,7 @@ impl Meaning {
         }
     }
 
-    /// Notes that it does something that cannot be told.
+    /// Records an unknown effect and its reason.
     pub(crate) fn cannot_tell(&mut self, why: &'static str) {
         self.effects.push(Effect::Unknown(why));
     }
@@ -307,7 +312,7 @@ fn address_in(text: &str) -> Option<&str> {
     text.get(end - length..).filter(|_| length > 0)
 }
 
-/// Says whether what is written there is kept nowhere.
+/// Returns whether data written to this file is discarded.
 fn is_sink(file: &str) -> bool {
     matches!(file, "/dev/null" | "/dev/tty" | "/dev/full")
 }

@@ -245,7 +245,7 @@ fn only_reads_files(level: &Level) -> bool {
         && level.whens().iter().all(|when| when.operands.is_none())
 }
 
-/// Returns the letters before the first one that stands for others.
+/// Returns the part of a pattern before the first character with a special meaning.
 fn plain_beginning(pattern: &str) -> &str {
     let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
     pattern.get(..end).unwrap_or_default()
@@ -260,7 +260,7 @@ fn worst_option(level: &Level, kind: CandidateKind) -> Option<(Does, String)> {
     };
     let options = level.options().filter(fits);
     let harmful = options.filter_map(|option| Some((harm(level, option)?, option)));
-    // Of equally harmful ones a long name says more.
+    // Among equally harmful options, a long name is more informative.
     let (does, option) =
         harmful.max_by_key(|(does, option)| (rank(*does), option.name.len() > 1))?;
     let dashes = if option.name.len() > 1 && !level.traits.single_dash { "--" } else { "-" };
@@ -331,7 +331,8 @@ fn harm_of_level(level: &'static Level) -> Option<Does> {
     options.max(operands).max(hidden).max(subs)
 }
 
-/// Returns how harmful something is that an option does; what it runs says most to a person.
+/// Returns how harmful the effect of an option is. Effects that run something rank highest, because
+/// they are the most informative for a reviewer.
 const fn rank(does: Does) -> u8 {
     match does {
         Does::Runs => 7,
@@ -381,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_could_be_an_option_is_reported() {
+    fn only_words_that_could_be_options_are_reported() {
         let found = |build: fn(&mut CommandWords)| {
             let mut words = CommandWords::new();
             words.push("rg");
@@ -419,8 +420,8 @@ mod tests {
         }));
     }
 
-    /// Programs and subcommands of which an option runs, writes or loads something, and for which `PROGRAM "$x"` is not held back,
-    /// with the reason.
+    /// Programs and subcommands that have an option which runs, writes or loads something, but for
+    /// which `PROGRAM "$x"` is not restricted, with the reason.
     const EXEMPT: &[(&str, &str)] = &[];
 
     fn has_harmful_option(level: &Level) -> bool {
@@ -428,7 +429,9 @@ mod tests {
         !level.traits.inert && level.options().any(|option| harms.contains(&option.does))
     }
 
-    /// Adds the commands, by their names, whose unknown word is held back (`true`), or could be a harmful option and is not.
+    /// Adds the names of the commands that have a harmful option. The flag is `true` if an unknown
+    /// word of the command is restricted, and `false` if the word could be that option without a
+    /// restriction.
     fn add_commands(names: &mut Vec<&'static str>, level: &Level, found: &mut Vec<(String, bool)>) {
         if has_harmful_option(level) {
             let mut words = CommandWords::new();
@@ -449,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_that_may_be_a_harmful_option_is_held_back_for_every_program() {
+    fn an_unknown_word_that_may_be_a_harmful_option_is_restricted() {
         let mut found = Vec::new();
         for (name, level) in table::all() {
             add_commands(&mut vec![name], level, &mut found);

@@ -1,4 +1,4 @@
-//! Programs whose words are a language of their own.
+//! Readers for programs whose words are a language of their own.
 
 mod awk;
 mod awk_words;
@@ -94,11 +94,11 @@ const NOT_SHOWN: &str = "it can run something that its words do not show";
 const ELSEWHERE: &str = "runs a command in another directory";
 const STARTS_SHELL: &str = "starts a shell";
 
-/// What a command that is harmless reads.
+/// The files that a harmless command reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     reads: Vec<String>,
-    /// Whether it only looks at names, sizes and the like.
+    /// Whether it only looks at names, sizes and other metadata.
     lists: bool,
 }
 
@@ -108,7 +108,8 @@ impl Known {
         self.reads.push(file.to_owned());
     }
 
-    /// Adds a file of which only names, sizes and the like are looked at. Of one that is not known, hardly anything is told.
+    /// Adds a file of which only names, sizes and other metadata are read. An unknown file is
+    /// accepted, because this reveals little about it.
     fn look(&mut self, word: CommandWord<'_>) -> Option<()> {
         if let CommandWord::Known(file) = word {
             self.read(file);
@@ -117,7 +118,7 @@ impl Known {
     }
 }
 
-/// Returns the meaning of a command that is harmless if `known` says so.
+/// Returns the meaning of a command that is harmless if `known` is set.
 fn harmless(known: Option<Known>) -> Meaning {
     let Some(known) = known else { return Meaning::unknown() };
     let mut meaning = Meaning::of(CommandClass::Harmless);
@@ -125,18 +126,18 @@ fn harmless(known: Option<Known>) -> Meaning {
     meaning
 }
 
-/// What runs inside of a command.
+/// The command inside of another command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Inside {
-    /// Nothing: it runs nothing with these words.
+    /// No command is run with these words.
     Nothing,
-    /// Nothing: it only prints a help or version.
+    /// No command is run. It only prints help or a version.
     Ends,
     /// One program.
     Command(Argv),
     /// A shell with this script.
     Script(String),
-    /// Something that cannot be told, and why.
+    /// An unknown command, with the reason.
     Unknown(&'static str),
 }
 
@@ -162,7 +163,7 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Adds a word in which `placeholder` stands for something unknown.
+/// Adds a word in which `placeholder` stands for unknown text.
 fn push_replaced(words: &mut CommandWords, word: CommandWord<'_>, placeholder: &str) {
     let replaced = match word {
         CommandWord::AnyWords => None,

@@ -105,7 +105,7 @@ impl<'a> Path<'a> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Reading<'a> {
     level: &'static Level,
-    /// What it has done so far; its class is what is left of being harmless.
+    /// The effects so far. The class starts as harmless and is lowered.
     meaning: Meaning,
     /// The class of the program or subcommand.
     class: CommandClass,
@@ -121,14 +121,14 @@ struct Reading<'a> {
     names: bool,
     /// An option takes hidden, ignored or other files in as well.
     all: bool,
-    /// It compares files that need not be git's.
+    /// Whether it compares files that git need not track.
     whole: bool,
     ran: bool,
     understood: bool,
     strict: bool,
     given_files: bool,
     asked: bool,
-    /// The options, where they decide what is printed.
+    /// The options, if they determine what is printed.
     options: Vec<(&'static str, Option<Arg<'a>>)>,
     /// Those of the levels above hold for their options behind a subcommand, too.
     checks: Vec<Check>,
@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Looks for words that make it run something else, wherever they stand.
+    /// Checks for words at any position that make the program run something else.
     fn opaque(&mut self, arguments: Arguments<'_>, from: usize) {
         let hides = |text: &str| {
             self.level.opaque.iter().any(|start| match start.strip_prefix('*') {
@@ -199,7 +199,7 @@ impl<'a> Reading<'a> {
         self.alone = sub.alone();
     }
 
-    /// Adds what comes before a subcommand with a reader of its own.
+    /// Adds the effects of the words before a subcommand that has its own reader.
     fn join(self, mut inner: Meaning) -> Meaning {
         inner.lower(self.meaning.class);
         inner.effects.splice(0..0, self.meaning.effects);
@@ -245,8 +245,8 @@ impl<'a> Reading<'a> {
         self.given_files |= does == Does::Reads;
         match (does, value) {
             (Does::Nothing, _) => {}
-            // Behind a subcommand that is not known it is for that one to say.
-            // Twice is another option for some programs, as a cluster is.
+            // After an unknown subcommand, that subcommand determines the meaning. For some
+            // programs, a repeated option is a different option, as is a cluster.
             (Does::Ends, _) if self.ends => self.unclear(),
             (Does::Ends, _) => {
                 self.ends |= self.level.subs().is_empty() || self.operands.is_empty();
@@ -292,7 +292,7 @@ impl<'a> Reading<'a> {
     fn unclear(&mut self) {
         self.understood = false;
         self.meaning.lower(CommandClass::Unknown);
-        // What is not understood can move the words after it.
+        // A word that is not understood can shift the words after it.
         let later = self.kinds.first.iter().skip(self.operands.len());
         if later.chain(&self.kinds.repeated).any(|kind| kind.starts_command()) {
             self.meaning.cannot_tell(NOT_UNDERSTOOD);
@@ -303,7 +303,7 @@ impl<'a> Reading<'a> {
         self.kinds.first.get(self.operands.len()).copied().or(self.kinds.repeated)
     }
 
-    /// Says whether a command or script begins with this operand.
+    /// Returns whether a command or script begins with this operand.
     fn runs(&mut self, arg: Arg<'a>) -> bool {
         let assigns = self.level.traits.assignments
             && matches!(arg, Arg::Known(text) | Arg::Begins(text) if text.contains('='));
@@ -334,8 +334,9 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Meaning {
         self.meaning.lower(self.class);
-        // A help or version is all there is, if everything else was understood, and there is no operand: many programs read
-        // no options behind the first one, or do their work as well.
+        // Only help or a version is printed if everything else was understood and there is no
+        // operand. Many programs read no options after the first operand, or do their work in
+        // addition.
         if self.ends
             && self.understood
             && self.operands.is_empty()
@@ -490,7 +491,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Writes to a place: it becomes the file, or enforces all of it under its name.
+    /// Writes to a place: it becomes the file, or contains it under its name.
     fn put_into(&mut self, place: Arg<'a>, sources: &[Arg<'a>]) {
         self.meaning.write(place);
         let Arg::Known(place) = place else { return };

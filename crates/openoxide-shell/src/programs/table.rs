@@ -1,5 +1,5 @@
-//! Where the table lies: in flat arrays that hold no pointers. A pointer in a static is relocated whenever the program
-//! starts, and a hook is a start for each tool call.
+//! Storage of the table in flat arrays without pointers. A pointer in a static is relocated
+//! whenever the program starts, and a hook starts the program for each tool call.
 
 use openoxide_protocol::CommandClass;
 
@@ -16,7 +16,7 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text(u32);
 
-/// What follows each other in one of the arrays.
+/// A range of consecutive entries in one of the arrays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     from: u16,
@@ -70,7 +70,7 @@ impl Named {
     }
 }
 
-/// Returns what is known of the program of this name.
+/// Returns the level of the program of this name.
 pub(super) fn program(name: &str) -> Option<&'static Level> {
     PROGRAMS.get(number(name)?)?.level()
 }
@@ -103,7 +103,7 @@ fn number(name: &str) -> Option<usize> {
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
-/// Returns every program with what is known of it.
+/// Returns every program with its level.
 #[cfg(test)]
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Level)> {
     PROGRAMS.iter().map(|program| (program.name(), program.level().unwrap()))

@@ -1,7 +1,8 @@
-//! The cases of `programs/cases/*.txt`: what a command means, a line each.
+//! The cases of `programs/cases/*.txt`, with the meaning of one command per line.
 //!
-//! `class | command | effects`. Without effects the last column may be left out. A command is read as a shell would read
-//! a simple one; `$x` stands for words that are not known, an unquoted `*` or `?` for names of files.
+//! `class | command | effects`. The last column may be omitted if there are no effects. A command
+//! is read like a simple command of the shell. `$x` stands for unknown words, and an unquoted `*`
+//! or `?` for names of files.
 
 use std::{fs, path::Path};
 
@@ -14,7 +15,7 @@ use super::{
 
 /// Guards I08.
 #[test]
-fn every_case_means_what_it_says() {
+fn every_case_has_its_expected_meaning() {
     let mut wrong = Vec::new();
     for file in files() {
         #[expect(clippy::disallowed_methods, reason = "the cases are files")]
@@ -41,10 +42,10 @@ fn files() -> Vec<std::path::PathBuf> {
     files
 }
 
-/// Compares one line with what the table says.
+/// Compares one line with the table.
 fn check(line: &str) -> Result<(), String> {
     let (class, rest) = line.split_once('|').ok_or("there is no command")?;
-    // A command may hold a `|` of its own.
+    // A command may contain a `|`.
     let (command, effects) = match rest.rsplit_once('|') {
         Some((command, effects)) if is_effects(effects.trim()) => (command, effects.trim()),
         _ => (rest, ""),
@@ -115,13 +116,13 @@ fn show_command(command: &Argv) -> String {
     command.words.iter().enumerate().map(show).collect::<Vec<_>>().join(" ")
 }
 
-/// What is known of one word while it is read.
+/// The known part of a word that is being read.
 #[derive(Default)]
 struct Piece {
     text: String,
     /// The place in `text` from which on it is not known.
     unknown: Option<usize>,
-    /// It may become any number of words.
+    /// Whether it may expand to any number of words.
     splits: bool,
     pattern: bool,
     there: bool,
@@ -184,7 +185,8 @@ fn end(argv: &mut Argv, piece: Piece) {
     }
 }
 
-/// What an option stands for elsewhere in its row is there, or the row says less than it seems to say.
+/// An option that a row mentions in another key is also defined. Otherwise the row has less effect
+/// than it appears to have.
 #[test]
 fn every_option_that_a_row_names_twice_is_there() {
     let mut missing = Vec::new();

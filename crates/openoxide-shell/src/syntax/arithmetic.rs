@@ -5,7 +5,8 @@ use super::{
     tree::Piece,
 };
 
-/// How often `((` may turn out to be two parentheses: each time, what follows is read twice.
+/// The maximum number of times that `((` may turn out to be two parentheses. Each time, the text
+/// after it is read twice.
 const MOST_RETRIES: u8 = 12;
 
 impl<'a> Parser<'a> {
@@ -72,7 +73,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Says whether `byte` needs a closer look.
+/// Returns whether `byte` needs special handling.
 fn stops(byte: u8) -> bool {
     matches!(
         byte,

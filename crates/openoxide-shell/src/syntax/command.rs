@@ -14,7 +14,7 @@ impl<'a> Parser<'a> {
         Ok(list)
     }
 
-    /// As [`Self::list`], but keeps what was read before a fault.
+    /// Like [`Self::list`], but keeps the items that were read before a fault.
     pub(super) fn list_into(&mut self, list: &mut List<'a>) -> Parsed<()> {
         let mut end = self.at;
         loop {
@@ -41,7 +41,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads what stands after an item; says whether another may follow.
+    /// Reads the separator after an item. Returns whether another item may follow.
     fn separator(&mut self, item: &mut Item<'a>) -> Parsed<bool> {
         self.skip_blanks();
         match self.peek() {
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
                 self.skip_comment();
                 Ok(true)
             }
-            // `{ a; } }` and `( a ) fi`: a closing word may stand right after a compound command.
+            // `{ a; } }` and `( a ) fi`: a closing word may directly follow a compound command.
             _ if ends_list(self.peek_plain()) => Ok(false),
             _ => self.fault(),
         }
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads any number of `!` and `time`; says whether `time` was among them.
+    /// Reads any number of `!` and `time`. Returns whether `time` was one of them.
     fn prefixes(&mut self, negated: &mut bool) -> Parsed<bool> {
         let (mut timed, mut count) = (false, 0_u32);
         loop {

@@ -8,17 +8,18 @@ use super::{
     tree::{List, Piece, Tree},
 };
 
-/// How deep constructs may nest: beyond, nothing that a person could review is lost by asking.
+/// The maximum nesting depth of constructs. A script with deeper nesting could not be reviewed by a
+/// person anyway, so nothing is lost by asking.
 pub(crate) const MAX_DEPTH: u8 = 48;
 
-/// Where and why the reader gave up.
+/// The position and the reason of a parse failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
     pub(crate) too_deep: bool,
 }
 
-/// What was read, or why not.
+/// The result of reading something.
 pub(super) type Parsed<T> = Result<T, Fault>;
 
 /// A reader of one script.
@@ -33,13 +34,15 @@ pub(super) struct Parser<'a> {
     pub(super) in_substitution: bool,
     pub(super) bashisms: bool,
     pub(super) retries: u8,
-    /// How many here-documents this substitution has announced, those of substitutions inside it left out.
+    /// The number of here-documents that this substitution has announced, without those of
+    /// substitutions inside of it.
     pub(super) documents: usize,
-    /// Where something was read that hardly anybody writes.
+    /// The position of the first construct that is rarely used.
     pub(super) unusual: Option<usize>,
 }
 
-/// Reads `src` as bash 5.2 does. What was read before a fault is kept: bash would have run it.
+/// Parses `src` like bash 5.2. The commands before a fault are kept, because bash would have run
+/// them.
 pub(crate) fn parse(src: &str, depth: u8) -> (Tree<'_>, Option<Fault>) {
     let mut parser = Parser::new(src, depth);
     let mut list = List::new();
@@ -65,8 +68,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Notes that something stands at `at` that bash has been seen to read in surprising ways, and that hardly anybody writes.
-    /// What runs in there is listed as usual, but nobody should rely on it: the script is opaque as well.
+    /// Records that there is a rarely used construct at `at` that bash has been observed to read in
+    /// surprising ways. The commands in it are listed as usual, but the list is not reliable.
+    /// Therefore the script is opaque as well.
     pub(super) fn unusual(&mut self, at: usize) {
         self.unusual.get_or_insert(at);
     }
@@ -97,12 +101,12 @@ impl<'a> Parser<'a> {
         self.src.as_bytes().get(self.at + by).copied()
     }
 
-    /// Says whether the text goes on with `text`.
+    /// Returns whether the remaining text starts with `text`.
     pub(super) fn sees(&self, text: &str) -> bool {
         self.src.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
     }
 
-    /// Moves past `text`, if it stands here.
+    /// Consumes `text` if it is next. Returns whether it was.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         let seen = self.sees(text);
         if seen {
@@ -111,7 +115,7 @@ impl<'a> Parser<'a> {
         seen
     }
 
-    /// Moves past `text`, which must stand here.
+    /// Consumes `text`, which must be next.
     pub(super) fn expect(&mut self, text: &str) -> Parsed<()> {
         if self.eat(text) { Ok(()) } else { self.fault() }
     }
@@ -131,7 +135,7 @@ impl<'a> Parser<'a> {
         Span::new(start, self.at)
     }
 
-    /// Moves on while `wanted` holds, and returns what was passed.
+    /// Consumes bytes as long as `wanted` returns true, and returns them.
     pub(super) fn take_while(&mut self, wanted: impl Fn(u8) -> bool) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(&wanted) {
@@ -197,8 +201,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the unquoted text up to the next metacharacter, without moving. A process substitution goes on with the word before
-    /// it: `[[<(a)` is no reserved word.
+    /// Returns the unquoted text up to the next metacharacter, without consuming it. A process
+    /// substitution continues the word before it, so `[[<(a)` is not a reserved word.
     pub(super) fn peek_plain(&self) -> &'a str {
         let rest = self.src.as_bytes().get(self.at..).unwrap_or_default();
         let length = rest.iter().position(|byte| !bytes::is_plain(*byte)).unwrap_or(rest.len());
@@ -209,7 +213,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Says whether the `<` or `>` here begins a process substitution.
+    /// Returns whether the `<` or `>` at this position begins a process substitution.
     fn begins_process(&self, at: usize) -> bool {
         let mut rest = self.src.get(at + 1..).unwrap_or_default();
         while let Some(joined) = rest.strip_prefix("\\\n") {
@@ -238,7 +242,7 @@ impl<'a> Parser<'a> {
         if special { self.fault() } else { Ok(()) }
     }
 
-    /// Moves past the reserved word `word`, if it stands here alone.
+    /// Consumes the reserved word `word` if it is the next whole word. Returns whether it was.
     pub(super) fn eat_reserved(&mut self, word: &str) -> bool {
         let seen = self.peek_plain() == word;
         if seen {
@@ -247,7 +251,7 @@ impl<'a> Parser<'a> {
         seen
     }
 
-    /// Moves past the reserved word `word`, which must stand here alone.
+    /// Consumes the reserved word `word`, which must be the next whole word.
     pub(super) fn expect_reserved(&mut self, word: &str) -> Parsed<()> {
         if self.eat_reserved(word) { Ok(()) } else { self.fault() }
     }

@@ -1,4 +1,4 @@
-//! What begins with `$`, and backquotes.
+//! Parsing of expansions that begin with `$`, and of backquotes.
 
 use std::borrow::Cow;
 
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
         Ok(list)
     }
 
-    /// Reads `` `…` ``; its text is read as a script of its own later.
+    /// Reads `` `…` ``. Its text is parsed as a separate script later.
     pub(super) fn backquote(&mut self, quoted: bool) -> Parsed<Piece<'a>> {
         let start = self.at;
         self.at += 1;
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
         Ok(Piece::Parameter(Box::new(Parameter { name, form, subscript, operand, span })))
     }
 
-    /// Reads `#` and `!` where they stand before a name.
+    /// Reads a `#` or `!` before a name.
     fn prefix(&mut self) -> Form {
         let form = match (self.peek(), self.ahead(1)) {
             (Some(b'#'), Some(b'@' | b'*')) => Form::Length,
@@ -256,8 +256,9 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Says whether bash ends a substitution of this text where its commands end. After `$((` it looks for arithmetic first: it
-/// counts parentheses and quotes, and has no idea of `case` and comments.
+/// Returns whether bash ends a substitution of this text where its commands end. After `$((` it
+/// looks for arithmetic first. That search counts parentheses and quotes, and it ignores `case` and
+/// comments.
 fn ends_at_its_parenthesis(text: &str) -> bool {
     !text.starts_with('(')
         || !text.contains(['\'', '"', '\\', '`', '#'])
@@ -265,7 +266,7 @@ fn ends_at_its_parenthesis(text: &str) -> bool {
             && !text.contains("<<")
 }
 
-/// Says whether a list is nothing but one pipeline of simple commands.
+/// Returns whether a list consists of a single pipeline of simple commands.
 fn is_one_command(list: &List<'_>) -> bool {
     match list.as_slice() {
         [Item { first, rest, background: false, .. }] => {

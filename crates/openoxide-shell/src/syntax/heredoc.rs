@@ -19,7 +19,8 @@ pub(super) struct Pending<'a> {
 impl<'a> Parser<'a> {
     /// Reads the delimiter after `<<` or `<<-`, and returns the index of the body.
     pub(super) fn announce_heredoc(&mut self, tabs: bool) -> Parsed<usize> {
-        // Inside a body, lines and delimiters of two documents would have to be told apart.
+        // Inside of a body, the lines and delimiters of two documents would have to be
+        // distinguished.
         if self.in_heredoc {
             return self.fault();
         }
@@ -94,7 +95,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Gives up where bash ends a document at something else than its delimiter on a line of its own.
+    /// Rejects a document that bash ends at something other than its delimiter on a separate line.
     fn refuse_odd_end(&self, pending: &Pending<'_>, joined: &str, tail: &str) -> Parsed<()> {
         let early = self.in_substitution
             && tail.starts_with(pending.delimiter.as_ref())
@@ -145,7 +146,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Says whether `line` ends in a backslash that is not itself escaped.
+/// Returns whether `line` ends in a backslash that is not itself escaped.
 fn continues(line: &str) -> bool {
     line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }

@@ -1,11 +1,12 @@
-//! Which operands of `${…}` are relied on.
+//! The operands of `${…}` that the analysis relies on.
 //!
-//! How quotes and backslashes work in there depends on what stands around, and bash's versions differ. What people write is
-//! simple: a text, a variable, a substitution, one of them in quotes. The rest is unusual.
+//! The effect of quotes and backslashes in an operand depends on its context and on the version of
+//! bash. Common operands are simple: a text, a variable, a substitution, or one of them in quotes.
+//! All others are unusual.
 
 use super::tree::{Form, Parameter, Piece};
 
-/// Says whether an operand is of the kinds that people write. `text` is what it was read from, with its operator.
+/// Returns whether an operand has one of the common forms. `text` is its source, with its operator.
 pub(super) fn is_common(operand: &[Piece<'_>], text: &str) -> bool {
     let fixed = operand.iter().all(|piece| matches!(piece, Piece::Plain(_) | Piece::Fixed(_)));
     fixed || is_without_escapes(text) && are_common(operand)
@@ -27,7 +28,8 @@ fn are_common(pieces: &[Piece<'_>]) -> bool {
     }
 }
 
-/// Says whether nothing else is expanded in a parameter: `$x`, `${#x}`, `${x:-text}`, `${x%.*}`.
+/// Returns whether a parameter contains no expansions except plain variables: `$x`, `${#x}`,
+/// `${x:-text}`, `${x%.*}`.
 fn is_simple(parameter: &Parameter<'_>) -> bool {
     matches!(parameter.form, Form::Value | Form::Length | Form::Other)
         && parameter.subscript.is_none()

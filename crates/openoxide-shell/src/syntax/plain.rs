@@ -4,8 +4,9 @@ use openoxide_protocol::CommandWords;
 
 use super::bytes::is_reserved;
 
-/// Returns the words of `script`, if all of it is plain words with single blanks between them, the first of which is
-/// neither an assignment nor reserved. What is returned is what the long way returns.
+/// Returns the words of `script`, if it consists only of plain words with single blanks between
+/// them and the first word is neither an assignment nor reserved. The result is the same as that of
+/// the full parser.
 pub(crate) fn plain_words(script: &str) -> Option<CommandWords> {
     let mut after_blank = true;
     for byte in script.bytes() {
@@ -22,7 +23,7 @@ pub(crate) fn plain_words(script: &str) -> Option<CommandWords> {
     Some(script.split(' ').collect())
 }
 
-/// Says whether `byte` stands for itself wherever it stands in a word.
+/// Returns whether `byte` is a literal at every position in a word.
 const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' | b'=' | b'-')

@@ -7,7 +7,7 @@ use super::{
     tree::Piece,
 };
 
-/// What ends text in double quotes.
+/// The delimiter that ends text in double quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// The other quote.
@@ -75,8 +75,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads `"…"` inside double quotes and `${…}`. Braces are expanded before such quotes are understood, and a backslash that quotes
-    /// nothing is taken away before what is left is expanded: `"${x:-"$\(id)"}"` runs `id`.
+    /// Reads `"…"` inside of double quotes and `${…}`. bash expands braces before it interprets
+    /// such quotes. It removes a backslash that quotes nothing before it expands the remaining
+    /// text: `"${x:-"$\(id)"}"` runs `id`.
     pub(super) fn inner_quotes(&mut self) -> Parsed<Piece<'a>> {
         let start = self.at;
         let piece = self.double_quoted()?;
@@ -106,7 +107,7 @@ impl<'a> Parser<'a> {
         Ok(Some(Piece::Fixed(Cow::Borrowed(self.slice(from, self.at)))))
     }
 
-    /// Reads `'…'` where bash quotes with it or not, depending on what stands around.
+    /// Reads `'…'` where it depends on the context whether bash treats it as quotes.
     pub(super) fn ambiguous_quote(&mut self) -> Parsed<Piece<'a>> {
         let start = self.at;
         self.at += 1;
@@ -134,7 +135,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Says whether a backslash stands before something that it does not quote.
+/// Returns whether a backslash precedes a character that it does not quote.
 fn has_idle_backslash(text: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -145,7 +146,7 @@ fn has_idle_backslash(text: &str) -> bool {
     false
 }
 
-/// Says whether `byte` needs a closer look in text that ends at `end`.
+/// Returns whether `byte` needs special handling in text that ends at `end`.
 fn stops(byte: u8, end: End) -> bool {
     match byte {
         b'$' | b'`' | b'\\' => true,
@@ -170,7 +171,7 @@ fn joined(mut pieces: Vec<Piece<'_>>) -> Piece<'_> {
     Piece::Fixed(Cow::Owned(texts.collect()))
 }
 
-/// Returns what `$'raw'` stands for, if it is text without surprises.
+/// Returns the text of `$'raw'`, or `None` if it contains unusual escapes.
 fn unescaped(raw: &str) -> Option<String> {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw.chars();

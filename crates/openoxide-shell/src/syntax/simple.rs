@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
         Ok(Command::Simple(simple))
     }
 
-    /// Says whether the command ends here. A comment is passed.
+    /// Returns whether the command ends here. A comment is skipped.
     fn ends_simple(&mut self) -> Parsed<bool> {
         if self.peek() == Some(b'#') {
             self.skip_comment();
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         loop {
             self.skip_lines()?;
             if self.eat(")") {
-                // What stands right behind it belongs to the assignment still.
+                // Text directly after it still belongs to the assignment.
                 return match self.peek() {
                     Some(byte) if !is_meta(byte) => self.fault(),
                     _ => Ok(Piece::Array(elements)),

@@ -1,4 +1,4 @@
-//! What a script says, before anything is known of its variables.
+//! The syntax tree of a script, before anything is known about its variables.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ pub(crate) struct Tree<'a> {
     pub(crate) list: List<'a>,
     /// Bodies of here-documents, in the order of their operators.
     pub(crate) heredocs: Vec<Vec<Piece<'a>>>,
-    /// It uses something that a POSIX shell reads otherwise.
+    /// Whether the script uses something that a POSIX shell reads differently.
     pub(crate) bashisms: bool,
-    /// Where something stands that was read, but is too unusual to be relied on.
+    /// The position of a construct that was parsed, but is too unusual to be relied on.
     pub(crate) unusual: Option<usize>,
 }
 
@@ -25,11 +25,11 @@ pub(crate) struct Item<'a> {
     pub(crate) first: Pipeline<'a>,
     pub(crate) rest: Vec<(Join, Pipeline<'a>)>,
     pub(crate) background: bool,
-    /// It begins a line.
+    /// Whether it begins a line.
     pub(crate) begins: bool,
 }
 
-/// What stands between two pipelines.
+/// The operator between two pipelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
     And,
@@ -40,7 +40,7 @@ pub(crate) enum Join {
 #[derive(Debug, Default)]
 pub(crate) struct Pipeline<'a> {
     pub(crate) commands: Vec<Command<'a>>,
-    /// `!` stands before it.
+    /// Whether a `!` precedes it.
     pub(crate) negated: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Assignment<'a> {
     pub(crate) span: Span,
 }
 
-/// Where a redirection leads.
+/// The target of a redirection.
 #[derive(Debug)]
 pub(crate) enum Target<'a> {
     /// `<`
@@ -104,7 +104,8 @@ pub(crate) enum Target<'a> {
     /// `<&` and `>&`
     Duplicate {
         word: Word<'a>,
-        /// `>&word` without a number opens a file if the word is no number.
+        /// Whether the redirection opens a file if the word is not a number, as `>&word` without a
+        /// number does.
         may_open: bool,
     },
     /// `<<`: the index of its body.
@@ -117,7 +118,7 @@ pub(crate) enum Target<'a> {
 #[derive(Debug)]
 pub(crate) struct Redirect<'a> {
     pub(crate) target: Target<'a>,
-    /// Whether it feeds standard input.
+    /// Whether it redirects standard input.
     pub(crate) input: bool,
     /// The variable in `{name}>file`.
     pub(crate) variable: Option<&'a str>,
@@ -136,7 +137,7 @@ pub(crate) struct Word<'a> {
 pub(crate) enum Piece<'a> {
     /// Unquoted text, in which tilde, braces and patterns are alive.
     Plain(&'a str),
-    /// Text that stands for itself.
+    /// Literal text.
     Fixed(Cow<'a, str>),
     /// Double quotes around something that is expanded.
     Quoted(Vec<Self>),
@@ -165,7 +166,7 @@ pub(crate) struct Parameter<'a> {
     pub(crate) span: Span,
 }
 
-/// What `${…}` does with its parameter.
+/// The form of a parameter expansion, such as `${…}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `$x`, `${x}`
@@ -186,7 +187,7 @@ pub(crate) enum Form {
     Other,
 }
 
-/// What stands in brackets after a name.
+/// The subscript in brackets after a name.
 #[derive(Debug)]
 pub(crate) enum Subscript<'a> {
     /// `[@]` and `[*]`

@@ -8,7 +8,7 @@ use super::{
     tree::{Piece, Word},
 };
 
-/// What ends a run of unquoted pieces.
+/// The text that ends a run of unquoted pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
     /// A blank or an operator.
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
         self.take_while(|byte| is_plain(byte) && !(byte == b'}' && until == Until::Brace))
     }
 
-    /// Reads what is not plain; says whether the word goes on.
+    /// Reads a piece that is not plain. Returns whether the word continues.
     fn special(&mut self, byte: u8, until: Until, pieces: &mut Vec<Piece<'a>>) -> Parsed<bool> {
         let piece = match byte {
             b'\\' if self.ahead(1) == Some(b'\n') => return self.continuation(until),
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// Reads an operator or blank that may be text here; says whether the word goes on.
+    /// Reads an operator or blank that may be text here. Returns whether the word continues.
     fn operator(&mut self, byte: u8, until: Until, pieces: &mut Vec<Piece<'a>>) -> Parsed<bool> {
         match (until, byte) {
             (Until::Brace, b'}') | (Until::Group, b')') => return Ok(false),
@@ -104,9 +104,10 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// Reads a line continuation inside a word; says whether the word goes on.
+    /// Reads a line continuation inside of a word. Returns whether the word continues.
     ///
-    /// Two halves of one word are not put together: what they make could be a reserved word or a descriptor.
+    /// The two halves of a word are not joined, because the result could be a reserved word or a
+    /// descriptor.
     fn continuation(&mut self, until: Until) -> Parsed<bool> {
         if until == Until::Brace {
             self.at += 2;

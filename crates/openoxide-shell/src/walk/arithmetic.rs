@@ -1,9 +1,10 @@
-//! What arithmetic runs.
+//! The effects of arithmetic.
 //!
-//! Its text is expanded first, and then read; where it names a variable, that variable's value is read in turn, and an
-//! array's subscript in there is expanded: `x='a[$(id)]'; echo $((x))` runs `id`. So the text, and the values of the
-//! names in it, must be numbers, or come from the environment that the shell was started in. What stands in that
-//! environment is not the script's doing, and is trusted here.
+//! The text is first expanded and then evaluated. If it names a variable, the value of that
+//! variable is evaluated in turn, and an array subscript in it is expanded: `x='a[$(id)]'; echo
+//! $((x))` runs `id`. Therefore the text, and the values of the names in it, must be numbers or
+//! come from the environment that the shell was started in. The script does not control that
+//! environment, so it is trusted here.
 
 use openoxide_protocol::Span;
 
@@ -50,7 +51,7 @@ impl Walk<'_> {
         self.reveals |= names(text).any(|name| self.is_secret(name));
     }
 
-    /// Says whether nothing but what is visible can run when these pieces are read as arithmetic.
+    /// Returns whether only visible commands can run when these pieces are evaluated as arithmetic.
     pub(super) fn is_plain_arithmetic(&self, pieces: &[Piece<'_>]) -> bool {
         let any_text = self.seen.taints_any() || self.known.taints_any();
         // A name can be written in pieces: `HO\ME`.
@@ -77,13 +78,14 @@ impl Walk<'_> {
         })
     }
 
-    /// Says whether the names in a text of arithmetic have harmless values.
+    /// Returns whether the names in a text of arithmetic have harmless values.
     pub(super) fn is_plain_text(&self, text: &str) -> bool {
         !text.contains(['$', '`', '\\']) && names(text).all(|name| self.is_number_in(name))
     }
 
-    /// Says whether the value of a variable is harmless as arithmetic: a number, or text that no script writes. One step is
-    /// enough: a text that the script assigns, and that is not a number, is tainted.
+    /// Returns whether the value of a variable is harmless in arithmetic: a number, or text that no
+    /// script writes. One step is enough, because a text that the script assigns and that is not a
+    /// number is tainted.
     fn is_number_in(&self, name: &str) -> bool {
         match self.lookup_name(name) {
             Lookup::Known(value) => super::assign::is_number(&value),
@@ -135,10 +137,11 @@ impl Walk<'_> {
     }
 }
 
-/// Stands for what is expanded in a text of arithmetic.
+/// The placeholder for an expansion in a text of arithmetic.
 const GAP: char = '\0';
 
-/// Says whether a text of arithmetic assigns: it has `++`, `--`, or a `=` that compares nothing.
+/// Returns whether a text of arithmetic assigns: it has `++`, `--`, or a `=` that is not part of a
+/// comparison.
 pub(super) fn is_changing(text: &str) -> bool {
     let shifts = text.contains("<<=") || text.contains(">>=");
     let compared = ["==", "!=", "<=", ">="]
@@ -147,7 +150,7 @@ pub(super) fn is_changing(text: &str) -> bool {
     shifts || compared.contains('=') || text.contains("++") || text.contains("--")
 }
 
-/// Says whether a text of arithmetic is nothing but numbers and what cannot fail between them.
+/// Returns whether a text of arithmetic consists only of numbers and operators that cannot fail.
 fn is_sum(text: &str) -> bool {
     text.split(['+', '*']).all(|number| {
         let digits = number.bytes().all(|byte| byte.is_ascii_digit());
@@ -158,7 +161,7 @@ fn is_sum(text: &str) -> bool {
     })
 }
 
-/// Says whether an expansion may be a part of a name.
+/// Returns whether an expansion may be a part of a name.
 fn has_partial_names(text: &str) -> bool {
     let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     text.match_indices(GAP).any(|(at, _)| {
@@ -167,7 +170,7 @@ fn has_partial_names(text: &str) -> bool {
     })
 }
 
-/// Says whether an expansion may be a name that is assigned, or a part of one.
+/// Returns whether an expansion may be a name that is assigned, or a part of one.
 fn names_are_made(text: &str) -> bool {
     has_partial_names(text)
         || text.match_indices(GAP).any(|(at, _)| {

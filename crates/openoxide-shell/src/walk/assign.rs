@@ -13,17 +13,18 @@ use crate::{
 const LONGEST: usize = 2048;
 /// A loop with more rounds is walked once for all of them.
 const MOST_ROUNDS: usize = 16;
-/// So is one in a longer text: bytes, times rounds.
+/// The maximum text length in bytes times the number of rounds. A loop with a larger product is
+/// walked once for all of its rounds.
 const MOST_REPEATED: usize = 4 * 1024;
 
-/// What is known of a value that is assigned.
+/// The known facts about a value that is assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Known(String),
     Number,
     /// The name of one of these files.
     Files(Paths),
-    /// Digits and blanks, or nothing at all.
+    /// Digits and blanks, or an empty value.
     Digits,
     /// Any text.
     Text,
@@ -77,7 +78,7 @@ impl Walk<'_> {
         self.state.variables.clear();
     }
 
-    /// Walks an assignment that stands alone, or before a command.
+    /// Walks an assignment that is alone or before a command.
     pub(super) fn assignment<'a>(
         &mut self,
         source: Source<'a, '_>,
@@ -127,7 +128,7 @@ impl Walk<'_> {
         if environment::chooses_encoding(name) && unknown {
             self.opaque(text, span, Code::Environment);
         }
-        // What is assigned to these is evaluated, with the commands in its subscripts.
+        // Values of these variables are evaluated, including the commands in their subscripts.
         if environment::evaluates(name) && !value.is_number() {
             self.opaque(text, span, Code::Evaluated);
         }
@@ -138,7 +139,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what is known of the value that `word` assigns.
+    /// Returns the value that `word` assigns, as far as it is known.
     pub(super) fn value(&self, word: &Word<'_>) -> Value {
         match word.pieces.as_slice() {
             [] => return Value::Known(String::new()),
@@ -164,7 +165,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what is known of a value from the text that it was expanded to.
+    /// Returns the value for the text of an expansion, as far as it is known.
     pub(super) fn text_value(&self, text: &Text) -> Value {
         match text.known() {
             Some(known) => Value::Known(known.to_owned()),
@@ -206,8 +207,9 @@ impl Walk<'_> {
         words.filter(|_| keeps).and_then(|words| self.few_values(words, source.text.len()))
     }
 
-    /// Returns the words, if they are known and so few that walking `length` bytes for each costs little. What is few must
-    /// not depend on what is known: a second walk knows less than the first, and must not go where that one did not.
+    /// Returns the words, if they are known and there are so few that walking `length` bytes for
+    /// each is cheap. The limit must not depend on what is known. A second walk knows less than the
+    /// first, and must not take a path that the first did not take.
     fn few_values(&self, words: &[Word<'_>], length: usize) -> Option<Vec<String>> {
         let rounds = self.rounds.saturating_mul(width(words));
         if rounds > MOST_ROUNDS || rounds.saturating_mul(length) > MOST_REPEATED {
@@ -234,7 +236,7 @@ impl Walk<'_> {
             self.expand_all(word, &mut |text| {
                 pattern = text.paths().cloned();
                 match text.known() {
-                    // Where it stands without quotes, it stays one word.
+                    // The unquoted name stays one word.
                     Some(name) if super::expand::is_one_word(name) => roots.push(name.to_owned()),
                     _ => return false,
                 }
@@ -249,7 +251,7 @@ impl Walk<'_> {
     }
 }
 
-/// Says whether `text` is a number, or nothing that arithmetic would look up.
+/// Returns whether `text` is a number, or contains no name that arithmetic would look up.
 pub(super) fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b" +-.,:%".contains(&byte))
 }

@@ -13,7 +13,7 @@ pub(super) enum Part<'p, 'a> {
     Piece(&'p Piece<'a>),
 }
 
-/// Says whether braces in these pieces may expand.
+/// Returns whether braces in these pieces may expand.
 pub(super) fn may_expand(pieces: &[Piece<'_>]) -> bool {
     let plain = |mark: &str| {
         pieces.iter().any(|piece| matches!(piece, Piece::Plain(text) if text.contains(mark)))
@@ -21,19 +21,20 @@ pub(super) fn may_expand(pieces: &[Piece<'_>]) -> bool {
     plain("{") && plain("}") && (plain(",") || plain(".."))
 }
 
-/// Says whether these pieces, which are not expanded here, may name files that nothing but their text decides.
+/// Returns whether these pieces, which are not expanded here, may name files that are determined
+/// only by their text.
 pub(super) fn are_obscure(pieces: &[Piece<'_>]) -> bool {
     !is_made_of_numbers(pieces) && !names_parameter(pieces)
 }
 
-/// Says whether braces hold nothing but numbers: `{1..1000}`.
+/// Returns whether braces contain only numbers: `{1..1000}`.
 fn is_made_of_numbers(pieces: &[Piece<'_>]) -> bool {
     let is_number =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b"{}.,-".contains(&byte));
     pieces.iter().all(|piece| matches!(piece, Piece::Plain(text) if is_number(text)))
 }
 
-/// Says whether a variable stands in these pieces: then it is the variable that names the files.
+/// Returns whether these pieces contain a variable. In that case, the variable names the files.
 fn names_parameter(pieces: &[Piece<'_>]) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Quoted(inner) => names_parameter(inner),
@@ -64,7 +65,8 @@ pub(super) fn expanded<'p, 'a>(pieces: &'p [Piece<'a>]) -> Option<Vec<Vec<Part<'
     if groups > MOST_GROUPS { None } else { expand(&parts, 0) }
 }
 
-/// Says whether a piece may become another one by what braces put behind it: `$x{1,2}` is `$x1 $x2`.
+/// Returns whether text that braces append may turn a piece into another one: `$x{1,2}` is `$x1
+/// $x2`.
 fn grows(piece: &Piece<'_>) -> bool {
     match piece {
         Piece::Fixed(text) => text == "$",
@@ -76,8 +78,8 @@ fn grows(piece: &Piece<'_>) -> bool {
     }
 }
 
-/// Says whether braces stand inside of `${…}`. bash counts them all before it looks where the parameter ends, so the brace of
-/// `{a,b${x:-,{c,d}}` never closes.
+/// Returns whether there are braces inside of `${…}`. bash counts all of them before it looks for
+/// the end of the parameter, so the brace of `{a,b${x:-,{c,d}}` never closes.
 fn confuses(piece: &Piece<'_>) -> bool {
     let holds = |text: &str| text.contains(['{', '}']);
     let Piece::Parameter(parameter) = piece else { return false };
@@ -93,8 +95,8 @@ fn confuses(piece: &Piece<'_>) -> bool {
     })
 }
 
-/// Says whether these parts begin with a name and a closing brace, and no other brace stands behind them: so they do after
-/// each opening brace where nothing expands, as in `@{upstream}..HEAD`.
+/// Returns whether these parts begin with a name and a closing brace, and no other closing brace
+/// follows. This is true after each opening brace where nothing expands, as in `@{upstream}..HEAD`.
 fn begins_with_name(parts: &[Part<'_, '_>]) -> bool {
     let is_name = |part: &&Part<'_, '_>| matches!(part, Part::Letter(letter) if letter.is_ascii_alphanumeric());
     let name = parts.iter().take_while(is_name).count();
@@ -151,7 +153,7 @@ fn choices<'p, 'a>(inside: &[Part<'p, 'a>], depth: u8) -> Option<Vec<Vec<Part<'p
     Some(choices)
 }
 
-/// Returns what `1..3` or `a..c` stands for; other forms are left uncertain.
+/// Returns the expansion of `1..3` or `a..c`. Other forms are left uncertain.
 fn sequence<'p, 'a>(inside: &[Part<'p, 'a>]) -> Option<Vec<Vec<Part<'p, 'a>>>> {
     let text: Option<String> = inside
         .iter()

@@ -11,11 +11,12 @@ use super::{
 };
 use crate::findings::Code;
 
-/// What a builtin leaves behind when it fails, if that is another state.
+/// The state after a builtin has failed, if it is another state.
 type Failed = Option<State>;
 
 impl Walk<'_> {
-    /// Does what the builtin `name` does to the shell. Returns nothing if `name` is none of these.
+    /// Applies the effects of the builtin `name` to the shell. Returns `None` if `name` is none of
+    /// these builtins.
     pub(super) fn builtin(&mut self, call: &Call<'_>, name: &str) -> Option<Failed> {
         if call.argv.len() > 1 && gives_up(name) {
             self.may_fail();
@@ -62,7 +63,7 @@ impl Walk<'_> {
             "let" => self.let_builtin(call),
             "compgen" => self.compgen(call),
             "jobs" if call.argv.len() == 1 => {}
-            // They load code, bind code to events, or run again what was typed before.
+            // They load code, bind code to events, or run earlier input again.
             "enable" | "bind" | "complete" | "compopt" | "fc" | "jobs" | "history" => {
                 if call.argv.len() > 1 || name == "fc" {
                     self.opaque(call.text, call.span, Code::Evaluated);
@@ -73,7 +74,7 @@ impl Walk<'_> {
         Some(None)
     }
 
-    /// Runs the words from `index` on as a command that is no function.
+    /// Runs the words from `index` on as a command that is not a function.
     fn run_rest(&mut self, call: &Call<'_>, index: usize) -> Failed {
         let command = call.arguments().tail(index);
         let later = call.sources.iter().filter(|(at, _)| *at >= index);
@@ -84,7 +85,7 @@ impl Walk<'_> {
             argv: command.words,
             paths: command.paths,
             sources: later.map(|(at, source)| (at - index, *source)).collect(),
-            // The masks belong to the words as they stood before.
+            // The masks belong to the words at their earlier positions.
             tainted: super::simple::Mask::all(),
             numbers: super::simple::Mask::default(),
             altered: call.altered,
@@ -94,7 +95,8 @@ impl Walk<'_> {
         self.run(&rest, false)
     }
 
-    /// Adds the directory that `cd` enters, as far as it is known: to leave the project is a step of its own.
+    /// Adds the directory that `cd` enters, as far as it is known. Leaving the project is a
+    /// separate access.
     pub(super) fn enters(&mut self, call: &Call<'_>) {
         let target = match (directory_operands(&call.argv).next(), self.home()) {
             (Some(CommandWord::Known(path)), _) if !path.starts_with('-') => path.to_owned(),
@@ -210,8 +212,8 @@ impl Walk<'_> {
                 });
                 let later = runs_at_the_end(&rest);
                 self.seen.torn |= !later; // It may read what others are about to read.
-                // It runs between any two commands that come after, and what they mean depends on it.
-                // What a function changes that it calls is not told apart.
+                // The trap runs between any two later commands, and their meaning depends on it.
+                // The changes of the functions that it calls are not distinguished.
                 let calls = self.seen.defines_any() || self.known.defines_any();
                 if (changes || calls) && !later {
                     self.opaque(call.text, call.span, Code::Evaluated);
@@ -221,14 +223,15 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks the text of a trap: it is no part of the function around it, and may run after that has ended.
+    /// Walks the text of a trap. It is not a part of the function around it, and may run after that
+    /// function has ended.
     fn later_elsewhere(&mut self, walk: impl FnOnce(&mut Self)) {
         let inside = std::mem::take(&mut self.inside);
         self.called_later(walk);
         self.inside = inside;
     }
 
-    /// Says whether what is walked assigns to a variable or changes the working directory.
+    /// Returns whether the walked part assigns to a variable or changes the working directory.
     fn changes(&mut self, walk: impl FnOnce(&mut Self)) -> bool {
         let assignments = self.seen.assignments();
         let moved = std::mem::take(&mut self.seen.moved);
@@ -308,8 +311,9 @@ impl Walk<'_> {
         if !harmless {
             self.seen.reprogrammed = true;
             self.note(Code::Environment, call.span);
-            // What the name runs from now on is not under it on the list. Whether aliases count is up to whoever
-            // started the shell (`-i`, `-O expand_aliases`, an agent's start-up file).
+            // The list does not show what the name runs from now on. The caller of the shell
+            // determines whether aliases are expanded (`-i`, `-O expand_aliases`, an agent's
+            // start-up file).
             self.opaque(call.text, call.span, Code::Evaluated);
         }
     }
@@ -344,7 +348,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what is known of the line that `read` puts into one variable.
+    /// Returns the value of the line that `read` assigns to one variable, as far as it is known.
     fn line(&self, call: &Call<'_>, index: usize) -> Value {
         let alone = call.argv.len() == index + 1;
         match self.inherited(call) {
@@ -437,22 +441,23 @@ pub(super) fn known(word: CommandWord<'_>) -> Option<&str> {
     }
 }
 
-/// Says whether a builtin that is given too many words makes bash give up the line, and go on with the next one.
+/// Returns whether bash abandons the line and continues with the next one if this builtin gets too
+/// many operands.
 fn gives_up(name: &str) -> bool {
     matches!(name, "break" | "continue" | "exit" | "logout" | "return" | "shift" | "suspend")
 }
 
-/// Says whether `exit` or `return` has no more words than it takes.
+/// Returns whether `exit` or `return` has at most the number of operands that it accepts.
 fn ends(argv: &CommandWords) -> bool {
     argv.len() <= 2 && !argv.is_variadic()
 }
 
-/// Says whether a trap is for the end of the shell alone.
+/// Returns whether a trap is only for the end of the shell.
 fn runs_at_the_end(trap: &CommandWords) -> bool {
     trap.iter().skip(1).all(|signal| matches!(signal, CommandWord::Known("EXIT" | "0")))
 }
 
-/// Says whether an option of `set -o` leaves alone how the script is read.
+/// Returns whether an option of `set -o` does not affect how the script is read.
 fn is_plain_option(word: CommandWord<'_>) -> bool {
     matches!(
         word,
@@ -474,7 +479,8 @@ fn is_plain_option(word: CommandWord<'_>) -> bool {
     )
 }
 
-/// Says whether nothing known comes after what is unknown in the first word: it would not be looked at.
+/// Returns whether no known text follows the unknown text in the first word. Such text would not be
+/// checked.
 fn ends_unknown(words: &CommandWords) -> bool {
     let word = words.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(word).is_err_and(|error| error.valid_up_to() + 1 == word.len())

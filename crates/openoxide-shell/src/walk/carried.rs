@@ -8,10 +8,10 @@ use crate::{
     programs::{Argv, Paths, PossibleOption},
 };
 
-/// How a command is covered by rules.
+/// The kind of rule that covers a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It needs a rule of its own.
+    /// A separate rule.
     Program,
     /// A rule for the program that runs it covers it.
     Tool,

@@ -1,4 +1,4 @@
-//! Compound commands: what is certain in each of their branches, and after them.
+//! Compound commands, and the facts that are certain in each of their branches and after them.
 
 use openoxide_protocol::Span;
 
@@ -100,7 +100,8 @@ impl Walk<'_> {
         walk(self);
         self.repeats -= 1;
         self.state.merge(before);
-        // `break` leaves from anywhere: what was assigned inside is not certain after it.
+        // `break` can leave from anywhere, so the assignments inside of the loop are not certain
+        // after it.
         if self.seen.assignments() != assignments {
             self.state.variables.clear();
         }

@@ -21,7 +21,8 @@ impl Walk<'_> {
             match word {
                 CommandWord::Known("--") => options = false,
                 CommandWord::Known(text) if options && text.starts_with(['-', '+']) => {
-                    // Integers evaluate what they are given, references stand for other names; both stay.
+                    // Integer variables evaluate their values, and name references stand for other
+                    // names. Both attributes are permanent.
                     if !text.bytes().skip(1).all(|letter| b"aAxrgpfFtI".contains(&letter)) {
                         return self.opaque(call.text, call.span, Code::Evaluated);
                     }
@@ -70,7 +71,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Says whether a value may be `(…)`: given to an array by a builtin, its words are expanded once more.
+    /// Returns whether a value may be `(…)`. If a builtin assigns such a value to an array, its
+    /// words are expanded once more.
     fn is_expanded_again(&self, value: &str, whole: bool, tainted: bool) -> bool {
         if value.starts_with('(') {
             return !whole || value.contains(['$', '`', '<', '>', '[']);
@@ -97,7 +99,7 @@ impl Walk<'_> {
                 self.assign(array, Value::Text);
             }
             Some(_) => self.opaque(call.text, call.span, Code::Evaluated),
-            // No name at all: the builtin refuses it.
+            // Without a name, the builtin fails.
             None => {}
         }
     }

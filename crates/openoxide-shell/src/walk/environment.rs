@@ -1,6 +1,6 @@
 //! The variables that mean something.
 
-/// Says whether assigning `name` changes which programs run, or what they do.
+/// Returns whether assigning `name` changes which programs run, or what they do.
 pub(crate) fn changes_programs(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "LD_",
@@ -157,7 +157,8 @@ pub(crate) fn changes_programs(name: &str) -> bool {
         || name.ends_with("_ASKPASS")
 }
 
-/// Says whether a shell that starts with `name` set runs code of its value's choice, or reads scripts in another way.
+/// Returns whether a shell that starts with `name` set runs code that the value determines, or
+/// reads scripts in another way.
 pub(crate) fn runs_code(name: &str) -> bool {
     matches!(
         name,
@@ -165,18 +166,19 @@ pub(crate) fn runs_code(name: &str) -> bool {
     ) || name.starts_with("BASH_FUNC_")
 }
 
-/// Says whether a shell that starts believes that `name` is the path of its working directory.
+/// Returns whether a shell that starts takes the value of `name` as the path of its working
+/// directory.
 pub(super) fn names_place(name: &str) -> bool {
     name == "PWD"
 }
 
-/// Says whether `name` chooses which bytes are one character for the shell.
+/// Returns whether `name` determines which bytes are one character for the shell.
 pub(super) fn chooses_encoding(name: &str) -> bool {
     matches!(name, "LANG" | "LC_ALL" | "LC_CTYPE")
 }
 
-/// Returns whether each byte of ASCII is a character of its own in this locale. In GBK and its like, a backslash or a quote
-/// can be the second byte of a character.
+/// Returns whether each ASCII byte is a separate character in this locale. In GBK and similar
+/// encodings, a backslash or a quote can be the second byte of a character.
 #[must_use]
 pub fn keeps_ascii(locale: &str) -> bool {
     let charset = locale.split_once('.').map(|(_, charset)| charset);
@@ -186,7 +188,8 @@ pub fn keeps_ascii(locale: &str) -> bool {
     matches!(locale, "" | "C" | "POSIX") || utf8 && !locale.contains('/')
 }
 
-/// Says whether a program does the same with `name` before it as without, as far as rules can tell.
+/// Returns whether a program does the same with and without `name` in its environment, as far as it
+/// matters to rules.
 pub(crate) fn is_harmless(name: &str) -> bool {
     matches!(
         name,
@@ -218,7 +221,7 @@ pub(crate) fn is_harmless(name: &str) -> bool {
     )
 }
 
-/// Says whether an assignment only switches a pager or a question off.
+/// Returns whether an assignment only disables a pager or a prompt.
 pub(super) fn switches_off(name: &str, value: &str) -> bool {
     match name {
         "PAGER" | "GIT_PAGER" | "MANPAGER" | "GH_PAGER" | "AWS_PAGER" | "SYSTEMD_PAGER" => {
@@ -229,7 +232,8 @@ pub(super) fn switches_off(name: &str, value: &str) -> bool {
     }
 }
 
-/// Says whether the shell takes what is assigned to `name` for an expression (`variables.c`: the integer variables).
+/// Returns whether the shell evaluates the value that is assigned to `name` as an expression
+/// (`variables.c`: the integer variables).
 pub(super) fn evaluates(name: &str) -> bool {
     matches!(
         name,
@@ -259,7 +263,8 @@ pub(super) fn evaluates(name: &str) -> bool {
     )
 }
 
-/// Says whether the shell puts text of the script, of its arguments or of file names into `name` by itself.
+/// Returns whether the shell itself assigns text of the script, of its arguments or of file names
+/// to `name`.
 pub(super) fn repeats_text(name: &str) -> bool {
     matches!(name, "_" | "OLDPWD" | "DIRSTACK" | "FUNCNAME" | "REPLY" | "OPTARG" | "MAPFILE")
         || name.starts_with("BASH_")
@@ -268,7 +273,8 @@ pub(super) fn repeats_text(name: &str) -> bool {
         || name.starts_with("READLINE_")
 }
 
-/// Says whether the shell gives `name` values of its own, or a meaning, so that what was assigned is not what is read.
+/// Returns whether the shell gives `name` its own values or a meaning, so that the value differs
+/// from the assigned one.
 pub(super) fn is_shells_own(name: &str) -> bool {
     name.starts_with("BASH")
         || name.starts_with("COMP_")
@@ -310,7 +316,7 @@ pub(super) fn is_shells_own(name: &str) -> bool {
         )
 }
 
-/// Says whether the shell itself keeps a number in `name`.
+/// Returns whether the shell itself keeps a number in `name`.
 pub(super) fn is_shells_number(name: &str) -> bool {
     matches!(
         name,
@@ -329,7 +335,7 @@ pub(super) fn is_shells_number(name: &str) -> bool {
     )
 }
 
-/// Says whether a variable looks like one that holds a secret.
+/// Returns whether the name of a variable suggests that it contains a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     const PARTS: &[&str] = &[
         "APIKEY",

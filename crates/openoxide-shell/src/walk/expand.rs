@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// What one word, or one of the words that its braces make, expands to.
+/// The expansion of one word, or of one of the words that its braces produce.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Text {
     text: String,
-    /// Where in `text` something unknown stands.
+    /// The positions of unknown text in `text`.
     gaps: Vec<usize>,
-    /// It may become any number of words.
+    /// Whether it may become any number of words.
     many: bool,
     /// Something in it may be text that the script does not show.
     tainted: bool,
@@ -27,32 +27,33 @@ pub(super) struct Text {
     /// Its gaps hold more than digits.
     wordy: bool,
     quoted: bool,
-    /// An unquoted `[` stands in it: a pattern, if a `]` comes later.
+    /// Whether it contains an unquoted `[`. It is a pattern if a `]` follows.
     bracket: bool,
     /// The files that are meant, if it is a pattern or comes from one.
     paths: Option<Paths>,
-    /// A variable of the environment that looks like a secret stands in it.
+    /// Whether it contains a variable of the environment that looks like a secret.
     reveals: bool,
-    /// It is in the script, but what it expands to is not worked out.
+    /// Whether its source is in the script, but its expansion is not computed.
     obscure: bool,
-    /// An unquoted `*` or `?` stands in it.
+    /// Whether it contains an unquoted `*` or `?`.
     pattern: bool,
-    /// It may become several words for another reason, or what is quoted in it looks like a pattern.
+    /// Whether it may become several words for another reason, or contains quoted text that looks
+    /// like a pattern.
     scattered: bool,
-    /// Where in `text` something begins that may be split, or be looked up as a pattern.
+    /// The first position in `text` that may be subject to word splitting or pathname expansion.
     split_from: Option<usize>,
 }
 
-/// What is known of a parameter's value.
+/// The known facts about the value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     Known(String),
     Number,
-    /// It is the name of one of these files.
+    /// The name of one of these files.
     Files(Paths),
-    /// It comes from the environment that the script is started in, which no script writes.
+    /// A value from the environment that the script is started in. No script writes it.
     Environment,
-    /// It may be any text.
+    /// Possibly any text.
     Tainted,
 }
 
@@ -62,12 +63,13 @@ impl Text {
         (self.gaps.is_empty() && !self.many).then_some(self.text.as_str())
     }
 
-    /// Says whether there is nothing but numbers in it.
+    /// Returns whether it contains only numbers.
     pub(super) fn is_numbers(&self) -> bool {
         !self.wordy && super::assign::is_number(&self.text)
     }
 
-    /// Says whether it is one number: never empty, and one word also where it stands without quotes.
+    /// Returns whether it is one number, which is never empty and stays one word even if it is not
+    /// quoted.
     pub(super) fn is_one_number(&self) -> bool {
         let empty = self.text.is_empty() && self.gaps.is_empty();
         self.is_numbers()
@@ -76,45 +78,45 @@ impl Text {
             && !self.text.contains([' ', '\t', '\n'])
     }
 
-    /// Says whether it may be empty, or several words.
+    /// Returns whether it may be empty or several words.
     pub(super) const fn may_be_empty(&self) -> bool {
         self.hollow || self.many
     }
 
-    /// Says whether it is `name=` and a number.
+    /// Returns whether it is `name=` and a number.
     pub(super) fn is_number_assigned(&self) -> bool {
         let value = self.text.split_once('=').map(|(_, value)| value);
         !self.many && !self.wordy && value.is_some_and(super::assign::is_number)
     }
 
-    /// Says whether something in it may be text that the script does not show.
+    /// Returns whether it may contain text that the script does not show.
     pub(super) fn is_tainted(&self) -> bool {
         self.tainted || self.is_mixed()
     }
 
-    /// Says whether an option, a subscript or code stands here beside something unknown, which may well be empty:
-    /// `"$nothing"-v`, `"$nothing"'a[$(b)]'`.
+    /// Returns whether it contains an option, a subscript or code next to something unknown that
+    /// may be empty: `"$nothing"-v`, `"$nothing"'a[$(b)]'`.
     fn is_mixed(&self) -> bool {
         let code = self.text.starts_with('-') || self.text.contains(['[', '(', '$', '`']);
         code && !self.gaps.is_empty()
     }
 
-    /// Says whether a variable of the environment that looks like a secret stands in it.
+    /// Returns whether it contains a variable of the environment that looks like a secret.
     pub(super) const fn reveals(&self) -> bool {
         self.reveals
     }
 
-    /// Says whether it is in the script, but what it expands to is not worked out.
+    /// Returns whether its source is in the script, but its expansion is not computed.
     pub(super) const fn is_obscure(&self) -> bool {
         self.obscure
     }
 
-    /// Returns the files that it stands for, if it stands for files and nothing else.
+    /// Returns the files that it stands for, if it stands only for files.
     pub(super) fn paths(&self) -> Option<&Paths> {
         self.paths.as_ref()
     }
 
-    /// Returns what is known of it as the word of a command, if it is not wholly known.
+    /// Returns the facts about it as the word of a command, if it is not wholly known.
     pub(super) fn word_paths(&self) -> Option<Paths> {
         self.paths.clone().or_else(|| self.is_numeric().then_some(Paths::Number))
     }
@@ -131,7 +133,8 @@ impl Text {
         self.text.get(..end).filter(|text| text.starts_with('-') && self.paths.is_none())
     }
 
-    /// Notes that what is added next may be split, or be looked up as a pattern.
+    /// Records that the text that is added next may be subject to word splitting or pathname
+    /// expansion.
     fn splits_at(&mut self, at: usize) {
         self.split_from.get_or_insert(at);
     }
@@ -188,7 +191,8 @@ impl Walk<'_> {
         text
     }
 
-    /// Expands a word, and shows each word that its braces make. Says whether `show` says yes to all.
+    /// Expands a word, and passes each word that its braces produce to `show`. Returns whether
+    /// `show` returned true for all of them.
     pub(super) fn expand_all(&self, word: &Word<'_>, show: &mut dyn FnMut(&Text) -> bool) -> bool {
         if !braces::may_expand(&word.pieces) {
             return show(&self.expand(&word.pieces));
@@ -250,13 +254,13 @@ impl Walk<'_> {
         text
     }
 
-    /// Returns the files that a word stands for that is one variable and nothing else.
+    /// Returns the files that a word stands for, if it consists of a single expansion.
     fn files_of(&self, pieces: &[Piece<'_>]) -> Option<Paths> {
         if self.are_tokens(pieces) {
             return Some(Paths::Tokens);
         }
         let parameter = match pieces {
-            // A pipe, and no file at all.
+            // A pipe, and not a file.
             [Piece::Process(list)] if !list.is_empty() => {
                 return Some(Paths::Below { roots: Vec::new(), bare: false, search: None });
             }
@@ -277,8 +281,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Says whether a word is made of tokens, and of what git lets stand beside the name of a commit: `$base..HEAD`. Without
-    /// its tokens it must not look like an option.
+    /// Returns whether a word consists of tokens and of text that git accepts next to the name of a
+    /// commit: `$base..HEAD`. Without its tokens, it must not look like an option.
     fn are_tokens(&self, pieces: &[Piece<'_>]) -> bool {
         let beside = |text: &str| {
             text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".~^".contains(&byte))
@@ -304,7 +308,7 @@ impl Walk<'_> {
         found.filter(|_| !self.globs_changed()).map(|(_, paths)| paths.clone())
     }
 
-    /// Says whether the script changes which files a pattern matches.
+    /// Returns whether the script changes which files a pattern matches.
     fn globs_changed(&self) -> bool {
         self.seen.globs
             || self.known.globs
@@ -339,16 +343,16 @@ impl Walk<'_> {
         text.text.push_str(plain);
     }
 
-    /// Adds what a tilde stands for, and returns what comes after it.
+    /// Adds the expansion of a tilde, and returns the text after it.
     fn tilde<'t>(&self, plain: &'t str, whole: bool, text: &mut Text) -> &'t str {
         let end = plain.find('/').unwrap_or(plain.len());
         let (user, rest) = plain.split_at_checked(end).unwrap_or((plain, ""));
         match self.home() {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
             _ => {
-                // Where another user's home lies is not known, but what lies in one is told by its letters.
-                // `~2` and `~-1` are directories that were pushed. `~+` is the working directory for bash, and a name for a plain
-                // shell.
+                // The location of another user's home is not known, but the rest of the path shows
+                // what is accessed in it. `~2` and `~-1` are directories that were pushed. `~+` is
+                // the working directory for bash, and a name for a plain shell.
                 if whole
                     && user == "~+"
                     && let Lookup::Known(here) = self.lookup_name("PWD")
@@ -398,12 +402,13 @@ impl Walk<'_> {
             }
             Piece::Backquote(..) => self.unknown(quoted, true, text),
             Piece::Arithmetic(_) => self.number(quoted, text),
-            // An empty one is no word at all.
+            // An empty process substitution is not a word.
             Piece::Process(list) => {
                 text.gap(true);
                 text.many |= list.is_empty();
             }
-            // Its elements were expanded where they stand; no text of theirs is read again.
+            // Its elements were expanded at their own positions, and none of their text is read
+            // again.
             Piece::Array(_) => text.gap(true),
             Piece::Translated(pieces) => {
                 text.obscure = true;
@@ -458,7 +463,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Says whether a variable may hold a secret of the environment that the script is started in.
+    /// Returns whether a variable may contain a secret of the environment that the script is
+    /// started in.
     pub(super) fn is_secret(&self, name: &str) -> bool {
         environment::is_secret(name) && self.state.variables.get(name).is_none()
     }
@@ -467,7 +473,7 @@ impl Walk<'_> {
         self.seen.assigns("IFS") || self.known.assigns("IFS")
     }
 
-    /// Returns what is known of the value of a parameter expansion.
+    /// Returns the value of a parameter expansion, as far as it is known.
     pub(super) fn lookup(&self, parameter: &Parameter<'_>) -> Lookup {
         match parameter.form {
             Form::Length => Lookup::Number,
@@ -498,7 +504,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns what is known of the value of a variable or special parameter.
+    /// Returns the value of a variable or special parameter, as far as it is known.
     pub(super) fn lookup_name(&self, name: &str) -> Lookup {
         match self.state.variables.get(name) {
             Some(Certain::Text(text)) => return Lookup::Known(text.clone()),
@@ -552,12 +558,12 @@ fn close_pattern(text: &mut Text) {
     }
 }
 
-/// Says whether a word begins like an assignment.
+/// Returns whether a word begins like an assignment.
 fn begins_with_assignment(plain: &str) -> bool {
     plain.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
 }
 
-/// Says whether `$@` or its like stands in these pieces.
+/// Returns whether these pieces contain `$@` or a similar expansion to several words.
 fn holds_several(pieces: &[Piece<'_>]) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Parameter(parameter) => is_several(parameter),
@@ -574,12 +580,12 @@ fn is_several(parameter: &Parameter<'_>) -> bool {
         || holds_several(&parameter.operand)
 }
 
-/// Says whether an unquoted value stays one word, and this very one.
+/// Returns whether an unquoted value stays a single, unchanged word.
 pub(super) fn is_one_word(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(stays_whole)
 }
 
-/// Says whether an unquoted value with this byte stays one word.
+/// Returns whether an unquoted value with this byte stays one word.
 const fn stays_whole(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' | b'=' | b'-')

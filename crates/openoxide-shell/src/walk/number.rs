@@ -2,7 +2,7 @@
 
 use crate::syntax::tree::{Command, Item, List, Piece, Simple, Target, Word};
 
-/// Says whether the output of these commands is nothing but digits, blanks and signs.
+/// Returns whether the output of these commands consists only of digits, blanks and signs.
 pub(super) fn prints_number(list: &List<'_>) -> bool {
     let [Item { first, rest, background: false, .. }] = list.as_slice() else { return false };
     match first.commands.last() {

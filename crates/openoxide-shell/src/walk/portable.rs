@@ -1,4 +1,4 @@
-//! What bash and a plain shell read alike, and then do in two ways.
+//! Constructs that bash and a plain shell parse in the same way but execute differently.
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
@@ -40,7 +40,8 @@ const SPECIAL: &[&str] = &[
     "shift", "times", "trap", "unset",
 ];
 
-/// Says whether a plain shell runs something else with these words, or does not know the builtin.
+/// Returns whether a plain shell runs something else with these words, or does not have the
+/// builtin.
 pub(super) fn differs(argv: &CommandWords) -> bool {
     let Some(name) = argv.known_word(0) else { return false };
     // `eval -- x` and `exec -a x y` run programs of the names `--` and `-a` there.
@@ -49,7 +50,8 @@ pub(super) fn differs(argv: &CommandWords) -> bool {
     option || ONLY_BASH.contains(&name) || prints_otherwise(name, argv)
 }
 
-/// Says whether a plain shell's `echo` prints other text, or its `printf` leaves a variable as it was: it has no `-v`.
+/// Returns whether the `echo` of a plain shell prints different text, or its `printf` does not
+/// assign a variable because it has no `-v`.
 fn prints_otherwise(name: &str, argv: &CommandWords) -> bool {
     let first = argv.iter().nth(1);
     match name {
@@ -71,7 +73,8 @@ fn prints_otherwise(name: &str, argv: &CommandWords) -> bool {
     }
 }
 
-/// Says whether variables that are assigned before these words outlast them in a plain shell.
+/// Returns whether variables that are assigned before these words keep their values after the
+/// command in a plain shell.
 pub(super) fn keeps_variables(argv: &CommandWords) -> bool {
     argv.known_word(0).is_some_and(|name| SPECIAL.contains(&name))
 }
@@ -144,7 +147,7 @@ impl Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// Says whether the value of a variable is several words without quotes, or a pattern.
+    /// Returns whether the unquoted value of a variable is several words or a pattern.
     fn is_split(&self, name: &str) -> bool {
         matches!(self.lookup_name(name), Lookup::Known(value)
             if !value.is_empty() && !is_one_word(&value))

@@ -1,4 +1,4 @@
-//! `printf`: `-v` names a variable, and so does what stands for a `%n` of the format.
+//! `printf`: `-v` names a variable, and so does the argument of a `%n` in the format.
 
 use openoxide_protocol::CommandWord;
 
@@ -43,7 +43,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Where the format is not known, any word that is a name may be the name of a variable.
+    /// Handles a format that is not known. Any word that is a name may then be the name of a
+    /// variable.
     fn may_count(&mut self, call: &Call<'_>, from: usize) {
         let words: Vec<CommandWord<'_>> = call.argv.iter().skip(from).collect();
         let unknown = |(index, word): (usize, &CommandWord<'_>)| {
@@ -58,14 +59,14 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the word at `index`, with a sign for what is not known in it.
+/// Returns the word at `index`, with a replacement character for its unknown text.
 fn text(call: &Call<'_>, index: usize) -> String {
     let words = call.argv.tail(index);
     let word = words.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(word).into_owned()
 }
 
-/// Says whether a format has a `%n`, whatever stands between the two.
+/// Returns whether a format contains a `%n`, with any flags between the two characters.
 fn counts(format: &str) -> bool {
     let flag = |letter: char| !letter.is_ascii_alphabetic() || "hjlqtzL".contains(letter);
     let directives = format.replace("%%", "");

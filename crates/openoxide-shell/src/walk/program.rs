@@ -1,4 +1,4 @@
-//! What runs: functions, builtins, programs, and the programs inside of programs.
+//! Execution of functions, builtins, programs, and the programs that other programs run.
 
 use openoxide_protocol::{
     AbsPath, Access, AccessRoute, CommandClass, CommandWord, CommandWords, ExecAccess, FileSearch,
@@ -18,20 +18,21 @@ use crate::{
     programs::{self, Arguments, Effect, Meaning, Paths, Prints, Target},
 };
 
-/// How many programs may start each other.
+/// The maximum number of programs that start each other.
 const MOST_LEVELS: u8 = 16;
 
-/// Where a command works.
+/// The working directory of a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
-    /// Where the script starts.
+    /// The directory in which the script starts.
     Start,
     There(AbsPath),
     Unknown,
 }
 
 impl Place {
-    /// The root stands for a place that is not known: whoever asks whether it lies somewhere hears no.
+    /// Returns the directory, if it is not the one in which the script starts. The root stands for
+    /// an unknown directory, because it is not inside of any other directory.
     fn elsewhere(self) -> Option<AbsPath> {
         match self {
             Self::There(place) => Some(place),
@@ -42,7 +43,7 @@ impl Place {
 }
 
 impl Walk<'_> {
-    /// Runs a command of the script. `functions` says whether a function may be meant.
+    /// Runs a command of the script. `functions` is true if the name may be that of a function.
     pub(super) fn run(&mut self, call: &Call<'_>, functions: bool) -> Option<State> {
         if call.argv.is_empty() {
             return None;
@@ -97,7 +98,7 @@ impl Walk<'_> {
         None
     }
 
-    /// Adds a finding without an access of its own.
+    /// Adds a finding without a separate access.
     pub(super) fn note(&mut self, code: Code, span: Span) {
         self.facts.findings.push(findings::at(code, span));
     }
@@ -177,7 +178,7 @@ impl Walk<'_> {
     fn touches(&mut self, call: &Call<'_>, meaning: &Meaning, class: CommandClass, outer: bool) {
         if let Some(place) = &meaning.place {
             self.climbs(place, call.span);
-            // What lies there decides what it does.
+            // The contents of the directory determine what the program does.
             let here = Target::File(".".to_owned());
             self.touch_target(call, meaning, &here, Access::Read, AccessRoute::Metadata, class);
         }
@@ -292,7 +293,7 @@ impl Walk<'_> {
                 });
                 self.facts.accesses.extend(paths.map(access));
             }
-            // What is known to be harmless must be known to read nothing else.
+            // A command that is known to be harmless must be known to read nothing else.
             None if class != CommandClass::Unknown
                 || matches!(access(PathAccess::new(self.setting.cwd.clone())), Access::Edit(_)) =>
             {
@@ -303,7 +304,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns below which directories the files lie whose names a command prints, if it prints nothing else.
+    /// Returns the directories of the files whose names a command prints, if it prints nothing
+    /// else.
     fn printed(&self, call: &Call<'_>, meaning: &Meaning) -> Option<Paths> {
         match meaning.prints {
             Prints::Anything => None,
@@ -391,7 +393,7 @@ impl Walk<'_> {
         self.state.bases = bases;
     }
 
-    /// Has what a program runs work in another directory: `uv --directory sub run …`.
+    /// Moves the commands that a program runs to another directory: `uv --directory sub run …`.
     fn move_tools(&mut self, place: &str) {
         let known = self.state.bases.known(self.setting.cwd);
         let there = known.map(|bases| bases.map(|base| base.join(place)).collect::<Vec<_>>());
@@ -402,7 +404,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Says whether `env NAME=value` and its like change what the program inside does.
+    /// Returns whether `env NAME=value` or a similar command changes what the program inside does.
     fn assigns_for_others(&mut self, call: &Call<'_>, name: &str, argv: &CommandWords) -> bool {
         let mut altered = false;
         if matches!(name, "sudo" | "doas" | "su" | "runuser") {
@@ -444,14 +446,16 @@ impl Walk<'_> {
     /// Walks the script that another shell runs.
     fn shell(&mut self, name: &str, script: &str, span: Span) {
         let was = std::mem::take(&mut self.only_bash);
-        // It is no part of the function around it: there is nothing to return from, and nothing is local.
+        // The script is not a part of the function around it: there is nothing to return from, and
+        // nothing is local.
         let inside = std::mem::take(&mut self.inside);
         self.apart(|walk| {
             walk.state.variables.clear();
             walk.script(script, span);
             let other =
                 matches!(name, "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "nu" | "pwsh");
-            // What bash and a plain shell read in two ways, must not be judged by one of them.
+            // A construct that bash and a plain shell read differently must not be analysed for
+            // only one of them.
             if name != "bash" && walk.only_bash || other {
                 walk.opaque(script, span, Code::Syntax);
             }
@@ -466,7 +470,7 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Says whether a shell is given no script but what it reads from standard input.
+/// Returns whether a shell gets no script except its standard input.
 fn is_bare_shell(name: &str, argv: &CommandWords) -> bool {
     matches!(name, "bash" | "sh" | "dash")
         && argv.iter().skip(1).all(|word| {
@@ -479,7 +483,7 @@ fn is_bare_shell(name: &str, argv: &CommandWords) -> bool {
         })
 }
 
-/// Says whether a program takes what it reads from standard input for code.
+/// Returns whether a program runs its standard input as code.
 fn reads_code(name: &str, argv: &CommandWords) -> bool {
     let shell = matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh" | "fish");
     let interpreter = shell
@@ -501,7 +505,7 @@ fn reads_code(name: &str, argv: &CommandWords) -> bool {
         }
 }
 
-/// Says whether a shell is given its script in plain sight, and nothing else.
+/// Returns whether a shell gets its script as a plain operand, and nothing else.
 fn is_plain_shell(name: &str, argv: &CommandWords, meaning: &Meaning) -> bool {
     matches!(name, "bash" | "dash" | "sh")
         && argv.len() == 3
@@ -509,7 +513,8 @@ fn is_plain_shell(name: &str, argv: &CommandWords, meaning: &Meaning) -> bool {
         && matches!(meaning.effects.as_slice(), [Effect::Script(_)])
 }
 
-/// Says whether `env` gives what it starts a variable, or takes one away, that is not known to leave it as it is.
+/// Returns whether `env` sets or removes a variable that is not known to leave the program
+/// unchanged.
 fn alters(argv: &CommandWords) -> bool {
     takes_away(argv)
         || argv.iter().any(|word| match word {
@@ -520,7 +525,8 @@ fn alters(argv: &CommandWords) -> bool {
         })
 }
 
-/// Says whether `env` takes all variables away, or one that programs obey: without `PAGER=cat` they start a pager of their choice.
+/// Returns whether `env` removes all variables, or one that affects programs. Without `PAGER=cat`,
+/// they start a pager of their choice.
 fn takes_away(argv: &CommandWords) -> bool {
     let mut words = argv.iter().skip(1);
     while let Some(word) = words.next() {

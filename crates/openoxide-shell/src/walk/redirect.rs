@@ -1,4 +1,4 @@
-//! What redirections read, write and reach.
+//! The files and hosts that redirections read, write and reach.
 
 use openoxide_protocol::{Access, AccessRoute, PathAccess, Span};
 
@@ -48,7 +48,8 @@ impl Walk<'_> {
                 // Any other descriptor may lead to a file that was opened for reading.
                 self.seen.reads_on_descriptor |= !matches!(target, "1" | "2" | "-");
             }
-            // bash expands a name after `>&` twice: what was quoted is not, the second time.
+            // bash expands a name after `>&` twice. The second time, text that was quoted is no
+            // longer quoted.
             Some(target) if may_open && is_dull(target) => self.touch(target, text, span, true),
             _ => self.opaque_redirect(text, span),
         }
@@ -140,13 +141,13 @@ impl Walk<'_> {
     }
 }
 
-/// Says whether `text` is a descriptor, or the wish to close one.
+/// Returns whether `text` is a descriptor, or closes one.
 fn is_descriptor(text: &str) -> bool {
     let digits = text.strip_suffix('-').unwrap_or(text);
     digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Says whether expanding `text` once more changes nothing.
+/// Returns whether a second expansion of `text` changes nothing.
 fn is_dull(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte))
 }
@@ -158,17 +159,18 @@ fn network_host(target: &str) -> Option<String> {
     Some(host.trim_end_matches('.').to_ascii_lowercase())
 }
 
-/// Says whether nothing is read or changed by opening `path`.
+/// Returns whether opening `path` neither reads nor changes anything.
 fn is_device(path: &str) -> bool {
     matches!(path, "/dev/null" | "/dev/tty")
 }
 
-/// Says whether `path` leads to standard output or standard error.
+/// Returns whether `path` is standard output or standard error.
 fn is_output(path: &str) -> bool {
     matches!(path, "/dev/stdout" | "/dev/stderr" | "/dev/fd/1" | "/dev/fd/2")
 }
 
-/// Says whether `path` leads to what is open already. Reading that is nothing new; writing to it may replace a file.
+/// Returns whether `path` is a descriptor that is already open. Reading it accesses nothing new,
+/// but writing to it may replace a file.
 fn is_open_descriptor(path: &str) -> bool {
     matches!(path, "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
         || path

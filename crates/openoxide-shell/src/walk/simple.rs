@@ -17,20 +17,20 @@ use crate::{
 pub(super) struct Call<'c> {
     pub(super) text: &'c str,
     pub(super) span: Span,
-    /// What it reads from standard input, if the script says so.
+    /// The standard input, if the script determines it.
     pub(super) input: Input,
     pub(super) argv: CommandWords,
-    /// Which of its unknown words are names of files.
+    /// The unknown words that are names of files.
     pub(super) paths: Vec<(usize, Paths)>,
     /// The source of the words that are not known.
     pub(super) sources: Vec<(usize, &'c str)>,
-    /// Which words may hold text that the script does not show.
+    /// The words that may contain text that the script does not show.
     pub(super) tainted: Mask,
-    /// Which words are assignments of numbers, though not of known ones.
+    /// The words that are assignments of unknown numbers.
     pub(super) numbers: Mask,
     /// Variables are assigned for this command that may change what it does.
     pub(super) altered: bool,
-    /// A variable of the environment that looks like a secret stands in its words.
+    /// Whether its words contain a variable of the environment that looks like a secret.
     pub(super) reveals: bool,
     /// One of its words is in the script, but what it expands to is not worked out.
     pub(super) obscure: bool,
@@ -62,16 +62,16 @@ impl<'c> Call<'c> {
         source.get(..end)
     }
 
-    /// Returns the words, with what is known of those that stand for files.
+    /// Returns the words, and the facts about those that stand for files.
     pub(super) fn arguments(&self) -> Arguments<'_> {
         Arguments { words: &self.argv, paths: &self.paths }
     }
 }
 
-/// What a command reads from standard input.
+/// The standard input of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// What the script does.
+    /// The standard input of the script.
     Inherited,
     /// A file.
     File,
@@ -160,7 +160,8 @@ impl Walk<'_> {
         if !simple.assignments.is_empty() { self.run_altered(&call) } else { self.run(&call, true) }
     }
 
-    /// Says whether `IFS` before this command says how it splits what it reads, and nothing else: `IFS= read -r line`.
+    /// Returns whether an `IFS` before this command only determines how the command splits its
+    /// input: `IFS= read -r line`.
     fn splits_input(&self, simple: &Simple<'_>) -> bool {
         let name = simple.words.first().and_then(Word::plain).unwrap_or_default();
         matches!(name, "read" | "mapfile" | "readarray") && !self.defines(name)
@@ -177,7 +178,7 @@ impl Walk<'_> {
         simple.redirects.iter().for_each(|redirect| self.redirect(source, redirect));
     }
 
-    /// Runs a command with variables of its own. What it changes of them is gone afterwards, or not.
+    /// Runs a command with separate variables. Its changes of them may or may not persist after it.
     fn run_altered(&mut self, call: &Call<'_>) -> Option<State> {
         let failed = self.run(call, true);
         self.settle(failed);
@@ -266,17 +267,17 @@ fn words_span(simple: &Simple<'_>) -> Span {
     Span { start: first.start, end: all.last().unwrap_or(first).end }
 }
 
-/// Says whether the builtin `name` takes assignments as arguments.
+/// Returns whether the builtin `name` takes assignments as arguments.
 pub(super) fn is_declaration(name: &str) -> bool {
     matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
 }
 
-/// Says whether a builtin opens none of the files that its words could name.
+/// Returns whether a builtin opens none of the files that its words could name.
 fn reads_no_file(name: &str) -> bool {
     matches!(name, ":" | "[" | "cd" | "echo" | "false" | "printf" | "test" | "true")
 }
 
-/// Says whether a word is written as an assignment.
+/// Returns whether a word is written as an assignment.
 fn assigns(word: &Word<'_>) -> bool {
     match word.pieces.first() {
         Some(Piece::Plain(text)) => text
@@ -286,7 +287,7 @@ fn assigns(word: &Word<'_>) -> bool {
     }
 }
 
-/// Says whether an unquoted byte stands for itself in every word.
+/// Returns whether an unquoted byte is a literal in every word.
 const fn is_simple(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'_' | b'.' | b'/' | b',' | b'@' | b'%' | b'+' | b'-')

@@ -1,11 +1,11 @@
-//! What is certain at one place of the script.
+//! The state that is certain at one point of the script.
 
 use openoxide_protocol::AbsPath;
 
 use super::bases::Bases;
 use crate::programs::Paths;
 
-/// What is certain at one place.
+/// The certain state at one point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) bases: Bases,
@@ -18,16 +18,16 @@ pub(super) struct State {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables(Vec<(String, Certain)>);
 
-/// What is certain of a value.
+/// The certain facts about a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Certain {
-    /// It is this text.
+    /// This text.
     Text(String),
-    /// It is a number.
+    /// A number.
     Number,
-    /// It is the name of one of these files.
+    /// The name of one of these files.
     Files(Paths),
-    /// It is text that the script has put there, and not what the script was started with.
+    /// Text that the script has assigned, instead of the value that the script was started with.
     Own,
 }
 
@@ -44,7 +44,7 @@ impl State {
         self.variables.forget_printed();
     }
 
-    /// Keeps what is certain both here and there.
+    /// Keeps the facts that are certain in both states.
     pub(super) fn merge(&mut self, other: Self) {
         if other.ended {
             return;

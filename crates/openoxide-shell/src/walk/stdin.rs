@@ -1,4 +1,5 @@
-//! What a command reads from the pipe in front of it: which files its lines name, and when that is no longer certain.
+//! The input of a command from the pipe before it: the files that its lines name, and the point at
+//! which this is no longer certain.
 
 use openoxide_protocol::CommandWord;
 
@@ -12,7 +13,7 @@ use crate::{
     syntax::tree::Redirect,
 };
 
-/// What comes through a pipe.
+/// The data that comes through a pipe.
 #[derive(Clone, Debug)]
 pub(super) struct Stdin {
     /// The files that the lines name.
@@ -47,7 +48,7 @@ impl Walk<'_> {
         same.then(|| paths.clone())
     }
 
-    /// Notes that a program may have read a part of a line, and left the rest to whoever reads next.
+    /// Records that a program may have read a part of a line and left the rest to the next reader.
     pub(super) fn tear(&mut self, call: &Call<'_>, name: &str, meaning: &Meaning) {
         let shared = self.stdin.as_ref().is_some_and(|stdin| stdin.shared);
         if shared && call.input == Input::Inherited && may_read_stdin(call, name, meaning) {
@@ -56,14 +57,15 @@ impl Walk<'_> {
     }
 }
 
-/// Says whether one of these redirections is of standard input.
+/// Returns whether one of these redirections is of standard input.
 pub(super) fn feeds(redirects: &[Redirect<'_>]) -> bool {
     redirects.iter().any(|redirect| redirect.input)
 }
 
-/// Says whether a program may read from standard input: those that name their files do not, but for a few.
+/// Returns whether a program may read from standard input. Most programs that name their files do
+/// not.
 fn may_read_stdin(call: &Call<'_>, name: &str, meaning: &Meaning) -> bool {
-    // Builtins that run other commands, which are looked at by themselves, are among them.
+    // They include builtins that run other commands, because those commands are checked separately.
     const NEVER: &[&str] = &[
         ":", "[", "basename", "break", "builtin", "cd", "command", "continue", "date", "declare",
         "dirname", "echo", "eval", "exec", "exit", "export", "false", "getopts", "hostname", "id",
@@ -81,7 +83,8 @@ fn may_read_stdin(call: &Call<'_>, name: &str, meaning: &Meaning) -> bool {
     !names_files || ALWAYS.contains(&name) || call.argv.iter().any(asks)
 }
 
-/// Says whether `read`, whose names begin at `names`, takes whole lines from standard input. Names of files hold no NUL.
+/// Returns whether `read`, whose names begin at `names`, takes whole lines from standard input.
+/// Names of files contain no NUL.
 pub(super) fn reads_lines(call: &Call<'_>, names: usize) -> bool {
     let options: Vec<_> = call.argv.iter().take(names).skip(1).collect();
     options.iter().enumerate().all(|(index, word)| match word {

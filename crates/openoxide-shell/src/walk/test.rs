@@ -38,17 +38,17 @@ impl Walk<'_> {
     }
 }
 
-/// Says whether a word is the name of a file, and none that looks like an operator.
+/// Returns whether a word is the name of a file and cannot look like an operator.
 fn is_name_of_file(call: &Call<'_>, index: usize) -> bool {
     call.paths.iter().any(|(at, paths)| *at == index && !paths.may_look_like_option())
 }
 
-/// Says whether an operator evaluates what stands beside it.
+/// Returns whether an operator evaluates the words next to it.
 fn computes(word: CommandWord<'_>) -> bool {
     matches!(word, CommandWord::Known("-v" | "-R" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"))
 }
 
-/// Says whether a word may be an operator that takes the name of a variable.
+/// Returns whether a word may be an operator that takes the name of a variable.
 fn is_operator(word: CommandWord<'_>, call: &Call<'_>, index: usize) -> bool {
     match word {
         CommandWord::Known(text) => matches!(text, "-v" | "-R"),
@@ -57,7 +57,7 @@ fn is_operator(word: CommandWord<'_>, call: &Call<'_>, index: usize) -> bool {
     }
 }
 
-/// Says whether a word may be the name of an array with a subscript.
+/// Returns whether a word may be the name of an array with a subscript.
 fn is_subscripted(word: CommandWord<'_>, call: &Call<'_>, index: usize) -> bool {
     match word {
         CommandWord::Known(text) => text.contains('['),

@@ -1,8 +1,9 @@
-//! What was said of the same commands before: another round of a loop must not say it again.
+//! The facts that were recorded for the same commands before. Another round of a loop must not
+//! record them again.
 
 use openoxide_protocol::{Access, Finding, OperationFacts};
 
-/// Where the facts of the rounds begin, and those of this round.
+/// The positions at which the facts of all rounds and of this round begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     accesses: (usize, usize),
@@ -10,13 +11,14 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Begins after what is there.
+    /// Returns the positions after the existing facts.
     pub(super) fn after(facts: &OperationFacts) -> Self {
         let (accesses, findings) = (facts.accesses.len(), facts.findings.len());
         Self { accesses: (accesses, accesses), findings: (findings, findings) }
     }
 
-    /// Drops what this round says as the rounds before it did, and begins the next one.
+    /// Drops the facts of this round that earlier rounds have also recorded, and begins the next
+    /// round.
     pub(super) fn drop_repeated(&mut self, facts: &mut OperationFacts) {
         keep_new::<Access>(&mut facts.accesses, &mut self.accesses);
         keep_new::<Finding>(&mut facts.findings, &mut self.findings);

@@ -1,4 +1,4 @@
-//! What runs while a word is expanded.
+//! The commands that run while a word is expanded.
 
 use openoxide_protocol::Span;
 
@@ -40,7 +40,8 @@ impl Walk<'_> {
                     self.substitution(source, list, false);
                 }
                 Piece::Process(list) => {
-                    // It reads what the command writes, or from the pipe, beside all the others.
+                    // It reads the output of the command, or the pipe, concurrently with all the
+                    // others.
                     self.seen.torn |= self.stdin.is_some();
                     self.share_stdin();
                     self.fed_elsewhere(|walk| walk.substitution(source, list, true));
@@ -150,7 +151,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Says whether a secret of the environment is a part of what a parameter expands to.
+    /// Returns whether the expansion of a parameter contains a secret of the environment.
     fn is_revealing(&self, parameter: &Parameter<'_>) -> bool {
         match (parameter.form, self.lookup_name(parameter.name)) {
             (Form::Length | Form::Names, _) => false,
@@ -159,7 +160,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Says whether the value of a parameter is a name, and not an array's element with a subscript to expand.
+    /// Returns whether the value of a parameter is a name, and not an array element with a
+    /// subscript to expand.
     fn names_a_variable(&self, parameter: &Parameter<'_>) -> bool {
         if parameter.subscript.is_some() {
             return false;
@@ -173,7 +175,7 @@ impl Walk<'_> {
     }
 }
 
-/// Says whether an element of an array is text that stands for itself, and cannot hold a command.
+/// Returns whether an element of an array is literal text that cannot contain a command.
 fn is_dull(element: &Word<'_>) -> bool {
     let dull = |text: &str| {
         let value = text.split_once("]=").map_or(text, |(_, value)| value);

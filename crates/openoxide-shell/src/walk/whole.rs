@@ -1,15 +1,15 @@
-//! What is learned of the script as a whole, whatever the order in which its commands run.
+//! The facts about the script as a whole, whatever the order in which its commands run.
 
-/// More names than this are not told apart: searching them would take too long.
+/// The maximum number of names that are distinguished. Searching more of them would take too long.
 const MOST_NAMES: usize = 256;
 
-/// What is learned of the script as a whole.
+/// The facts about the script as a whole.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Whole {
     functions: Vec<String>,
     names: Vec<Assigned>,
-    /// How often variables were assigned that are not told apart.
+    /// The number of assignments to variables that are not distinguished.
     others: u32,
     /// Any variable may have any value.
     pub(super) wild: bool,
@@ -25,9 +25,9 @@ pub(super) struct Whole {
     pub(super) moves: bool,
     /// The working directory changes.
     pub(super) moved: bool,
-    /// Some commands run more than once, or later than they stand.
+    /// Whether some commands run more than once, or later than their position in the text.
     pub(super) repeats: bool,
-    /// What comes through a pipe is not read line by line, or standard input becomes another.
+    /// Whether data from a pipe is not read line by line, or standard input is replaced.
     pub(super) torn: bool,
     /// Something changes which programs run, or what they do.
     pub(super) reprogrammed: bool,
@@ -39,9 +39,9 @@ pub(super) struct Whole {
 struct Assigned {
     name: String,
     times: u32,
-    /// It may hold text that is dangerous where arithmetic reads it.
+    /// Whether it may contain text that is dangerous in arithmetic.
     text: bool,
-    /// It is assigned in the shell itself, and not for one program alone.
+    /// Whether it is assigned in the shell itself, and not only for one program.
     stays: bool,
 }
 
@@ -60,12 +60,13 @@ impl Whole {
         !self.functions.is_empty()
     }
 
-    /// Says whether a variable is assigned in the shell itself.
+    /// Returns whether a variable is assigned in the shell itself.
     pub(super) fn stays(&self, name: &str) -> bool {
         self.names.iter().any(|assigned| assigned.name == name && assigned.stays)
     }
 
-    /// Notes whether what was assigned to a variable so far was more than for one program.
+    /// Records whether a variable was so far assigned in the shell itself, and not only for one
+    /// program.
     pub(super) fn set_stays(&mut self, name: &str, stays: bool) {
         if let Some(assigned) = self.names.iter_mut().find(|assigned| assigned.name == name) {
             assigned.stays = stays;
@@ -125,12 +126,13 @@ impl Whole {
                 .is_none_or(|assigned| assigned.times == 1)
     }
 
-    /// Says whether the script may put such text into any variable.
+    /// Returns whether the script may assign text that is dangerous in arithmetic to at least one
+    /// variable.
     pub(super) fn taints_any(&self) -> bool {
         self.wild || self.names.iter().any(|assigned| assigned.text)
     }
 
-    /// Says whether the script may put text into `name` that is dangerous in arithmetic.
+    /// Returns whether the script may assign text that is dangerous in arithmetic to `name`.
     pub(super) fn taints(&self, name: &str) -> bool {
         self.wild || self.names.iter().any(|assigned| assigned.name == name && assigned.text)
     }

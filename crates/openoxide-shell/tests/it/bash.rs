@@ -13,14 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nobody, on every Linux that matters.
+/// The user ID of `nobody` on every common Linux distribution.
 const NOBODY: u32 = 65_534;
 const PATIENCE: Duration = Duration::from_millis(800);
 /// Limits for the shell that runs the script: processor time, size of files, memory.
 const START: &str = "ulimit -t 1 -f 4 -v 1000000 -c 0; [ $EUID = 65534 ] && ulimit -u 400
 exec \"$BASH\" --norc --noprofile -c \"$0\"";
 
-/// What programs print: numbers, where the analysis says so.
+/// The output of programs. They print numbers where the analysis expects them.
 const PRINT: &str =
     "case $1 in wc|seq|date|nproc|id|grep) builtin echo '1 2' ;; *) builtin echo 'q 7' ;; esac";
 
@@ -32,7 +32,7 @@ pub(crate) struct Yard {
     privileged: bool,
 }
 
-/// What bash did.
+/// The effects of a run of bash.
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
     /// The programs that it looked for, with their arguments.
@@ -58,7 +58,7 @@ impl Yard {
         self.root.path().join("home")
     }
 
-    /// Says whether a script may be run here: a mistake in this test must not hurt.
+    /// Returns whether a script may be run here. A mistake in this test must not do any damage.
     pub(crate) fn accepts(&self, script: &str) -> bool {
         const NEVER: &[&str] = &[
             "kill", "bin/", "/proc", "/sys", "/dev/s", "/dev/t", "/dev/u", "ulimit", "suspend",
@@ -174,7 +174,7 @@ fn wait(child: &mut Child) {
     }
 }
 
-/// Sends a signal to the processes of a group; says whether there are any.
+/// Sends a signal to the processes of a group. Returns whether there are any.
 fn signal(name: &str, group: u32) -> bool {
     let status = Command::new("bash")
         .args(["--norc", "--noprofile", "-c", &format!("kill {name} -- -{group}")])

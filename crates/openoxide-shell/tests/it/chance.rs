@@ -4,7 +4,7 @@
 #[derive(Debug)]
 pub(crate) struct Chance(u64);
 
-/// What is thrown into scripts.
+/// The pieces that random scripts are made of.
 const PIECES: &[&str] = &[
     " ",
     "\n",

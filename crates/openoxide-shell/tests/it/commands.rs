@@ -1,4 +1,5 @@
-//! What builtins, redirections and the programs inside of programs do, one row for each thing that is told apart.
+//! Builtins, redirections and programs that run other programs, with one row for each case that the
+//! analysis distinguishes.
 
 use openoxide_protocol::{Access, CommandClass, OperationFacts};
 
@@ -39,7 +40,7 @@ fn check_harmless(scripts: &[&str]) {
     }
 }
 
-/// Returns whether the first program is harmless by itself.
+/// Returns whether the first program is harmless.
 fn is_first_harmless(script: &str) -> bool {
     let facts = facts(script);
     let first = facts.accesses.iter().find_map(|access| match access {
@@ -110,7 +111,7 @@ fn builtins_that_run_other_commands_show_them() {
 }
 
 #[test]
-fn builtins_that_run_what_they_are_given_are_told_from_those_that_list() {
+fn builtins_that_run_code_are_opaque_and_those_that_list_are_not() {
     check_clear(&[
         "jobs",
         "enable",
@@ -318,7 +319,7 @@ fn files_are_read_where_the_script_may_be() {
 }
 
 #[test]
-fn programs_are_harmless_where_what_they_get_is_known_enough() {
+fn programs_are_harmless_only_if_their_input_is_sufficiently_known() {
     check_harmless(&[
         "PAGER=cat git log",
         "GIT_PAGER= git log",
@@ -386,7 +387,7 @@ fn a_program_that_starts_another_is_harmless_where_it_only_does_that() {
 }
 
 #[test]
-fn findings_name_what_was_found() {
+fn findings_have_the_expected_codes() {
     let rows: &[(&str, &[&str])] = &[
         ("export FOO=1", &["OX103"]),
         ("declare -x FOO=1", &["OX103"]),
@@ -439,7 +440,7 @@ fn findings_name_what_was_found() {
 }
 
 #[test]
-fn what_is_long_or_deep_ends_somewhere() {
+fn scripts_beyond_the_length_or_depth_limit_are_opaque() {
     let evals =
         |count: usize, length: usize| format!("{}: {}", "eval ".repeat(count), "a".repeat(length));
     check_clear(&[
@@ -460,7 +461,7 @@ fn what_is_long_or_deep_ends_somewhere() {
 }
 
 #[test]
-fn what_bash_versions_read_in_two_ways_is_opaque() {
+fn constructs_that_bash_versions_read_differently_are_opaque() {
     check_clear(&[
         "x \"`echo {a}`\" \"`echo {`\"",
         "x \"${y:-'a b'}\" \"${y:-a>b}\" \"${y:-<a}\"",
@@ -498,7 +499,7 @@ fn what_bash_versions_read_in_two_ways_is_opaque() {
 }
 
 #[test]
-fn accesses_say_where_and_how() {
+fn accesses_have_their_path_directory_and_search() {
     let written = |script: &str| {
         let facts = facts(script);
         let last = facts.accesses.iter().rev().find_map(|access| match access {

@@ -58,7 +58,7 @@ fn whatever_is_nested_too_deep_is_opaque_and_quickly_so() {
         "a=1; ",
         "f$x() { :; }; ",
     ];
-    // A small stack stands for a caller with a small stack.
+    // A small stack simulates a caller with a small stack.
     let worker = thread::Builder::new().stack_size(1 << 20).spawn(move || {
         for opener in openers {
             for times in [10, 60, 1000, 20_000] {
@@ -116,7 +116,7 @@ proptest! {
         support::facts(&script);
     }
 
-    /// A program's name that stands in the script unquoted and is started is listed, whatever surrounds it.
+    /// An unquoted program name in the script that is started is listed, whatever surrounds it.
     #[test]
     fn a_command_after_a_newline_is_never_lost(before in "[ a-c$(){}<>|&;'\"`=#-]{0,40}") {
         let script = format!("{before}\nhidden");

@@ -1,15 +1,16 @@
-//! Laws that hold of every script, whoever made it. The fuzzers and the tests share them.
+//! Properties that every script has, whatever its origin. The fuzzers and the tests share them.
 
 use openoxide_protocol::{AbsPath, Access, CommandWord, CommandWords, OperationFacts};
 use openoxide_shell::{MAX_SCRIPT, Setting, analyse};
 
-/// Analyses a script as if somebody ran it.
+/// Analyses a script in a project of a user's home directory.
 pub(crate) fn facts(script: &str) -> OperationFacts {
     let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
     analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
 }
 
-/// Nothing panics; what is said is not much longer than the script, and it points into it.
+/// Checks that the analysis does not panic, that its result is not much longer than the script, and
+/// that its spans are inside of the script.
 pub(crate) fn it_answers(script: &str) {
     let facts = facts(script);
     // A word of three letters can be a command with a finding; `cd` multiplies directories by four at most.
@@ -62,11 +63,12 @@ pub(crate) fn neighbours_hide_nothing(one: &str, other: &str) {
     }
 }
 
-/// Says whether a listed command stands for another one. What one script does to variables, to the directory or to traps may make
-/// less known of its neighbour: words that are not known there may be any.
+/// Returns whether a listed command covers another one. The effects of one script on variables, the
+/// directory or traps may make less known about the script next to it. Words that are unknown there
+/// may be any words.
 fn covers(listed: &CommandWords, command: &CommandWords) -> bool {
     let (listed, command): (Vec<_>, Vec<_>) = (listed.iter().collect(), command.iter().collect());
-    // For each number of words of the command: whether those that are listed so far stand for just these.
+    // For each number of words of the command: whether the listed words so far match exactly these.
     let mut reached = vec![false; command.len() + 1];
     reached[0] = true;
     for one in listed {
@@ -84,7 +86,7 @@ fn covers(listed: &CommandWords, command: &CommandWords) -> bool {
     reached[command.len()]
 }
 
-/// Says whether a listed word stands for another one.
+/// Returns whether a listed word matches another one.
 fn stands_for(listed: CommandWord<'_>, word: CommandWord<'_>) -> bool {
     match (listed, word) {
         (
@@ -106,7 +108,7 @@ fn is_opaque(facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
 }
 
-/// Says whether a text holds letters that are not seen, or that are not what they seem.
+/// Returns whether a text contains characters that are invisible or look like others.
 fn deceives(text: &str) -> bool {
     text.chars().any(|each| !each.is_ascii_graphic() && !" \n\t".contains(each))
 }

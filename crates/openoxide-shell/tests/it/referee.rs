@@ -1,6 +1,8 @@
-//! Whatever bash does, the analysis has said before: a few hundred scripts, with nothing but bash.
+//! A check that the analysis reports everything that bash does, with a few hundred scripts and only
+//! bash.
 //!
-//! `cargo xtask referee` does the same with real wrappers and tools, with every file that is opened, and for hours.
+//! `cargo xtask referee` does the same with real wrappers and tools, with every file that is
+//! opened, and for hours.
 #![expect(
     clippy::disallowed_methods,
     reason = "the test is told how long to go on; the crate itself stays pure"
@@ -13,7 +15,7 @@ use openoxide_shell::{Setting, analyse};
 
 use crate::{bash::Yard, chance::Chance, support};
 
-/// What the referee saw.
+/// The results of the referee.
 #[derive(Debug, Default)]
 struct Score {
     run: usize,

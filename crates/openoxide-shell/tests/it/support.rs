@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use openoxide_protocol::{AbsPath, Access, CommandWord, CommandWords, OperationFacts};
 use openoxide_shell::{Setting, analyse};
@@ -8,7 +8,8 @@ pub(crate) fn seeds() -> Vec<&'static str> {
     include_str!("seeds.txt").trim_end_matches('\n').split("\n%%\n").collect()
 }
 
-/// What the referee of the chores has found, and whatever else must be run for ever (`corpus/shell`).
+/// Returns the scripts that `cargo xtask referee` has found, and others that must always be checked
+/// (`corpus/shell`).
 #[expect(clippy::disallowed_methods, reason = "the corpus is read; the crate itself stays pure")]
 pub(crate) fn corpus() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/shell");
@@ -21,7 +22,7 @@ pub(crate) fn corpus() -> Vec<String> {
     scripts
 }
 
-/// Returns what `script` means in a project of somebody's home.
+/// Returns the facts of `script` in a project of a user's home directory.
 pub(crate) fn facts(script: &str) -> OperationFacts {
     let cwd = AbsPath::new("/home/me/project").unwrap();
     let home = AbsPath::new("/home/me").unwrap();
@@ -44,7 +45,7 @@ pub(crate) fn programs(facts: &OperationFacts) -> Vec<&str> {
         .collect()
 }
 
-/// Says whether a program with these very words is among those that would run.
+/// Returns whether a program with exactly these words is among those that would run.
 pub(crate) fn lists(facts: &OperationFacts, words: &[String]) -> bool {
     facts.accesses.iter().any(|access| match access {
         Access::Exec(exec) => matches(&exec.argv.iter().collect::<Vec<_>>(), words),

@@ -23,7 +23,7 @@ fn a_script_without_commands_has_no_accesses() {
 }
 
 #[test]
-fn commands_stand_in_the_order_of_the_script() {
+fn commands_are_listed_in_the_order_of_the_script() {
     check(&[
         ("git status", &["exec git status"]),
         ("a; b && c || d | e & f", &["exec a", "exec b", "exec c", "exec d", "exec e", "exec f"]),
@@ -86,7 +86,7 @@ fn substitutions_count_wherever_bash_evaluates_them() {
 }
 
 #[test]
-fn what_hardly_anybody_writes_is_listed_and_not_relied_on() {
+fn rarely_used_constructs_are_listed_and_opaque() {
     for script in [
         "echo $(case a in a) hidden;; esac)",
         "echo \"$(f() { hidden; }; f)\"",
@@ -111,7 +111,7 @@ fn what_hardly_anybody_writes_is_listed_and_not_relied_on() {
 }
 
 #[test]
-fn what_runs_between_commands_and_changes_them_is_not_relied_on() {
+fn traps_that_change_later_commands_are_opaque() {
     for script in [
         "c=ls; trap 'c=./x' DEBUG; $c",
         "c=ls; trap 'c=./x' ERR; false; $c",
@@ -132,7 +132,7 @@ fn what_runs_between_commands_and_changes_them_is_not_relied_on() {
 }
 
 #[test]
-fn what_a_builtin_assigns_by_the_way_is_not_relied_on() {
+fn indirectly_assigned_variables_are_not_known() {
     for script in [
         "c=ls; printf 'abc%n' c; $c",
         "c=ls; printf -v d -- 'abc%5hn' c; $c",
@@ -208,7 +208,7 @@ fn lines_name_files_only_where_they_are_read_whole() {
 }
 
 #[test]
-fn what_looks_like_it_and_is_common_is_relied_on() {
+fn common_constructs_that_look_unusual_are_not_opaque() {
     for script in [
         "echo ${x:-$(a)} \"${y:-\"$z\"}\" ${A:-${B:-c}} \"${v%\\\"}\" ${p//\\//_}",
         "echo $(a < x) $(if b; then c; fi) $(for i in 1; do d; done) $(! e)",
@@ -359,7 +359,7 @@ fn relative_paths_count_from_where_the_script_has_gone() {
 }
 
 #[test]
-fn what_cannot_be_known_is_opaque() {
+fn commands_with_unknown_effects_are_opaque() {
     for script in [
         "RANDOM='a[$(x)]'",
         "OPTIND=$(cat data)",
@@ -433,7 +433,7 @@ fn what_cannot_be_known_is_opaque() {
 }
 
 #[test]
-fn what_bash_reads_in_two_ways_is_opaque() {
+fn constructs_that_bash_reads_inconsistently_are_opaque() {
     for script in [
         "echo $[1+1]",
         "echo \"${x:-\"{a,b}\"}\"",

@@ -31,7 +31,8 @@ fn words_in_bash(script: &str) -> Vec<Vec<String>> {
     calls
 }
 
-/// Returns the words of each call of `x` as the analysis has them: nothing for what is not known.
+/// Returns the words of each call of `x` according to the analysis, or `None` for a call with
+/// unknown words.
 fn words_in_facts(facts: &OperationFacts) -> Vec<Option<Vec<String>>> {
     let calls = facts.accesses.iter().filter_map(|access| match access {
         Access::Exec(exec) if exec.argv.known_word(0) == Some("x") => Some(&exec.argv),

@@ -20,19 +20,19 @@ const SECOND_ANCHOR_VARIABLE: &str = "OPENOXIDE_AUDIT_ANCHOR";
 const LINE_LENGTH: usize = 86;
 const MAX_ANCHOR_BYTES: u64 = 1 << 30;
 
-/// Where the newest record is noted.
+/// The files that store the number and the hash of the newest record.
 #[derive(Clone, Debug)]
 pub(super) struct JournalAnchor {
     path: PathBuf,
     second: Option<PathBuf>,
 }
 
-/// What the anchors say.
+/// The content of all anchors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AnchorState {
-    /// Whether there is an anchor.
+    /// True if there is an anchor.
     pub(super) exists: bool,
-    /// The newest records, each with the file that says so.
+    /// The newest records, each with the anchor file that names it.
     pub(super) links: Vec<(PathBuf, JournalLink)>,
     /// The first anchor that is there and cannot be read.
     pub(super) damaged: Option<PathBuf>,
@@ -91,7 +91,7 @@ impl JournalAnchor {
         Ok(())
     }
 
-    /// Returns everything that the anchors say.
+    /// Reads all anchors.
     pub(super) fn read_all(&self) -> AnchorState {
         let mut all = AnchorState::default();
         for path in std::iter::once(&self.path).chain(&self.second) {

@@ -1,53 +1,54 @@
-//! What a person said, as it is written down: the choice, for how long, and what it keeps.
+//! The audit record of a person's answer: the choice, its scope and the saved grant.
 
 use openoxide_protocol::{
     ApprovalRequest, ApprovalResponse, GrantScope, ReviewDecision, RuleBreadth,
 };
 use serde::{Deserialize, Serialize};
 
-/// What a person said.
+/// The answer of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerRecord {
-    /// Where the person was asked.
+    /// The channel through which the person answered.
     pub channel: AnswerChannel,
     /// The choice.
     pub choice: ReviewDecision,
     /// The command and the terminal that answered, where it was another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// For how long a yes counts.
+    /// The scope of an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<GrantScope>,
-    /// What a yes for the project keeps.
+    /// The grant that an approval for the project saves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<GrantRecord>,
 }
 
-/// What a yes for the project keeps, and how far that reaches.
+/// The rules that an approval for the project saves, and their limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrantRecord {
-    /// Which of the choices: narrower, as offered or wider; nothing if the rules are of several.
+    /// The breadth of the choice: narrower, as offered or wider; `None` if the rules come from
+    /// several choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<RuleBreadth>,
     /// The rules.
     pub rules: Vec<String>,
-    /// They end after so many seconds.
+    /// The number of seconds after which the rules expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// They count for so many decisions.
+    /// The number of decisions that the rules are valid for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// They count in this directory and below.
+    /// The directory that the rules are limited to, including everything below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<String>,
-    /// They count in this task.
+    /// The task that the rules are limited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
 impl AnswerRecord {
-    /// Returns the record of what a person said to a request.
+    /// Returns the record of an answer to a request.
     #[must_use]
     pub fn new(
         request: &ApprovalRequest,
@@ -71,7 +72,7 @@ impl AnswerRecord {
     }
 }
 
-/// Where a person was asked.
+/// The channel through which a person answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerChannel {

@@ -1,7 +1,7 @@
-//! What is written down: decisions, what came of them, and what happened to the journal itself.
+//! Audit records: decisions, their outcomes, and events of the journal itself.
 //!
-//! These shapes stand here and not in the protocol because they are those of a file, which this module alone writes and
-//! reads. What they are made of (effects, modes, rules, choices) are the protocol's nouns.
+//! These types are not part of the protocol because they describe a file format that only this
+//! module writes and reads. They are built from protocol types (effects, modes, rules, choices).
 
 use openoxide_protocol::{Access, Decision, Effect, HookAnswer, PermissionMode, RuleRef};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::{
     timestamp::UtcTimestamp,
 };
 
-/// So many accesses of one decision are written down; the strictest come first.
+/// The maximum number of accesses that are recorded for one decision. The strictest ones are kept.
 const MAX_ACCESSES: usize = 40;
 
 /// A record, read back.
@@ -22,18 +22,18 @@ const MAX_ACCESSES: usize = 40;
 pub struct AuditRecord {
     /// Its number, from 1.
     pub seq: u64,
-    /// When it was written.
+    /// The time at which the record was written.
     pub time: UtcTimestamp,
-    /// What happened.
+    /// The event.
     pub entry: AuditEvent,
 }
 
-/// What happened.
+/// An event in the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AuditEvent {
     /// Something was decided.
     Decision(Box<DecisionRecord>),
-    /// What was permitted has ended.
+    /// A permitted operation has ended.
     Outcome(OutcomeRecord),
     /// Old segments were removed, up to and with this record.
     Prune(PruneRecord),
@@ -47,7 +47,7 @@ pub enum AuditEvent {
 pub struct DecisionRecord {
     /// The verb that decided: `hook`, `run` or `codex review`; or the one that answered for good or ill: `approve` or `deny`.
     pub via: String,
-    /// Who asked: an agent's name, or `person`.
+    /// The agent's name, or `person`.
     pub agent: String,
     /// The type of the subagent, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,12 +57,12 @@ pub struct DecisionRecord {
     /// The call, as the agent calls it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
-    /// The task that it belongs to, where its end can be told.
+    /// The task that the call belongs to, if the end of the task can be detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The tool, in the agent's spelling.
     pub tool: String,
-    /// What was wanted, in one line.
+    /// The requested operation, in one line.
     pub title: String,
     /// The working directory.
     pub cwd: String,
@@ -70,17 +70,18 @@ pub struct DecisionRecord {
     pub mode: PermissionMode,
     /// The engine's answer.
     pub decision: Option<Effect>,
-    /// Why, in words: the rule, the mode, the finding of the safety floor or the grant that decided.
+    /// The reason in words: the rule, the mode, the finding of the safety floor or the grant that
+    /// decided.
     pub reason: String,
     /// The rule that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
     /// Each access with its own answer.
     pub accesses: Vec<AccessRecord>,
-    /// How many more accesses there were.
+    /// The number of accesses that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: usize,
-    /// What the hooks said, in their order; they were asked first.
+    /// The answers of the hooks, in their order. Hooks are asked before the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookAnswer>,
     /// The codes of what the analysis noticed.
@@ -89,10 +90,10 @@ pub struct DecisionRecord {
     /// The rules that "always" would have added.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<String>,
-    /// What the person said, if one was asked.
+    /// The person's answer, if a person was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerRecord>,
-    /// What the system was told to hold.
+    /// The confinement that was requested from the operating system.
     pub enforced: RequestedConfinement,
 }
 
@@ -107,7 +108,7 @@ const fn is_zero(count: &usize) -> bool {
 pub struct AccessRecord {
     /// The kind, as rules know it: `bash`, `read`, …
     pub access: String,
-    /// What is touched.
+    /// The resource that is accessed.
     pub what: String,
     /// The answer.
     pub decision: Option<Effect>,
@@ -116,19 +117,20 @@ pub struct AccessRecord {
     pub rule: Option<RuleRef>,
 }
 
-/// What the system was told to hold.
+/// The confinement that was requested from the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestedConfinement {
-    /// Nothing: what runs has all the rights of its user.
+    /// No confinement: the program has all the rights of its user.
     #[default]
     #[serde(rename = "not confined")]
     NotConfined,
-    /// What was decided, and no more; how well that was held stands in the record of the end.
+    /// Confinement to what the decision permits. The outcome record contains how well it was
+    /// enforced.
     #[serde(rename = "confined")]
     Confined,
 }
 
-/// What came of something that was permitted.
+/// The outcome of a permitted operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutcomeRecord {
@@ -140,29 +142,30 @@ pub struct OutcomeRecord {
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Why it did not start.
+    /// The reason why the program did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it ran.
+    /// The running time in milliseconds.
     pub duration_ms: u64,
-    /// The backend that held it, and each clause that was held otherwise than as said.
+    /// The backend that confined the program, and each clause that was not enforced exactly as
+    /// requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<EnforcementRecord>,
-    /// What the sandbox refused meanwhile.
+    /// The accesses that the sandbox refused during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// What a person should look at after it.
+    /// The findings after the run that a person should review.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<String>,
 }
 
-/// How well a command was held.
+/// The enforcement of a command's restrictions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnforcementRecord {
     /// By what: `namespaces`.
     pub backend: String,
-    /// What was forbidden beyond the profile, clause by clause.
+    /// The clauses that were enforced more strictly than the profile requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stricter: Vec<String>,
 }
@@ -179,7 +182,7 @@ pub struct PruneRecord {
 /// An unfinished record was cut off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairRecord {
-    /// How many bytes it had.
+    /// The length of the removed part, in bytes.
     pub cut: u64,
 }
 
@@ -243,19 +246,20 @@ impl AuditEvent {
     }
 }
 
-/// What stands at the beginning of a record.
+/// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
     /// Its number, from 1.
     pub seq: u64,
-    /// When it was written.
+    /// The time at which the record was written.
     pub time: UtcTimestamp,
-    /// Whether it is that of a decision.
+    /// True if the record describes a decision.
     pub is_decision: bool,
 }
 
 impl RecordHeader {
-    /// Reads the beginning of a line of the journal, which costs little. Nothing if it is no record.
+    /// Parses the header of a journal line, which is cheap. Returns `None` if the line is not a
+    /// record.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let frame = SealedLine::parse(line)?;
@@ -265,7 +269,7 @@ impl RecordHeader {
 }
 
 impl AuditRecord {
-    /// Reads a line of the journal. Nothing if it is no record, or one of a kind that is not known.
+    /// Parses a journal line. Returns `None` if the line is not a record, or is of an unknown kind.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let frame = SealedLine::parse(line)?;

@@ -1,19 +1,19 @@
-//! Why something could not be written down, or read back.
+//! Errors of writing and reading the audit journal.
 
 use std::{io, path::PathBuf};
 
-/// Why something could not be written down, or read back. No decision hangs on it.
+/// An error of writing or reading the audit journal. It does not influence decisions.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
-    /// There is no directory for it.
+    /// There is no directory for the journal.
     #[error("neither XDG_STATE_HOME nor HOME names a directory for the audit journal")]
     NoStateDirectory,
     /// Others could have written it, or it is not what it should be.
     #[error("`{path}` {why}")]
     Unsafe {
-        /// What it is.
+        /// The file or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// Another process holds the journal, and did not let go of it in time.
@@ -28,9 +28,9 @@ pub enum AuditError {
     /// The system refused.
     #[error("the audit journal {what}: {source}")]
     Io {
-        /// What could not be done.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -38,7 +38,8 @@ impl Journal {
     pub fn for_user(environment: &UserEnvironment) -> Result<Self, AuditError> {
         let state = environment.state.as_ref().ok_or(AuditError::NoStateDirectory)?;
         let own = state.join("openoxide");
-        // Beside the journal's directory: who removes that one leaves the anchor.
+        // The anchor is next to the journal's directory, so removing the directory leaves it in
+        // place.
         let anchor = JournalAnchor::new(own.join("audit-anchor"));
         Ok(Self {
             anchor,
@@ -126,17 +127,19 @@ impl Journal {
             return Ok(Vec::new());
         }
         self.directory.ensure_exists()?;
-        // Held, so that no record is half written and no segment moves. Who cannot hold it reads all the same.
+        // The lock ensures that no record is half written and no segment is moved. If it cannot be
+        // acquired, the journal is read anyway.
         let _lock = self.directory.lock(self.limits.patience).ok();
         let segments = open_segments_after(&self.directory, seq)?;
         segments.last().map(JournalSegment::check_version).transpose()?;
         Ok(segments)
     }
 
-    /// Follows the chain through all segments.
+    /// Verifies the hash chain through all segments.
     ///
     /// # Errors
-    /// When a segment cannot be read. That something was changed is no error but the verdict.
+    /// Returns an error if a segment cannot be read. A modified journal is not an error but a fault
+    /// in the report.
     pub fn verify(&self) -> Result<VerificationReport, AuditError> {
         // Read before the journal: a writer that comes between the two adds to the journal alone.
         let anchored = self.anchor.read_all();
@@ -144,7 +147,7 @@ impl Journal {
     }
 }
 
-/// What is to be written at once, and where.
+/// The records that are written together, and the segment that they are written to.
 struct JournalWriter<'a> {
     directory: &'a JournalDirectory,
     limits: JournalLimits,
@@ -154,7 +157,7 @@ struct JournalWriter<'a> {
     text: String,
     /// Closed segments that are removed once it is written that they are.
     segments_to_remove: Vec<u64>,
-    /// So many bytes at the end of the file are an unfinished record.
+    /// The length in bytes of the unfinished record at the end of the file.
     unfinished: u64,
 }
 

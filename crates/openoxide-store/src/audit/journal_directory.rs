@@ -1,4 +1,4 @@
-//! The journal's directory and files, and that nobody else could have written them.
+//! The directory and files of the journal, which must be writable only by their owner.
 
 use std::{
     fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError},
@@ -56,16 +56,16 @@ impl JournalDirectory {
         check_owner(&self.0, &found)
     }
 
-    /// Says whether there is a directory at all.
+    /// Returns whether the directory exists.
     pub(super) fn exists(&self) -> bool {
         fs::symlink_metadata(&self.0).is_ok()
     }
 
-    /// Waits until nobody else holds the journal, but no longer than `patience`. It is held until what is returned is
-    /// dropped.
+    /// Locks the journal. Waits for other processes, but no longer than `patience`. The lock is
+    /// held until the returned file is dropped.
     ///
     /// # Errors
-    /// When it took too long, or the file is not safe.
+    /// Returns an error if the lock was not acquired in time, or if the lock file is not safe.
     pub(super) fn lock(&self, patience: Duration) -> Result<File, AuditError> {
         let file = self.open_append(LOCK_FILE_NAME)?;
         let (start, mut wait) = (Instant::now(), INITIAL_BACKOFF);
@@ -90,7 +90,8 @@ impl JournalDirectory {
     /// When it cannot be opened, or others could have written it.
     pub(super) fn open_append(&self, name: &str) -> Result<File, AuditError> {
         let path = self.file_path(name);
-        // Nobody else can write the directory, so what is no link now is none when it is opened.
+        // Only the owner can write the directory, so a file that is not a link now is not one when
+        // it is opened.
         if let Ok(found) = fs::symlink_metadata(&path) {
             check_regular_file(&path, &found)?;
         }

@@ -1,10 +1,10 @@
-//! How much of the past is kept.
+//! The limits on how much of the journal is kept.
 
 use std::time::Duration;
 
 use super::timestamp::MILLIS_PER_DAY;
 
-/// How much of the past is kept, and how long a writer waits for its turn.
+/// The limits on how much of the journal is kept, and on how long a writer waits for the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalLimits {
     /// A segment that would grow beyond this many bytes is closed, and a new one begun.
@@ -13,7 +13,7 @@ pub struct JournalLimits {
     pub total: u64,
     /// A segment is removed when its youngest record is older than this many milliseconds.
     pub age: u64,
-    /// So long a writer waits for another one.
+    /// The maximum time that a writer waits for another writer.
     pub patience: Duration,
 }
 

@@ -13,12 +13,12 @@ use std::{borrow::Cow, ops::Range};
 
 use serde_json::Value;
 
-/// What stands where something was taken out.
+/// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// So much of a text is looked at; what is behind it is not written down.
+/// The maximum number of bytes of a text that are scanned. The text after them is not recorded.
 const MAX_SCANNED_BYTES: usize = 4 << 10;
-/// So much of a text is written down.
+/// The maximum number of bytes of a text that are recorded.
 const MAX_TEXT_BYTES: usize = 1000;
 
 /// Returns the text without the secrets in it.
@@ -31,7 +31,7 @@ const MAX_TEXT_BYTES: usize = 1000;
 /// ```
 #[must_use]
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // What is found in the one has the same place in the other.
+    // Lower-casing ASCII keeps offsets, so a range that is found in one text is valid in the other.
     let lower = text.to_ascii_lowercase();
     let mut found = Vec::new();
     token_formats::find_secrets(text, &mut found);

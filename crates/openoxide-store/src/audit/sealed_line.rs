@@ -89,7 +89,7 @@ impl<'a> SealedLine<'a> {
         })
     }
 
-    /// Says whether the line is as it was sealed.
+    /// Returns whether the line matches its hash.
     pub(super) fn has_valid_hash(&self) -> bool {
         compute_hash(self.hashed_text.as_bytes()) == self.hash
     }
@@ -104,7 +104,7 @@ fn parse_hash(digits: &str) -> Option<&str> {
     (is_hex && digits.len() == HASH_DIGITS).then_some(digits)
 }
 
-/// Returns the version that a line says it has, if it is greater than ours.
+/// Returns the schema version of a line if it is newer than the supported one.
 pub(super) fn newer_schema_version(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(br#"{"schema":"#)?;
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_the_sha_256_of_what_stands_before_it() {
+    fn the_hash_is_the_sha_256_of_the_text_before_it() {
         let line = line();
         let (before, hash) = line.split_once(r#","hash":""#).unwrap();
         // printf '%s' BEFORE | sha256sum
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_of_ours_is_none() {
+    fn text_that_is_not_a_sealed_line_is_not_parsed() {
         for line in [&b""[..], b"{}", b"\xFF", &[b'x'; 200], "\u{1F600}".repeat(50).as_bytes()] {
             assert!(SealedLine::parse(line).is_none());
         }

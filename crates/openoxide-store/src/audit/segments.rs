@@ -12,7 +12,7 @@ use super::{
     sealed_line::{JournalLink, SealedLine, newer_schema_version},
 };
 
-/// At first, so many bytes are read to find the last record.
+/// The number of bytes that are read first to find the last record.
 const INITIAL_READ_BYTES: u64 = 4 << 10;
 
 /// A segment of the journal, as long as it was when it was opened.
@@ -52,10 +52,10 @@ impl JournalSegment {
         Ok(bytes)
     }
 
-    /// Returns the end of what it holds, at most so many bytes; it begins with a whole line.
+    /// Returns the end of the segment, at most `most` bytes. It begins with a complete line.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the segment cannot be read.
     pub fn read_tail(&self, most: u64) -> Result<Vec<u8>, AuditError> {
         let start = self.length.saturating_sub(most);
         let mut bytes = vec![0; usize::try_from(self.length - start).unwrap_or(0)];
@@ -75,7 +75,7 @@ pub fn split_lines(bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (finished, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
     let finished = finished.strip_suffix(b"\n").unwrap_or(finished);
-    // Nothing at all is no line; an empty line is one.
+    // An empty text has no line, but an empty line is a line.
     let lines = finished.split(|byte| *byte == b'\n').skip(usize::from(end == 0));
     (lines, rest)
 }
@@ -129,7 +129,7 @@ fn open_segment(
 pub(super) struct SegmentTail {
     /// The last record that can be read.
     pub(super) link: Option<JournalLink>,
-    /// How many bytes follow the last line feed.
+    /// The number of bytes after the last line feed.
     pub(super) unfinished: u64,
 }
 
@@ -151,7 +151,8 @@ pub(super) fn read_segment_tail(file: &File, length: u64) -> Result<SegmentTail,
     }
 }
 
-/// What lies between an unknown beginning and the first line feed may be half a line.
+/// Parses the end of a segment. Unless `is_whole` is set, the text before the first line feed may
+/// be an incomplete line and is skipped.
 fn parse_tail(bytes: &[u8], is_whole: bool) -> Result<SegmentTail, AuditError> {
     let (lines, rest) = split_lines(bytes);
     let mut lines: Vec<_> = lines.collect();

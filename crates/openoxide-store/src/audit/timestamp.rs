@@ -52,7 +52,7 @@ impl UtcTimestamp {
 }
 
 impl From<SystemTime> for UtcTimestamp {
-    /// What lies before 1970 is taken for its beginning.
+    /// Converts a system time. Times before 1970 become the beginning of 1970.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -94,7 +94,7 @@ fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
     }
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
-    // 719,468 days lie between the first of March of the year 0 and 1970.
+    // There are 719,468 days between 1 March of the year 0 and 1970.
     Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn an_invalid_date_is_not_parsed() {
         for text in [
             "",
             "2026",

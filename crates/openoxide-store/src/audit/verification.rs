@@ -1,7 +1,8 @@
-//! Whether the chain is whole.
+//! Verification of the hash chain.
 //!
-//! What a chain cannot show by itself: that its end was cut off between two records, and that somebody who could write it
-//! has sealed everything anew from some record on. The anchor shows both, as long as it was not changed with the journal.
+//! A chain alone cannot show two things: that its end was cut off between two records, or that all
+//! records from some point on were replaced and hashed again by someone who can write the journal.
+//! The anchor shows both, unless it was changed together with the journal.
 
 use std::path::Path;
 
@@ -13,18 +14,20 @@ use super::{
     segments::{JournalSegment, split_lines},
 };
 
-/// What was found of the chain.
+/// The result of verifying the chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerificationReport {
-    /// How many records were read and found whole.
+    /// The number of records that were read and found intact.
     pub records: u64,
     /// The number of the first; more than 1 where older ones were removed.
     pub first: Option<u64>,
     /// The last record that was found whole.
     pub head: Option<JournalLink>,
-    /// So many bytes follow the last record: its writer died, or is still writing. The next writer cuts them off.
+    /// The number of bytes after the last record. Its writer died or is still writing. The next
+    /// writer removes them.
     pub unfinished: u64,
-    /// Whether an anchor outside of the journal says which record is the newest. Without one, a missing end is not noticed.
+    /// True if an anchor outside of the journal names the newest record. Without an anchor, a
+    /// missing end cannot be detected.
     pub has_anchor: bool,
     /// The first thing that is wrong.
     pub fault: Option<JournalFault>,
@@ -39,7 +42,7 @@ pub struct JournalFault {
     pub line: u64,
     /// The number that the record has or should have.
     pub seq: u64,
-    /// What is wrong with it.
+    /// A description of the problem.
     pub message: String,
 }
 
@@ -65,7 +68,7 @@ pub(super) fn verify_chain(
 #[derive(Default)]
 struct ChainVerifier {
     verdict: VerificationReport,
-    /// Where the first record stands, and what it says that it follows.
+    /// The segment of the first record, and the hash that the record names as its predecessor.
     first: Option<(String, String)>,
     removed: Option<PruneRecord>,
     /// The records that anchors name; those that were found are taken out.
@@ -121,7 +124,7 @@ impl ChainVerifier {
         Ok(())
     }
 
-    /// Compares the newest records with what the anchors say.
+    /// Compares the newest records with the anchors.
     fn verify_anchors(&mut self, anchored: &AnchorState) {
         self.verdict.has_anchor = anchored.exists;
         if self.verdict.fault.is_some() {
@@ -129,7 +132,7 @@ impl ChainVerifier {
         }
         let head = self.verdict.head.as_ref().map_or(0, |head| head.seq);
         let first = self.verdict.first.unwrap_or(0);
-        // What was removed in good order is not missed.
+        // Records that were removed with a prune record are not missing.
         let missing = self.expected.iter().filter(|link| link.seq >= first);
         let wrong = |at: &Path, seq, what: String| {
             Some(JournalFault { segment: at.display().to_string(), line: 1, seq, message: what })
@@ -171,7 +174,8 @@ impl ChainVerifier {
             Some(JournalFault { segment: segment.to_owned(), line, seq, message: what });
     }
 
-    /// What the first record says it follows must not be there, or must have been removed in good order.
+    /// Checks that the first record has no predecessor, or that its predecessor was removed with a
+    /// prune record.
     fn verify_start(&mut self) {
         let (Some(first), Some((segment, prev))) = (self.verdict.first, self.first.take()) else {
             return;
@@ -183,7 +187,7 @@ impl ChainVerifier {
                 removed.link == prev || removed.link == start.hash
             }
             Some(removed) => removed.through >= first,
-            // Behind a fault there may be the record that would say so.
+            // After a fault, the prune record may not have been read.
             None => self.verdict.fault.is_some(),
         };
         if !is_known {
@@ -213,7 +217,8 @@ fn check_link(frame: &SealedLine<'_>, head: &JournalLink) -> Result<(), String> 
     }
 }
 
-/// Says whether a whole record and something more stands in what should be the beginning of one: no writer leaves that.
+/// Returns whether a complete record and further bytes are found where an unfinished record is
+/// expected. No writer leaves the journal in this state.
 fn contains_whole_record(rest: &[u8]) -> bool {
     const MARK: &[u8] = br#","hash":""#;
     let at = rest.windows(MARK.len()).position(|window| window == MARK);

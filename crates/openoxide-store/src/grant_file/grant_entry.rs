@@ -9,12 +9,13 @@ use toml_edit::{Item, Table, value};
 
 use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
 
-/// Comes first in what is authenticated: other uses of the key, and other forms of an entry, are told apart by it.
+/// The first part of the authenticated data. It separates this use of the key from others, and this
+/// form of an entry from others.
 const MAC_PURPOSE: &str = "openoxide grant 4";
-/// The same for an entry that says since when it counts.
+/// The same for an entry that contains the time at which it was granted.
 const MAC_PURPOSE_WITH_START: &str = "openoxide grant 5";
 
-/// Why a grant for a task does not count in another.
+/// The reason why a grant for one task is not valid in another task.
 pub(super) const OTHER_TASK_REASON: &str = "granted for another task, or its task has ended";
 
 /// The directory that a grant is for: its path, and what tells it from another directory at the same path later.
@@ -43,24 +44,25 @@ impl ProjectDirectory {
     }
 }
 
-/// How far a grant reaches, beside its rule. The default is without bounds.
+/// The limits of a grant, in addition to its rule. The default has no limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct GrantLimits {
-    /// It ends with this moment.
+    /// The time at which the grant expires.
     pub expires_at: Option<UtcTimestamp>,
-    /// It was granted at this moment, if it ends by the clock. A clock that shows less was set back.
+    /// The time at which the grant was made, if it expires. If the current time is earlier, the
+    /// clock was set back.
     pub granted_at: Option<UtcTimestamp>,
-    /// It counts for commands that run in this directory or below.
+    /// The directory in which, or below which, commands must run.
     pub directory: Option<AbsPath>,
-    /// It counts for so many decisions.
+    /// The number of decisions that the grant is valid for.
     pub max_uses: Option<u32>,
-    /// It counts in this task.
+    /// The task that the grant is limited to.
     pub task: Option<String>,
 }
 
 impl GrantLimits {
-    /// Returns how far these terms reach, for a request of this task. Their time begins now. Nobody sees every task end, so what
-    /// holds for one ends within a day.
+    /// Returns the limits of these terms, for a request of this task. Their time begins now. The
+    /// end of a task cannot always be observed, so a grant for a task expires within a day.
     #[must_use]
     pub fn from_terms(terms: &GrantTerms, task: Option<&str>) -> Self {
         let now = UtcTimestamp::now();
@@ -73,12 +75,12 @@ impl GrantLimits {
             granted_at: seconds.map(|_| now),
             directory: terms.below.clone(),
             max_uses: terms.times,
-            // A task without a name is that of nobody.
+            // The empty name belongs to no task.
             task: terms.task.then(|| task.unwrap_or_default().to_owned()),
         }
     }
 
-    /// Says whether there is any bound.
+    /// Returns whether there is any limit.
     #[must_use]
     pub fn has_limits(&self) -> bool {
         self.count_limits() > 0
@@ -92,24 +94,24 @@ pub struct GrantEntry {
     pub id: String,
     /// The rule, as it was granted.
     pub rule: String,
-    /// How far it reaches.
+    /// The limits of the grant.
     pub limits: GrantLimits,
-    /// The line that it stands on, from 1.
+    /// The line of the entry, from 1.
     pub line: u32,
-    /// Why it grants nothing, if it does not.
+    /// The reason why the entry grants nothing, if it does not.
     #[serde(skip)]
     pub ignored_reason: Option<&'static str>,
 }
 
 impl GrantEntry {
-    /// Says whether it grants something, here or in the task that it is for.
+    /// Returns whether the entry grants something, either here or in the task that it is for.
     #[must_use]
     pub fn is_active_in_any_task(&self) -> bool {
         self.ignored_reason.is_none_or(|why| why == OTHER_TASK_REASON)
     }
 
-    /// Reads what a table says, and what it has for a proof. A bound that cannot be read is no bound that was granted: then the
-    /// proof does not fit.
+    /// Reads an entry and its MAC from a table. An entry with an invalid limit or an unknown key is
+    /// ignored, because its content differs from what was granted.
     pub(super) fn from_table(table: &Table, line: u32) -> (Self, String) {
         let text = |name: &str| table.get(name).and_then(Item::as_str);
         let field = |name| text(name).unwrap_or_default().to_owned();
@@ -165,7 +167,7 @@ impl GrantEntry {
         table
     }
 
-    /// Says whether this user granted it for this project. Compares in constant time.
+    /// Returns whether this user granted the entry for this project. Compares in constant time.
     pub(super) fn has_valid_mac(&self, key: &[u8], project: &ProjectDirectory, mac: &str) -> bool {
         let pairs = mac.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
         let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();

@@ -1,8 +1,9 @@
-//! What became of each grant: how often it counted, and whether revoked. It is kept in the state directory, so that who
-//! restores the project's file restores no grant.
+//! The state of each grant: the number of its uses, and whether it was revoked. The state is kept
+//! in the state directory, so restoring the project's file does not restore a grant.
 //!
-//! Counts are kept in a directory of their own. A grant that is taken back changes the directory above, and so ends every compiled
-//! policy that enforces all of it; a grant that is used does not, because who takes a policy from the cache looks at each count.
+//! Use counts are kept in a separate directory. Revoking a grant changes the parent directory,
+//! which invalidates every compiled policy that contains the grant. Using a grant does not, because
+//! each count is checked when a policy is taken from the cache.
 
 use std::{
     fs,
@@ -14,7 +15,7 @@ use std::{
 use crate::file_access::{metadata_if_present, read_text};
 
 const REVOKED: &str = "revoked";
-/// The directory of the counts.
+/// The directory of the use counts.
 const COUNT_DIRECTORY: &str = "counts";
 /// A number or a word.
 const MAX_STATE_BYTES: u64 = 32;
@@ -23,12 +24,12 @@ const MAX_STATE_BYTES: u64 = 32;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrantUsage<'a>(pub(super) &'a Path);
 
-/// What became of one grant.
+/// The state of one grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GrantState {
-    /// It counted so often.
+    /// The number of times that the grant was used.
     Used(u32),
-    /// It was withdrawn, or nobody can tell.
+    /// The grant was revoked, or its state is unknown.
     Revoked,
 }
 
@@ -38,7 +39,7 @@ impl GrantUsage<'_> {
         if !is_grant_id(id) {
             return GrantState::Revoked;
         }
-        // Earlier versions wrote the count into the file that says whether a grant was revoked.
+        // Earlier versions wrote the count into the file that records a revocation.
         let fates = [self.0.join(id), self.count_path(id)].map(|path| parse_state_file(&path));
         match fates {
             [GrantState::Used(before), GrantState::Used(now)] => GrantState::Used(before.max(now)),
@@ -76,7 +77,7 @@ fn is_grant_id(id: &str) -> bool {
     id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns what a file says of a grant. A file that is not there says that it was not used.
+/// Reads the state of a grant from a file. If there is no file, the grant was not used.
 fn parse_state_file(path: &Path) -> GrantState {
     if matches!(metadata_if_present(path), Ok(None)) {
         return GrantState::Used(0);

@@ -34,7 +34,7 @@ fn granted(grants: &GrantFile) -> Vec<String> {
 }
 
 #[test]
-fn what_is_granted_is_read_again() {
+fn granted_rules_are_read_back() {
     let disk = Disk::new();
     let grants = disk.grants("p");
     assert_eq!(grants.read_entries().unwrap(), []);
@@ -47,7 +47,7 @@ fn what_is_granted_is_read_again() {
 
 /// Guards I10.
 #[test]
-fn an_entry_of_somebody_else_grants_nothing() {
+fn an_entry_without_a_valid_mac_grants_nothing() {
     let disk = Disk::new();
     let grants = disk.grants("p");
     grants.add(&rules(&["Bash(make *)"])).unwrap();
@@ -89,7 +89,7 @@ fn comments_and_order_survive_an_edit() {
 }
 
 #[test]
-fn a_file_that_is_no_toml_is_left_as_it_is() {
+fn a_file_that_is_not_toml_is_left_unchanged() {
     let disk = Disk::new();
     let grants = disk.grants("p");
     grants.add(&rules(&["Bash(a *)"])).unwrap();
@@ -130,7 +130,7 @@ fn many_at_once_lose_nothing() {
 }
 
 #[test]
-fn a_grant_that_was_taken_back_does_not_return_with_its_file() {
+fn a_revoked_grant_stays_revoked_when_its_file_is_restored() {
     let disk = Disk::new();
     let grants = disk.grants("p");
     grants.add(&rules(&["Bash(make *)"])).unwrap();
@@ -144,7 +144,7 @@ fn a_grant_that_was_taken_back_does_not_return_with_its_file() {
 }
 
 #[test]
-fn a_grant_counts_as_often_as_it_says() {
+fn a_grant_is_valid_up_to_its_use_limit() {
     let disk = Disk::new();
     let grants = disk.grants("p");
     let twice = GrantLimits { max_uses: Some(2), ..GrantLimits::default() };
@@ -186,7 +186,7 @@ fn a_grant_ends_with_its_time() {
 
 /// Guards I29.
 #[test]
-fn a_grant_for_a_task_counts_in_that_task_alone_and_for_a_day_at_most() {
+fn a_task_grant_is_valid_only_in_that_task_and_for_one_day_at_most() {
     let disk = Disk::new();
     let terms = GrantTerms { task: true, ..GrantTerms::default() };
     let bound = GrantLimits::from_terms(&terms, Some("s/1"));

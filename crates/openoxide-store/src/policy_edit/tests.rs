@@ -90,7 +90,7 @@ fn a_rule_comes_last_in_its_list_and_nothing_else_changes() {
 }
 
 #[test]
-fn what_is_removed_takes_its_own_comment_along_and_no_other() {
+fn a_removed_rule_takes_only_its_own_comment_along() {
     let (found, count) = without_rule(USUAL, "Bash(terraform apply *)").unwrap();
     assert_eq!(count, 1);
     assert_eq!(found, USUAL.replace("    \"Bash(terraform apply *)\",\n", ""));

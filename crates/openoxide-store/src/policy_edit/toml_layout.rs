@@ -45,7 +45,7 @@ fn format_inline_table(table: &mut InlineTable) {
     table.iter_mut().for_each(|(_, found)| format_value(found));
 }
 
-/// Says whether a list takes more than one line.
+/// Returns whether a list takes more than one line.
 pub(super) fn is_multiline(list: &Array) -> bool {
     let decor =
         |one: &Value| [decor_text(one.decor(), true), decor_text(one.decor(), false)].concat();
@@ -53,7 +53,8 @@ pub(super) fn is_multiline(list: &Array) -> bool {
         || list.iter().any(|one| decor(one).contains('\n'))
 }
 
-/// Puts each item on its own line. A comment stays behind the item that it stands behind, or above the one that it stands above.
+/// Puts each item on its own line. A comment stays after the item that it follows, or above the
+/// item that it precedes.
 pub(super) fn format_list(list: &mut Array) {
     let mut before = String::new();
     for item in list.iter_mut() {
@@ -84,8 +85,8 @@ fn render_comments(text: &str, line: &str) -> String {
     all
 }
 
-/// What stands before an item may be about others: it goes to the next one, or to the end. What stands behind the item on its
-/// own line goes with it.
+/// Moves the comments before an item to the next item, or to the end of the list, because they may
+/// be about other items. A comment that follows the item on the same line is removed with it.
 pub(super) fn move_comments_before(list: &mut Array, at: usize) {
     let before =
         list.get(at).map(|item| decor_text(item.decor(), true).to_owned()).unwrap_or_default();

@@ -5,11 +5,12 @@ use toml::de::DeValue;
 
 use super::{PolicyFileParser, TomlValue};
 
-/// A file names so many: each is looked at for each call.
+/// The maximum number of directories in one file. Each directory is resolved for each call.
 const MAX_DIRECTORIES: usize = 32;
 
 impl PolicyFileParser<'_> {
-    /// Reads the directories. What is wrong with one holds nothing back: they only loosen.
+    /// Parses the directories. A problem with a directory loses no restriction, because directories
+    /// only loosen the policy.
     pub(super) fn parse_directories(&mut self, value: &TomlValue<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some("write `directories = [\"../shared\"]`".to_owned());
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_found_at_its_place_and_no_directory_of_the_file_counts() {
+    fn problems_have_a_position_and_drop_all_directories_of_the_file() {
         for (text, at) in [
             ("directories = \"../lib\"", "\"../lib\""),
             ("directories = [7]", "7"),

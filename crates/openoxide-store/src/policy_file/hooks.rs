@@ -9,7 +9,7 @@ use super::{PolicyFileParser, TomlValue};
 
 const KEYS: &[&str] = &["event", "matcher", "command", "timeout"];
 
-/// A file holds so many: each is a process for each call.
+/// The maximum number of hooks in one file. Each hook is a process for each call.
 const MAX_HOOKS: usize = 32;
 
 /// Seconds. Claude Code waits ten minutes for a hook, and goes on without it; so all of ours must have ended well before.
@@ -19,7 +19,7 @@ const MAX_TIMEOUT_SECONDS: u64 = 300;
 const DEFAULT_TIMEOUT_SECONDS: u64 = 30;
 
 impl PolicyFileParser<'_> {
-    /// Reads the hooks. What is wrong with one may have held something back.
+    /// Parses the hooks. A problem with a hook may lose a restriction.
     pub(super) fn parse_hooks(&mut self, value: &TomlValue<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some("write `[[hooks]]`".to_owned());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_hook_is_found_at_its_place_and_may_have_held_something_back() {
+    fn hook_problems_have_a_position_and_may_lose_a_restriction() {
         let hook = |rest: &str| format!("[[hooks]]\nevent = \"pre_tool_use\"\n{rest}\n");
         let rows = [
             ("hooks = 7\n".to_owned(), "7"),

@@ -12,46 +12,46 @@ use super::{PolicyFileParser, TomlValue};
 const KEYS: &[&str] =
     &["require", "network", "writable", "unreadable", "protected", "environment", "limits"];
 
-/// A list holds so many: each is a mount, or is looked at for each run.
+/// The maximum length of a list. Each entry is a mount, or is checked for each run.
 const MAX_LIST_ITEMS: usize = 64;
 
-/// What a policy says of the sandbox: one file, or all together ([`Self::with`]).
+/// The sandbox settings of one policy file, or of all files merged ([`Self::merge`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxSettings {
-    /// Who says that nothing runs unconfined, and how.
+    /// The requirement that nothing runs without a sandbox, if there is one.
     pub require: Option<SandboxRequirement>,
-    /// What of the network is reached.
+    /// The part of the network that can be reached.
     pub network: Option<NetworkSetting>,
     /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::parse_writable`].
     pub writable: BTreeSet<AbsPath>,
-    /// What no confined command can read.
+    /// The paths that no confined command can read.
     pub unreadable: BTreeSet<AbsPath>,
-    /// What stays as it is.
+    /// The paths that cannot be changed.
     pub protected: BTreeSet<AbsPath>,
     /// The variables that pass besides the usual ones.
     pub environment: BTreeSet<String>,
-    /// How much a command may use.
+    /// The resource limits of a command.
     pub limits: SandboxLimits,
 }
 
-/// That nothing runs unconfined, and where it is said.
+/// The requirement that nothing runs without a sandbox, and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxRequirement {
-    /// What happens where nothing confines.
+    /// The action if no sandbox is available.
     pub action: MissingSandboxAction,
     /// The file and the line, from 1.
     pub location: String,
 }
 
-/// What happens where nothing confines (seed 001, `require_os_sandbox`), the stricter last.
+/// The action if no sandbox is available (`require_os_sandbox`), the stricter one last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingSandboxAction {
     /// Tools that have to be confined are refused; others go on.
     RefuseTools,
-    /// Nothing starts.
+    /// No command starts.
     FailFast,
 }
 
@@ -66,11 +66,11 @@ impl MissingSandboxAction {
     }
 }
 
-/// What of the network is reached, the strictest first.
+/// The part of the network that can be reached, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkSetting {
-    /// Nothing.
+    /// No network access.
     Off,
     /// The hosts that rules allow or a person does.
     Hosts,
@@ -94,7 +94,7 @@ impl NetworkSetting {
     }
 }
 
-/// How much a command may use. What is not given is not limited.
+/// The resource limits of a command. A limit that is not set does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxLimits {
@@ -107,8 +107,8 @@ pub struct SandboxLimits {
 }
 
 impl SandboxSettings {
-    /// Returns what both say together: of what tightens the strictest, of what loosens all. Of two that require the same, `self`
-    /// speaks.
+    /// Merges two settings: the strictest of the restrictive settings, and all of the permissive
+    /// ones. If both have the same requirement, the one of `self` is kept.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let require = match (self.require, other.require) {
@@ -146,13 +146,13 @@ impl SandboxSettings {
     }
 }
 
-/// The lesser of what is said.
+/// Returns the smaller of the given values.
 fn min_some<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     a.into_iter().chain(b).min()
 }
 
 impl PolicyFileParser<'_> {
-    /// Reads the table. What is written wrongly may have held something back, unless its key only loosens.
+    /// Parses the table. A problem may lose a restriction, unless its key only loosens the policy.
     pub(super) fn parse_sandbox(&mut self, value: &TomlValue<'_>) {
         let Some(table) = value.get_ref().as_table() else {
             return self.push_problem("`sandbox` must be a table", value.span(), None, true);
@@ -193,7 +193,7 @@ impl PolicyFileParser<'_> {
         self.parse_word(value, "network", parse, "off`, `hosts`, `internet`, `host")
     }
 
-    /// Returns the texts of a list, each with where it stands.
+    /// Returns the texts of a list, each with its position.
     fn parse_texts(
         &mut self,
         value: &TomlValue<'_>,
@@ -301,7 +301,7 @@ impl PolicyFileParser<'_> {
     }
 }
 
-/// Says whether a text can name a variable of the environment, as POSIX has them.
+/// Returns whether a text is a valid name of an environment variable, as defined by POSIX.
 fn is_variable_name(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let digit = text.bytes().next().is_none_or(|first| first.is_ascii_digit());

@@ -15,13 +15,13 @@ use crate::line_numbers::LineNumbers;
 /// One call, and the answer that its author expects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyTestCase {
-    /// The line that it stands on, from 1.
+    /// The line of the test case, from 1.
     pub line: u32,
     /// The tool.
     pub tool: String,
     /// Its input.
     pub input: Json,
-    /// The mode in which it is judged.
+    /// The mode in which the call is evaluated.
     pub mode: Option<PermissionMode>,
     /// The answer.
     pub expect: Effect,
@@ -29,7 +29,7 @@ pub struct PolicyTestCase {
 
 const KEYS: &[&str] = &["command", "tool", "input", "mode", "expect"];
 
-/// Values lie inside of each other so deep at most.
+/// The maximum nesting depth of values.
 const MAX_DEPTH: usize = 32;
 
 /// Reads the tests of a policy file, and nothing else of it.
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_say_what_is_called_and_what_is_expected() {
+    fn test_cases_contain_the_call_and_the_expected_effect() {
         let text = "[[test]]\ncommand = \"ls\"\nexpect = \"allow\"\n\n[[test]]\ntool = \"Read\"\n\
                     input = { file_path = \"/x\", n = [1, true] }\nmode = \"plan\"\nexpect = \"deny\"\n";
         let cases = read_cases(text).unwrap();

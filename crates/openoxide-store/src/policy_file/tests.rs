@@ -80,7 +80,7 @@ alow = []
 }
 
 #[test]
-fn only_what_may_lose_a_restraint_says_so() {
+fn only_problems_in_restrictive_rules_may_lose_a_restriction() {
     let file = read_text("[permissions]\nallow = [\"Bash(\"]\n");
     assert!(file.problems.iter().all(|problem| !problem.loses_restriction));
     for text in
@@ -91,7 +91,7 @@ fn only_what_may_lose_a_restraint_says_so() {
 }
 
 #[test]
-fn broken_toml_keeps_what_can_be_read() {
+fn the_readable_part_of_broken_toml_is_kept() {
     let file =
         read_text("[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls)\"\nask = ?\n");
     assert!(!file.problems.is_empty());
@@ -136,7 +136,7 @@ fn escapes_do_not_mislead_the_pointer() {
 }
 
 #[test]
-fn only_what_asks_has_a_reviewer() {
+fn only_ask_rules_have_a_reviewer() {
     let rule = |action: &str, reviewer: &str| {
         read_text(&format!(
             "[[permissions.rule]]\npermission = \"bash\"\npattern = \"x\"\naction = \"{action}\"\nreviewer = \"{reviewer}\"\n"
@@ -151,7 +151,7 @@ fn only_what_asks_has_a_reviewer() {
 }
 
 #[test]
-fn unproved_programs_are_asked_about_where_a_file_says_so_or_tries_to() {
+fn unproved_programs_ask_if_the_setting_is_ask_or_invalid() {
     for (text, asks, problems) in [
         ("", false, 0),
         ("[permissions]\nunproved = \"allow\"\n", false, 0),

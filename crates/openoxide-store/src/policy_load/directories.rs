@@ -1,7 +1,8 @@
-//! Additional directories: where they lead, and which of them count.
+//! Additional directories: the paths that they resolve to, and which of them are active.
 //!
-//! Whoever can change a link can change what a directory means. So a directory that lies in a project's file, and in any other file one
-//! that is reached over a link, counts once a person has vouched for it with the place that it leads to.
+//! Anyone who can change a link can change what a directory means. Trust is therefore required for
+//! every directory in a project's file, and for a directory in any other file if its path contains
+//! a link. The trust record includes the resolved path.
 
 use std::{
     fs,
@@ -21,22 +22,22 @@ use crate::{
 pub struct ResolvedDirectory {
     /// The directory.
     pub directory: AdditionalDirectory,
-    /// Where it leads, if it is there.
+    /// The path that the directory resolves to, if it exists.
     pub resolved_path: Option<AbsPath>,
-    /// What became of it.
+    /// The state of the directory.
     pub state: DirectoryState,
 }
 
-/// What became of a directory that a policy file names.
+/// The state of a directory that a policy file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectoryState {
-    /// It counts as the project's.
+    /// The directory is treated as part of the project.
     Active,
-    /// It is not there.
+    /// The directory does not exist.
     Missing,
-    /// It leads to what may not be one.
+    /// The directory resolves to a path that must not be added, for this reason.
     Refused(&'static str),
-    /// Nobody vouched for it.
+    /// The directory is not trusted.
     Untrusted,
     /// The administrator's alone count.
     Ignored,
@@ -57,7 +58,7 @@ impl DirectoryState {
 }
 
 impl ResolvedDirectory {
-    /// Looks where a directory leads. Whether somebody has to vouch for it is another matter.
+    /// Resolves a directory. Does not check whether trust is required.
     #[must_use]
     pub fn resolve(directory: AdditionalDirectory, environment: &UserEnvironment) -> Self {
         let resolved_path = resolve_directory(&directory.path);
@@ -72,7 +73,7 @@ impl ResolvedDirectory {
         Self { directory, resolved_path, state }
     }
 
-    /// Says under which directory a person has to vouch for it, if somebody has to.
+    /// Returns the directory for which a trust record is required, if any.
     pub(super) fn required_trust_root(
         &self,
         source: &PolicySource,
@@ -86,7 +87,8 @@ impl ResolvedDirectory {
         needed.then(|| source.base.clone())
     }
 
-    /// Says whether no link lies on the way from a place that a person set up: home, or what the path counts from.
+    /// Returns whether the path contains no link below a base: the directory that it is relative
+    /// to, the home directory, or the root.
     fn is_free_of_links(&self, base: &AbsPath, home: Option<&AbsPath>) -> bool {
         let (path, real) = (&self.directory.path, self.resolved_path.as_ref());
         let from = |place: &AbsPath| {
@@ -98,14 +100,15 @@ impl ResolvedDirectory {
         places.into_iter().flatten().any(|place| from(place).as_ref() == real)
     }
 
-    /// Returns what a person vouches for: the directory, `what` it is for, and the place that it leads to.
+    /// Returns the permissive setting that requires trust: the directory, `what` it is for, and the
+    /// path that it resolves to.
     pub(super) fn describe_setting(&self, what: &str, checkouts: &[&AbsPath]) -> Option<String> {
         let real = self.resolved_path.as_ref().filter(|_| self.state == DirectoryState::Active)?;
         let file = relative_name(&self.directory.file, checkouts);
         Some(format!("{file}: {what} {} ({real})", self.directory.text))
     }
 
-    /// Nobody vouched for it.
+    /// Marks an active directory as untrusted.
     pub(super) fn mark_untrusted(&mut self) {
         if self.state == DirectoryState::Active {
             self.state = DirectoryState::Untrusted;
@@ -119,12 +122,13 @@ impl ResolvedDirectory {
         }
     }
 
-    /// Returns the place that it leads to, if it counts.
+    /// Returns the resolved path if the directory is active.
     pub(super) fn active_path(&self) -> Option<&AbsPath> {
         self.resolved_path.as_ref().filter(|_| self.state == DirectoryState::Active)
     }
 
-    /// Returns what counts as the project's: both spellings, as with the project itself.
+    /// Returns the paths that are treated as part of the project: the path as written and the
+    /// resolved path, as for the project itself. Empty unless the directory is active.
     pub(super) fn active_spellings(&self) -> impl Iterator<Item = AbsPath> {
         let counts = self.state == DirectoryState::Active;
         let path = Some(self.directory.path.clone());
@@ -150,7 +154,8 @@ pub(crate) fn resolve_directory(path: &AbsPath) -> Option<AbsPath> {
     AbsPath::new(real.to_str()?).ok()
 }
 
-/// Says whether a directory holds what this program keeps, or lies in it: policies, trust, keys, the audit.
+/// Returns the reason why a directory is refused if it contains, or is inside of, a directory of
+/// this program: policies, trust, keys, the audit.
 fn own_directory_reason(environment: &UserEnvironment, real: &AbsPath) -> Option<&'static str> {
     let own = environment.openoxide_directories().into_iter();
     let own = own.map(|place| PathBuf::from(place.as_str()));

@@ -1,4 +1,4 @@
-//! What all files together say of the sandbox, and what of it counts.
+//! The merged sandbox settings of all files.
 
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
@@ -6,18 +6,18 @@ use openoxide_protocol::AbsPath;
 use super::ResolvedDirectory;
 use crate::{policy_file::SandboxSettings, trust_store::relative_name};
 
-/// What one file says.
+/// The sandbox settings of one file.
 pub(super) struct LayerSandboxSettings {
     /// The layer of the file.
     pub(super) kind: LayerKind,
     /// The file.
     pub(super) file: String,
-    /// What it says.
+    /// The settings.
     pub(super) settings: SandboxSettings,
 }
 
 impl LayerSandboxSettings {
-    /// Returns what of it a person has to vouch for, a line each.
+    /// Returns the settings that require trust, one line each.
     pub(super) fn describe_loosening(
         &self,
         checkouts: &[&AbsPath],
@@ -32,7 +32,8 @@ impl LayerSandboxSettings {
     }
 }
 
-/// Returns what counts: of what tightens the strictest, of what loosens all that was not left out.
+/// Merges the settings: the strictest of the restrictive ones, and all permissive ones that were
+/// not dropped.
 pub(super) fn merge_settings(
     said: impl Iterator<Item = LayerSandboxSettings>,
     writable: &[ResolvedDirectory],

@@ -47,7 +47,7 @@ fn a_project_file_only_tightens() {
 }
 
 #[test]
-fn the_order_of_rules_is_part_of_what_is_vouched_for() {
+fn trust_covers_the_order_of_rules() {
     let disk = Disk::new();
     let state = Some(disk.dir.path().join("state"));
     let environment = UserEnvironment { state, ..UserEnvironment::default() };
@@ -88,7 +88,7 @@ const HOOK: &str = "[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"guard\"\n";
 
 /// Guards I12.
 #[test]
-fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
+fn a_project_hook_runs_only_after_it_is_trusted() {
     let disk = Disk::new();
     let state = Some(disk.dir.path().join("state"));
     let environment = UserEnvironment { state, ..UserEnvironment::default() };
@@ -109,7 +109,7 @@ fn a_hook_of_a_project_counts_once_somebody_vouched_for_it() {
 }
 
 #[test]
-fn a_hook_of_which_nobody_can_tell_what_it_runs_asks() {
+fn a_hook_whose_files_cannot_be_determined_asks() {
     let disk = Disk::new();
     let state = Some(disk.dir.path().join("state"));
     let environment = UserEnvironment { state, ..UserEnvironment::default() };
@@ -165,7 +165,7 @@ fn an_administrator_takes_hooks_or_their_allows_away() {
 
 /// Guards I05.
 #[test]
-fn of_a_policy_with_hooks_the_denies_alone_are_kept() {
+fn a_policy_with_hooks_is_stored_only_as_the_last_good_version() {
     let disk = Disk::new();
     let named = disk.write("p.toml", &format!("{GOOD}{HOOK}"));
     let source = found(named.clone());
@@ -219,7 +219,7 @@ fn a_grant_that_ends_never_comes_back_from_the_last_good_version() {
 }
 
 #[test]
-fn the_hooks_of_a_named_file_of_a_project_count_once_somebody_vouched_for_them() {
+fn hooks_of_a_named_project_file_run_only_after_they_are_trusted() {
     let disk = Disk::new();
     let state = Some(disk.dir.path().join("state"));
     let environment = UserEnvironment { state, ..UserEnvironment::default() };
@@ -231,7 +231,7 @@ fn the_hooks_of_a_named_file_of_a_project_count_once_somebody_vouched_for_them()
     assert_eq!(loaded.policy.rule_count(), default_layer().rules.len() + 2, "its rules count");
     let [untrusted] = loaded.untrusted_projects.as_slice() else { panic!("{loaded:?}") };
     assert_eq!(untrusted.settings, ["p.toml: hook pre_tool_use *, 30 s: \"guard\""]);
-    // What was said of the project is about other files.
+    // A trust record of the project does not apply to the named file.
     let trust = TrustStore::for_user(&environment);
     trust.save(&project, &untrusted.settings, true).unwrap();
     assert!(
@@ -321,7 +321,7 @@ fn a_damaged_cache_is_not_used() {
     assert_eq!(load_policy(&[source], &disk.environment).policy, first.policy);
 }
 
-/// Waits until what was written counts as settled.
+/// Waits until written files are considered stable.
 fn settle() {
     std::thread::sleep(STABLE_AFTER + std::time::Duration::from_millis(100));
 }
@@ -333,7 +333,7 @@ fn found(source: PolicySource) -> PolicySource {
 
 /// Guards I05.
 #[test]
-fn a_file_that_turns_wrong_is_held_by_its_last_good_version() {
+fn the_denies_of_the_last_good_version_apply_to_an_invalid_file() {
     let disk = Disk::new();
     let source = found(disk.write("p.toml", GOOD));
     settle();
@@ -354,7 +354,7 @@ fn a_file_that_turns_wrong_is_held_by_its_last_good_version() {
             );
         }
     }
-    // Put right, nothing of what was before counts.
+    // Once the file is fixed, the last good version no longer applies.
     disk.write("p.toml", "[permissions]\n");
     let right = load_policy(std::slice::from_ref(&source), &disk.environment);
     assert_eq!(
@@ -366,7 +366,7 @@ fn a_file_that_turns_wrong_is_held_by_its_last_good_version() {
 
 /// Guards I05.
 #[test]
-fn nothing_of_a_cache_holds_a_file_that_a_person_named_or_another_file() {
+fn the_last_good_version_does_not_apply_to_named_or_other_files() {
     let disk = Disk::new();
     let named = disk.write("p.toml", GOOD);
     settle();
@@ -384,7 +384,7 @@ fn nothing_of_a_cache_holds_a_file_that_a_person_named_or_another_file() {
 
 /// Guards I05.
 #[test]
-fn a_last_good_version_that_others_could_have_written_holds_nothing() {
+fn a_last_good_version_that_others_could_have_written_is_ignored() {
     use std::os::unix::fs::PermissionsExt as _;
     let disk = Disk::new();
     let source = found(disk.write("p.toml", GOOD));
@@ -411,7 +411,7 @@ fn a_last_good_version_that_others_could_have_written_holds_nothing() {
 }
 
 #[test]
-fn what_nobody_vouched_for_is_cached_with_what_is_said_of_it() {
+fn untrusted_settings_are_cached_with_their_notes() {
     let disk = Disk::new();
     let state = Some(disk.dir.path().join("state"));
     let environment = UserEnvironment { state, ..disk.environment.clone() };
@@ -440,7 +440,7 @@ fn what_nobody_vouched_for_is_cached_with_what_is_said_of_it() {
 }
 
 #[test]
-fn a_grant_that_was_taken_back_leaves_the_cache_before_its_file_changes() {
+fn revoking_a_grant_invalidates_the_cache_before_its_file_changes() {
     let disk = Disk::new();
     let environment =
         UserEnvironment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
@@ -480,7 +480,7 @@ fn using_a_grant_keeps_the_cache_and_its_last_use_ends_it() {
         ..PolicySource::from_command_line(grants.path())
     };
     let entry = grants.read_entries().unwrap()[0].clone();
-    // The first use makes the directory of the counts.
+    // The first use creates the directory of the use counts.
     assert!(grants.record_use(&entry).unwrap());
     std::thread::sleep(
         crate::policy_signature::STABLE_AFTER + std::time::Duration::from_millis(100),
@@ -497,7 +497,7 @@ fn using_a_grant_keeps_the_cache_and_its_last_use_ends_it() {
 }
 
 #[test]
-fn a_count_in_the_place_of_earlier_versions_counts() {
+fn a_use_count_written_by_an_earlier_version_is_read() {
     let disk = Disk::new();
     let environment =
         UserEnvironment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
@@ -514,7 +514,7 @@ fn a_count_in_the_place_of_earlier_versions_counts() {
 }
 
 #[test]
-fn that_the_audit_is_required_is_kept_and_any_file_can_say_it() {
+fn any_file_can_require_the_audit_and_the_cache_keeps_it() {
     let disk = Disk::new();
     let text = "[audit]\nrequired = true\n";
     let project = PolicySource { may_loosen: false, ..found(disk.write("p.toml", text)) };
@@ -532,7 +532,7 @@ fn that_the_audit_is_required_is_kept_and_any_file_can_say_it() {
 }
 
 #[test]
-fn that_unproved_programs_ask_is_kept_and_any_file_can_say_it() {
+fn any_file_can_make_unproved_programs_ask_and_the_cache_keeps_it() {
     let disk = Disk::new();
     let text = "[permissions]\nunproved = \"ask\"\n";
     let project = PolicySource { may_loosen: false, ..found(disk.write("p.toml", text)) };
@@ -551,7 +551,7 @@ fn that_unproved_programs_ask_is_kept_and_any_file_can_say_it() {
 const SANDBOX: &str = "[sandbox]\nrequire = \"refuse_tools\"\nnetwork = \"on\"\nwritable = [\"there\"]\nunreadable = [\"x\"]\nenvironment = [\"A\"]\n";
 
 #[test]
-fn what_opens_the_sandbox_counts_once_somebody_vouched_for_it() {
+fn permissive_sandbox_settings_apply_only_after_they_are_trusted() {
     let disk = Disk::new();
     fs::create_dir(disk.dir.path().join("there")).unwrap();
     let state = Some(disk.dir.path().join("state"));
@@ -577,7 +577,7 @@ fn what_opens_the_sandbox_counts_once_somebody_vouched_for_it() {
 }
 
 #[test]
-fn where_the_administrators_rules_alone_count_nobody_else_opens_the_sandbox() {
+fn with_managed_rules_only_other_files_cannot_loosen_the_sandbox() {
     let disk = Disk::new();
     fs::create_dir(disk.dir.path().join("there")).unwrap();
     let only = "[managed]\nallow_managed_rules_only = true\n[sandbox]\nenvironment = [\"B\"]\nrequire = \"fail_fast\"\n";

@@ -1,4 +1,4 @@
-//! Where the data base lies, and that nobody else could have written it.
+//! The location of the database, and the check that no other user could have written it.
 
 use std::{
     fs::{self, DirBuilder, File, Metadata},
@@ -10,13 +10,16 @@ use std::{
 use super::error::RequestError;
 
 const DATABASE_NAME: &str = "openoxide.db";
-/// What SQLite puts beside it (<https://www.sqlite.org/tempfiles.html>).
+/// The suffixes of the files that SQLite creates next to the database
+/// (<https://www.sqlite.org/tempfiles.html>).
 const COMPANION_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Returns the path of the data base in this directory; the directory and an empty file are made for their owner alone.
+/// Returns the path of the database in this directory. Creates the directory and an empty file if
+/// they do not exist, for their owner alone.
 ///
 /// # Errors
-/// When they cannot be made, are links, belong to somebody else, or can be written by others.
+/// Returns an error if they cannot be created, are links, belong to another user, or can be written
+/// by others.
 pub(super) fn create_database_file(directory: &Path) -> Result<PathBuf, RequestError> {
     let path = ensure_directory(directory)?.join(DATABASE_NAME);
     let file = File::options().create_new(true).write(true).mode(0o600).open(&path);
@@ -30,7 +33,7 @@ pub(super) fn create_database_file(directory: &Path) -> Result<PathBuf, RequestE
     Ok(path)
 }
 
-/// Says whether there is a data base at all.
+/// Returns whether the database exists.
 pub(super) fn has_database(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join(DATABASE_NAME)).is_ok()
 }
@@ -57,7 +60,8 @@ fn check_files(path: &Path) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// Nobody else can write the directory, so what is safe now is so when it is opened.
+/// Checks that a file is safe, if it exists. No other user can write the directory, so the file is
+/// still safe when it is opened.
 fn check_file(path: &Path) -> Result<(), RequestError> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => Err(unsafe_error(path, "not a regular file")),

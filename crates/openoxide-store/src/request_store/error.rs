@@ -1,4 +1,4 @@
-//! Why the data base cannot be used.
+//! Errors of the request database.
 
 use std::{
     io,
@@ -8,7 +8,8 @@ use std::{
 use openoxide_protocol::ApprovalId;
 use rusqlite::ErrorCode;
 
-/// Why a request could not be registered, found or answered. To its asker all of them mean: there is no yes.
+/// The reason why a request could not be registered, found or answered. For the requester, each of
+/// them means that there is no approval.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     /// The environment names no directory for it.
@@ -17,67 +18,67 @@ pub enum RequestError {
     /// Others could have written it.
     #[error("{}: {why}; remove it, or give it back to you alone", path.display())]
     Unsafe {
-        /// What.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The problem.
         why: &'static str,
     },
     /// A later OpenOxide wrote it. It stays as it is.
     #[error("{}: written by a newer version of OpenOxide (format {version}); use that version", path.display())]
     Newer {
-        /// Where it lies.
+        /// The path of the database.
         path: PathBuf,
         /// Its version.
         version: i64,
     },
-    /// Somebody enforces all of it and does not let go.
+    /// Another process held the lock for too long.
     #[error("{}: another process kept it locked for too long", .0.display())]
     Locked(PathBuf),
-    /// There is no room.
+    /// There is no space left on the device.
     #[error("{}: no space left on the device", .0.display())]
     Full(PathBuf),
-    /// It may not be written.
+    /// The database is read-only.
     #[error("{}: read-only", .0.display())]
     ReadOnly(PathBuf),
-    /// It is no data base, or a broken one.
+    /// The file is not a database, or is damaged.
     #[error("{}: database corrupt ({what}); delete it (only pending requests are lost)", path.display())]
     Damaged {
-        /// Where it lies.
+        /// The path of the database.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// A request is longer than any should be.
     #[error("the request is too large to be queued ({0} bytes)")]
     TooLong(usize),
-    /// What is stored is not what was registered.
+    /// The stored request differs from the one that was registered.
     #[error("request {0} differs from the one that was registered; it cannot be answered")]
     Changed(String),
-    /// It is no longer there.
+    /// The request no longer exists.
     #[error("request {0} no longer exists")]
     NotFound(ApprovalId),
     /// The system refused.
     #[error("{}: {error}", path.display())]
     Io {
-        /// What was read or written.
+        /// The path that was read or written.
         path: PathBuf,
-        /// Why not.
+        /// The error of the operating system.
         #[source]
         error: io::Error,
     },
     /// SQLite refused.
     #[error("{}: {error}", path.display())]
     Sqlite {
-        /// Where the data base lies.
+        /// The path of the database.
         path: PathBuf,
-        /// Why not.
+        /// The error of SQLite.
         #[source]
         error: rusqlite::Error,
     },
 }
 
 impl RequestError {
-    /// Says in our words what SQLite says in its own (<https://www.sqlite.org/rescode.html>).
+    /// Converts an error of SQLite (<https://www.sqlite.org/rescode.html>).
     pub(super) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {

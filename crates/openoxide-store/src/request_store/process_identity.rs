@@ -1,4 +1,5 @@
-//! Which process asks, so that others can tell whether it still waits.
+//! The identity of the process that made a request, so that others can detect whether it is still
+//! waiting.
 
 use std::{fmt, fs, process};
 
@@ -12,7 +13,8 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// Returns this very process. What the system does not tell stays empty, and nobody then takes it for gone.
+    /// Returns the identity of the current process. Values that the system does not report stay
+    /// empty. Such a process is never considered exited.
     #[must_use]
     pub fn current() -> Self {
         let id = process::id();
@@ -27,7 +29,8 @@ impl ProcessIdentity {
         Self { boot_id: read_boot_id(), namespace: read_pid_namespace(), id, start }
     }
 
-    /// Says whether the process is gone for certain. Of one that lives in another namespace nobody can tell.
+    /// Returns whether the process has certainly exited. This is unknown for a process in another
+    /// namespace.
     #[must_use]
     pub fn has_exited(&self) -> bool {
         if self.boot_id.is_empty() || self.start.is_empty() {
@@ -45,7 +48,7 @@ impl ProcessIdentity {
         }
     }
 
-    /// Reads what was written down.
+    /// Parses the text form of an identity.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/').map(str::to_owned);
@@ -75,13 +78,13 @@ fn read_pid_namespace() -> String {
     link.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What the system tells of a process.
+/// The state of a process, as the system reports it.
 enum ProcessState {
-    /// It was started so many ticks after the boot.
+    /// The process exists. Contains its start time in clock ticks after the boot.
     StartedAt(String),
-    /// It has ended.
+    /// The process has exited.
     Exited,
-    /// Nothing.
+    /// The state is unknown.
     Unknown,
 }
 
@@ -95,7 +98,7 @@ fn query_state(id: u32) -> ProcessState {
 }
 
 fn parse_stat(text: &str) -> Option<ProcessState> {
-    // The name stands in parentheses and may hold anything, these too.
+    // The name is in parentheses and may contain anything, including parentheses.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
     let ended = matches!(fields.next()?, "Z" | "X" | "x");
     let start = fields.nth(18)?.to_owned();
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_killed_and_not_yet_collected_is_gone() {
+    fn a_killed_process_that_was_not_yet_reaped_has_exited() {
         let mut child = process::Command::new("sleep").arg("60").spawn().unwrap();
         let ProcessState::StartedAt(start) = query_state(child.id()) else {
             panic!("it was just started")

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// What each version adds. A step that was published is never changed.
+/// The SQL statements of each schema version. A published step is never changed.
 const MIGRATIONS: &[&str] = &[
     "
 CREATE TABLE session (
@@ -54,7 +54,7 @@ pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Brings an older data base up to date.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let all = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Somebody else may have been quicker.
+    // Another process may already have migrated the database.
     let done = usize::try_from(read_version(&all)?).unwrap_or(MIGRATIONS.len());
     for step in MIGRATIONS.iter().skip(done) {
         all.execute_batch(step)?;

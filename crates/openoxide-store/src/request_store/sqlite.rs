@@ -24,13 +24,13 @@ use crate::{audit::UtcTimestamp, policy_sources::UserEnvironment};
 
 /// A lock that is held longer is held by something that hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many bytes SQLite reads and writes at once.
+/// The page size of SQLite in bytes.
 const PAGE_BYTES: i64 = 16 << 10;
-/// How many KiB of them are kept at most: what ten thousand requests change fits.
+/// The maximum size of the page cache in KiB. The changes of ten thousand requests fit into it.
 const CACHE_KIB: i64 = 32 << 10;
-/// How long the log may grow before what it says is written over the file.
+/// The length that the write-ahead log may reach before it is written back to the database file.
 const MAX_LOG_BYTES: i64 = 4 << 20;
-/// A longer request is no request.
+/// The maximum length of a request in bytes.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 
 /// The requests of one user, in `$XDG_STATE_HOME/openoxide/openoxide.db`.
@@ -38,7 +38,7 @@ const MAX_REQUEST_BYTES: usize = 16 << 20;
 pub struct SqliteRequestStore {
     path: PathBuf,
     connection: Connection,
-    /// What `PRAGMA data_version` said last.
+    /// The last value of `PRAGMA data_version`.
     last_data_version: i64,
 }
 
@@ -80,8 +80,9 @@ impl SqliteRequestStore {
         Ok(requests)
     }
 
-    /// Waits for its turn. Who changes the journal's mode, and who mends what a killed process left, is told at once that another one is
-    /// at it, whatever time was allowed.
+    /// Prepares the connection, and tries again while the database is locked. Two operations fail
+    /// at once if another process holds the lock, whatever the busy timeout is: changing the
+    /// journal mode, and recovering after a killed process.
     fn prepare_with_retry(&mut self) -> Result<(), RequestError> {
         let since = Instant::now();
         loop {
@@ -115,7 +116,7 @@ impl SqliteRequestStore {
         version.map_err(|error| RequestError::from_sqlite(&self.path, error))
     }
 
-    /// Does something that nobody else can write into: all of it counts, or nothing.
+    /// Runs `work` in an exclusive transaction: either all of its changes are applied, or none.
     fn run_transaction<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<Option<T>, TransactionError>,
@@ -134,7 +135,7 @@ impl SqliteRequestStore {
     }
 }
 
-/// What may go wrong in a transaction.
+/// An error in a transaction.
 enum TransactionError {
     Sqlite(rusqlite::Error),
     Request(RequestError),
@@ -161,10 +162,12 @@ impl From<RequestError> for TransactionError {
     }
 }
 
-/// A killed process loses nothing that it was told is written; what a dead machine loses, nobody waits for any more. What has
-/// ended leaves no trace of its text in the file.
+/// Configures a connection. A killed process loses no data that was reported as written. After a
+/// crash of the machine, no process waits for the lost data anymore. The text of a request is
+/// erased from the file when the request ends.
 fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
-    // It counts for a file that is new. Where thousands of requests end together, the number of pages that are written is what takes time.
+    // The page size takes effect for new files only. When thousands of requests end together, the
+    // number of written pages determines the time.
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_BYTES / PAGE_BYTES)?;
@@ -220,7 +223,7 @@ impl RequestStore for SqliteRequestStore {
         keep: &mut dyn FnMut() -> Result<(), String>,
     ) -> Result<AnswerResult, RequestError> {
         let now = UtcTimestamp::now();
-        // What did not count is rolled back, so it is told through here.
+        // A refused answer is rolled back, so its reason is passed through this variable.
         let mut refused = None;
         let counted = self.run_transaction(|all| {
             resolve_expired(all, now)?;

@@ -84,7 +84,7 @@ fn resolved(kind: ResolutionKind, response: ApprovalResponse) -> Option<RequestR
 }
 
 #[test]
-fn what_was_asked_is_found_by_another_and_answered_once() {
+fn a_request_is_found_by_another_connection_and_answered_once() {
     let directory = tempfile::tempdir().unwrap();
     let (mut asker, mut reviewer) = (open(&directory), open(&directory));
     let wanted = request(1, 1, "make");
@@ -103,7 +103,7 @@ fn what_was_asked_is_found_by_another_and_answered_once() {
 
 /// Guards I18.
 #[test]
-fn of_many_answers_at_once_one_counts() {
+fn only_one_of_many_concurrent_answers_is_accepted() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let waiting: Vec<_> =
@@ -141,7 +141,7 @@ fn a_rejection_ends_its_session_and_a_denial_itself() {
 }
 
 #[test]
-fn a_yes_for_the_session_ends_what_asks_for_exactly_the_same() {
+fn an_approval_for_the_session_ends_identical_requests() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let same = ask(&mut requests, &request(1, 1, "make"));
@@ -158,7 +158,7 @@ fn a_yes_for_the_session_ends_what_asks_for_exactly_the_same() {
 }
 
 #[test]
-fn a_yes_that_cannot_be_kept_is_none() {
+fn an_approval_whose_grant_cannot_be_saved_is_not_accepted() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let waiting = ask(&mut requests, &request(1, 1, "make"));
@@ -171,7 +171,7 @@ fn a_yes_that_cannot_be_kept_is_none() {
 
 /// Guards I18.
 #[test]
-fn what_was_changed_in_the_data_base_is_not_answered() {
+fn a_request_that_was_changed_in_the_database_is_not_answered() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let waiting = ask(&mut requests, &request(1, 1, "make"));
@@ -181,7 +181,7 @@ fn what_was_changed_in_the_data_base_is_not_answered() {
     let answered = requests.answer(waiting, &YES, "a test", &mut || Ok(()));
     assert!(matches!(answered, Err(RequestError::Changed(_))), "{answered:?}");
     assert!(matches!(requests.lookup_id(&waiting.0.to_string()), Err(RequestError::Changed(_))));
-    // An answer to something else than what was shown is none, either.
+    // An answer to something other than what was shown is not accepted either.
     raw.execute("UPDATE request SET answer = '{\"ending\":\"expired\"}', answered_at = 1, answered_by = '', shown = ''", []).unwrap();
     assert!(matches!(
         requests.find_resolution(waiting.0, waiting.1),
@@ -190,7 +190,7 @@ fn what_was_changed_in_the_data_base_is_not_answered() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_swept() {
+fn expired_and_abandoned_requests_are_resolved() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let [mine, crashed] = [1, 2].map(|number| ask(&mut requests, &request(number, 1, "make")));
@@ -236,7 +236,8 @@ fn a_beginning_names_one_request_or_none() {
     for unknown in ["", "-", "g", "%", "ffff", &format!("{text}0")] {
         assert_eq!(requests.lookup_id(unknown).unwrap(), IdLookup::NotFound, "{unknown}");
     }
-    // What was answered keeps its name: nobody who means it hits another.
+    // A request that was answered keeps its id, so that its beginning never identifies another
+    // request.
     answer(&mut requests, two, &YES);
     assert!(matches!(requests.lookup_id(beginning).unwrap(), IdLookup::Ambiguous(_)));
     assert!(matches!(requests.lookup_id(&two.0.to_string()).unwrap(), IdLookup::Resolved(..)));
@@ -245,7 +246,7 @@ fn a_beginning_names_one_request_or_none() {
 }
 
 #[test]
-fn what_has_ended_leaves_no_text_and_is_forgotten() {
+fn a_resolved_request_leaves_no_text_and_is_deleted_later() {
     let directory = tempfile::tempdir().unwrap();
     let mut requests = open(&directory);
     let waiting = ask(&mut requests, &request(1, 1, "login --password hunter2"));
@@ -282,7 +283,7 @@ fn the_files_belong_to_their_owner_alone() {
 }
 
 #[test]
-fn what_others_could_have_written_is_refused() {
+fn a_database_that_others_could_have_written_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(&directory));
     let state = directory.path().join("state");
@@ -311,7 +312,7 @@ fn what_others_could_have_written_is_refused() {
 }
 
 #[test]
-fn what_a_newer_program_wrote_stays_as_it_is() {
+fn a_database_of_a_newer_version_is_left_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(&directory));
     let file = directory.path().join("state/openoxide.db");
@@ -327,7 +328,7 @@ fn what_a_newer_program_wrote_stays_as_it_is() {
 }
 
 #[test]
-fn a_damaged_file_is_an_error_that_says_so() {
+fn a_damaged_file_is_reported_as_damaged() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(&directory));
     let file = directory.path().join("state/openoxide.db");

@@ -51,7 +51,7 @@ impl Disk {
 }
 
 #[test]
-fn what_git_made_is_a_worktree_wherever_it_lies() {
+fn a_worktree_that_git_created_is_found_anywhere() {
     let disk = Disk::new();
     for name in ["w", "main/.worktrees/inside", "elsewhere/deep/w2"] {
         disk.add(name);
@@ -111,7 +111,7 @@ fn a_worktree_that_was_moved_is_none_until_git_repairs_it() {
 }
 
 #[test]
-fn a_worktree_that_was_removed_or_whose_entry_says_otherwise_is_none() {
+fn a_removed_worktree_or_one_with_a_wrong_entry_is_not_a_worktree() {
     let disk = Disk::new();
     disk.add("w");
     let entry = disk.path("main/.git/worktrees/w");
@@ -154,7 +154,7 @@ fn a_link_in_the_place_of_a_removed_worktree_leads_to_none() {
 
 /// Guards I11.
 #[test]
-fn what_others_could_have_written_links_nothing() {
+fn a_worktree_that_others_could_have_written_is_not_linked() {
     let disk = Disk::new();
     disk.add("w");
     for name in [

@@ -6,18 +6,18 @@ use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope, GrantTer
 
 use super::{AskError, render::BatchPosition};
 
-/// What one question brought.
+/// The result of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptAnswer {
     /// An answer to it.
     Single(ApprovalResponse),
-    /// Yes to it and to all that follow, but for those that demand a yes of their own.
+    /// Approves this request and all that follow, except for those that require explicit approval.
     All,
     /// No to it and to all that follow.
     Skip,
 }
 
-/// What an answer means for the requests after it.
+/// The effect of an answer on the requests after it.
 enum BatchState {
     Ask,
     All,
@@ -74,7 +74,7 @@ impl BatchState {
 }
 
 impl PromptAnswer {
-    /// Returns what was chosen, in words, for the screen.
+    /// Returns a description of the choice for the screen.
     pub(crate) fn describe(&self) -> Cow<'static, str> {
         let text = match self {
             Self::Single(ApprovalResponse::Approved { scope, terms }) => {
@@ -128,7 +128,7 @@ mod tests {
 
     const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
 
-    /// Answers from a list, and returns what was asked about with what came out.
+    /// Answers from a list, and returns the contents that were asked about with the responses.
     fn run(
         requests: &[ApprovalRequest],
         choices: &[PromptAnswer],
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn all_stops_before_a_request_that_needs_its_own_yes() {
+    fn all_stops_before_a_request_that_needs_explicit_approval() {
         let (asked, answers) = run(&three(), &[PromptAnswer::All, PromptAnswer::Single(NO)]);
         assert_eq!(asked, ["a", "b"]);
         assert_eq!(answers, [approve_once(), NO, NO], "and a no to it is still a no to the rest");
     }
 
     #[test]
-    fn all_goes_on_after_a_yes_to_the_request_that_needs_its_own() {
+    fn all_continues_after_an_explicit_approval() {
         let (asked, answers) =
             run(&three(), &[PromptAnswer::All, PromptAnswer::Single(approve_once())]);
         assert_eq!(asked, ["a", "b"]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_never_a_yes_to_what_needs_its_own() {
+    fn all_is_never_an_explicit_approval() {
         let requests =
             with_group(vec![with_explicit_approval(command_request("b")), command_request("c")]);
         let (_, answers) = run(&requests, &[PromptAnswer::All]);

@@ -26,7 +26,7 @@ use crate::style::{TextStyle, TextTone};
 
 /// Below an answer: the columns that its keys take.
 const INDENT: &str = "          ";
-/// What is said where the reviewer gives none of the answers.
+/// The text that is shown if the reviewer chooses none of the answers.
 const NO_ANSWER_TEXT: &str = "not answered here";
 
 /// One of the answers that a caller offers.
@@ -34,9 +34,9 @@ const NO_ANSWER_TEXT: &str = "not answered here";
 pub struct AnswerOption {
     /// The keys that give it; [`AnswerOption::ESCAPE`] is one. `v` is taken, and of letters only the small ones are read.
     pub keys: Vec<char>,
-    /// What it means. It may hold what an agent wrote.
+    /// The meaning of the answer. It may contain text written by an agent.
     pub meaning: String,
-    /// Whether it deserves a second look.
+    /// True if the answer is shown as a warning.
     pub is_risky: bool,
 }
 
@@ -126,7 +126,7 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
             Ok(chosen) => self.show_status(describe_choice(self.answers, *chosen)),
             Err(error) => self.show_status(&error.to_string()),
         };
-        // The answer stands even if it could not be repeated on the screen.
+        // The answer is valid even if it could not be shown on the screen.
         last.and_then(|()| self.console.terminal.write("\n")).ok();
         chosen
     }
@@ -166,7 +166,7 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
         }
     }
 
-    /// Draws the question below what is there.
+    /// Draws the question below the current screen content.
     fn draw(&mut self, whole: bool) -> Result<(), AskError> {
         let question = self.render_question(whole);
         self.console.show_question(&question)
@@ -218,7 +218,7 @@ fn describe_choice(offers: &[AnswerOption], chosen: Option<usize>) -> &str {
     chosen.and_then(|at| offers.get(at)).map_or(NO_ANSWER_TEXT, |offer| &offer.meaning)
 }
 
-/// Asks where lines are read. After too many that are no answer there is none.
+/// Asks where lines are read. Returns `None` after too many lines that are not answers.
 fn choose_by_line(
     request: &ApprovalRequest,
     offers: &[AnswerOption],

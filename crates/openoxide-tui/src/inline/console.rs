@@ -1,4 +1,4 @@
-//! What a reviewer types at a terminal, key by key, and the row that answers to it.
+//! Input that a reviewer types at a terminal, key by key, and the status row that responds to it.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,18 +11,20 @@ use super::{
 };
 use crate::text_wrap::{display_width, wrap_words};
 
-/// So long nothing may be typed before the question is shown.
+/// The time without input that is required before the question is shown.
 const QUIET_PERIOD: Duration = Duration::from_millis(50);
-/// So long, if something was: whoever is typing pauses longer than that only to read.
+/// The required time without input after something was typed. A person who types pauses longer than
+/// this only to read.
 const READING_PAUSE: Duration = Duration::from_millis(400);
 /// Keys that come closer together than this were not pressed one by one.
 const BURST_INTERVAL: Duration = Duration::from_millis(25);
-/// A terminal that is being resized says so many times.
+/// The time without resize events after which a resize is complete. A terminal sends many of them
+/// while it is resized.
 const RESIZE_INTERVAL: Duration = Duration::from_millis(120);
-/// How often is looked whether the question still stands.
+/// The interval at which the prompt checks whether the question was withdrawn.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Discards everything that was typed until now, and says whether Ctrl-C was among it.
+/// Discards everything that was typed so far, and returns whether it included Ctrl-C.
 pub(crate) fn discard_input(terminal: &mut impl TerminalIo) -> Result<bool, AskError> {
     let mut quiet = QUIET_PERIOD;
     while let Some(event) = terminal.next_event(quiet)? {
@@ -35,16 +37,16 @@ pub(crate) fn discard_input(terminal: &mut impl TerminalIo) -> Result<bool, AskE
     Ok(false)
 }
 
-/// A terminal with what was typed there and not yet looked at.
+/// A terminal with its unprocessed input.
 pub(crate) struct PromptConsole<'a, T> {
     pub(crate) terminal: &'a mut T,
     /// Events that were read too early.
     pending: VecDeque<Event>,
-    /// When the question that is on the screen can have been read.
+    /// The time from which the question on the screen can be assumed to have been read.
     ready_at: Duration,
 }
 
-/// What the reviewer did.
+/// An input of the reviewer.
 pub(crate) enum ConsoleInput {
     Key(KeyEvent),
     Paste(String),
@@ -60,7 +62,8 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
         Self { terminal, pending: VecDeque::new(), ready_at: Duration::ZERO }
     }
 
-    /// Writes a question or a part of one. For a while no key answers it: whoever is typing has not read it.
+    /// Writes a question or a part of one. Keys are ignored for a moment, because a person who is
+    /// typing has not read it yet.
     pub(crate) fn show_question(&mut self, text: &str) -> Result<(), AskError> {
         self.ready_at = self.terminal.elapsed() + READING_PAUSE;
         self.terminal.write(text)
@@ -100,7 +103,7 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
         self.terminal.write(&format!("\n> {rows}"))
     }
 
-    /// Makes sure that `key` was pressed by itself, or with Enter behind it as where lines are read.
+    /// Checks that `key` was pressed alone, or followed by Enter as where lines are read.
     fn check_single_key(&mut self, key: KeyEvent) -> Result<ConsoleInput, AskError> {
         let (mut quiet, mut pasted, mut resized) = (BURST_INTERVAL, is_enter_key(key), false);
         let mut alone = true;

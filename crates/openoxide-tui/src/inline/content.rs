@@ -1,4 +1,4 @@
-//! What the operation consists of: the command, the change, the data.
+//! Display of the content of the operation: the command, the change, the data.
 
 use std::cmp::Reverse;
 
@@ -21,7 +21,7 @@ const MAX_ROWS: usize = 12;
 pub(crate) const MAX_ITEMS: usize = 6;
 /// The columns before the content: a margin and a mark.
 const GUTTER_WIDTH: usize = 4;
-/// Marks a row that goes on with the line above. No content can stand in its column.
+/// The mark of a row that continues the line above. No content can appear in its column.
 const CONTINUATION_GUTTER: &str = "  \\ ";
 
 /// Adds the content, the findings where they were made, and the directory.
@@ -121,7 +121,8 @@ const fn is_escaped(glyph: &DisplayGlyph) -> bool {
     matches!(glyph.content, GlyphContent::Escaped(_))
 }
 
-/// Adds carets under what the findings mean in this row. The row in which a finding ends says what it is.
+/// Adds carets under the part of this row that each finding refers to. The description is added in
+/// the row in which the finding ends.
 fn show_carets<'a>(
     row: &WrappedRow,
     findings: &[&'a Finding],
@@ -143,7 +144,7 @@ fn show_carets<'a>(
     }
 }
 
-/// Adds carets with the finding behind them, or below them where there is no room.
+/// Adds carets followed by the finding, or puts the finding below if there is not enough room.
 fn show_label(carets: &str, finding: &Finding, page: &mut TextPage) {
     let text = describe_finding(finding);
     if display_width(carets) + 1 + display_width(&text) <= page.width {
@@ -159,7 +160,7 @@ fn show_label(carets: &str, finding: &Finding, page: &mut TextPage) {
     }
 }
 
-/// Returns how many columns of `row` lie before the finding, and how many in it.
+/// Returns the number of columns of `row` before the finding and within it.
 fn caret_columns(row: &WrappedRow, finding: &Finding) -> Option<(usize, usize)> {
     let (mut before, mut within) = (0, 0);
     for glyph in &row.glyphs {
@@ -177,7 +178,8 @@ fn describe_finding(finding: &Finding) -> String {
     format!("{}{note} {}", finding.code, finding.message)
 }
 
-/// Says that some characters are not shown as they are. Without this line, `\x1b` in the content is four letters.
+/// Adds a note that some characters are shown escaped. Without this line, `\x1b` in the content is
+/// four literal characters.
 fn show_escapes(content: &str, page: &mut TextPage) {
     let text = match escaped_glyphs(content, LineMode::MultiLine).filter(is_escaped).count() {
         0 => return,
@@ -206,7 +208,7 @@ fn show_other_findings(
     });
 }
 
-/// Adds what else came with the content. It is the agent that says so, and it may be wrong.
+/// Adds the metadata of the content. It comes from the agent and may be wrong.
 fn show_metadata(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
     let agents = request.presentation.metadata.iter().filter(|(name, _)| *name != COVERS_KEY);
     show_limited(agents, whole, "entries", page, |(name, value), page| {
@@ -221,7 +223,7 @@ fn show_cwd(request: &ApprovalRequest, page: &mut TextPage) {
     page.push_block(TextTone::Body, ["  ", "    "], &format!("in {}{how}", request.cwd));
 }
 
-/// Adds the first of `items`, and says how many more there are; all of them if `whole`.
+/// Adds the first of `items` and the number of those left out, or all of them if `whole`.
 pub(crate) fn show_limited<T>(
     mut items: impl Iterator<Item = T>,
     whole: bool,
@@ -234,7 +236,7 @@ pub(crate) fn show_limited<T>(
     show_omitted_count(items.count(), name, page);
 }
 
-/// Says how much was left out.
+/// Adds the number of omitted items.
 fn show_omitted_count(count: usize, name: &str, page: &mut TextPage) {
     if count > 0 {
         page.push_block(

@@ -1,4 +1,4 @@
-//! Why a person is asked, and what a lasting yes would add.
+//! Reasons for a question, and the rules that a grant would add.
 
 use openoxide_protocol::{
     Access, AccessDecision, ApprovalRequest, Decision, Effect, RuleBreadth, RuleRef,
@@ -16,7 +16,8 @@ use crate::style::TextTone;
 const INDENT: &str = "         ";
 const REASON_LABEL: &str = "  why    ";
 
-/// Adds the reason, each part with its own answer, and what the keys for more than one yes would allow.
+/// Adds the reason, each part with its decision, and the effects of the keys that approve more than
+/// once.
 pub(crate) fn show_reasons(
     request: &ApprovalRequest,
     options: &RenderOptions<'_>,
@@ -53,7 +54,7 @@ pub(crate) fn show_reasons(
     }
 }
 
-/// Says whether the answer to the only part is the answer to the whole.
+/// Returns whether the decision on the only part is the decision on the whole.
 fn is_entire_decision(part: &AccessDecision, decision: &Decision) -> bool {
     part.decision == decision.effect
         && part.rule == decision.rule
@@ -136,7 +137,7 @@ fn describe_access(access: &Access, request: &ApprovalRequest) -> String {
     format!("{verb} {}{}", access.summary(), describe_link_target(access))
 }
 
-/// Returns where a link leads, so that nobody approves the innocent name of another file.
+/// Returns the target of a link, so that a harmless name does not hide another file.
 fn describe_link_target(access: &Access) -> String {
     match access {
         Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
@@ -166,7 +167,8 @@ fn show_session_coverage(request: &ApprovalRequest, page: &mut TextPage) {
     page.push_block(TextTone::Dim, [INDENT, INDENT], "for the session, whatever else differs");
 }
 
-/// Adds the rules that `p` would add. None is left out for their number: what is not read is not granted.
+/// Adds the rules that `p` would save. All rules are shown, however many there are, because a rule
+/// that was not read must not be granted.
 fn show_grant_rules(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
     let always = &request.decision.always;
     let keys = std::iter::once("  [p]    ").chain(std::iter::repeat(INDENT));
@@ -186,7 +188,8 @@ fn show_grant_rules(request: &ApprovalRequest, whole: bool, page: &mut TextPage)
     }
 }
 
-/// Only what is about commands outlives the session (DECISIONS 5).
+/// Returns the duration of a grant of these rules. Only rules about commands outlive the session
+/// (DECISIONS 5).
 fn describe_grant_duration(rules: &[String]) -> &'static str {
     match rules.iter().filter(|rule| rule.starts_with("Bash(")).count() {
         0 => "for the session",

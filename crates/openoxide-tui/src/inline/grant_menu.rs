@@ -16,8 +16,8 @@ const INDENT: &str = "                 ";
 const HALF_HOUR_SECONDS: u64 = 30 * 60;
 const LIMITED_USES: u32 = 5;
 
-/// Says of each of a request's choices what it would have answered before, in their order. It is called when somebody wants to
-/// know, and may take a moment.
+/// A callback that returns, for each of a request's choices in order, the past questions that it
+/// would have answered. It is called on demand and may take a moment.
 #[derive(Clone)]
 pub struct HistoryLookup(Arc<HistoryCallback>);
 
@@ -47,27 +47,27 @@ impl fmt::Debug for HistoryLookup {
 pub(crate) struct GrantMenu {
     choices: Vec<RuleChoice>,
     selected: RuleBreadth,
-    /// Somebody marked one: then only a key that says for how long is a yes.
+    /// True once a choice was selected. From then on, only a key that sets a duration approves.
     has_selection: bool,
-    /// The directory that a yes can be bound to.
+    /// The directory that a grant can be limited to.
     directory_limit: Option<AbsPath>,
-    /// Whether a yes can hold until the task ends.
+    /// True if a grant can be limited to the current task.
     allows_task_limit: bool,
 }
 
-/// What a key of the second step led to.
+/// The result of a key in the second step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GrantMenuStep {
     Answer(ApprovalResponse),
     /// Another choice is marked.
     Selected,
     Back,
-    /// Nothing.
+    /// The key has no effect.
     Unknown,
 }
 
 impl GrantMenu {
-    /// Returns the second step of a request. What was offered is marked.
+    /// Returns the second step of a request, with the suggested rules selected.
     pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
         Self {
             choices: request.choices(),
@@ -101,7 +101,7 @@ impl GrantMenu {
         }
     }
 
-    /// Returns how far a yes reaches, by its letter.
+    /// Returns the terms of a grant for a letter.
     fn parse_terms(&self, c: char) -> Option<GrantTerms> {
         let terms = GrantTerms::default();
         match (c, &self.directory_limit) {
@@ -114,7 +114,7 @@ impl GrantMenu {
         }
     }
 
-    /// Returns a yes to what is marked. The rules that are offered anyway need not be said.
+    /// Returns an approval with the selected choice. The suggested rules are not listed explicitly.
     fn build_approval(&self, terms: GrantTerms) -> ApprovalResponse {
         let other = |choice: &&RuleChoice| {
             choice.width == self.selected && self.selected != RuleBreadth::AsOffered
@@ -126,7 +126,7 @@ impl GrantMenu {
         ApprovalResponse::Approved { scope: GrantScope::Project, terms }
     }
 
-    /// Reads what stands behind `p` where lines are read: a number, a letter, or both.
+    /// Parses the words after `p` where lines are read: a number, a letter, or both.
     pub(crate) fn parse_words(mut self, words: &str) -> Option<ApprovalResponse> {
         let mut answer = None;
         for word in words.split_ascii_whitespace() {
@@ -189,7 +189,8 @@ impl GrantMenu {
     }
 }
 
-/// Returns the working directory, if the request touches files and all of them lie below it: elsewhere such a bound would answer nothing.
+/// Returns the working directory if the request accesses files and all of them are below it.
+/// Otherwise such a limit would never apply.
 fn grant_directory(request: &ApprovalRequest) -> Option<AbsPath> {
     let mut paths = request.decision.parts.iter().filter_map(|part| match &part.access {
         Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => Some(path),

@@ -1,4 +1,4 @@
-//! What a question leaves out of the screen although the answer is about it.
+//! Parts of a question that are relevant to the answer but not on the screen.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -11,12 +11,12 @@ use super::{
     render::{BatchPosition, RenderOptions},
 };
 
-/// What is not on the screen: an approving key shows it first.
+/// The content that is not on the screen. An approving key shows it first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HiddenContent {
     /// A part that asks, or a finding that does.
     pub(crate) parts: bool,
-    /// One of the other requests that a yes to all covers.
+    /// True if one of the other requests that "all" approves is not fully shown.
     pub(crate) other_requests: bool,
 }
 
@@ -44,8 +44,9 @@ fn is_escalating(finding: &Finding) -> bool {
     finding.kind > FindingKind::Note
 }
 
-/// Returns the parts with the most dangerous first: by decision, then those at which a finding points, then by what is known
-/// of them; of those that are alike in this, what the list has not shown yet before its repetitions.
+/// Returns the parts with the most dangerous first: by decision, then parts that a finding points
+/// at, then by how little is known of them. Among equal parts, new ones come before repetitions of
+/// those already listed.
 pub(crate) fn sort_by_danger(request: &ApprovalRequest) -> Vec<&AccessDecision> {
     let mut shown = BTreeSet::new();
     let ranked = request.decision.parts.iter().map(|part| {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_comes_before_its_repetitions() {
+    fn new_parts_come_before_repetitions() {
         let mut parts: Vec<_> = (0..60).map(|n| run(&format!("touch build/part{n}"))).collect();
         parts.insert(30, run("sh -c evil"));
         let request = request(parts);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_and_what_is_not_understood_comes_first() {
+    fn asking_and_opaque_parts_come_first() {
         let path = |text: &str| PathAccess::new(AbsPath::new(text).unwrap());
         let opaque = Access::Opaque { text: "?".into(), span: Span::new(4, 5) };
         let mut request = request(vec![

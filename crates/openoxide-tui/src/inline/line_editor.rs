@@ -6,7 +6,7 @@ use openoxide_protocol::escape::is_visible_after;
 
 use crate::text_wrap::display_width;
 
-/// Longer than this is no correction but a document.
+/// The maximum length of a message. A longer text is a document and not a correction.
 const MAX_MESSAGE_LEN: usize = 4000;
 
 /// One line of text.
@@ -23,7 +23,8 @@ impl LineEditor {
         }
     }
 
-    /// Adds what was pasted: what ends a line or moves it becomes a blank, what cannot be seen is dropped.
+    /// Adds pasted text. Characters that end or move the line become spaces; invisible characters
+    /// are dropped.
     pub(crate) fn paste(&mut self, text: &str) {
         text.chars().for_each(|c| self.push(if c.is_whitespace() { ' ' } else { c }));
     }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_are_no_message() {
+    fn blank_text_is_not_a_message() {
         assert_eq!(with("  \n ").message(), None);
         assert_eq!(LineEditor::default().message(), None);
     }

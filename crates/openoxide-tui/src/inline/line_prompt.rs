@@ -20,17 +20,17 @@ use super::{
 };
 use crate::{TextStyle, style::TextTone};
 
-/// So many times is asked again before the silence counts as a cancellation.
+/// The number of further attempts before missing answers cancel the request.
 pub(super) const MAX_RETRIES: usize = 3;
-/// A longer line is no answer.
+/// The maximum length of a line. A longer line is not an answer.
 const MAX_LINE_BYTES: u64 = 8192;
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LineReply {
     Choice(PromptAnswer),
     ShowAll,
-    /// What "always" would allow.
+    /// A request to show the rules that "always" would save.
     GrantMenu,
     /// "Always" with the choice and the bound.
     Prefix(String),
@@ -41,17 +41,20 @@ pub(super) enum InputLine {
     Text(String),
     /// Too long, or no text.
     Unusable,
-    /// There is no more input. A line without an end counts as none: half an answer is no answer.
+    /// The end of the input. A line without a line feed is also treated as the end, because an
+    /// incomplete answer is not valid.
     End,
 }
 
-/// Asks about each of `requests` on `writer` and reads the answers from `reader`, for rows of `width` columns.
+/// Asks about each of `requests` on `writer` and reads the answers from `reader`, for rows of
+/// `width` columns.
 ///
-/// The end of the input cancels, and so do too many lines that are no answer. What `reader` already holds cannot be told
-/// from an answer: the caller vouches that a person writes there.
+/// The end of the input cancels, and so do too many lines that are not answers. Data that `reader`
+/// already contains cannot be distinguished from an answer: the caller must ensure that a person
+/// writes the input.
 ///
 /// # Errors
-/// Reading or writing failed; answers that were already given are void.
+/// Returns an error if reading or writing failed. Answers that were already given are void.
 pub fn ask_lines(
     requests: &[ApprovalRequest],
     width: u16,
@@ -143,7 +146,7 @@ fn ask_request(
     }
 }
 
-/// Says whether an answer approves something that is not on the screen.
+/// Returns whether an answer approves content that is not on the screen.
 fn approves_hidden_content(
     reply: &LineReply,
     request: &ApprovalRequest,
@@ -157,7 +160,7 @@ fn approves_hidden_content(
     }
 }
 
-/// Takes the choice and the bound that stand behind `p`.
+/// Parses the choice and the limit after `p`.
 fn parse_grant(request: &ApprovalRequest, reply: LineReply) -> Option<LineReply> {
     match reply {
         LineReply::Prefix(words) => {
@@ -181,7 +184,7 @@ fn render_grant_menu(
     page.text
 }
 
-/// Says what the answer was. It stands even if that could not be written.
+/// Shows the answer. It is valid even if writing fails.
 fn show_answer(choice: PromptAnswer, writer: &mut dyn Write) -> PromptAnswer {
     writeln!(writer, "> {}", choice.describe()).ok();
     choice
@@ -199,7 +202,7 @@ pub(super) fn read_line(reader: &mut dyn BufRead) -> Result<InputLine, AskError>
     }
 }
 
-/// Drops the rest of a line, so that its end is not read as a line of its own.
+/// Skips the rest of a line, so that its end is not read as a separate line.
 fn skip_line(reader: &mut dyn BufRead) -> Result<InputLine, AskError> {
     reader.skip_until(b'\n')?;
     Ok(InputLine::Unusable)
@@ -239,7 +242,7 @@ fn parse_reply(line: &str, offers: PromptOptions) -> Option<LineReply> {
     }
 }
 
-/// Says whether `word` is the beginning of `whole`.
+/// Returns whether `word` is a prefix of `whole`.
 fn is_abbreviation(whole: &str, word: &str) -> bool {
     !word.is_empty() && whole.starts_with(&word.to_ascii_lowercase())
 }

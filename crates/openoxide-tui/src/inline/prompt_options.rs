@@ -1,4 +1,4 @@
-//! What can be answered, and the lines that say so.
+//! The available answers, and the lines that describe them.
 
 use openoxide_protocol::ApprovalRequest;
 
@@ -11,27 +11,28 @@ use crate::{
     text_wrap::{display_width, wrap_words},
 };
 
-/// Where the gate puts what a yes for the session covers.
+/// The metadata key under which the gate lists the coverage of a session grant.
 pub(crate) const COVERS_KEY: &str = "covers";
 
 /// The answers that a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key that is there or not")]
 pub(crate) struct PromptOptions {
-    /// Yes for the rest of the session.
+    /// An approval for the rest of the session.
     pub(crate) session: bool,
-    /// Yes for the rules that are shown.
+    /// An approval that saves the rules that are shown.
     pub(crate) always: bool,
-    /// Yes to the others too.
+    /// An approval of the other requests too.
     pub(crate) all: bool,
     /// No to the others too.
     pub(crate) skip: bool,
-    /// A yes for the session covers more than this very request: what is listed.
+    /// True if a session grant covers more than this request: the keys that are listed.
     pub(crate) lists_coverage: bool,
 }
 
 impl PromptOptions {
-    /// Returns what `request` takes: where only a yes to this very request counts, there is no other.
+    /// Returns the answers that `request` accepts. If it requires explicit approval, only an
+    /// approval of this request is offered.
     pub(crate) fn from_request(
         request: &ApprovalRequest,
         batch: Option<BatchPosition<'_>>,
@@ -111,14 +112,15 @@ impl KeyHints {
     }
 }
 
-/// Returns what a yes for the session covers beyond this very request, as the gate has it.
+/// Returns the coverage of a session grant beyond this request, as the gate lists it.
 pub(crate) fn session_coverage(request: &ApprovalRequest) -> impl Iterator<Item = &str> {
     let listed = request.presentation.metadata.get(COVERS_KEY).and_then(|covers| covers.as_array());
     listed.into_iter().flatten().filter_map(|key| key.as_str())
 }
 
 impl InputMode {
-    /// Returns how a yes to all is given: a capital where keys are read, a word where lines are.
+    /// Returns the input that approves all: a capital letter where keys are read, a word where
+    /// lines are.
     pub(crate) const fn approve_all_key(self) -> &'static str {
         match self {
             Self::Keys => "A",

@@ -32,7 +32,7 @@ struct PromptSession<'a, T> {
     options: RenderOptions<'a>,
     prompt: PromptState,
     history_lookup: Option<HistoryLookup>,
-    /// What was recalled, once somebody wanted to know.
+    /// The history of the choices, once it was requested.
     history: Option<Vec<ChoiceHistory>>,
 }
 
@@ -65,7 +65,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
             Ok(choice) => self.show_status(&choice.describe()),
             Err(error) => self.show_status(&error.to_string()),
         };
-        // The answer stands even if it could not be repeated on the screen.
+        // The answer is valid even if it could not be shown on the screen.
         last.and_then(|()| self.console.terminal.write("\n")).ok();
         outcome
     }
@@ -110,7 +110,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         }
     }
 
-    /// Draws the question below what is there.
+    /// Draws the question below the current screen content.
     fn draw(&mut self, whole: bool) -> Result<(), AskError> {
         let question = self.render_question(whole);
         self.console.show_question(&question)
@@ -128,7 +128,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         if self.console.terminal.width() == self.options.width {
             return Ok(());
         }
-        // It says what it said before: who has read it need not wait again.
+        // The content is unchanged, so a reviewer who has read it need not wait again.
         let question = self.render_question(self.options.show_all);
         self.console.terminal.write(&question)?;
         match (self.prompt.editor(), self.prompt.grant_menu()) {
@@ -148,7 +148,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         self.console.terminal.write(&format!("\r\x1b[K{why}\n{keys}> "))
     }
 
-    /// Draws the second step of `p` in the place of the last row. Only here is looked what was asked before.
+    /// Draws the second step of `p` in place of the last row. The history is only looked up here.
     fn draw_grant_menu(&mut self) -> Result<(), AskError> {
         let Some(always) = self.prompt.grant_menu() else { return Ok(()) };
         let recall = || self.history_lookup.as_ref().map(|recall| recall.lookup(self.request));

@@ -1,4 +1,4 @@
-//! What each key does: a state machine that neither reads nor draws.
+//! The effects of keys: a state machine that neither reads nor draws.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use openoxide_protocol::{ApprovalResponse, GrantScope};
@@ -15,28 +15,28 @@ use super::{
 #[derive(Clone, Debug)]
 pub(crate) struct PromptState {
     options: PromptOptions,
-    /// What an approving key shows before it approves.
+    /// The content that an approving key shows before it approves.
     hidden_content: HiddenContent,
     /// The message, while one is written.
     editor: Option<LineEditor>,
-    /// What `p` leads to.
+    /// The second step that `p` opens.
     initial_grant_menu: GrantMenu,
     /// The second step of `p`, while it lasts.
     grant_menu: Option<GrantMenu>,
 }
 
-/// What a key led to.
+/// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptStep {
     /// The answer.
     Answer(PromptAnswer),
-    /// Nothing; the reviewer is told why.
+    /// The key has no effect; the reviewer is shown the reason.
     Hint(String),
-    /// Nothing, since Enter alone answers nothing; the keys are shown again.
+    /// Enter alone does not answer; the keys are shown again.
     RepeatKeys,
     /// No message after all; the keys are shown again.
     MessageDiscarded,
-    /// What "always" would allow is shown.
+    /// The rules that "always" would save are shown.
     GrantMenu,
     /// Not that after all; the keys are shown again.
     GrantMenuClosed,
@@ -46,7 +46,7 @@ pub(crate) enum PromptStep {
     ShowAllFirst,
     /// The line of the message is drawn.
     Message,
-    /// Nothing at all.
+    /// The key is ignored.
     NoChange,
 }
 
@@ -93,12 +93,12 @@ impl PromptState {
         }
     }
 
-    /// Takes several keys that came faster than fingers are: a paste that its terminal did not mark as one.
+    /// Ignores keys that arrived faster than a person types: a paste that its terminal did not mark as one.
     pub(crate) fn reject_burst(&self) -> PromptStep {
         self.build_hint("input too fast to be a key press; ignored")
     }
 
-    /// Takes a key key pressed before the question was shown; ignored.
+    /// Ignores a key that was pressed before the question was shown.
     pub(crate) fn reject_early_key(&self) -> PromptStep {
         self.build_hint("key pressed before the question was shown; ignored")
     }
@@ -114,7 +114,7 @@ impl PromptState {
                 }
                 _ => PromptStep::ShowAllFirst,
             },
-            // Whoever means all must not get this one for the session instead.
+            // A reviewer who means all must not approve this request for the session instead.
             KeyCode::Char('A') => self.build_hint("A answers nothing here"),
             KeyCode::Char(c) if plain => self.handle_letter(c.to_ascii_lowercase()),
             _ => self.build_hint("unknown key"),
@@ -185,13 +185,13 @@ impl PromptState {
     }
 }
 
-/// Says whether the key ends everything: Ctrl-C, and Ctrl-D, which in raw mode is how the input ends.
+/// Returns whether the key cancels: Ctrl-C, or Ctrl-D, which ends the input in raw mode.
 pub(crate) fn is_cancel_key(key: KeyEvent) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL)
         && matches!(key.code, KeyCode::Char('c' | 'C' | 'd' | 'D'))
 }
 
-/// Says whether the key ends a line. A line feed, as scripts send it, is Ctrl-J in raw mode.
+/// Returns whether the key ends a line. A line feed, as scripts send it, is Ctrl-J in raw mode.
 pub(crate) fn is_enter_key(key: KeyEvent) -> bool {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     key.code == KeyCode::Enter || (control && key.code == KeyCode::Char('j'))

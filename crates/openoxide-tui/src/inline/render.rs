@@ -12,18 +12,18 @@ use crate::{
 /// Narrower than this, the terminal breaks the rows itself.
 const MIN_WIDTH: u16 = 24;
 
-/// How a question is laid out.
+/// The layout of a question.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions<'a> {
     /// The columns of the terminal.
     pub width: u16,
-    /// How text is set off.
+    /// The text style.
     pub style: TextStyle,
-    /// Whether everything is shown, however long it is.
+    /// True if everything is shown, however long it is.
     pub show_all: bool,
-    /// How the answer is read, and so how the answers are named.
+    /// The way the answer is read, which determines the names of the answers.
     pub input: InputMode,
-    /// Where the request stands among those that can be answered together.
+    /// The position of the request among those that can be answered together.
     pub batch: Option<BatchPosition<'a>>,
 }
 
@@ -32,7 +32,7 @@ pub struct RenderOptions<'a> {
 pub struct BatchPosition<'a> {
     /// Its number, counted from 1.
     pub index: usize,
-    /// How many there are.
+    /// The total number of requests.
     pub total: usize,
     /// Those that come after it.
     pub remaining: &'a [ApprovalRequest],
@@ -64,15 +64,17 @@ impl<'a> BatchPosition<'a> {
         })
     }
 
-    /// Returns those that a yes to all covers.
+    /// Returns the following requests that "all" approves.
     pub(crate) fn covered_requests(self) -> impl Iterator<Item = &'a ApprovalRequest> {
         self.remaining.iter().filter(|request| !request.explicit_yes_required)
     }
 }
 
-/// Returns the question as text: what is wanted, why it is asked, and the keys that answer.
+/// Returns the question as text: the operation, the reason for the question, and the keys that
+/// answer.
 ///
-/// Nothing in it can drive the terminal but, if `options` want it, colours. What is left out for its length is counted.
+/// The text contains no terminal control sequences except for colours, if `options` request them.
+/// The number of omitted lines and items is shown.
 #[must_use]
 pub fn render_prompt(request: &ApprovalRequest, options: &RenderOptions<'_>) -> String {
     let offers = PromptOptions::from_request(request, options.batch);
@@ -141,7 +143,7 @@ impl TextPage {
         self.push_marked_block((TextTone::Body, first), other, tone, text);
     }
 
-    /// Adds a block whose first gutter has a tone of its own.
+    /// Adds a block whose first gutter has a separate tone.
     pub(crate) fn push_marked_block(
         &mut self,
         first: (TextTone, &str),

@@ -14,10 +14,10 @@ use crossterm::{
 
 use super::AskError;
 
-/// Where the width cannot be learned.
+/// The width that is used if the terminal's width is unknown.
 const DEFAULT_WIDTH: u16 = 80;
 
-/// What the prompt needs of a terminal.
+/// The terminal operations that the prompt uses.
 pub(crate) trait TerminalIo {
     /// Returns how many columns it has.
     fn width(&self) -> u16;
@@ -104,7 +104,7 @@ impl RawMode {
 
 impl Drop for RawMode {
     fn drop(&mut self) {
-        // There is nobody to tell if the terminal is gone.
+        // Errors cannot be reported if the terminal is gone.
         if self.marks_pastes {
             execute!(io::stderr(), DisableBracketedPaste).ok();
         }

@@ -1,4 +1,4 @@
-//! What a person can answer.
+//! Tests of the answers that a person can give.
 
 use crate::{
     pty::{End, Pty},
@@ -44,7 +44,7 @@ fn each_key_gives_its_answer() {
 }
 
 #[test]
-fn p_shows_what_always_would_allow_and_the_next_key_answers() {
+fn p_shows_the_grant_menu_and_the_next_key_answers() {
     let rows = [
         ("p", r#"{"response":"approved","scope":"project"}"#),
         ("f", r#"{"response":"approved","scope":"project"}"#),
@@ -67,7 +67,7 @@ fn p_shows_what_always_would_allow_and_the_next_key_answers() {
 }
 
 #[test]
-fn what_is_no_answer_gives_a_hint() {
+fn an_unknown_key_shows_a_hint() {
     let mut pty = push();
     pty.answer("\r");
     pty.after("Enter does not select an answer. Press one of:", "q");
@@ -119,7 +119,7 @@ fn v_shows_all_and_asks_again() {
 }
 
 #[test]
-fn all_asks_about_what_needs_its_own_yes() {
+fn all_still_asks_about_explicit_approval_requests() {
     let mut pty = three();
     pty.answer("A");
     pty.after("OpenOxide asks (2 of 3)", "A");

@@ -12,12 +12,12 @@ const NO: &str = r#"[{"response":"rejected"}]"#;
 const LATE: &str = "echo ready; sleep 0.3; exec \"$0\" \"$1\" > \"$2\"";
 
 #[test]
-fn what_was_typed_ahead_is_no_key() {
+fn typed_ahead_keys_are_ignored() {
     typed_ahead("xterm-256color", "n");
 }
 
 #[test]
-fn what_was_typed_ahead_is_no_line() {
+fn typed_ahead_lines_are_ignored() {
     typed_ahead("dumb", "n\n");
 }
 
@@ -33,7 +33,7 @@ fn typed_ahead(term: &str, answer: &str) {
 }
 
 #[test]
-fn somebody_who_types_on_is_not_interrupted() {
+fn a_person_who_keeps_typing_is_not_interrupted() {
     let mut pty = Pty::ask(&[command_request("git push")]);
     for _ in 0..10 {
         pty.send("y");

@@ -34,11 +34,11 @@ pub(crate) struct Pty {
     width: u16,
 }
 
-/// How it ended.
+/// The result of a run.
 pub(crate) struct End {
-    /// What the program said on standard output.
+    /// The standard output of the program.
     pub(crate) answers: String,
-    /// What it wrote to the terminal.
+    /// The bytes that the program wrote to the terminal.
     pub(crate) bytes: Vec<u8>,
     pub(crate) success: bool,
 }
@@ -77,7 +77,7 @@ impl Pty {
     /// Types once `text` is on the screen.
     pub(crate) fn after(&mut self, text: &str, keys: &str) {
         self.wait_for(text);
-        // No key counts before the question can have been read.
+        // Keys are ignored until the question can have been read.
         thread::sleep(READING);
         self.send(keys);
     }
@@ -119,7 +119,7 @@ impl Pty {
         End { answers, bytes, success }
     }
 
-    /// Returns what was written once nothing more comes.
+    /// Returns the written bytes once no more arrive.
     fn settled(&self) -> Vec<u8> {
         let mut before = usize::MAX;
         loop {
@@ -133,7 +133,7 @@ impl Pty {
     }
 }
 
-/// Waits for the end of `child` and says whether it was a success; a child that hangs is killed.
+/// Waits for the end of `child` and returns whether it succeeded. A child that hangs is killed.
 pub(crate) fn wait(child: &mut (dyn Child + Send + Sync), screen: impl Fn() -> String) -> bool {
     let start = Instant::now();
     loop {
@@ -177,7 +177,7 @@ pub(crate) fn file(extension: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Returns the path of the example, which cargo has built beside this test; if only this test was asked for, it has not.
+/// Returns the path of the example, building it if this test was built alone.
 pub(crate) fn example() -> PathBuf {
     static BUILD: Mutex<()> = Mutex::new(());
     let _one = BUILD.lock().unwrap();

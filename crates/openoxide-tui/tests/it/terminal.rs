@@ -37,7 +37,7 @@ fn a_resize_keeps_the_message() {
 }
 
 #[test]
-fn the_terminal_is_restored_and_says_what_was_answered() {
+fn the_terminal_is_restored_and_shows_the_answer() {
     let script = "\"$0\" \"$1\" > \"$2\"; stty -a";
     let mut pty = Pty::run(&[command_request("git push")], script, "xterm");
     pty.answer("a");
@@ -58,7 +58,7 @@ fn a_withdrawn_question_ends_and_restores_the_terminal() {
 }
 
 #[test]
-fn without_a_terminal_nobody_is_asked() {
+fn without_a_terminal_no_question_is_asked() {
     let requests = file("json");
     fs::write(&requests, serde_json::to_vec(&[command_request("git push")]).unwrap()).unwrap();
     let output = Command::new(example()).arg(requests).stdin(Stdio::null()).output().unwrap();
@@ -68,7 +68,7 @@ fn without_a_terminal_nobody_is_asked() {
 }
 
 #[test]
-fn a_terminal_that_hangs_up_is_no_answer() {
+fn a_terminal_that_hangs_up_gives_no_answer() {
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let (requests, answers) = (file("json"), file("out"));
     fs::write(&requests, serde_json::to_vec(&[command_request("git push")]).unwrap()).unwrap();

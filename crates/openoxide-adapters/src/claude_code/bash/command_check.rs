@@ -1,4 +1,4 @@
-//! Whether one command of a script may run.
+//! The check of one command of a script.
 
 use openoxide_protocol::Effect;
 
@@ -57,7 +57,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         self.policy.default_verdict()
     }
 
-    /// Says whether a rule allows a command.
+    /// Returns whether a rule allows a command.
     fn rule_allows(&self, rule: &ClaudeRule, command: &ScriptCommand<'_>, carried: bool) -> bool {
         let Some(content) = rule.content_for("Bash") else { return false };
         let (exact, normal) = (command.to_source_text(), command.to_normalized_text());
@@ -139,7 +139,8 @@ fn unwrap_for_allow<'a>(command: &ScriptCommand<'a>) -> Vec<ScriptCommand<'a>> {
         .collect()
 }
 
-/// Patterns among the arguments of find are no reason to distrust a rule.
+/// Returns a `find` command without its patterns. Patterns among its arguments do not make an allow
+/// rule inapplicable.
 fn strip_find_patterns<'a>(command: &ScriptCommand<'a>) -> ScriptCommand<'a> {
     let mut plain = command.skip_words(0);
     plain.words.retain(|word| !readonly_commands::is_glob(word.text));

@@ -1,4 +1,4 @@
-//! Where a script works, and which files its redirections open.
+//! The directories that a script works in, and the files that its redirections open.
 
 use openoxide_protocol::{AbsPath, Effect};
 use tree_sitter::Node;
@@ -49,7 +49,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
             .collect()
     }
 
-    /// Returns the answer where a redirection, a directory or an assignment asks by itself.
+    /// Returns the answer if a redirection, a directory or an assignment requires one.
     pub(super) fn check_redirections(&self) -> Option<ClaudeVerdict<'p>> {
         let moves = self.commands.iter().any(|command| command.name() == "cd");
         for output in self.collect_output_paths() {

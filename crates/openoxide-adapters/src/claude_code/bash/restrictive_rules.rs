@@ -1,4 +1,4 @@
-//! Which rules hold a script back, and what nothing approves.
+//! The rules that restrict a script, and the constructs that no rule approves.
 
 use openoxide_protocol::Effect;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::parsed_script::ParsedScript;
 
 impl<'p> ClaudeScriptCheck<'p, '_> {
-    /// Returns the rule that holds back the whole script or one of its commands.
+    /// Returns the rule that restricts the whole script or one of its commands.
     pub(super) fn find_restrictive_rule(
         &self,
         text: &str,
@@ -29,7 +29,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         })
     }
 
-    /// Says whether a rule that holds back speaks of a command, or of what it starts.
+    /// Returns whether a restrictive rule matches a command, or a command that it starts.
     fn matches_command(&self, content: &str, command: &ScriptCommand<'_>) -> bool {
         let mut next = Some(command.clone());
         while let Some(command) = next {
@@ -47,7 +47,8 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         false
     }
 
-    /// Returns a command in plain words; `$X` at its beginning stands for the value that the script gave it.
+    /// Returns a command in unquoted words. `$X` at its beginning is replaced by the value that the
+    /// script assigns to it.
     fn to_resolved_text(&self, command: &ScriptCommand<'_>) -> String {
         let plain = command.to_unquoted_text();
         let Some(variable) = plain.strip_prefix('$') else { return plain };

@@ -42,7 +42,7 @@ fn hooks_that_decide_are_read_with_their_place() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said() {
+fn hooks_that_cannot_be_run_are_reported() {
     let rows = [
         (r#"{"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}"#.to_owned(), "`Stop`"),
         (pre(r#"{"type": "http", "url": "http://localhost/"}"#), "type `http`"),
@@ -70,7 +70,7 @@ fn what_cannot_be_run_is_said() {
 }
 
 #[test]
-fn what_is_asked_about_more_than_there_allows_nothing() {
+fn a_hook_with_widened_conditions_cannot_allow() {
     for hooks in [
         pre(r#"{"type": "command", "command": "x", "if": "Bash(git push *)"}"#),
         pre(r#"{"type": "command", "command": "x"}"#).replace(r#""Bash""#, r#""[BE].*""#),
@@ -83,7 +83,7 @@ fn what_is_asked_about_more_than_there_allows_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_found_at_its_place_and_may_have_held_something_back() {
+fn errors_have_a_location_and_may_lose_a_restriction() {
     let rows = [
         ("7".to_owned(), "7"),
         (r#"{"PreToolUse": 8}"#.to_owned(), "8"),

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// An answer to a request for more permissions: those that are given, and for how long. A no gives none.
+/// An answer to a request for more permissions: the granted permissions and their duration. A
+/// denial grants none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionsAnswer {
@@ -11,7 +12,7 @@ pub struct PermissionsAnswer {
     pub permissions: Value,
     /// For how long.
     pub scope: PermissionsScope,
-    /// Whether each command of the turn is reviewed from now on.
+    /// True if each command of the turn is reviewed from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_auto_review: Option<bool>,
 }

@@ -1,4 +1,5 @@
-//! What the app server says, as far as a client has to know that answers requests for approvals.
+//! The messages of the app server, as far as they matter to a client that answers approval
+//! requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,9 +9,9 @@ use super::{RequestId, ServerRequest, StartedCall, parse_request};
 /// A message of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerMessage {
-    /// It asks for an approval.
+    /// A request for an approval.
     ApprovalRequest(Box<ServerRequest>),
-    /// It asks for something that no approval is, or that was not understood: its method.
+    /// Another request, or an approval request that was not understood; the method.
     UnsupportedRequest(String),
     /// A request was answered, by whomever.
     RequestResolved(RequestId),
@@ -22,7 +23,7 @@ pub enum ServerMessage {
     ItemCompleted(ItemId),
     /// Something happened in this conversation.
     ThreadEvent(String),
-    /// It answers a call of ours: what came of it, or its error.
+    /// The response to a call of this client: its result or its error.
     CallResponse(i64, Result<Value, String>),
     /// Anything else.
     Ignored,
@@ -42,21 +43,21 @@ pub struct ItemId {
 pub struct FileUpdateChange {
     /// The file.
     pub path: String,
-    /// What becomes of it.
+    /// The kind of change.
     pub kind: PatchChangeKind,
     /// The difference; of a file that comes or goes, its content.
     pub diff: String,
 }
 
-/// What becomes of a file.
+/// The kind of change of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PatchChangeKind {
-    /// It comes.
+    /// The file is added.
     Add,
-    /// It goes.
+    /// The file is deleted.
     Delete,
-    /// It has another content, and perhaps another name.
+    /// The content changes, and possibly the name.
     Update {
         /// The other name.
         #[serde(default)]
@@ -80,7 +81,7 @@ pub fn parse_server_message(message: Value) -> ServerMessage {
     }
 }
 
-/// Reads what is told without a question.
+/// Parses a notification.
 fn parse_notification(method: &str, params: &Value) -> ServerMessage {
     let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
     let thread = || params.get("thread")?.get("id")?.as_str().map(str::to_owned);
@@ -114,7 +115,7 @@ fn parse_item_id(params: &Value) -> Option<ItemId> {
 /// Reads the changes of an item that begins, or of one that is still being written.
 fn parse_file_changes(params: &Value) -> Option<ServerMessage> {
     let changes = params.get("item").unwrap_or(params).get("changes")?;
-    // What is not understood of them is not shown, and so nobody can say yes to it.
+    // Changes that are not understood are not shown, so nobody can approve them.
     let changes = Vec::deserialize(changes).unwrap_or_default();
     Some(ServerMessage::FileChangeStarted(parse_item_id(params)?, changes))
 }

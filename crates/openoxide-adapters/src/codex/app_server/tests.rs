@@ -63,7 +63,8 @@ fn recorded_answers_are_read_and_written_alike() {
     }
 }
 
-/// What the model had called for is in the driver's script: this is what was sent to the server.
+/// The commands that the model called are in the driver's script. This list is what was sent to the
+/// server.
 #[test]
 fn the_script_is_found_in_its_shell() {
     let scripts: Vec<_> = recorded("server")
@@ -94,7 +95,7 @@ fn command(changes: &Value) -> CommandApproval {
 }
 
 #[test]
-fn a_host_and_what_is_typed_are_no_commands() {
+fn hosts_and_typed_input_are_not_commands() {
     let host = json!({ "networkApprovalContext": { "host": "x.example", "protocol": "http" }, "command": "ls" });
     assert_eq!(command(&host).to_action(), Action::Fetch { url: "http://x.example/".into() });
     for odd in [
@@ -110,7 +111,7 @@ fn a_host_and_what_is_typed_are_no_commands() {
 }
 
 #[test]
-fn only_what_is_offered_is_answered() {
+fn only_offered_decisions_are_allowed() {
     let of = |decisions: Value| command(&json!({ "availableDecisions": decisions }));
     let some = of(json!(["accept", "cancel"]));
     assert!(
@@ -125,7 +126,7 @@ fn only_what_is_offered_is_answered() {
 }
 
 #[test]
-fn what_asks_and_is_not_understood_is_an_error() {
+fn an_approval_request_that_is_not_understood_is_an_error() {
     for odd in [
         json!({ "id": 1, "method": "item/commandExecution/requestApproval", "params": {} }),
         json!({ "id": 1, "method": "item/somethingNew/requestApproval", "params": {} }),
@@ -138,7 +139,7 @@ fn what_asks_and_is_not_understood_is_an_error() {
 }
 
 #[test]
-fn what_a_reviewer_has_to_know_is_heard() {
+fn messages_that_a_reviewer_needs_are_parsed() {
     let all: Vec<_> = recorded("server").into_iter().map(parse_server_message).collect();
     let asked =
         all.iter().filter(|heard| matches!(heard, ServerMessage::ApprovalRequest(_))).count();
@@ -159,7 +160,7 @@ fn what_a_reviewer_has_to_know_is_heard() {
 }
 
 #[test]
-fn what_is_asked_and_not_understood_is_left_to_others() {
+fn requests_that_are_not_understood_are_unsupported() {
     let rows = [
         (json!({ "id": 1, "method": "mcpServer/elicitation/request", "params": {} }), true),
         (json!({ "id": 1, "method": "item/new/requestApproval", "params": {} }), true),

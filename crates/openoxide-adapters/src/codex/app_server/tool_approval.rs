@@ -1,5 +1,6 @@
-//! A call of a tool of an MCP server that waits for a yes. It comes as a question of that server, and any server can write such a
-//! question itself: 0.169 hands on its `_meta` as it is. Only the call that was said to begin tells the two apart.
+//! Approval requests for calls of MCP tools. Such a request arrives as a question of the MCP
+//! server, and any server can write the same question itself: 0.169 passes its `_meta` on
+//! unchanged. Only a notification that the call has started tells the two apart.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -9,22 +10,22 @@ use super::RequestId;
 /// The method of all questions of MCP servers.
 pub(super) const ELICITATION_METHOD: &str = "mcpServer/elicitation/request";
 
-/// A call of a tool waits for a yes.
+/// A request to approve a call of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolApproval {
     /// The conversation.
     pub thread_id: String,
-    /// What the person last asked for, if that is known.
+    /// The turn: the person's last prompt, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
     /// The server, as the configuration names it.
     pub server_name: String,
     /// The question, in Codex's words.
     pub message: String,
-    /// What the answer has to contain: nothing, where Codex asks.
+    /// The schema of the answer's content; it is empty if Codex asks.
     pub requested_schema: Value,
-    /// What it is about.
+    /// The call that the question is about.
     #[serde(rename = "_meta")]
     pub call: ToolCall,
     /// All else.
@@ -35,17 +36,17 @@ pub struct ToolApproval {
 /// The call of a tool, as the question tells it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What kind of question it is.
+    /// The kind of question.
     pub codex_approval_kind: ToolApprovalKind,
     /// The tool, as the server names it.
     pub tool_name: String,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_params: Option<Value>,
-    /// What the server says of the tool.
+    /// The server's description of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_description: Option<String>,
-    /// For how long a yes may be kept: a word or several of them.
+    /// The scopes for which an approval may be kept: a word or several of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persist: Option<Value>,
     /// All else.
@@ -61,7 +62,7 @@ pub enum ToolApprovalKind {
     McpToolCall,
 }
 
-/// A call of a tool that was said to begin.
+/// A call of a tool that was reported as started.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StartedCall {
     /// The server.
@@ -76,7 +77,7 @@ pub struct StartedCall {
 /// An answer to a question about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// Yes, and for how long.
+    /// Yes, with the scope for which the approval is kept.
     Accept(Option<PersistScope>),
     /// No.
     Decline,
@@ -84,7 +85,7 @@ pub enum ToolDecision {
     Cancel,
 }
 
-/// For how long a yes to a tool is kept, whatever its arguments are.
+/// The scope for which an approval of a tool is kept, whatever the tool's arguments are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PersistScope {
@@ -94,13 +95,13 @@ pub enum PersistScope {
     Always,
 }
 
-/// Says whether a question of a server tells of itself that it is about a tool.
+/// Returns whether the question of a server is marked as an approval of a tool.
 pub(super) fn is_tool_approval(params: &Value) -> bool {
     params.get("_meta").is_some_and(|meta| meta.get("codex_approval_kind").is_some())
 }
 
 impl ToolApproval {
-    /// Says whether Codex itself could have asked this about a call that was said to begin.
+    /// Returns whether Codex itself could have asked this about a started call.
     #[must_use]
     pub fn matches_call(&self, begun: &StartedCall) -> bool {
         let told = self.call.tool_params.as_ref().unwrap_or(&Value::Null);
@@ -111,14 +112,14 @@ impl ToolApproval {
             && self.requested_schema == nothing
     }
 
-    /// Says whether the question is the one that Codex asks about any tool.
+    /// Returns whether the question is the one that Codex asks about every tool.
     #[must_use]
     pub fn is_standard_message(&self) -> bool {
         let (server, tool) = (&self.server_name, &self.call.tool_name);
         self.message == format!("Allow the {server} MCP server to run tool \"{tool}\"?")
     }
 
-    /// Says whether a yes may be kept so long.
+    /// Returns whether an approval may be kept for this scope.
     #[must_use]
     pub fn may_persist(&self, long: PersistScope) -> bool {
         let word = json!(long);

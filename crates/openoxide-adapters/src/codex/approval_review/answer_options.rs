@@ -1,4 +1,5 @@
-//! What a person may answer: exactly what Codex offers, with its keys where ours do not mean something else.
+//! The answers that a person may give: exactly those that Codex offers. They have the keys of
+//! Codex, unless a key has another meaning here.
 
 use openoxide_protocol::{Access, ApprovalResponse, GrantScope, OperationFacts};
 use serde_json::{Value, json};
@@ -13,11 +14,12 @@ use crate::{
     quote_words,
 };
 
-/// So many answers are offered; the rest can be given in Codex itself.
+/// The maximum number of answers that are offered. Others can be given in Codex itself.
 const MAX_OPTIONS: usize = 9;
-/// A longer prefix cannot be shown beside the other answers.
+/// The maximum length of a prefix rule. A longer prefix cannot be shown next to the other answers.
 const MAX_RULE_LENGTH: usize = 400;
-/// What stands before a banned prefix in the meaning of an answer. Codex does not compare what a client answers with them.
+/// The warning before a banned prefix in the meaning of an answer. Codex does not compare the
+/// answers of clients with the banned prefixes.
 const BANNED_PREFIX_WARNING: &str = "careful, it begins with the banned ";
 /// The key Esc.
 const ESCAPE: char = '\u{1b}';
@@ -35,7 +37,7 @@ pub enum CodexAnswer {
     Tool {
         /// The answer.
         decision: ToolDecision,
-        /// What Codex keeps in its configuration with it.
+        /// The line that Codex writes into its configuration with this answer.
         rule_to_save: Option<String>,
     },
 }
@@ -47,9 +49,9 @@ pub struct CodexAnswerOption {
     pub answer: CodexAnswer,
     /// The keys that give it.
     pub keys: Vec<char>,
-    /// What it means.
+    /// A description of the answer's effect.
     pub meaning: String,
-    /// Whether it deserves a second look.
+    /// True if the answer deserves special attention.
     pub needs_caution: bool,
 }
 
@@ -58,7 +60,7 @@ pub struct CodexAnswerOption {
 pub struct CodexAnswerOptions {
     /// In the order of Codex.
     pub options: Vec<CodexAnswerOption>,
-    /// What Codex would offer and is not offered here, and why.
+    /// The answers that Codex offers and that are left out here, with the reasons.
     pub withheld: Vec<String>,
 }
 
@@ -104,7 +106,8 @@ impl CodexAnswer {
         ApprovalResponse::new_approval(scope)
     }
 
-    /// Returns what Codex keeps with it: a rule, as its rule files say it, or a line of its configuration.
+    /// Returns what Codex saves with the answer: a rule in the syntax of its rule files, or a line
+    /// of its configuration.
     #[must_use]
     pub fn rule_to_save(&self) -> Option<String> {
         match self {
@@ -119,7 +122,7 @@ impl CodexAnswer {
         }
     }
 
-    /// Returns the yes for this once that a rule's allow stands for, if Codex offers it.
+    /// Returns the one-time approval that an allow rule gives, if Codex offers it.
     #[must_use]
     pub fn find_once_approval(asked: &ApprovalParams) -> Option<Self> {
         match asked {
@@ -283,7 +286,8 @@ impl CodexAnswerOptions {
         });
     }
 
-    /// `d` is Codex's key for a no after which the model goes on; where there is only one that stops it, `n` is that.
+    /// Adds Codex's key `d` to the denial after which the model goes on. If the only denial is one
+    /// that stops the model, adds the key `n` to that one.
     fn add_decline_key(&mut self) {
         for (key, also) in [('n', 'd'), (ESCAPE, 'n')] {
             let taken = self.options.iter().any(|offered| offered.keys.contains(&also));
@@ -344,7 +348,8 @@ fn host_rule_option(rule: &NetworkPolicyAmendment) -> (char, String) {
     }
 }
 
-/// Says whether a rule that is proposed is about what is shown, and can be shown itself.
+/// Checks that a proposed rule is about the command that is shown, and that the rule itself can be
+/// shown.
 fn check_amendment(
     words: &[String],
     approval: &CommandApproval,
@@ -367,7 +372,7 @@ fn check_amendment(
     }
 }
 
-/// Says whether one of the commands begins with just these words.
+/// Returns whether one of the commands begins with exactly these words.
 fn begins_shown_command(words: &[String], facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| {
         let Access::Exec(exec) = access else { return false };

@@ -2,7 +2,8 @@
 
 use crate::codex::app_server::{FileUpdateChange, PatchChangeKind};
 
-/// What stands behind the difference of a file that has another name. The header says it.
+/// The marker after the diff of a moved file. The header shows the new name, so the marker is
+/// removed.
 const MOVE_MARKER: &str = "\n\nMoved to: ";
 
 /// Returns every file that is touched, both names of one that has another.
@@ -11,7 +12,7 @@ pub(super) fn collect_changed_paths(changes: &[FileUpdateChange]) -> Vec<String>
     changes.iter().flat_map(|change| [Some(change.path.clone()), moved(change)]).flatten().collect()
 }
 
-/// Returns one line that says what is wanted.
+/// Returns a one-line summary of the changes.
 pub(super) fn render_title(paths: &[String]) -> String {
     match paths {
         [path] => format!("Change {path}"),

@@ -3,7 +3,8 @@
 use openoxide_protocol::Action;
 use serde_json::Value;
 
-/// Returns what the permissions let happen; what is not understood of them is said as such.
+/// Returns the actions that the permissions would allow. Permissions that are not understood become
+/// opaque actions.
 pub(super) fn collect_actions(permissions: &Value) -> Vec<Action> {
     let files = permissions.get("fileSystem").unwrap_or(&Value::Null);
     let list = |name: &str| files.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -16,7 +17,7 @@ pub(super) fn collect_actions(permissions: &Value) -> Vec<Action> {
         named("write", |paths| Action::Edit { paths }),
     ];
     let mut all: Vec<Action> = Vec::new();
-    // What stands in the lists stands among the entries, too.
+    // The paths in the lists are usually repeated in the entries.
     for action in listed.into_iter().flatten().chain(list("entries").filter_map(parse_entry)) {
         if !all.contains(&action) {
             all.push(action);

@@ -87,7 +87,7 @@ fn each_recorded_request_is_an_operation() {
 }
 
 #[test]
-fn a_command_is_shown_as_its_script_with_what_codex_says_of_it() {
+fn a_command_is_shown_as_its_script_with_codex_s_reason() {
     let wanted = seen(&request("May I touch it?")).unwrap();
     assert_eq!(wanted.presentation.content, "touch /out/o1");
     assert_eq!(wanted.presentation.metadata["reason"], "May I touch it?");
@@ -97,7 +97,7 @@ fn a_command_is_shown_as_its_script_with_what_codex_says_of_it() {
 }
 
 #[test]
-fn what_is_more_than_a_command_is_for_a_person() {
+fn a_request_for_more_than_a_command_requires_a_person() {
     let plain = request("rm -rf x/y");
     assert_eq!(seen(&plain).unwrap().human_approval_reason, None);
     for more in [
@@ -168,7 +168,7 @@ fn more_permissions_are_the_files_that_they_open() {
 
 /// Guards I19.
 #[test]
-fn a_person_is_offered_what_codex_offers_and_nothing_else() {
+fn exactly_the_answers_of_codex_are_offered() {
     let touch = request("May I touch it?");
     let list = offers(&touch, &["touch /out/o1"]);
     assert_eq!(keys(&list), ["y", "p", "n\\u{1b}"]);
@@ -227,7 +227,7 @@ fn hosts_have_their_own_keys() {
 
 /// Guards I19.
 #[test]
-fn a_rule_that_is_wider_than_what_is_shown_is_not_offered() {
+fn a_rule_that_is_wider_than_the_shown_command_is_not_offered() {
     let touch = request("May I touch it?");
     let proposed = |words: Value| {
         let amendment =
@@ -266,7 +266,7 @@ fn a_banned_prefix_is_marked() {
     assert!(!offers(&request("wc -l"), &["echo"]).options[0].needs_caution);
 }
 
-// The real server took such answers, and told the model what it had been given.
+// The real server accepted such answers, and reported them to the model.
 #[test]
 fn answers_are_written_as_codex_takes_them() {
     let id = crate::codex::app_server::RequestId::Number(6);
@@ -345,7 +345,7 @@ fn tool(approval: &ToolApproval, begun: &[StartedCall]) -> Result<ReviewRequest,
 }
 
 #[test]
-fn a_call_of_a_tool_is_judged_as_that_tool() {
+fn a_tool_call_has_the_name_that_hooks_receive() {
     let all = tools();
     let wanted = tool(&all[0].0, &all[0].1).unwrap();
     assert_eq!(wanted.operation.tool, "mcp__files__remove");
@@ -358,7 +358,7 @@ fn a_call_of_a_tool_is_judged_as_that_tool() {
     let other = tool(&odd.0, &odd.1).unwrap();
     assert_eq!(other.presentation.metadata["question"], "Allow it all?");
     assert!(other.human_approval_reason.is_some(), "a rule answers only the question of Codex");
-    // The real one told its hook `mcp__my_files__remove`.
+    // The real server passed `mcp__my_files__remove` to its hook.
     let doubtful = ["fi__les", "files_", "fi-.les"].map(|server| (server, false));
     for (server, rules_answer) in [("my-files", true)].into_iter().chain(doubtful) {
         let (mut approval, mut begun) = all[0].clone();
@@ -414,7 +414,7 @@ fn a_tool_is_answered_as_codex_offers() {
     let kept = "mcp_servers.\"files\".tools.\"remove\".approval_mode = \"approve\"";
     let keeps: Vec<_> = list.iter().filter_map(|offered| offered.answer.rule_to_save()).collect();
     assert_eq!(keeps, [kept]);
-    // The real server took each of these, and did as it says.
+    // The real server accepted each of these answers and acted on it.
     let told: Vec<_> =
         TOOLS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
     for offered in &list {

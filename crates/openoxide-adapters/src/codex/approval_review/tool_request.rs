@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{ReviewRequest, ThreadContext, build_presentation};
 use crate::codex::app_server::ToolApproval;
 
-/// Reads what a call wants. The question is the server's word until the call that it is about was said to begin.
+/// Translates a request for a call of a tool. The question is only the server's claim until its
+/// call has been reported as started.
 pub(super) fn parse_tool_request(
     approval: &ToolApproval,
     scene: &ThreadContext<'_>,
@@ -41,7 +42,8 @@ pub(super) fn parse_tool_request(
     })
 }
 
-/// Returns the name of the tool as Codex tells it to its hooks, so that the same rules speak of it here.
+/// Returns the name that Codex passes to its hooks for the tool, so that the same rules match it
+/// here.
 fn hook_tool_name(approval: &ToolApproval) -> String {
     let [server, tool] = sanitize_names(approval);
     format!("mcp__{server}__{tool}")
@@ -53,14 +55,14 @@ fn sanitize_names(approval: &ToolApproval) -> [String; 2] {
     parts.map(|part| part.chars().map(plain).collect())
 }
 
-/// Says whether the name could be that of another tool, of another server.
+/// Returns whether the name could also be that of another tool of another server.
 fn is_ambiguous_name(approval: &ToolApproval) -> bool {
     let [server, tool] = sanitize_names(approval);
     let joint = server.ends_with('_') || tool.starts_with('_');
     joint || [server, tool].iter().any(|part| part.contains("__"))
 }
 
-/// Says why an allow of a rule is not enough for a call.
+/// Returns why an allow rule is not enough for a call.
 fn human_approval_reason(approval: &ToolApproval) -> Option<&'static str> {
     if is_ambiguous_name(approval) {
         Some("its name does not tell its server from its tool")

@@ -1,7 +1,8 @@
-//! What Codex makes of a patch before it applies it (reference of 0.169, §6.3): run it, ask, or refuse.
+//! Codex's decision about a patch before it applies it (reference of 0.169, §6.3): run, ask or
+//! reject.
 //!
-//! The files themselves are not looked at. Codex also refuses a patch whose files are not there, or not as it expects them; that comes
-//! before its policy, and is not known here.
+//! The files themselves are not read. Codex also rejects a patch whose files are missing or have
+//! unexpected contents. That happens before its policy check, and is not modelled here.
 
 mod patch_change;
 mod patch_parser;
@@ -20,7 +21,7 @@ use super::{
     launch_context::normalize_path,
 };
 
-/// Stands before what is wrong with a patch.
+/// The prefix of a message about an invalid patch.
 const VERIFICATION_FAILED: &str = "apply_patch verification failed: ";
 /// A patch names a machine, and there is only one.
 const ENVIRONMENT_UNAVAILABLE: &str =
@@ -30,14 +31,15 @@ const IMPLICIT_PATCH_ERROR: &str =
     r#"patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]"#;
 
 impl CallEvaluator<'_> {
-    /// Returns what becomes of a call of the tool; its paths count from where Codex was started.
+    /// Returns the decision about a call of the tool. Its paths are relative to the directory in
+    /// which Codex was started.
     #[must_use]
     pub fn decide_apply_patch(&self, text: &str) -> CallOutcome {
         self.parse_patch(text, self.context.cwd, |patch| !patch.names_environment)
     }
 
-    /// Returns what becomes of a script that is a patch, or a call of `apply_patch`: no process is started for it. A machine that it
-    /// names is not looked at.
+    /// Returns the decision about a script that is a patch or a call of `apply_patch`. Codex starts
+    /// no process for such a script. A machine that the patch names is ignored.
     pub(super) fn decide_patch_script(&self, script: &str, cwd: &str) -> Option<CallOutcome> {
         let may_be_one = script.trim_start().starts_with(['*', '<']);
         if may_be_one && ParsedPatch::parse(script).is_ok() {
@@ -80,7 +82,7 @@ impl CallEvaluator<'_> {
         Ok(CallOutcome { changes: Some(changes), ..CallOutcome::new(verdict, None, false) })
     }
 
-    /// Returns what is wrong with the paths. Until 0.145 a file might come up twice.
+    /// Returns an error in the paths. Up to 0.145 a file could occur twice.
     fn find_path_error(&self, changes: &[PatchedFile]) -> Option<String> {
         let mut seen = BTreeSet::new();
         for change in changes {
@@ -124,7 +126,7 @@ fn render_parse_error(why: &str) -> String {
     format!("patch rejected: {why}; rejected by user approval settings")
 }
 
-/// Returns a path that counts from a directory; nothing is looked up.
+/// Returns a path relative to a directory in normal form. The file system is not accessed.
 fn join_path(cwd: &str, path: &str) -> String {
     if path.starts_with('/') {
         normalize_path(path)

@@ -1,4 +1,5 @@
-//! What was said yes to for the session: Codex's `ApprovalStore` and `with_cached_approval` (002 §1; reference of 0.169).
+//! The approvals for the session: Codex's `ApprovalStore` and `with_cached_approval` (reference of
+//! 0.169).
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +13,8 @@ use super::{
     script_commands,
 };
 
-/// The keys that a yes for the session is remembered under, as JSON. It lives as long as the session, and is never written down.
+/// The keys under which approvals for the session are remembered, as JSON. They last as long as the
+/// session, and are never written to disk.
 #[derive(Debug, Default)]
 pub struct ApprovalStore {
     approved: Mutex<BTreeSet<String>>,
@@ -23,16 +25,18 @@ impl ApprovalStore {
         self.approved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says whether all of these were said yes to. Of nothing nobody has said yes.
+    /// Returns whether all of these keys are approved. An empty list is not approved.
     fn contains_all(&self, keys: &[String]) -> bool {
         let approved = self.lock_keys();
         !keys.is_empty() && keys.iter().all(|key| approved.contains(key))
     }
 }
 
-/// Returns the cached yes, or asks. A yes for the session is remembered under each key by itself; nothing else is remembered.
+/// Returns the cached approval, or asks. An approval for the session is remembered under each key
+/// separately. No other answer is remembered.
 ///
-/// While somebody is asked the store is free: a second question about the same is asked, too.
+/// The store is not locked while a question is open. A second question about the same keys is asked
+/// as well.
 pub async fn with_cached_approval<K: Serialize + Sync>(
     store: &ApprovalStore,
     keys: &[K],
@@ -51,7 +55,7 @@ pub async fn with_cached_approval<K: Serialize + Sync>(
     decision
 }
 
-/// The key of a command: only the very same one passes, wherever its blanks and quotes stand.
+/// The key of a command. Only the same command matches, regardless of its blanks and quotes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CommandKey {
     environment_id: String,
@@ -64,7 +68,7 @@ pub struct CommandKey {
 }
 
 impl CommandKey {
-    /// Returns the key of a process in a directory. Since August 2026 the shell itself counts, too.
+    /// Returns the key of a process in a directory. Since August 2026 the shell is part of the key.
     #[must_use]
     pub fn new(
         argv: &[String],
@@ -94,7 +98,8 @@ pub struct FileKey {
 }
 
 impl FileKey {
-    /// Returns the key of each file of a patch: a yes to one patch covers another that touches no other file.
+    /// Returns the key of each file of a patch. An approval of one patch covers another patch that
+    /// touches no other files.
     #[must_use]
     pub fn for_patch(paths: &[String]) -> Vec<Self> {
         let key = |path: &String| Self { environment_id: "local".to_owned(), path: path.clone() };
@@ -102,7 +107,8 @@ impl FileKey {
     }
 }
 
-/// Returns the words that a command is remembered by: those of the only command of a plain script, else the script as it stands.
+/// Returns the words under which a command is remembered: those of the only command of a plain
+/// script, or else the unchanged script.
 fn canonical_command(argv: &[String], dialect: CodexDialect) -> Vec<String> {
     let Some(script) = script_commands::extract_script(argv) else { return argv.to_vec() };
     match script_commands::read_plain_commands(script, dialect).as_deref() {
@@ -140,7 +146,7 @@ mod tests {
         assert_ne!(of("touch a"), key("/bin/bash", "-lc", "touch a", "/x", false));
         assert_ne!(of("touch a"), key("/bin/bash", "-lc", "touch a", "/w", true));
         assert_ne!(of("touch a"), key("/bin/sh", "-lc", "touch a", "/w", false));
-        // What is no plain command counts as it stands.
+        // A script that is not a plain command is compared unchanged.
         assert_ne!(of("touch a > b"), of("touch a  > b"));
         assert!(of("touch a && ls").contains("__codex_shell_script__"));
     }
@@ -153,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_yes_for_the_session_is_remembered_and_all_keys_have_to_be() {
+    fn only_session_approvals_of_all_keys_are_reused() {
         use CodexReviewDecision::{Approved, ApprovedForSession};
         let store = ApprovalStore::default();
         let files = |names: &[&str]| {

@@ -1,5 +1,6 @@
-//! What Codex's core tells its clients of a question (`ExecApprovalRequestEvent` and `ApplyPatchApprovalRequestEvent`; seed 002 §0.2 and
-//! §0.3, recorded from 0.145, whose MCP server tells them; 0.169 has the app server for it, see `wire`).
+//! The approval events that Codex's core sends to its clients (`ExecApprovalRequestEvent` and
+//! `ApplyPatchApprovalRequestEvent`, recorded from 0.145, whose MCP server sends them). 0.169 uses
+//! the app server instead, see `app_server`.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub struct ExecApprovalRequest {
     /// The question, where a call has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
-    /// What the person last asked for.
+    /// The turn: the person's last prompt.
     pub turn_id: String,
     /// In milliseconds since 1970.
     pub started_at_ms: i64,
@@ -34,7 +35,7 @@ pub struct ExecApprovalRequest {
     pub command: Vec<String>,
     /// The directory it would run in.
     pub cwd: String,
-    /// Why it is asked.
+    /// The reason for the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The host that it is about.
@@ -46,10 +47,10 @@ pub struct ExecApprovalRequest {
     /// Rules about the host that would answer for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_network_policy_amendments: Option<Vec<NetworkAmendment>>,
-    /// What it wants beside the sandbox that it would have.
+    /// Permissions that the command wants in addition to its sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_permissions: Option<Value>,
-    /// What may be answered.
+    /// The possible answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_decisions: Option<Vec<CodexReviewDecision>>,
     /// The command as a client shows it.
@@ -59,33 +60,33 @@ pub struct ExecApprovalRequest {
     pub rest: Map<String, Value>,
 }
 
-/// What a command does, as far as it is shown; nothing is decided by it.
+/// A description of a command for display. No decision depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ParsedCommand {
-    /// It reads a file.
+    /// The command reads a file.
     Read {
         /// The command.
         cmd: String,
         /// The file's name.
         name: String,
-        /// Where it is.
+        /// The path of the file.
         path: String,
     },
-    /// It lists files.
+    /// The command lists files.
     ListFiles {
         /// The command.
         cmd: String,
-        /// Where.
+        /// The path that is listed.
         path: Option<String>,
     },
-    /// It searches.
+    /// The command searches.
     Search {
         /// The command.
         cmd: String,
         /// For what.
         query: Option<String>,
-        /// Where.
+        /// The path that is searched.
         path: Option<String>,
     },
     /// Anything else.
@@ -100,17 +101,17 @@ pub enum ParsedCommand {
 pub struct ApplyPatchApprovalRequest {
     /// The call.
     pub call_id: String,
-    /// What the person last asked for; empty where it is not told.
+    /// The turn: the person's last prompt; empty if it is unknown.
     #[serde(default)]
     pub turn_id: String,
     /// In milliseconds since 1970.
     pub started_at_ms: i64,
-    /// The files, and what becomes of each.
+    /// The files, each with the kind of its change.
     pub changes: BTreeMap<String, FileChange>,
-    /// Why it is asked.
+    /// The reason for the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The directory that a yes would open for the rest of the session.
+    /// The directory that an approval would make writable for the rest of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_root: Option<String>,
     /// All else.
@@ -118,21 +119,21 @@ pub struct ApplyPatchApprovalRequest {
     pub rest: Map<String, Value>,
 }
 
-/// What becomes of a file.
+/// The kind of change of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FileChange {
-    /// It comes.
+    /// The file is added.
     Add {
-        /// What it says.
+        /// The content of the new file.
         content: String,
     },
-    /// It goes.
+    /// The file is deleted.
     Delete {
-        /// What it said.
+        /// The content of the deleted file.
         content: String,
     },
-    /// It has another content, and perhaps another name.
+    /// The content changes, and possibly the name.
     Update {
         /// The difference.
         unified_diff: String,
@@ -142,8 +143,8 @@ pub enum FileChange {
 }
 
 impl ExecApprovalRequest {
-    /// Returns what may be answered. Where that is not told it follows from what is asked: about a host, about more permissions, or about a
-    /// command.
+    /// Returns the possible answers. If the event does not list them, they follow from the
+    /// question: about a host, about more permissions, or about a command.
     #[must_use]
     pub fn available_decisions(&self) -> Vec<CodexReviewDecision> {
         use CodexReviewDecision::{Abort, Approved, ApprovedForSession};
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_answered_follows_from_what_is_asked() {
+    fn available_decisions_follow_from_the_question() {
         for mut request in commands() {
             let told = request.available_decisions.take().unwrap();
             assert_eq!(request.available_decisions(), told);

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::dialect::CodexDialect;
 
-/// When a person is asked (`approval_policy`); as it stands on the wire.
+/// The conditions under which a person is asked (`approval_policy`), in their serialized form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskForApproval {
     /// About all that no rule allows.
     #[serde(rename = "untrusted")]
     UnlessTrusted,
-    /// When the model asks for it, or a rule does.
+    /// As `on-request`, but each kind of question can be switched off.
     #[serde(alias = "on-failure")]
     OnRequest,
     /// As with `on-request`, and each kind of question can be switched off.
@@ -24,7 +24,7 @@ pub enum AskForApproval {
     Never,
 }
 
-/// Which kinds of questions may be asked.
+/// The kinds of questions that may be asked.
 #[expect(clippy::struct_excessive_bools, reason = "as on the wire")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GranularApprovalConfig {
@@ -44,7 +44,7 @@ pub struct GranularApprovalConfig {
 }
 
 impl AskForApproval {
-    /// Says whether the model may ask for a run outside of the sandbox.
+    /// Returns whether the model may ask for a run outside of the sandbox.
     pub(super) fn may_escalate(self, dialect: CodexDialect) -> bool {
         match (self, dialect) {
             (Self::OnRequest, _) => true,
@@ -71,15 +71,15 @@ impl FromStr for AskForApproval {
     }
 }
 
-/// What holds a command.
+/// The confinement of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
-    /// Nothing is written.
+    /// Commands cannot write.
     ReadOnly,
     /// The project is written to.
     WorkspaceWrite,
-    /// Nothing does.
+    /// Commands run without a sandbox.
     DangerFullAccess,
     /// Something outside of Codex does.
     #[serde(alias = "external")]
@@ -87,12 +87,12 @@ pub enum SandboxMode {
 }
 
 impl SandboxMode {
-    /// Says whether anything may be written.
+    /// Returns whether commands may write.
     pub(super) const fn allows_writes(self) -> bool {
         !matches!(self, Self::ReadOnly)
     }
 
-    /// Says whether Codex itself holds commands.
+    /// Returns whether Codex itself confines commands.
     pub(super) const fn is_restricted(self) -> bool {
         matches!(self, Self::ReadOnly | Self::WorkspaceWrite)
     }

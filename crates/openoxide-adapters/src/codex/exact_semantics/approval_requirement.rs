@@ -1,4 +1,4 @@
-//! What has to happen before a call runs, and how Codex says why.
+//! The approval that a call requires before it runs, with Codex's reasons.
 
 use super::{
     approval_policy::AskForApproval,
@@ -8,31 +8,32 @@ use super::{
     prefix_rule::{CodexDecision, PrefixRuleMatch},
 };
 
-/// What has to happen before a call runs.
+/// The approval that a call requires before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecApprovalRequirement {
-    /// Nothing.
+    /// The call requires no approval.
     Skip {
-        /// Whether it runs without a sandbox: rules allow every command of it.
+        /// True if the call runs without a sandbox because rules allow each of its commands.
         bypass_sandbox: bool,
         /// The words of the rule that is proposed when the sandbox refuses it.
         amendment: Option<Vec<String>>,
     },
-    /// A person says yes.
+    /// The call requires an approval.
     NeedsApproval {
-        /// Why the policy asks, if a rule does.
+        /// The reason, if a rule of the policy asks.
         reason: Option<String>,
         /// The words of the rule that is proposed.
         amendment: Option<Vec<String>>,
     },
-    /// A person says yes, once, and nothing else counts: no rule, no hook, no yes of before.
+    /// The call requires a person's approval for this one run. No rule, hook or earlier approval
+    /// replaces it.
     NeedsHumanApproval {
-        /// Why: the words of the administrator's rule.
+        /// The justification of the administrator's rule.
         reason: String,
     },
-    /// It does not run.
+    /// The call does not run.
     Forbidden {
-        /// Why, as the model reads it.
+        /// The reason that the model is shown.
         reason: String,
     },
 }
@@ -47,7 +48,8 @@ pub(super) struct RequirementBuilder<'a> {
 }
 
 impl RequirementBuilder<'_> {
-    /// Returns why it does not run: the longest prefix that a rule forbids says it.
+    /// Returns the reason why the call does not run, from the forbidding rule with the longest
+    /// prefix.
     pub(super) fn explain_forbidden(&self) -> String {
         let command = render_command(&self.call.argv);
         match self.longest_match(CodexDecision::Forbidden) {
@@ -81,7 +83,7 @@ impl RequirementBuilder<'_> {
         }
     }
 
-    /// Asks a person whose answer alone counts, unless questions of rules are switched off.
+    /// Requires an answer that only a person may give, unless questions of rules are switched off.
     pub(super) fn build_human_prompt(&self) -> ExecApprovalRequirement {
         match (self.prompt_disabled_reason(true), self.longest_match(CodexDecision::PromptUser)) {
             (None, Some(rule)) => ExecApprovalRequirement::NeedsHumanApproval {
@@ -120,7 +122,8 @@ impl RequirementBuilder<'_> {
         }
     }
 
-    /// Since 0.169 what is dangerous is asked about, even where nothing about the sandbox is to be asked.
+    /// Returns whether a dangerous command is asked about although questions about the sandbox are
+    /// switched off. This is so since 0.169.
     fn asks_without_amendment(&self) -> bool {
         let AskForApproval::Granular(granular) = self.judge.approval else { return false };
         let dangers =

@@ -1,6 +1,6 @@
 //! Prefixes that Codex does not take from a model: they would allow everything.
 
-/// Each with single blanks between its words. They are compared as they stand.
+/// The banned prefixes, each with single blanks between its words. They are compared literally.
 const BANNED_PREFIXES: [&str; 88] = [
     "/bin/bash",
     "/bin/bash -c",
@@ -92,7 +92,7 @@ const BANNED_PREFIXES: [&str; 88] = [
     "zsh -lc",
 ];
 
-/// Says whether just these words are banned; longer ones are not.
+/// Returns whether exactly these words are banned. Longer commands are not.
 #[must_use]
 pub fn is_banned_prefix(prefix: &[String]) -> bool {
     prefix.iter().all(|word| !word.contains(' '))

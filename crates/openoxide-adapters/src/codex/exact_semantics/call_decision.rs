@@ -17,27 +17,27 @@ use crate::codex::app_server::{CommandApprovalKind, CommandDecision};
 pub struct ShellToolCall {
     /// The script.
     pub cmd: String,
-    /// Whether the shell reads its profile; it does if nothing is said.
+    /// True if the shell reads its profile, which is the default.
     #[serde(default)]
     pub login: Option<bool>,
-    /// Where it wants to run; in the sandbox if nothing is said.
+    /// The requested confinement; the default is the sandbox.
     #[serde(default)]
     pub sandbox_permissions: Option<SandboxPermissions>,
-    /// What it wants to do in the sandbox besides.
+    /// Additional permissions that are requested within the sandbox.
     #[serde(default)]
     pub additional_permissions: Option<serde_json::Value>,
-    /// Why it wants that.
+    /// The justification for the request.
     #[serde(default)]
     pub justification: Option<String>,
     /// The words of a rule that the model proposes.
     #[serde(default)]
     pub prefix_rule: Option<Vec<String>>,
-    /// The directory it wants to run in; where Codex was started if nothing is said.
+    /// The requested working directory; the default is the directory in which Codex was started.
     #[serde(default)]
     pub workdir: Option<String>,
 }
 
-/// Where a call wants to run.
+/// The confinement that a call requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxPermissions {
@@ -50,33 +50,33 @@ pub enum SandboxPermissions {
     WithAdditionalPermissions,
 }
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CallVerdict {
-    /// It runs, and nobody is asked.
+    /// The call runs without a question.
     Run,
     /// A person is asked.
     Prompt,
-    /// It does not run, and nobody is asked.
+    /// The call is rejected without a question.
     Reject,
 }
 
-/// What a client sees of it.
+/// The decision about a call, with the details that a client sees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CallOutcome {
-    /// What becomes of the call.
+    /// The decision about the call.
     pub verdict: CallVerdict,
-    /// Why a person is asked, or what the model reads of the refusal.
+    /// The reason for the question, or the rejection message for the model.
     pub reason: Option<String>,
     /// The words of the rule that the person is offered.
     pub amend: Option<Vec<String>>,
-    /// Whether it runs outside of the sandbox because rules allow all of it.
+    /// True if the call runs outside of the sandbox because rules allow all of it.
     pub bypass_sandbox: bool,
-    /// What kind of question it is, where only a person may answer.
+    /// The kind of question, if only a person may answer it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<CommandApprovalKind>,
-    /// What the person may answer.
+    /// The possible answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avail: Option<Vec<CommandDecision>>,
     /// The files that are changed, where Codex takes the call for a patch.
@@ -90,7 +90,7 @@ const ADDITIONAL_PERMISSIONS_ERROR: &str = "additional permissions are disabled;
     `with_additional_permissions`";
 
 impl ShellToolCall {
-    /// Returns what is wrong with the arguments, whatever the command is.
+    /// Returns an error in the arguments that does not depend on the command.
     fn find_argument_error(&self, dialect: CodexDialect) -> Option<&'static str> {
         match self.sandbox_permissions {
             None if self.justification.is_some() && dialect == CodexDialect::V0169 => {
@@ -105,7 +105,7 @@ impl ShellToolCall {
 }
 
 impl CallEvaluator<'_> {
-    /// Returns what becomes of a call.
+    /// Returns the decision about a call.
     #[must_use]
     pub fn decide(&self, call: ShellToolCall) -> CallOutcome {
         if let Some(wrong) = call.find_argument_error(self.dialect) {

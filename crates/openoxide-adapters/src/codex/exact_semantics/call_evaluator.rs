@@ -1,4 +1,4 @@
-//! What Codex makes of one call of its shell tool before it runs anything (its stage of policies).
+//! Codex's decision about one call of its shell tool before it runs anything (its policy stage).
 
 use super::{
     apply_patch::WritableRoots,
@@ -13,22 +13,22 @@ use super::{
     safe_commands, script_commands,
 };
 
-/// Everything that a call is judged by.
+/// The inputs of the decision about a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEvaluator<'a> {
     /// The rules.
     pub policy: &'a ExecPolicy,
-    /// When a person is asked.
+    /// The conditions under which a person is asked.
     pub approval: AskForApproval,
-    /// What holds commands.
+    /// The confinement of commands.
     pub sandbox: SandboxMode,
     /// The version.
     pub dialect: CodexDialect,
-    /// Where Codex was started: paths of programs count from here.
+    /// The launch context; the paths of programs are relative to its directory.
     pub context: LaunchContext<'a>,
     /// The shell that is configured.
     pub shell: &'a str,
-    /// Where a patch may write to.
+    /// The directories that a patch may write to.
     pub writable_roots: WritableRoots<'a>,
 }
 
@@ -37,19 +37,19 @@ pub struct CallEvaluator<'a> {
 pub struct ShellInvocation {
     /// The words of the process.
     pub argv: Vec<String>,
-    /// Whether the model wants it outside of the sandbox.
+    /// True if the model wants to run the command outside of the sandbox.
     pub escalated: bool,
     /// The words of a rule that the model proposes.
     pub prefix_rule: Option<Vec<String>>,
 }
 
-/// What is known of one of the commands of a call.
+/// One of the commands of a call, with its rule matches.
 pub(super) struct CommandSegment {
     pub(super) argv: Vec<String>,
     pub(super) matches: Vec<PrefixRuleMatch>,
-    /// Whether it is all that is known of a script that is more than plain.
+    /// True if the command is the only known part of a script that is not plain.
     is_partial: bool,
-    /// What Codex thinks of it where no rule speaks of it.
+    /// The decision of Codex's heuristics, if no rule matches.
     pub(super) heuristic: Option<(CodexDecision, Option<DangerKind>)>,
 }
 
@@ -95,7 +95,8 @@ impl CallEvaluator<'_> {
         }
     }
 
-    /// Returns why a call is refused before anything else is looked at: nobody may be asked for what it wants.
+    /// Returns why a call is rejected before any other check: it asks for an escalation that the
+    /// approval policy does not permit.
     pub(super) fn escalation_rejection(&self, call: &ShellInvocation) -> Option<String> {
         let policy = self.approval;
         let refused = call.escalated && !policy.may_escalate(self.dialect);
@@ -201,7 +202,7 @@ impl CallEvaluator<'_> {
         first.map(|segment| segment.argv.clone())
     }
 
-    /// Says whether a rule that allows this prefix would allow a command of which no rule speaks.
+    /// Returns whether a rule that allows this prefix would allow a command that no rule matches.
     fn prefix_allows(&self, segment: &CommandSegment, prefix: &[String]) -> bool {
         segment.decision() == CodexDecision::Allow
             || self.policy.prefix_matches(prefix, &segment.argv, &self.context)

@@ -5,12 +5,12 @@ use super::{dialect::CodexDialect, script_commands};
 /// Wrappers around wrappers are looked into so deep.
 const MAX_DEPTH: usize = 8;
 
-/// Why a command is dangerous.
+/// The reason why a command is dangerous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DangerKind {
-    /// It removes without a question.
+    /// The command removes files without a confirmation.
     ForcedRemoval,
-    /// It is wrapped too deep to be known.
+    /// The command is nested in too many wrappers to be analysed.
     TooDeep,
 }
 
@@ -19,7 +19,8 @@ pub(super) fn find_danger(argv: &[String], dialect: CodexDialect) -> Option<Dang
     find_danger_at_depth(argv, 0, dialect)
 }
 
-/// What is wrapped too deep is dangerous only since August 2026; before, it was passed over.
+/// Returns why a command at a nesting depth is dangerous. Commands that are nested too deeply are
+/// dangerous only since August 2026; before that they were ignored.
 fn find_danger_at_depth(
     argv: &[String],
     depth: usize,
@@ -29,7 +30,7 @@ fn find_danger_at_depth(
         return (dialect != CodexDialect::V0145).then_some(DangerKind::TooDeep);
     }
     let (program, arguments) = argv.split_first()?;
-    // `rm/` is no `rm` here.
+    // `rm/` is not `rm` here.
     match program.rsplit('/').next().unwrap_or_default() {
         "rm" if has_force_option(arguments) => Some(DangerKind::ForcedRemoval),
         "sudo" => find_danger_at_depth(arguments, depth + 1, dialect),
@@ -47,8 +48,9 @@ fn find_script_danger(script: &str, depth: usize, dialect: CodexDialect) -> Opti
     commands.iter().find_map(|words| find_danger_at_depth(words, depth + 1, dialect))
 }
 
-/// Says of most scripts without reading them that they are not dangerous: the letters of `rm` are not there, even where quotes part
-/// them, and too few wrappers are to nest too deep. One takes two levels at most.
+/// Returns true if a script cannot be dangerous, without parsing it: it does not contain the
+/// letters of `rm`, not even with quotes between them, and it has too few wrappers to be nested too
+/// deeply. One wrapper takes at most two levels. This is so for most scripts.
 fn cannot_be_dangerous(script: &str, depth: usize) -> bool {
     let bare: String = script.chars().filter(|c| !"'\"\\\n".contains(*c)).collect();
     let wrappers: usize =
@@ -78,7 +80,8 @@ fn strip_env(arguments: &[String]) -> &[String] {
     rest
 }
 
-/// Whatever stands before the `=` is a name there.
+/// Returns whether a word is an assignment for `env`, which accepts any text before the `=` as a
+/// name.
 fn is_env_assignment(word: &str) -> bool {
     !word.starts_with('-') && word.find('=').is_some_and(|at| at > 0)
 }

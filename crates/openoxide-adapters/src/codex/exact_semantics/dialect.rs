@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// A version, and all those around it that decide alike.
+/// A version of Codex, which also represents the neighbouring versions that decide in the same way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodexDialect {
     /// 0.145: the last one with a list of harmless commands.

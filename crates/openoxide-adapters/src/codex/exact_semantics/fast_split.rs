@@ -1,5 +1,6 @@
-//! A short way to the words of the plainest scripts, which most are: bare words, whole words in quotes, and `&&`, `||`, `|`, `;`
-//! between commands. What it reads, the grammar reads alike (a test compares them); all else is left to the grammar.
+//! A fast parser for plain scripts, which are the majority: bare words, fully quoted words, and
+//! `&&`, `||`, `|`, `;` between commands. It accepts only scripts that the grammar reads in the
+//! same way (a test compares them). All others are left to the grammar.
 
 /// Words that mean something else in the place of a program.
 const RESERVED_WORDS: &[&str] = &[
@@ -30,8 +31,10 @@ pub(super) fn split_plain_script(text: &str) -> Option<Vec<Vec<String>>> {
     }
 }
 
-/// Says of most scripts that are not plain that they are not, as far as the first character that no plain one has. A backslash can
-/// hide a quote, and the grammar has to look then. Only since 0.169 all of these refuse a script.
+/// Returns whether a script contains a character that a plain script never has. It recognizes most
+/// scripts that are not plain. It returns false at a backslash, which can hide a quote, and leaves
+/// such a script to the grammar. Only since 0.169 do all of these characters make Codex treat a
+/// script as not plain.
 pub(super) fn has_special_character(text: &str) -> bool {
     let mut quote = None;
     for byte in text.bytes() {
@@ -53,7 +56,8 @@ pub(super) fn has_special_character(text: &str) -> bool {
     false
 }
 
-/// Returns what follows an operator; nothing where two stand together, or it is none that parts plain commands.
+/// Returns the text after an operator. Returns `None` if another operator follows directly, or if
+/// the operator does not separate plain commands.
 fn skip_operator(rest: &str) -> Option<&str> {
     let operator =
         ["&&", "||", "|", ";"].into_iter().find(|operator| rest.starts_with(operator))?;

@@ -1,4 +1,4 @@
-//! Where a command is given: what makes a path of its first word.
+//! The launch context of a command, which resolves its first word to a path.
 
 use super::prefix_rule::AbsolutePathBuf;
 
@@ -12,7 +12,8 @@ pub struct LaunchContext<'a> {
 }
 
 impl LaunchContext<'_> {
-    /// Returns the path that the first word of a command is taken for. Codex looks into no `PATH`: a bare name lies here.
+    /// Returns the path that the first word of a command stands for. Codex does not search `PATH`:
+    /// a bare name is a file in the working directory.
     pub(super) fn program_path(&self, program: &str) -> AbsolutePathBuf {
         let from_home =
             program.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -1,4 +1,4 @@
-//! What was said of hosts in a session: Codex's network approvals (reference of 0.169, §7.2).
+//! Answers about hosts in a session: Codex's network approvals (reference of 0.169, §7.2).
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use super::{
     review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment},
 };
 
-/// How a host is reached.
+/// The protocol by which a host is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkProtocol {
     /// HTTP, in the clear.
@@ -38,7 +38,7 @@ impl NetworkProtocol {
     }
 }
 
-/// What an answer is remembered under.
+/// The key under which an answer about a host is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostKey {
     environment_id: String,
@@ -56,18 +56,18 @@ impl HostKey {
     }
 }
 
-/// What becomes of a wish to reach a host.
+/// The decision about a request to reach a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostDecision {
-    /// It is reached.
+    /// The host may be reached.
     Allowed,
-    /// It is not, and the command ends.
+    /// The host may not be reached, and the command ends.
     Denied,
     /// A person is asked.
     Ask,
 }
 
-/// What was answered so far. It lives as long as the session.
+/// The answers of a session so far. They last as long as the session.
 #[derive(Debug, Default)]
 pub struct NetworkApprovals {
     decisions: Mutex<SessionHostDecisions>,
@@ -86,8 +86,8 @@ impl NetworkApprovals {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what becomes of a wish that no rule speaks of: what was denied in this session first. Nobody is asked where Codex does not
-    /// manage the network, nor under `never`.
+    /// Returns the decision about a host that no rule matches. Denials of this session take
+    /// precedence. No question is asked if Codex does not manage the network, or under `never`.
     #[must_use]
     pub fn decide_host(
         &self,
@@ -108,8 +108,9 @@ impl NetworkApprovals {
         }
     }
 
-    /// Asks about a host in a turn; whoever asks for the same meanwhile waits for this answer. `ask` returns what becomes of it, which it
-    /// has from [`answered`](Self::answered).
+    /// Asks about a host in a turn. Further questions about the same host in the turn wait for this
+    /// answer. `ask` returns the decision, which it gets from
+    /// [`record_answer`](Self::record_answer).
     pub async fn ask_once(
         &self,
         turn: &str,
@@ -119,7 +120,8 @@ impl NetworkApprovals {
         self.open_prompts.ask_once(&(turn.to_owned(), key.clone()), ask).await
     }
 
-    /// Takes an answer: what becomes of the wish, and the line that `default.rules` gets. A rule for good counts in this session, too.
+    /// Records an answer. Returns the decision and the line that is added to `default.rules`. A
+    /// permanent rule also applies in this session.
     pub fn record_answer(
         &self,
         key: &HostKey,
@@ -177,7 +179,7 @@ mod tests {
     const ASK: AskForApproval = AskForApproval::OnRequest;
 
     #[test]
-    fn a_yes_counts_once_for_the_session_or_for_good() {
+    fn an_approval_is_valid_once_for_the_session_or_permanently() {
         let approvals = NetworkApprovals::default();
         let a = key("A.example", 443);
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
@@ -192,7 +194,7 @@ mod tests {
             approvals.decide_host(&key("a.EXAMPLE", 443), AskForApproval::Never, false),
             HostDecision::Allowed
         );
-        // Another port, and another protocol, were not said yes to.
+        // Another port or another protocol was not approved.
         assert_eq!(approvals.decide_host(&key("a.example", 8443), ASK, true), HostDecision::Ask);
         let clear = HostKey::new("a.example", NetworkProtocol::Http, 443);
         assert_eq!(approvals.decide_host(&clear, ASK, true), HostDecision::Ask);
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_under_never_or_without_a_managed_network() {
+    fn no_question_is_asked_under_never_or_without_a_managed_network() {
         let approvals = NetworkApprovals::default();
         let a = key("a.example", 443);
         assert_eq!(approvals.decide_host(&a, AskForApproval::Never, true), HostDecision::Denied);

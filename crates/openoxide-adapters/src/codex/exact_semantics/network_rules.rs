@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{prefix_rule::CodexDecision, rule_errors::RuleCallError};
 
-/// What may be reached, and how.
+/// A rule about a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkRule {
     /// The host: lower case, without its port.
     pub host: String,
-    /// What it says of it.
+    /// The decision of the rule.
     pub decision: CodexDecision,
-    /// Why.
+    /// The justification of the rule.
     pub justification: Option<String>,
 }
 

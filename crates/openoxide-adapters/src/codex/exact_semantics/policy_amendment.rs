@@ -1,4 +1,4 @@
-//! Rules that a yes for good adds: the line in `default.rules`, and the live policy.
+//! Rules that a permanent approval adds: the line in `default.rules`, and the live policy.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,10 +13,10 @@ use super::{
 /// The file that Codex adds rules to, below its folder.
 pub const DEFAULT_RULES: &str = "rules/default.rules";
 
-/// Returns the line that allows what begins with these words, without its end.
+/// Returns the line, without its line feed, that allows commands with this prefix.
 ///
 /// # Errors
-/// When there are no words.
+/// Returns an error if the prefix is empty.
 pub fn render_prefix_rule(prefix: &[String]) -> Result<String, String> {
     if prefix.is_empty() {
         return Err("prefix rule requires at least one token".to_owned());
@@ -43,11 +43,11 @@ pub fn render_network_rule(amendment: &NetworkAmendment, protocol: &str) -> Stri
     )
 }
 
-/// Says whether a yes for good may add this rule: it is the one that was proposed, and it does not allow everything. Codex itself
-/// writes whatever its client answers.
+/// Checks that a permanent approval may add this rule: the rule is the one that was proposed, and
+/// it does not allow everything. Codex itself writes any rule that its client sends.
 ///
 /// # Errors
-/// With what is wrong with it.
+/// Returns the reason why the rule is not valid.
 pub fn is_valid_amendment(prefix: &[String], proposed: &[String]) -> Result<(), String> {
     if prefix != proposed {
         return Err("it is not the rule that was proposed".to_owned());
@@ -58,7 +58,7 @@ pub fn is_valid_amendment(prefix: &[String], proposed: &[String]) -> Result<(), 
     Ok(())
 }
 
-/// The policy of a session. Who reads it keeps what was read, whatever is added meanwhile.
+/// The policy of a session. A snapshot does not change when rules are added.
 #[derive(Debug, Default)]
 pub struct LivePolicy {
     current: RwLock<Arc<ExecPolicy>>,
@@ -92,9 +92,11 @@ impl LivePolicy {
     }
 }
 
-/// Does what a yes for good asks for: `write` adds the line to the file, and then the live policy has it.
+/// Applies a permanent approval: `write` adds the line to the file, and then the rule is added to
+/// the live policy.
 ///
-/// A rule that cannot be added takes no yes back: what is returned is a warning, in Codex's words.
+/// The approval stays valid if the rule cannot be added. In that case a warning with Codex's
+/// message is returned.
 pub fn apply_amendment(
     live: &LivePolicy,
     prefix: &[String],
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_keeps_what_it_has_read() {
+    fn a_snapshot_does_not_change() {
         let live = LivePolicy::default();
         let before = live.snapshot();
         assert_eq!(apply_amendment(&live, &words("git push"), &PLACE, |_| Ok(())), None);
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_a_warning_and_changes_nothing() {
+    fn a_failed_write_is_a_warning_and_changes_nothing() {
         let live = LivePolicy::default();
         let warning = apply_amendment(&live, &words("ls"), &PLACE, |_| Err("disk full".to_owned()));
         assert_eq!(warning.as_deref(), Some("Failed to apply execpolicy amendment: disk full"));
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_adds_what_was_proposed_and_nothing_that_allows_everything() {
+    fn only_proposed_rules_that_do_not_allow_everything_are_valid() {
         assert_eq!(is_valid_amendment(&words("npm test"), &words("npm test")), Ok(()));
         assert!(is_valid_amendment(&words("npm"), &words("npm test")).is_err());
         assert!(

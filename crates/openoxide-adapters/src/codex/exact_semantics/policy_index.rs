@@ -1,4 +1,4 @@
-//! All rules of all files, and what they say of a command.
+//! The rules of all files, and their evaluation for a command.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use super::{
     rule_file::ParsedRuleFile,
 };
 
-/// Where programs may lie, by their names; a name that is not there may lie anywhere.
+/// The permitted paths of programs, by program name. A program that is not listed may have any
+/// path.
 pub type HostExecutables = BTreeMap<String, Vec<String>>;
 
 /// The rules of one or more files.
@@ -22,7 +23,7 @@ pub struct ExecPolicy {
     pub(super) network: Vec<NetworkRule>,
 }
 
-/// What the rules say of a command: the answer of `codex execpolicy check`, as it stands in its JSON.
+/// The evaluation of a command: the output of `codex execpolicy check`, in its JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandEvaluation {
@@ -42,8 +43,8 @@ pub enum CodexRuleMatch {
 }
 
 impl ExecPolicy {
-    /// Returns what the rules say of the words of one command. With a place, a rule about a program's name is also about the
-    /// program at a path.
+    /// Evaluates the words of one command. With a launch context, a rule about a program's name
+    /// also matches the program at a path.
     #[must_use]
     pub fn check(
         &self,
@@ -67,7 +68,7 @@ impl ExecPolicy {
         self.rules.matching_rules(command, Some((place, &self.hosts)))
     }
 
-    /// Says whether a rule about this prefix would be about a command.
+    /// Returns whether a rule about this prefix would match a command.
     pub(super) fn prefix_matches(
         &self,
         prefix: &[String],
@@ -80,7 +81,7 @@ impl ExecPolicy {
         !rules.matching_rules(command, Some((place, &self.hosts))).is_empty()
     }
 
-    /// Adds what a file says.
+    /// Adds the rules of a file.
     pub fn add_file(&mut self, said: ParsedRuleFile) {
         let rules = said.prefix_rules.into_iter().flat_map(|(examples, _)| examples.rules);
         rules.for_each(|rule| self.rules.add(rule));
@@ -99,7 +100,7 @@ impl ExecPolicy {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PrefixRuleIndex {
     by_program: BTreeMap<String, Vec<PrefixRule>>,
-    /// Whether any rule is about more than one spelling of a program.
+    /// True if any rule matches more than one spelling of a program.
     has_canonical_rules: bool,
 }
 
@@ -109,7 +110,8 @@ impl PrefixRuleIndex {
         self.by_program.entry(rule.pattern.first.clone()).or_default().push(rule);
     }
 
-    /// A rule about the first word as it stands hides all rules about the name of the program at that path.
+    /// Returns the rules that match a command. A rule about the first word as it is written takes
+    /// precedence over all rules about the name of the program at that path.
     pub(super) fn matching_rules(
         &self,
         command: &[String],
@@ -164,7 +166,8 @@ impl PrefixRuleIndex {
     }
 }
 
-/// Says whether a program of this name may lie there; it may lie anywhere if nothing is said of it.
+/// Returns whether a program of this name may have this path. A program that is not listed may have
+/// any path.
 fn allows_program_path(hosts: &HostExecutables, name: &str, path: &AbsolutePathBuf) -> bool {
     hosts.get(name).is_none_or(|paths| paths.contains(&path.0))
 }

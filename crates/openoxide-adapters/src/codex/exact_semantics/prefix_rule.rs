@@ -7,17 +7,18 @@ use std::fmt;
 use caseless::canonical_caseless_match_str;
 use serde::{Deserialize, Serialize};
 
-/// What a rule says of a command; the greatest of all decides.
+/// The decision of a rule. The greatest decision of all matching rules applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodexDecision {
-    /// It runs.
+    /// The command runs.
     Allow,
     /// A person is asked.
     Prompt,
-    /// A person is asked, whoever else could answer. Only an administrator says so.
+    /// A person is asked, even if something else could answer. Only an administrator can set this
+    /// decision.
     PromptUser,
-    /// It does not run.
+    /// The command does not run.
     Forbidden,
 }
 
@@ -34,7 +35,7 @@ impl CodexDecision {
     }
 }
 
-/// What may stand at one place behind the program.
+/// The words that are possible at one position after the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PatternToken {
     /// This word.
@@ -44,7 +45,7 @@ pub enum PatternToken {
 }
 
 impl PatternToken {
-    /// Returns the words that may stand here.
+    /// Returns the words that are possible at this position.
     #[must_use]
     pub fn words(&self) -> &[String] {
         match self {
@@ -57,21 +58,22 @@ impl PatternToken {
 /// The first words of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefixPattern {
-    /// Whether words are compared without regard to case and to how letters are composed.
+    /// True if words are compared without regard to case and to the composition of characters.
     pub canonical_matching: bool,
     /// The program.
     pub first: String,
-    /// What follows.
+    /// The patterns of the words after the program.
     pub rest: Vec<PatternToken>,
 }
 
 impl PrefixPattern {
-    /// Says whether a word of a command is a word of the pattern.
+    /// Returns whether a word of a command equals a word of the pattern.
     pub(super) fn words_equal(&self, pattern: &str, word: &str) -> bool {
         pattern == word || self.canonical_matching && canonical_caseless_match_str(pattern, word)
     }
 
-    /// Says whether what follows the program is what the pattern says; the program itself was compared.
+    /// Returns whether the arguments match the rest of the pattern. The program itself has already
+    /// been compared.
     fn rest_matches(&self, arguments: &[String]) -> bool {
         let fits = |(token, word): (&PatternToken, &String)| {
             token.words().iter().any(|pattern| self.words_equal(pattern, word))
@@ -85,9 +87,9 @@ impl PrefixPattern {
 pub struct PrefixRule {
     /// The words.
     pub pattern: PrefixPattern,
-    /// What it says of them.
+    /// The decision about these commands.
     pub decision: CodexDecision,
-    /// Why.
+    /// The justification of the rule.
     pub justification: Option<String>,
 }
 
@@ -126,12 +128,12 @@ impl PrefixRule {
 pub struct PrefixRuleMatch {
     /// The words that it matched, as the command spells them.
     pub matched_prefix: Vec<String>,
-    /// What it says.
+    /// The decision of the rule.
     pub decision: CodexDecision,
-    /// Where the program lies, if the rule is about its name and the command gives a path.
+    /// The path of the program, if the rule is about its name and the command gives a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_program: Option<AbsolutePathBuf>,
-    /// Why.
+    /// The justification of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
 }

@@ -11,13 +11,13 @@ use std::{
 #[derive(Debug)]
 pub(super) struct PromptCoalescer<K, A>(Mutex<BTreeMap<K, Arc<SharedPrompt<A>>>>);
 
-/// A question that somebody asks, and others wait for.
+/// A question that one caller asks, and that others wait for.
 #[derive(Debug)]
 struct SharedPrompt<A>(Mutex<SharedPromptState<A>>);
 
 #[derive(Debug)]
 struct SharedPromptState<A> {
-    /// Nothing as long as it is open.
+    /// The result, or `None` while the question is open.
     result: Option<PromptResult<A>>,
     wakers: Vec<Waker>,
 }
@@ -25,11 +25,11 @@ struct SharedPromptState<A> {
 #[derive(Clone, Copy, Debug)]
 enum PromptResult<A> {
     Answered(A),
-    /// Whoever asked has gone.
+    /// The caller that asked has gone away.
     Abandoned,
 }
 
-/// Ends a question, whatever becomes of whoever asks it.
+/// A guard that ends a question even if its caller goes away.
 struct PromptGuard<'a, K: Ord, A> {
     questions: &'a PromptCoalescer<K, A>,
     key: K,
@@ -44,7 +44,8 @@ impl<K, A> Default for PromptCoalescer<K, A> {
 }
 
 impl<K: Ord + Clone, A: Copy> PromptCoalescer<K, A> {
-    /// Returns the answer to the open question about this, or asks it. If whoever asks goes away, one of those who wait asks anew.
+    /// Returns the answer to the open question with this key, or asks it. If the caller that asks
+    /// goes away, one of the waiting callers asks again.
     pub(super) async fn ask_once(&self, key: &K, ask: impl AsyncFnOnce() -> A) -> A {
         loop {
             let (question, is_new) = self.join_prompt(key);
@@ -113,7 +114,7 @@ mod tests {
         future.poll(&mut Context::from_waker(Waker::noop()))
     }
 
-    /// Answers when there is an answer, and counts the questions.
+    /// Returns the answer as soon as there is one, and counts the questions.
     async fn person(asked: &Cell<u8>, answer: &Cell<Option<u8>>) -> u8 {
         asked.set(asked.get() + 1);
         poll_fn(|_| answer.get().map_or(Poll::Pending, Poll::Ready)).await

@@ -10,7 +10,7 @@ use super::{
     prefix_rule::{CodexDecision, PatternToken, PrefixPattern, PrefixRule},
 };
 
-/// What is read of the file; the rest is about other things.
+/// The part of the file that is read. The rest is about other settings.
 #[derive(Deserialize)]
 struct ConfigRequirementsToml {
     rules: Option<RequirementsExecPolicyToml>,
@@ -30,7 +30,7 @@ struct RequirementsExecPolicyPrefixRuleToml {
     canonical_matching: bool,
 }
 
-/// Codex's own name for it stands in a message.
+/// A pattern token. The type has Codex's name because a message contains it.
 #[derive(Deserialize)]
 struct RequirementsExecPolicyPatternTokenToml {
     token: Option<String>,
@@ -50,10 +50,12 @@ const ALLOW_NOT_PERMITTED: &str = "has decision 'allow', which is not permitted 
     config and uses the most restrictive result";
 
 impl ExecPolicy {
-    /// Adds the rules of a `requirements.toml`. They come last, so that of several equal reasons theirs is told.
+    /// Adds the rules of a `requirements.toml`. They are added last, so that their reason is
+    /// reported if several reasons are equal.
     ///
     /// # Errors
-    /// Where Codex does not go on with such a file, in its words. Nothing is added then.
+    /// Returns Codex's message if Codex does not continue with such a file. In that case no rule is
+    /// added.
     pub fn add_requirements(
         &mut self,
         name: &str,
@@ -100,7 +102,7 @@ fn collect_rules(
 }
 
 impl RequirementsExecPolicyPrefixRuleToml {
-    /// Returns one rule for each program that may stand first.
+    /// Returns one rule for each program that may be the first word.
     fn into_prefix_rules(self, dialect: CodexDialect) -> Result<Vec<PrefixRule>, String> {
         let blank = |text: &String| text.trim().is_empty();
         if self.justification.as_ref().is_some_and(blank) {

@@ -1,4 +1,5 @@
-//! What a person answers Codex, as its core has it (`ReviewDecision`; the app server's words are those of `wire`).
+//! The answers of a person in the form of Codex's core (`ReviewDecision`). The app server's form is
+//! in `app_server`.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +25,10 @@ pub enum CodexReviewDecision {
     },
     /// No, and the model goes on.
     Denied {
-        /// What it is told.
+        /// The message that the model is shown.
         rejection: String,
     },
-    /// Nobody has answered.
+    /// There was no answer in time.
     TimedOut,
     /// No, and the turn ends.
     Abort,
@@ -38,16 +39,16 @@ pub enum CodexReviewDecision {
 pub struct NetworkAmendment {
     /// The host.
     pub host: String,
-    /// Whether it is allowed.
+    /// The action for the host.
     pub action: NetworkAction,
 }
 
-/// What a rule about a host says.
+/// The action of a rule about a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkAction {
-    /// It may be reached.
+    /// The host may be reached.
     Allow,
-    /// It may not.
+    /// The host may not be reached.
     Deny,
 }

@@ -1,4 +1,4 @@
-//! Why Codex takes no rule from a file, in its own words.
+//! The reasons why Codex rejects a rule file, with its messages.
 
 use std::{fmt, ops::Range};
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// A rule file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleFileError {
-    /// What Codex prints of it: one or more lines.
+    /// The text that Codex prints: one or more lines.
     pub message: String,
-    /// What is wrong, without a place.
+    /// The error, without a location.
     pub reason: String,
-    /// Where, if a place is known: byte offsets in the file.
+    /// The location as byte offsets in the file, if it is known.
     pub span: Option<Range<usize>>,
 }
 
@@ -32,16 +32,16 @@ impl fmt::Display for RuleFileError {
 
 impl std::error::Error for RuleFileError {}
 
-/// What is wrong with a call, or with an example.
+/// An error in a call or in an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCallError {
-    /// There is no such decision.
+    /// The decision is unknown.
     Decision(String),
     /// Of a pattern.
     Pattern(String),
     /// Of an example.
     Example(&'static str),
-    /// Of an example, and the type of what stands there.
+    /// An error in an example, with the type of the unexpected value.
     ExampleType(&'static str, &'static str),
     /// Of anything else in a call.
     Rule(String),

@@ -18,10 +18,12 @@ pub(in crate::codex) struct RuleExamples {
 }
 
 impl RuleExamples {
-    /// Checks the examples against the rules of their own call, and those that must not match first.
+    /// Checks the examples against the rules of their own call. Examples that must not match are
+    /// checked first.
     ///
     /// # Errors
-    /// With an example that the rules are about although it should not be so, or with all that they are not about.
+    /// Returns an error with the first example that matches although it must not, or with all
+    /// examples that do not match although they must.
     pub(super) fn check(
         &self,
         hosts: &HostExecutables,

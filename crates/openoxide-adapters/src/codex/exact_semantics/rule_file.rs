@@ -1,4 +1,4 @@
-//! What the calls of one rule file say, and what Codex does not take.
+//! The contents of one rule file, call by call, and the errors for which Codex rejects it.
 
 use std::ops::Range;
 
@@ -40,7 +40,8 @@ impl RuleArgument {
         }
     }
 
-    /// Returns all texts of a list; what is none is told to `wrong`, by its type.
+    /// Returns all strings of a list. `wrong` makes the error for an item of another type, from the
+    /// name of that type.
     fn collect_texts(
         items: &[Self],
         wrong: impl Fn(&'static str) -> RuleCallError,
@@ -57,15 +58,15 @@ impl RuleArgument {
 pub struct PrefixRuleCall<'a> {
     /// The first words of commands.
     pub pattern: Vec<RuleArgument>,
-    /// What is said of them.
+    /// The decision about these commands.
     pub decision: Option<&'a str>,
     /// Commands that the rule is about.
     pub matching: Vec<RuleArgument>,
     /// Commands that it is not about.
     pub not_matching: Vec<RuleArgument>,
-    /// Why.
+    /// The justification of the rule.
     pub justification: Option<&'a str>,
-    /// Whether words are compared without regard to case.
+    /// True if words are compared without regard to case.
     pub canonical_matching: bool,
 }
 
@@ -74,15 +75,16 @@ pub struct PrefixRuleCall<'a> {
 pub struct NetworkRuleCall<'a> {
     /// The host.
     pub host: &'a str,
-    /// How it is reached.
+    /// The protocol by which the host is reached.
     pub protocol: &'a str,
-    /// What is said of it.
+    /// The decision about the host.
     pub decision: &'a str,
-    /// Why.
+    /// The justification of the rule.
     pub justification: Option<&'a str>,
 }
 
-/// What one file says, call by call, each with its place in the file as byte offsets.
+/// The contents of one rule file, call by call. Each rule has its location as byte offsets in the
+/// file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParsedRuleFile {
     pub(in crate::codex) prefix_rules: Vec<(RuleExamples, Range<usize>)>,
@@ -91,16 +93,16 @@ pub struct ParsedRuleFile {
 }
 
 impl ParsedRuleFile {
-    /// Returns what the files before this one say of programs, and nothing else.
+    /// Returns a file that contains only the program paths of the files before it.
     #[must_use]
     pub fn with_host_executables(host_executables: HostExecutables) -> Self {
         Self { host_executables, ..Self::default() }
     }
 
-    /// Takes a call of `prefix_rule`.
+    /// Adds a call of `prefix_rule`.
     ///
     /// # Errors
-    /// With what is wrong in it.
+    /// Returns the error in the call.
     pub fn add_prefix_rule(
         &mut self,
         call: &PrefixRuleCall<'_>,
@@ -115,10 +117,10 @@ impl ParsedRuleFile {
         Ok(())
     }
 
-    /// Takes a call of `host_executable`; it takes the place of an earlier one for the same name.
+    /// Adds a call of `host_executable`. It replaces an earlier call for the same name.
     ///
     /// # Errors
-    /// With what is wrong in it.
+    /// Returns the error in the call.
     pub fn add_host_executable(
         &mut self,
         name: &str,
@@ -128,10 +130,10 @@ impl ParsedRuleFile {
         Ok(())
     }
 
-    /// Takes a call of `network_rule`.
+    /// Adds a call of `network_rule`.
     ///
     /// # Errors
-    /// With what is wrong in it.
+    /// Returns the error in the call.
     pub fn add_network_rule(
         &mut self,
         call: &NetworkRuleCall<'_>,
@@ -167,7 +169,7 @@ impl ParsedRuleFile {
 }
 
 impl PrefixRuleCall<'_> {
-    /// Returns one rule for each program that may stand first.
+    /// Returns one rule for each program that may be the first word.
     fn to_prefix_rules(&self) -> Result<Vec<PrefixRule>, RuleCallError> {
         let word = self.decision.unwrap_or("allow");
         let decision =

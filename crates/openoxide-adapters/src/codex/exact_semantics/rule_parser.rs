@@ -1,4 +1,4 @@
-//! A rule file to what it says: plain calls are read here, and for all else Codex's own language is needed.
+//! Parsing of rule files. Plain calls are parsed here; everything else needs Codex's own language.
 
 use super::{
     LaunchContext, MAX_RULE_FILE_SIZE,
@@ -11,19 +11,19 @@ use crate::codex::{
     rule_calls::{FunctionCall, LiteralKind, LiteralValue, parse_calls},
 };
 
-/// A rule file that is evaluated, and what the files before it say of programs.
+/// A rule file to evaluate, with the program paths of the files before it.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleSource<'a> {
-    /// What the file is called in messages.
+    /// The name of the file in messages.
     pub name: &'a str,
-    /// What stands in it.
+    /// The text of the file.
     pub text: &'a str,
-    /// Where programs may lie.
+    /// The permitted paths of programs.
     pub hosts: &'a HostExecutables,
 }
 
-/// Evaluates rule files as Codex does. Its answer is what a file says, whose examples were not checked yet; or why Codex takes
-/// nothing from it.
+/// A function that evaluates rule files as Codex does. It returns the contents of a file without
+/// checking its examples, or the reason why Codex rejects the file.
 pub type RuleLanguage = fn(RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError>;
 
 impl ExecPolicy {
@@ -63,9 +63,10 @@ impl ParsedRuleFile {
     }
 }
 
-/// Reads a file that consists of plain calls without a mistake; what is wrong in others, the language says.
+/// Parses a file that consists only of valid plain calls. Returns `None` for all other files; the
+/// language reports their errors.
 fn parse_plain_calls(source: RuleSource<'_>) -> Option<ParsedRuleFile> {
-    // What becomes of a carriage return within a text is the language's to say.
+    // The language has to decide about a carriage return within a string.
     if source.text.contains('\r') {
         return None;
     }

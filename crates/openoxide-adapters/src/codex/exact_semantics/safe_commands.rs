@@ -13,7 +13,7 @@ const READ_ONLY_GIT_COMMANDS: &[&str] = &["status", "log", "diff", "show", "bran
 const SAFE_BRANCH_OPTIONS: &[&str] =
     &["--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"];
 
-/// Says whether a command is harmless by its words.
+/// Returns whether a command is harmless according to its words.
 pub(super) fn is_safe_command(argv: &[String]) -> bool {
     match script_commands::extract_script(argv) {
         Some(script) => {

@@ -1,16 +1,18 @@
-//! What Codex makes of an attempt: whether the first one is held, what counts as a denial, and what follows (reference of 0.169, §6.2 and §7).
+//! Codex's handling of sandboxed attempts: whether the first attempt is confined, which failures
+//! are treated as denials, and the next step (reference of 0.169, §6.2 and §7).
 //!
-//! Our own table of retries (`Attempted::next`) is stricter: it knows a denial by what was held and not by words, widens as little as possible
-//! first, and asks about each retry.
+//! OpenOxide's own retry logic (`AttemptState::next_step` in `openoxide-engine`) is stricter. It
+//! recognizes a denial by the restriction that caused it and not by words, extends the profile as
+//! little as possible first, and asks about each retry.
 
 use super::{
     approval_policy::{AskForApproval, SandboxMode},
     approval_requirement::ExecApprovalRequirement,
 };
 
-/// Why a person is asked to run something again without the sandbox.
+/// The question before a retry without the sandbox.
 pub const RETRY_PROMPT: &str = "command failed; retry without sandbox?";
-/// What a shell returns for a command that the filter of system calls has ended.
+/// The exit code of a shell for a command that the system call filter has killed.
 const SIGSYS_EXIT_CODE: i32 = 128 + 31;
 /// Words by which a failure is taken for a denial, in any case of letters.
 const DENIAL_PHRASES: [&str; 7] = [
@@ -35,41 +37,41 @@ pub enum CodexRuntime {
 /// An attempt that the sandbox has stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockedAttempt<'a> {
-    /// What was run.
+    /// The tool that was run.
     pub runtime: CodexRuntime,
-    /// When a person is asked.
+    /// The conditions under which a person is asked.
     pub approval: AskForApproval,
-    /// Whether this call was said yes to before.
+    /// True if this call was approved before.
     pub already_approved: bool,
-    /// Whether the profile denies reading something: then nothing runs without it.
+    /// True if the profile denies reading something. In that case nothing runs without the profile.
     pub denies_reading: bool,
     /// The host that it wanted to reach, if the managed network has stopped it.
     pub host: Option<&'a str>,
 }
 
-/// What follows.
+/// The step after a blocked attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
     /// The output is returned.
     ReturnOutput,
-    /// It runs once more, without the sandbox.
+    /// The call runs once more, without the sandbox.
     Retry,
-    /// That is asked about first.
+    /// A person is asked before the call runs once more.
     Ask {
-        /// Why.
+        /// The reason for the question.
         reason: String,
     },
 }
 
 impl ExecApprovalRequirement {
-    /// Says whether the first attempt runs without the sandbox.
+    /// Returns whether the first attempt runs without the sandbox.
     #[must_use]
     pub const fn first_runs_unsandboxed(&self, escalated: bool, denies_reading: bool) -> bool {
         let bypasses = matches!(self, Self::Skip { bypass_sandbox: true, .. });
         (bypasses || escalated) && !denies_reading
     }
 
-    /// Returns what has to happen before a tool runs that no rule speaks of.
+    /// Returns the approval that a tool requires if no rule matches it.
     #[must_use]
     pub fn for_unmatched_tool(approval: AskForApproval, sandbox: SandboxMode) -> Self {
         let ask = || Self::NeedsApproval { reason: None, amendment: None };
@@ -117,7 +119,8 @@ impl BlockedAttempt<'_> {
     }
 }
 
-/// Says whether Codex takes a failure for a denial of its sandbox: by words, so that an honest failure may be one.
+/// Returns whether Codex treats a failure as a denial of its sandbox. It recognizes a denial by
+/// words, so an ordinary failure can be treated as one.
 #[must_use]
 pub fn looks_like_denial(status: i32, output: &str) -> bool {
     let output = output.to_ascii_lowercase();
@@ -149,7 +152,7 @@ mod tests {
 
     // Each row is a sentence of the reference's §7, steps 4 and 5.
     #[test]
-    fn what_follows_a_denial_is_as_it_is_written() {
+    fn the_next_step_after_a_denial_follows_the_reference() {
         let asked = || NextStep::Ask { reason: RETRY_PROMPT.to_owned() };
         let network = || NextStep::Ask {
             reason: "Network access to \"a.example\" is blocked by policy.".to_owned(),
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_attempt_is_free_where_rules_or_the_model_say_so_and_nothing_is_unreadable() {
+    fn the_first_attempt_is_unsandboxed_only_if_no_reading_is_denied() {
         let skip =
             |bypass_sandbox| ExecApprovalRequirement::Skip { bypass_sandbox, amendment: None };
         assert!(skip(true).first_runs_unsandboxed(false, false));
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_is_told_by_words() {
+    fn a_denial_is_recognized_by_words() {
         assert!(looks_like_denial(1, "touch: cannot touch 'x': Read-only file system"));
         assert!(looks_like_denial(2, "cat: Permission DENIED"));
         assert!(!looks_like_denial(0, "permission denied"));

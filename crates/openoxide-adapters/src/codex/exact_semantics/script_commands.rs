@@ -1,6 +1,7 @@
-//! Commands in a script, as Codex cuts it with the tree-sitter grammar.
+//! The commands of a script, as Codex splits it with the tree-sitter grammar.
 //!
-//! Where anything stands in a script that is no plain word, no rule speaks of it: the script as a whole is one command then.
+//! If a script contains anything other than plain words, no rule matches its parts. The whole
+//! script is then one command.
 
 use tree_sitter::Node;
 
@@ -69,15 +70,16 @@ pub(super) fn read_heredoc_command(text: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Says whether no word of a command has quotes.
+/// Returns whether no word of a command is quoted.
 fn is_unquoted(command: Node<'_>) -> bool {
     let mut cursor = command.walk();
     let mut arguments = command.children_by_field_name("argument", &mut cursor);
     arguments.all(|argument| ["word", "number"].contains(&argument.kind()))
 }
 
-/// Returns the literal words of every command anywhere in a script; nothing if the script is wrong. What is no literal word is
-/// left out, and so is a command whose name is none.
+/// Returns the literal words of every command anywhere in a script, or `None` if the script has a
+/// syntax error. Words that are not literal are left out, and so are commands whose name is not
+/// literal.
 pub(super) fn read_all_commands(text: &str) -> Option<Vec<Vec<String>>> {
     let script = ParsedScript::parse(text).filter(|script| !script.root_node().has_error())?;
     let literal = LiteralReader { script: &script, dialect: CodexDialect::V0169 };
@@ -159,7 +161,7 @@ impl LiteralReader<'_, '_> {
     }
 }
 
-/// Says whether a backslash means something within double quotes.
+/// Returns whether a text contains a backslash that is an escape within double quotes.
 fn has_escape(text: &str) -> bool {
     let pairs = text.chars().zip(text.chars().skip(1));
     let mut pairs = pairs.filter(|(first, _)| *first == '\\');

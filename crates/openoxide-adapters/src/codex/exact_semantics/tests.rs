@@ -1,4 +1,4 @@
-//! What the real program has answered to calls of its shell tool.
+//! Recorded answers of the real program to calls of its shell tool.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn answer(row: &Value) -> Value {
 
 // Rows of `cargo xtask codex-session --record`, and of observations before it.
 #[test]
-fn recorded_calls_are_judged_to_the_letter() {
+fn recorded_calls_are_decided_exactly_as_by_codex() {
     let rows = RECORDED.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
     let mut wrong = Vec::new();
     let mut count = 0;

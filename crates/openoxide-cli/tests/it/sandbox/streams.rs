@@ -81,7 +81,7 @@ fn output_and_errors_in_one_file_keep_their_order() {
     assert_eq!(fs::read_to_string(path).unwrap(), expected);
 }
 
-/// The mode of an open file can be changed by whoever enforces all of it, whatever the mounts say.
+/// The mode of an open file can be changed by any process that has it open, whatever the mounts say.
 #[test]
 fn the_files_of_the_streams_are_not_in_the_programs_hands() {
     let arena = Arena::new();

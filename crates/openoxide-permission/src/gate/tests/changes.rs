@@ -1,4 +1,4 @@
-//! What ends requests beside an answer, and what a lasting yes covers.
+//! Tests of the events other than answers that resolve requests, and of the coverage of grants.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn kinds(settled: &[ResolvedRequest]) -> Vec<(ApprovalId, ResolutionKind, bool)>
 
 /// Guards I14.
 #[test]
-fn another_mode_ends_what_it_allows_and_what_it_denies() {
+fn a_mode_change_resolves_newly_allowed_and_denied_requests() {
     let mut gate = gate(&[(Effect::Ask, "Bash(cargo *)")]);
     asked(gate.check(run(1, "npm install")));
     asked(gate.check(run(2, "cargo publish")));
@@ -57,7 +57,7 @@ fn a_mode_that_was_taken_away_is_not_set() {
 }
 
 #[test]
-fn another_policy_ends_what_it_allows_and_what_it_denies() {
+fn a_policy_change_resolves_newly_allowed_and_denied_requests() {
     let mut gate = gate(&[]);
     for (number, command) in [(1, "npm install"), (2, "cargo publish"), (3, "make all")] {
         asked(gate.check(run(number, command)));
@@ -104,7 +104,7 @@ fn a_subagent_inherits_the_mode_and_ends_with_its_parent() {
 }
 
 #[test]
-fn a_request_that_nobody_waits_for_takes_no_other_with_it() {
+fn withdrawing_a_request_does_not_affect_others() {
     let mut gate = gate(&[]);
     asked(gate.check(run(1, "a b")));
     asked(gate.check(run(2, "c d")));
@@ -125,7 +125,7 @@ fn two_requests_never_share_an_id() {
 
 /// Guards I16.
 #[test]
-fn all_keys_are_needed_and_each_is_kept_by_itself() {
+fn all_keys_are_required_and_each_is_remembered_separately() {
     let mut gate = gate(&[]);
     let request = asked(gate.check(keyed(run(1, "edit ab"), &["a", "b"])));
     assert_eq!(request.presentation.metadata["covers"].to_string(), r#"["a","b"]"#);
@@ -175,7 +175,7 @@ fn a_tool_offers_its_own_rules_but_none_about_commands() {
 }
 
 #[test]
-fn what_was_granted_is_not_granted_for_ever_in_a_loop() {
+fn a_grant_does_not_cover_repetitions() {
     let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);
     asked(gate.check(run(1, "npm test")));
     drop(gate.answer(id(1), &SESSION).unwrap());
@@ -190,7 +190,7 @@ fn what_was_granted_is_not_granted_for_ever_in_a_loop() {
 
 /// Guards I15.
 #[test]
-fn nothing_but_its_own_answer_is_an_explicit_yes() {
+fn only_a_direct_answer_is_an_explicit_approval() {
     let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);
     let request = asked(gate.check(explicit(run(1, "make all"))));
     assert!(request.explicit_yes_required && request.decision.always.is_empty());

@@ -1,4 +1,4 @@
-//! A yes with terms: other rules than those that were offered first, and bounds.
+//! Tests of approvals with terms: rules other than those offered first, and limits.
 
 use openoxide_protocol::{GrantTerms, RuleBreadth};
 
@@ -16,7 +16,7 @@ fn keeping(rules: &[&str]) -> GrantTerms {
     GrantTerms { rules: rules.iter().map(ToString::to_string).collect(), ..GrantTerms::default() }
 }
 
-/// Says which of three further calls pass after a yes with these terms to `npm run build`.
+/// Returns which of three further calls pass after `npm run build` was approved with these terms.
 fn passing(terms: GrantTerms) -> [bool; 3] {
     let mut gate = gate(&[]);
     asked(gate.check(npm(1, "npm run build")));
@@ -27,7 +27,7 @@ fn passing(terms: GrantTerms) -> [bool; 3] {
 }
 
 #[test]
-fn a_request_says_what_can_be_chosen() {
+fn a_request_lists_the_rule_choices() {
     let request = asked(gate(&[]).check(npm(1, "npm run build")));
     let choices = request.choices().into_iter().map(|choice| (choice.width, choice.rules));
     let expected = [
@@ -55,12 +55,13 @@ fn rules_that_were_not_offered_are_not_remembered() {
 }
 
 #[test]
-fn a_bounded_yes_counts_once_where_there_is_no_clock() {
+fn an_approval_with_limits_is_valid_once_without_a_clock() {
     assert_eq!(passing(GrantTerms { times: Some(5), ..GrantTerms::default() }), [false; 3]);
     assert_eq!(passing(GrantTerms { seconds: Some(60), ..GrantTerms::default() }), [false; 3]);
 }
 
-/// Says whether a call passes in each of these tasks, one after the other, after a yes for the first of them.
+/// Returns whether a call passes in each of these tasks in turn, after an approval for the first
+/// one.
 fn in_tasks(tasks: &[Option<&str>]) -> Vec<bool> {
     let mut gate = gate(&[]);
     let set = |gate: &mut PermissionGate, task: Option<&str>| {
@@ -83,7 +84,7 @@ fn in_tasks(tasks: &[Option<&str>]) -> Vec<bool> {
 
 /// Guards I29.
 #[test]
-fn a_yes_for_a_task_ends_with_it_and_counts_once_where_no_task_is_known() {
+fn a_task_grant_ends_with_its_task_and_is_valid_once_without_one() {
     assert_eq!(in_tasks(&[Some("a"), Some("a"), Some("b"), Some("a")]), [true, true, false, false]);
     assert_eq!(in_tasks(&[Some("a"), None]), [true, false]);
     assert_eq!(in_tasks(&[None, Some("a")]), [false, false]);
@@ -105,7 +106,7 @@ fn an_answer_to_a_question_of_an_earlier_task_is_not_kept_for_the_next() {
 }
 
 #[test]
-fn where_only_an_explicit_yes_counts_there_is_nothing_to_choose() {
+fn explicit_approval_requests_offer_no_rule_choices() {
     let question = CheckRequest { requires_explicit_approval: true, ..npm(1, "npm run build") };
     assert_eq!(asked(gate(&[]).check(question)).choices(), []);
 }

@@ -2,10 +2,12 @@
 
 use super::*;
 
-/// Which files under `.git` make the next `git` run something: git-config(1), gitrepository-layout(5), githooks(5).
+/// Covers the files under `.git` that make the next `git` run a program: git-config(1),
+/// gitrepository-layout(5), githooks(5).
+///
 /// Guards I30.
 #[test]
-fn committing_opens_the_repository_but_not_what_steers_it() {
+fn committing_opens_the_repository_but_not_its_steering_files() {
     let world = World::new(&[(Allow, "Bash(git *)")]);
     for commit in ["git commit -m x", "git add .", "git stash", "git switch main"] {
         let found = world.confined(&[exec(commit)]);

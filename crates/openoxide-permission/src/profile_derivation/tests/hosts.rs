@@ -1,4 +1,4 @@
-//! Which hosts a profile names: the table.
+//! Table of the hosts that a profile names.
 
 use super::*;
 

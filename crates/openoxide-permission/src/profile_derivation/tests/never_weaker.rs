@@ -1,4 +1,4 @@
-//! Whatever the rules and the mode: a profile permits nothing that somebody would be asked about or denied.
+//! A profile permits nothing that would be asked about or denied, whatever the rules and the mode.
 
 use proptest::{prelude::*, sample::select};
 
@@ -49,17 +49,18 @@ const PATHS: [&str; 8] = [
     "/h/p/g",
     "/h/p/sub/.env",
 ];
-/// Of these only rules that name them or everything are held: nobody has looked.
+/// Paths that the scan did not find. Only rules that name them or everything are enforced for them.
 const UNSEEN: [&str; 3] = ["/h/p/new", "/h/p/a/new", "/h/p/b/new"];
 const HOSTS: [&str; 7] = ["x.io", "a.x.io", "b.x.io", "b.a.x.io", "ab.x.io", "y.io", "x.org"];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// Whatever the rules and the mode: what a profile permits, nobody need be asked about.
+    /// A profile permits only accesses that need no question, whatever the rules and the mode.
+    ///
     /// Guards I30.
     #[test]
-    fn a_profile_never_permits_what_would_be_asked_or_denied(
+    fn a_profile_permits_no_access_that_asks_or_is_denied(
         mut layers in prop::collection::vec(layer(), 0..3), mode in select(&PermissionMode::ALL[..]),
     ) {
         layers.sort_by_key(|(kind, _)| *kind);

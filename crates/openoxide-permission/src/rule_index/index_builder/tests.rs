@@ -20,9 +20,10 @@ fn laid_out(patterns: &[Pattern]) -> Vec<u8> {
     bytes
 }
 
-/// Whoever writes rules can make a rule whose node looks like that of another one to the table: both have to be found.
+/// An author of rules can create a rule whose node has the same fingerprint as another one. Both
+/// must be found.
 #[test]
-fn nodes_with_the_same_fingerprint_are_told_apart() {
+fn nodes_with_the_same_fingerprint_are_distinguished() {
     let hashes =
         [0x1234_5678_0000_0001, 0x1234_5678_0000_0041, 0x1234_5678_0000_0081].map(NodeHash);
     let mut builder = IndexBuilder::default();
@@ -63,7 +64,7 @@ fn a_pattern_is_filed_under_the_most_telling_thing_in_it() {
 }
 
 #[test]
-fn where_many_would_be_filed_together_their_rarest_piece_counts() {
+fn patterns_under_a_crowded_key_use_their_rarest_piece() {
     let filed = |texts: &[String]| {
         let patterns: Vec<_> = texts.iter().map(|text| pattern(text)).collect();
         let entries: Vec<_> = patterns.iter().map(entry).collect();
@@ -75,7 +76,7 @@ fn where_many_would_be_filed_together_their_rarest_piece_counts() {
     let apart = |number: usize| format!("Bash(git *x{}*)", 100 + number);
     assert_eq!(filed(&many(8, apart)), own());
     assert_eq!(filed(&many(9, apart)), piece(b"x100"));
-    // What all of them share tells nothing, and what is shorter than a piece is none.
+    // A piece that all patterns share does not distinguish them, and a shorter text is not a piece.
     assert_eq!(filed(&many(9, |number| format!("Bash(git *same*{number}*)"))), own());
     assert_eq!(filed(&many(9, |number| format!("Bash(git *same{number}*)"))), piece(b"ame0"));
     assert_eq!(filed(&many(9, |number| format!("Bash(git *{}*)", 10 + number))), own());
@@ -102,7 +103,7 @@ fn the_table_is_neither_crowded_nor_a_waste() {
 }
 
 #[test]
-fn of_two_rules_with_one_program_the_greater_rank_counts() {
+fn the_higher_rank_of_two_rules_with_one_program_applies() {
     let one = pattern("Bash(a)");
     for (first, second) in [(7, 3), (3, 7), (7, 7)] {
         let entries = [first, second].map(|rank| IndexEntry { rank, ..entry(&one) });
@@ -136,7 +137,7 @@ fn an_allow_and_a_deny_with_one_program_are_kept_apart() {
 }
 
 #[test]
-fn what_holds_back_keeps_its_layer_and_its_effect() {
+fn restrictive_rules_keep_their_layer_and_effect() {
     let [one, other] = [pattern("Bash(a *)"), pattern("Bash(b *)")];
     let first = IndexEntry { layer: 3, effect: Effect::Ask, ..entry(&one) };
     let entries = [

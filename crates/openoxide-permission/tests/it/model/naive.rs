@@ -22,7 +22,7 @@ pub(super) struct NaivePolicy {
     pub(super) bars_bypass: bool,
 }
 
-/// A command that may carry along what was not understood, and may be a repetition.
+/// A command that may include an opaque access and may be a repetition.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) id: ApprovalId,
@@ -37,13 +37,13 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Names the operation; whether it repeats another is none of its own.
+    /// Returns the name of the operation. It does not depend on whether the call is a repetition.
     pub(super) fn exactly(&self) -> String {
         format!("{} {} {}", self.program, self.argument, self.opaque)
     }
 }
 
-/// What evaluating says.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) effect: Effect,
@@ -58,7 +58,7 @@ struct Waits {
     always: Vec<String>,
 }
 
-/// How a request ended, as far as both gates can say it.
+/// The end of a request, as far as both gates report it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ended {
     pub(super) id: ApprovalId,
@@ -164,7 +164,7 @@ impl Naive {
         Said { effect, human: human && effect == Ask, always }
     }
 
-    /// Decides about a call; what is asked waits.
+    /// Decides a call. A call that requires approval becomes pending.
     pub(super) fn check(&mut self, call: &Call) -> Said {
         let mut said = self.evaluate(call);
         if said.effect == Ask && self.waits.iter().any(|waits| waits.call.id == call.id) {

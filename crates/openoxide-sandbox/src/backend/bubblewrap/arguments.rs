@@ -1,4 +1,5 @@
-//! The options that `bwrap` is called with (bwrap(1)). They are done in order: what comes later lies on top.
+//! The options for `bwrap` (bwrap(1)). `bwrap` processes them in order: a later mount covers an
+//! earlier one.
 
 use std::{
     ffi::OsString,
@@ -10,10 +11,10 @@ use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirect
 
 use crate::{LaunchConfig, protected_paths::MountPlan};
 
-/// What lies at a path of the host.
+/// The kind of entry at a path of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostEntryKind {
-    /// Nothing.
+    /// No entry.
     Missing,
     /// A directory.
     Directory,
@@ -24,7 +25,8 @@ pub(crate) enum HostEntryKind {
 }
 
 impl HostEntryKind {
-    /// Looks at a path. What cannot be looked at counts as a link: it is refused.
+    /// Returns the kind of entry at a path. An entry that cannot be inspected is reported as a
+    /// link, which is refused.
     #[must_use]
     pub(crate) fn from_path(path: &Path) -> Self {
         match std::fs::symlink_metadata(path) {
@@ -39,12 +41,14 @@ impl HostEntryKind {
 /// Descriptors that `bwrap` inherits. It closes them before the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BwrapDescriptors {
-    /// Where it reads the filter of system calls: [`super::filter`].
+    /// The descriptor from which `bwrap` reads the seccomp filter: [`super::build_seccomp_filter`].
     pub(crate) filter: i32,
-    /// Where it writes how it went, as JSON: an `exit-code` stands there only if the program was reached. Its own failures
-    /// are told from the program's by that, never by words.
+    /// The descriptor to which `bwrap` writes its status as JSON. `exit-code` is present only if
+    /// the program was started. This distinguishes failures of `bwrap` from failures of the
+    /// program, without parsing messages.
     pub(crate) status: i32,
-    /// It waits until something is to be read here: limits are set by then.
+    /// The descriptor that `bwrap` reads from before it starts the program. The limits are set by
+    /// then.
     pub(crate) start_gate: i32,
 }
 
@@ -61,12 +65,13 @@ impl fmt::Display for UnmountablePath {
 
 impl std::error::Error for UnmountablePath {}
 
-/// Returns the options of `bwrap`, for its `--args`: what stands on its command line is for everybody to read, and the
-/// environment stands here. It itself is to be started with an empty one, whose variables would be obeyed outside of the sandbox.
-/// What is missing of `guards` has its placeholders by then.
+/// Returns the options of `bwrap`, for its `--args`. They contain the environment, and every user
+/// can read a command line. `bwrap` itself must be started with an empty environment, because it
+/// would obey variables outside of the sandbox. Missing paths of `guards` have their placeholders
+/// by then.
 ///
 /// # Errors
-/// One of the paths is a symbolic link, which `bwrap` would follow.
+/// Returns an error if one of the paths is a symbolic link, which `bwrap` would follow.
 pub(crate) fn build_arguments(
     launch: &LaunchConfig,
     guards: &MountPlan,
@@ -102,7 +107,7 @@ impl BwrapArguments {
         self.0.extend([option.into(), path.into(), path.into()]);
     }
 
-    /// Covers a directory with an empty one that nobody reads.
+    /// Covers a directory with an empty one that cannot be read.
     fn hide(&mut self, path: &AbsPath) {
         let path = path.as_str();
         self.push_all(&["--perms", "000", "--tmpfs", path, "--remount-ro", path]);
@@ -160,8 +165,8 @@ fn push_system_mounts(profile: &SandboxRestrictions, words: &mut BwrapArguments)
     }
 }
 
-/// Binds what may be written; and what is shown and the working directory, where a private directory for temporary files would hide
-/// them.
+/// Adds bind mounts for the writable paths. If a private directory for temporary files would hide
+/// the visible paths or the working directory, they are mounted too.
 fn push_writable_binds(launch: &LaunchConfig, words: &mut BwrapArguments) {
     let profile = &launch.profile;
     let is_hidden = |path: &AbsPath| {
@@ -185,7 +190,8 @@ fn is_below(path: &AbsPath, place: &str) -> bool {
     path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Makes directories mount points that lead to something guarded, and covers what is guarded with itself, read-only.
+/// Turns the directories that lead to a guarded path into mount points, and covers each guarded
+/// path with a read-only bind mount of itself.
 fn push_protected_binds(
     mounted: &MountPlan,
     kind: &impl Fn(&Path) -> HostEntryKind,

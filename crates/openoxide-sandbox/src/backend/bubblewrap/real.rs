@@ -107,7 +107,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
 }
 
 #[test]
-fn bwrap_holds_what_its_plan_says() {
+fn bwrap_enforces_its_plan() {
     HostFeatures::probe()
         .bubblewrap
         .expect("the package `bubblewrap` is there, as `cargo xtask test` sees to");

@@ -2,10 +2,9 @@
 
 use super::*;
 
-/// Nothing of this is ever asked about: it is refused as it is without questions.
-/// Guards I23.
+/// These requests are never reviewed: they are refused as in a run without reviews. Guards I23.
 #[test]
-fn what_is_held_is_never_offered() {
+fn restricted_files_are_never_offered_for_review() {
     let arena = Arena::new();
     for name in ["secret/key", "w/.git/config", "state/x", "out/suid", "out/there", "w/inside"] {
         fs::write(arena.path(name), "before").unwrap();
@@ -131,7 +130,7 @@ print(*done)
 
 /// Guards I23.
 #[test]
-fn nothing_is_done_for_a_program_that_was_killed_meanwhile() {
+fn a_change_is_dropped_if_its_program_was_killed() {
     let arena = Arena::new();
     let outcome =
         arena.script("sh -c 'echo x > OUT/late' & sleep 0.5; kill -9 $!; wait; echo go on", |_| {
@@ -143,7 +142,7 @@ fn nothing_is_done_for_a_program_that_was_killed_meanwhile() {
 }
 
 #[test]
-fn other_names_of_a_file_are_told() {
+fn requests_count_the_other_links_of_a_file() {
     let arena = Arena::new();
     fs::write(arena.path("out/one"), "").unwrap();
     fs::hard_link(arena.path("out/one"), arena.path("out/two")).unwrap();
@@ -152,14 +151,14 @@ fn other_names_of_a_file_are_told() {
     assert_eq!(names, [1, 0], "{outcome:?}");
 }
 
-/// By its own name or by another, through a bind mount of the host: what the profile speaks of is not asked about.
-/// Guards I23.
+/// A path of the profile is not offered for review, neither by its own name nor by another one
+/// through a bind mount of the host. Guards I23.
 #[test]
-fn a_place_that_the_profile_speaks_of_is_not_asked_about_under_another_name() {
+fn a_path_of_the_profile_is_not_offered_through_a_bind_mount() {
     if !rustix::process::geteuid().is_root() {
         return; // Only root can mount.
     }
-    // In mounts that nobody else sees.
+    // In a private mount namespace, which other processes do not see.
     let test = "file_requests::tests::hostile::another_name";
     let mut command = Command::new("unshare");
     command.args(["-m", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
@@ -190,7 +189,7 @@ fn another_name() {
     assert!(Command::new("umount").arg(arena.path("alias")).status().unwrap().success());
 }
 
-/// What belongs to somebody else is not offered, even where root could write it.
+/// Files of other users are not offered for review, even if root could write them.
 #[test]
 fn files_of_other_users_are_not_offered() {
     let arena = Arena::new();

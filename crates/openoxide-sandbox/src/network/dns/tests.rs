@@ -50,7 +50,7 @@ fn localhost_is_the_askers_own_machine() {
 }
 
 #[test]
-fn what_is_no_name_of_a_host_does_not_exist() {
+fn invalid_host_names_do_not_exist() {
     let odd: [&[&[u8]]; 11] = [
         &[],
         &[b"a\0b", b"org"],
@@ -75,7 +75,7 @@ fn what_is_no_name_of_a_host_does_not_exist() {
 }
 
 #[test]
-fn what_is_no_question_is_not_answered_as_one() {
+fn packets_that_are_not_plain_queries_are_rejected() {
     let pool = AddressPool::default();
     let fine = packet(&[b"example", b"org"], 1);
     let with = |at: usize, byte: u8| {

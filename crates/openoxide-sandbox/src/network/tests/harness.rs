@@ -30,7 +30,7 @@ use crate::{
     sys,
 };
 
-/// What a program runs in.
+/// The environment of a test program.
 pub(crate) struct World {
     pub(crate) network: NetworkAccess,
     pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
@@ -38,12 +38,12 @@ pub(crate) struct World {
     pub(crate) notify: bool,
     /// The product's own filter where no such supervisor can be.
     pub(crate) deaf: bool,
-    /// What the program is given as its input.
+    /// The standard input of the program.
     pub(crate) input: Option<OwnedFd>,
     pub(crate) outside: Arc<Internet>,
 }
 
-/// How it went.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
@@ -52,7 +52,8 @@ pub(crate) struct Outcome {
     pub(crate) denials: Vec<SandboxDenial>,
 }
 
-/// An internet for tests: which addresses names have, and which server of this machine stands for which.
+/// A simulated internet: the addresses of names, and the server of this machine that represents
+/// each address.
 #[derive(Default)]
 pub(crate) struct Internet {
     pub(crate) names: Mutex<BTreeMap<String, Vec<IpAddr>>>,
@@ -65,7 +66,7 @@ pub(crate) struct Internet {
 struct Inside {
     network: NetworkAccess,
     ask: bool,
-    /// Whether there is a filter, and then whether somebody listens.
+    /// `None` if there is no filter, otherwise true if it has a listener.
     filter: Option<bool>,
     input: bool,
     argv: Vec<String>,
@@ -89,7 +90,7 @@ impl World {
         }
     }
 
-    /// A name with its addresses, and a server that stands at each of them at one port.
+    /// Adds a name with its addresses, and a server that answers at one port of each of them.
     pub(crate) fn host(self, name: &str, addresses: &str, port: u16, server: SocketAddr) -> Self {
         let addresses: Vec<IpAddr> =
             addresses.split_whitespace().map(|address| address.parse().unwrap()).collect();
@@ -202,7 +203,7 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
     Some(broker)
 }
 
-/// The half inside. It is no test of its own.
+/// Runs the part inside the namespace. This is not a test.
 #[test]
 #[ignore = "runs in a network namespace, started by other tests"]
 fn inside() {
@@ -272,7 +273,8 @@ impl HostNetwork for Arc<Internet> {
     }
 }
 
-/// A server that does this with each connection. What comes out of it is told in order.
+/// Starts a server that calls `each` for every connection. The results are sent to the receiver in
+/// order.
 pub(crate) fn server<T: Send + 'static>(
     each: impl Fn(TcpStream) -> T + Send + 'static,
 ) -> (SocketAddr, mpsc::Receiver<T>) {

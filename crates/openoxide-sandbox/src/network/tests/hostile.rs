@@ -13,8 +13,8 @@ use crate::RuntimeDecision;
 
 const V4: &str = "93.184.216.34";
 
-/// The owner of a name says later where it leads: to this machine and its neighbours, in every spelling.
-/// Guards I21.
+/// A name whose owner later points it to this machine or to its neighbours leads nowhere, in any
+/// notation. Guards I21.
 #[test]
 fn a_name_never_leads_to_this_machine_and_its_neighbours() {
     let inner = "127.0.0.1 ::1 ::ffff:127.0.0.1 0.0.0.0 10.1.2.3 192.168.0.1 100.64.0.1 169.254.169.254 fd00:ec2::254 fe80::1 \
@@ -51,8 +51,8 @@ fn a_rule_that_is_an_address_lets_a_name_lead_there() {
     assert_eq!(world.run(&["curl", "-sS", "http://git.example/"]).output, "");
 }
 
-/// Whatever is said to a question, these are not asked about, and lead nowhere.
-/// Guards I21.
+/// These addresses are not reviewed and lead nowhere, whatever the reviewer would answer. Guards
+/// I21.
 #[test]
 fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
     let spellings = "127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 0x7f.1 [::ffff:127.0.0.1] [::1] 0.0.0.0 0 [::] localhost \
@@ -77,7 +77,7 @@ fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
 }
 
 #[test]
-fn what_is_asked_about_a_bare_address_names_the_address() {
+fn a_review_of_a_bare_address_names_the_address() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&asked);
     let (server, _asked) = web("a page");
@@ -93,8 +93,7 @@ fn what_is_asked_about_a_bare_address_names_the_address() {
     assert_eq!(*asked.lock().unwrap(), named);
 }
 
-/// The name in a request is whatever the program likes; the one that it looked up is the one that counts.
-/// Guards I21.
+/// The program chooses the name in a request. The name that it looked up decides. Guards I21.
 #[test]
 fn a_name_in_the_request_decides_nothing() {
     let (server, _asked) = web("never");
@@ -107,10 +106,9 @@ fn a_name_in_the_request_decides_nothing() {
     assert_eq!(outcome.denials, [refused(V4, 80)], "{outcome:?}");
 }
 
-/// Ways to send that are no connect(2), and protocols that are no TCP.
-/// Guards I21.
+/// Data does not leave by other means than connect(2), nor by protocols other than TCP. Guards I21.
 #[test]
-fn nothing_leaves_another_way() {
+fn no_other_protocol_leaves_the_sandbox() {
     let host = UdpSocket::bind("127.0.0.1:0").unwrap();
     host.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let port = host.local_addr().unwrap().port();
@@ -152,9 +150,9 @@ fn nothing_leaves_another_way() {
     }
 }
 
-/// A connection that begins with data and without connect(2) is judged as any other.
+/// A connection that begins with data and without connect(2) is checked like any other.
 #[test]
-fn fast_open_reaches_what_a_rule_names() {
+fn fast_open_reaches_hosts_that_a_rule_names() {
     let (server, _asked) = web("the page");
     let program = "import socket as s\n\
         for protocol in (0, 262):\n\
@@ -179,7 +177,7 @@ fn with_the_network_off_nothing_is_reached() {
 }
 
 #[test]
-fn the_host_does_not_reach_what_listens_inside() {
+fn the_host_does_not_reach_listeners_inside() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let trying = std::thread::spawn(move || {
         let end = Instant::now() + Duration::from_secs(4);
@@ -200,7 +198,7 @@ fn the_host_does_not_reach_what_listens_inside() {
 }
 
 #[test]
-fn floods_end_and_what_is_allowed_goes_on() {
+fn allowed_connections_survive_a_flood() {
     let (server, _asked) = server(|stream| {
         std::thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
     });

@@ -22,7 +22,7 @@ fn is_there(program: &str) -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// What each program is given to fetch a page, where it is there.
+/// Returns the command line with which each installed program fetches a page.
 fn clients(url: &str) -> Vec<Vec<String>> {
     let python = format!(
         "import urllib.request as u; print(u.urlopen({url:?}, timeout=20).read().decode())"
@@ -55,7 +55,7 @@ fn a_host_that_a_rule_names_is_reached_by_its_name() {
 
 /// Guards I21.
 #[test]
-fn a_host_that_no_rule_names_is_refused_and_told() {
+fn a_host_that_no_rule_names_is_refused_and_reported() {
     for notify in [false, true] {
         for client in clients("http://evil.example.com/") {
             let (server, asked) = web("never");
@@ -74,7 +74,7 @@ fn a_host_that_no_rule_names_is_refused_and_told() {
 }
 
 #[test]
-fn an_unknown_host_is_held_until_somebody_has_answered() {
+fn a_connection_to_an_unknown_host_waits_for_the_answer() {
     for client in clients("http://www.example.org/") {
         let (server, _asked) = web("the page");
         let questions = Arc::new(AtomicUsize::new(0));
@@ -94,14 +94,14 @@ fn an_unknown_host_is_held_until_somebody_has_answered() {
 }
 
 #[test]
-fn a_no_is_kept_and_told() {
+fn a_rejection_is_remembered_and_reported() {
     let world = World::of("").asking(|_, _| RuntimeDecision::Rejected);
     let outcome = world.run(&[
         "sh",
         "-c",
         "curl -sS http://a.example/; curl -sS http://a.example/; curl -sS https://a.example/",
     ]);
-    // Whether it saw a connection that ends or none at all hangs on the moment.
+    // The timing decides if it saw a connection that ends or no connection.
     assert!(outcome.output.is_empty() && outcome.status != Some(0), "{outcome:?}");
     assert_eq!(outcome.errors.matches("curl: (").count(), 3, "{outcome:?}");
     assert_eq!(

@@ -1,6 +1,7 @@
-//! `awk`: a script is harmless if it neither runs programs nor writes, and reads no files but its operands. It is read token
-//! by token; what two implementations could read in two ways is not understood. What is understood is also searched for
-//! forbidden texts, and both must agree.
+//! Reader for `awk`. A script is harmless if it runs no programs, writes nothing, and reads no
+//! files except its operands. It is read token by token. Anything that two implementations could
+//! read differently is not understood. The text of a script that is understood is also searched for
+//! forbidden words, and both checks must agree.
 
 use super::{
     super::{
@@ -81,7 +82,7 @@ fn joined(scripts: &[Arg<'_>]) -> Option<String> {
     Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
-/// Says whether an operand sets a variable before the files behind it.
+/// Returns whether an operand sets a variable for the files after it.
 fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
         !name.starts_with(|each: char| each.is_ascii_digit())
@@ -111,7 +112,8 @@ fn script(meaning: &mut Meaning, script: Option<String>) {
     }
 }
 
-/// Says whether a script that is not understood holds something that could run or write.
+/// Returns whether a script that is not understood contains something that could run programs or
+/// write files.
 fn may_run_or_write(script: &str) -> bool {
     script.contains(['>', '|', '@'])
         || ["system", "extension", "getline"].iter().any(|word| script.contains(word))

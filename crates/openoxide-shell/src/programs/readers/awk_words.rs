@@ -18,7 +18,7 @@ pub(super) enum Token<'a> {
     Line,
 }
 
-/// What a `/` means behind a token.
+/// The meaning of a `/` after a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slash {
     /// A value ends here: it divides.
@@ -29,7 +29,8 @@ enum Slash {
     Unclear,
 }
 
-/// Keywords, and the names of functions of every awk: they are no values, so a `/` behind one is unclear.
+/// The keywords, and the names of functions that every awk has. They are not values, so the meaning
+/// of a `/` after one is unclear.
 const RESERVED: &[&str] = &[
     "BEGIN",
     "END",
@@ -139,7 +140,7 @@ impl<'a> Reader<'a> {
         self.slash = slash;
     }
 
-    /// Reads one token, or what is between two.
+    /// Reads one token, or the text between two tokens.
     fn token(&mut self, letter: char) -> Option<()> {
         match letter {
             ' ' | '\t' => drop(self.skip(1)?),

@@ -100,7 +100,7 @@ pub(in super::super) fn compiler(
     if tells_only(arguments, from) { Meaning::of(CommandClass::Harmless) } else { meaning }
 }
 
-/// Says whether it prints something about itself and nothing else.
+/// Returns whether the command only prints information about itself.
 fn tells_only(arguments: Arguments<'_>, from: usize) -> bool {
     let telling = |text| {
         matches!(
@@ -127,8 +127,9 @@ const PROGRAMS: [&str; 24] = [
     "LN", "MAKE", "MKDIR", "MV", "NODE", "NPM", "PYTHON", "RM", "SED", "TEX", "YACC",
 ];
 
-/// Returns whether make runs something because of an assignment on its command line: `x!=COMMAND`, the program of a rule with
-/// words of its own, or a variable of the environment of its recipes that changes the programs there.
+/// Returns whether make runs something because of an assignment on its command line: `x!=COMMAND`,
+/// the program of a rule with extra words, or an environment variable that changes the programs in
+/// its recipes.
 fn runs_by_assignment(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=') else { return false };
     let name = name.trim_end();
@@ -193,7 +194,8 @@ pub(in super::super) fn recipes(
     meaning
 }
 
-/// `cmake`: `-DNAME=x` can name the compiler, `-E` is a program of its own, and what follows `--` is for the build tool.
+/// Reads a `cmake` command. `-DNAME=x` can name the compiler, `-E` is a separate program, and the
+/// words after `--` are for the build tool.
 pub(in super::super) fn cmake(
     level: &'static Level,
     arguments: Arguments<'_>,

@@ -40,7 +40,8 @@ const AWS_VERBS: [&str; 29] = [
     "get-log-events",
 ];
 
-/// What they show can be the environment, start scripts, or keys; a service without a verb is none of the harmless.
+/// Commands whose output can contain the environment, start scripts or keys. An entry without a
+/// verb applies to the whole service.
 const AWS_REVEALING: [(&str, &str); 21] = [
     ("secretsmanager", ""),
     ("apprunner", ""),
@@ -65,7 +66,8 @@ const AWS_REVEALING: [(&str, &str); 21] = [
     ("glue", ""),
 ];
 
-/// Options that reach elsewhere, read files or tell more; a beginning of one counts as it.
+/// Options that reach other hosts, read files or reveal more. An abbreviation of one of them is
+/// treated as that option.
 const AWS_OPTIONS: [&str; 9] = [
     "endpoint-url",
     "cli-input-json",
@@ -425,7 +427,8 @@ const GCLOUD_TOPS: [&str; 38] = [
     "storage",
 ];
 
-/// Says whether all words but the last ones are names of groups: a name of an object could be that of a verb.
+/// Returns whether all words except the last ones are names of groups. Otherwise the name of an
+/// object could be taken for a verb.
 fn are_groups(path: &[&str], last: usize) -> bool {
     let groups = path.get(..path.len().saturating_sub(last)).unwrap_or_default();
     let groups =
@@ -439,7 +442,7 @@ fn are_groups(path: &[&str], last: usize) -> bool {
     }
 }
 
-/// How much of the objects is shown.
+/// The amount of information about the objects that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// A few columns, the default of lists.
@@ -509,7 +512,7 @@ pub(in super::super) fn az(
 ) -> Meaning {
     let harmless = known(arguments, from).is_some_and(|words| az_reads(&words));
     let mut meaning = Meaning::of(if harmless { CommandClass::Harmless } else { level.class });
-    // `@FILE` stands for what the file holds.
+    // `@FILE` stands for the contents of the file.
     for file in arguments.iter(from).filter_map(text_of).filter_map(|text| text.strip_prefix('@')) {
         meaning.read(Arg::Known(file), false);
         meaning.lower(CommandClass::Unknown);

@@ -50,7 +50,7 @@ fn judge(words: &[CommandWord<'_>]) -> Option<Known> {
     Some(known)
 }
 
-/// Reads one term; a single word is one only if it stands alone or is known.
+/// Reads one term. A single word that is not known is a term only if it is the whole condition.
 fn read(term: &[CommandWord<'_>], alone: bool, known: &mut Known) -> Option<()> {
     let negations = term.iter().take_while(|word| **word == CommandWord::Known("!")).count();
     let term = term.get(negations.min(term.len().saturating_sub(1))..)?;

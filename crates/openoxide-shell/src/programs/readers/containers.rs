@@ -1,4 +1,4 @@
-//! What containers see of this machine.
+//! Access of containers to this machine.
 
 use openoxide_protocol::CommandClass;
 
@@ -195,11 +195,12 @@ const FIELDS: [&str; 56] = [
     "Aliases",
 ];
 
-/// Says whether a format names nothing but such fields, the last of which is not all of the configuration.
+/// Returns whether a format contains only the fields above, and no path that ends with the whole
+/// configuration.
 fn is_plain_format(text: &str) -> bool {
     const WORDS: [&str; 10] =
         ["range", "end", "if", "else", "json", "with", "len", "eq", "and", "or"];
-    // What stands outside of braces is printed as it is.
+    // Text outside of braces is printed literally.
     let actions = text.split("{{").skip(1).map(|rest| rest.split("}}").next().unwrap_or_default());
     let plain = |word: &str| match word.strip_prefix('.') {
         Some(path) => {

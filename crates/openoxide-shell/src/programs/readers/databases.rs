@@ -42,7 +42,7 @@ pub(in super::super) fn psql(
     meaning
 }
 
-/// Says whether it is asked for a help or version.
+/// Returns whether the command asks for help or a version.
 fn ends(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
     let ends = |item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends);
     items(level, arguments, from).any(ends)
@@ -55,7 +55,8 @@ fn of(value: Option<Arg<'_>>, judge: fn(&str) -> Text) -> Text {
     }
 }
 
-/// Lowers what is harmless otherwise by what its texts do. Without any it runs what it reads.
+/// Lowers the class according to the effect of the texts. Without any text, the program runs its
+/// input.
 fn judge(meaning: &mut Meaning, worst: Option<Text>, ends: bool) {
     match worst {
         Some(Text::Reads) => {}
@@ -177,7 +178,7 @@ pub(in super::super) fn sqlite(
         stored |= matches!(text, Some(Arg::Known(text)) if runs_stored(text));
     }
     judge(&mut meaning, worst, ends(level, arguments, from));
-    // What `-cmd` says can come before `-safe`.
+    // The text of `-cmd` can run before `-safe` takes effect.
     if stored && (!safe || early) {
         meaning.lower(CommandClass::Unknown);
     }
@@ -189,8 +190,8 @@ pub(in super::super) fn sqlite(
     meaning
 }
 
-/// Says whether a text of duckdb may name files: statements that write, read or load them, functions (`read_text`), and a text in
-/// the place of a table (`from '/etc/passwd'`).
+/// Returns whether a text of duckdb may name files. These are statements that write, read or load
+/// files, functions (`read_text`), and a text in the place of a table (`from '/etc/passwd'`).
 fn names_files(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "copy", "export", "import", "attach", "load", "install", "pragma", "set", "use", "call",
@@ -234,8 +235,9 @@ fn base(meaning: &mut Meaning, text: &str, reads: bool, read_only: bool) {
     }
 }
 
-/// Says whether a text may look at a view: code in the file under the name of a table, which may start an editor by `edit()`;
-/// `-safe` refuses that function. `.schema` looks at `pragma_database_list`, and a view can have that name.
+/// Returns whether a text may read a view. A view is code in the file with the name of a table, and
+/// it may start an editor with `edit()`. `-safe` refuses that function. `.schema` reads
+/// `pragma_database_list`, and a view can have that name.
 fn runs_stored(text: &str) -> bool {
     const PLAIN: [&str; 13] = [
         ".table",

@@ -1,4 +1,5 @@
-//! Programs that copy, link, pack and unpack: what they write is told by their operands, or lies in what they read.
+//! Readers for programs that copy, link, pack and unpack files. The files that they write are
+//! determined by their operands or by the contents of their input.
 
 use openoxide_protocol::CommandClass;
 
@@ -66,17 +67,19 @@ pub(in super::super) fn copies(
     meaning
 }
 
-/// Says whether what lies in a directory is meant, and not the directory by its name.
+/// Returns whether a path means the contents of a directory instead of the directory by its name.
 fn is_contents(source: &str) -> bool {
     matches!(source.trim_end_matches('/').rsplit('/').next(), None | Some("" | "." | ".."))
 }
 
-/// Says whether a place is one where settings lie: the working directory, what is above it, or anywhere else.
+/// Returns whether settings may be located in a directory: the working directory, one of its
+/// parents, or any absolute path or home directory.
 fn holds_settings(place: &str) -> bool {
     place.starts_with(['/', '~']) || place.split('/').all(|part| matches!(part, "" | "." | ".."))
 }
 
-/// `ln`: the target of a symbolic link counts from where the link lies, and that of another link is changed with it.
+/// Reads an `ln` command. The target of a symbolic link is relative to the location of the link. A
+/// change of a hard link also changes its target.
 pub(in super::super) fn links(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -190,8 +193,8 @@ pub(in super::super) fn compresses(
     meaning
 }
 
-/// Says whether what is asked last is to compress or to unpack: of `-t`, `-l`, `-d` and `-z` the last one counts. What is
-/// printed with `-c` is never written.
+/// Returns whether the last requested operation is compressing or unpacking. Of `-t`, `-l`, `-d`
+/// and `-z` the last one applies. Output that is printed with `-c` is never written to a file.
 fn acts_after_all(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
     let mut acts = false;
     for item in items(level, arguments, from) {
@@ -206,7 +209,7 @@ fn acts_after_all(level: &'static Level, arguments: Arguments<'_>, from: usize) 
     acts
 }
 
-/// What was only looked at is changed, too.
+/// Adds a write of each file that is read.
 fn put_in_their_places(meaning: &mut Meaning) {
     meaning.lower(CommandClass::Edits);
     for effect in std::mem::take(&mut meaning.effects) {
@@ -262,7 +265,7 @@ pub(in super::super) fn seven_zip(
             meaning.lower(CommandClass::Unknown);
             meaning.read(Arg::Known(list), false);
         }
-        // They remove what was packed, or send it.
+        // These options remove the packed files, or send the archive.
         if text.starts_with("-sdel") || text.starts_with("-seml") {
             meaning.lower(CommandClass::Unknown);
             meaning.cannot_tell(UNKNOWN_FILES);

@@ -1,15 +1,17 @@
-//! The filters of jq, gojq, jaq and yq, as far as all of them split one alike and it reads nothing but its input.
+//! The filters of jq, gojq, jaq and yq. A filter is understood only if all of them tokenize it in
+//! the same way and it reads nothing except its input.
 
 use super::forbidden;
 
-/// What a filter does.
+/// The effect of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// It computes from its input.
+    /// Computes from its input.
     Plain,
-    /// It is not understood, and holds nothing by whose name it could reach further.
+    /// A filter that is not understood, but contains no name through which it could reach other
+    /// data.
     Unknown,
-    /// It may read the environment or files.
+    /// May read the environment or files.
     Reaches,
 }
 
@@ -31,7 +33,7 @@ const NAMES: &str = "if then elif else end and or not as def reduce foreach try 
 /// The formats.
 const FORMATS: &str = "text json html uri urid csv tsv sh base64 base64d base32 base32d";
 
-/// How the names of files end that these programs read.
+/// The extensions of the files that these programs read.
 const ENDINGS: [&str; 11] =
     ["yml", "yaml", "json", "jsonl", "toml", "xml", "html", "htm", "csv", "tsv", "properties"];
 
@@ -65,11 +67,11 @@ struct Reader<'a> {
     rest: &'a str,
     /// The open parentheses, brackets and braces.
     open: Vec<char>,
-    /// Whether a name here would be the key of an object.
+    /// Whether a name at this position would be the key of an object.
     key: bool,
     /// The functions that the filter defines.
     defined: Vec<&'a str>,
-    /// How many texts with code are around this code.
+    /// The number of texts with interpolated code around this code.
     nested: usize,
 }
 

@@ -10,7 +10,7 @@ use super::{
     NOT_UNDERSTOOD, find_names, moved, push_replaced,
 };
 
-/// What one word of an expression does.
+/// The effect of one word of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Primary {
     /// Tests or prints.
@@ -27,7 +27,7 @@ enum Primary {
     Write,
 }
 
-/// Says whether this word ends the list of starting points.
+/// Returns whether this word ends the list of starting points.
 fn starts_expression(word: CommandWord<'_>) -> bool {
     match word {
         CommandWord::Known(text) => matches!(text, "(" | "!" | ")" | ",") || text.starts_with('-'),
@@ -127,7 +127,8 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
         let CommandWord::Known(name) = word else { return None };
         match primary(name)? {
             Primary::Test => {
-                // Rights, owners and where links lead stand beside the names.
+                // The output contains permissions, owners and link targets in addition to the
+                // names.
                 if name == "-ls" {
                     meaning.prints = Prints::Anything;
                 }
@@ -185,7 +186,7 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
     Some(())
 }
 
-/// Says whether a test compares names with a pattern.
+/// Returns whether a test compares names with a pattern.
 pub(super) fn chooses_names(test: &str) -> bool {
     test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
 }
@@ -197,15 +198,16 @@ pub(super) fn last_of<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'
         return CommandWord::Known(text.strip_prefix(".*").unwrap_or(text));
     }
     match text.rsplit_once('/') {
-        // Whatever lies below a directory.
+        // The pattern matches everything below a directory.
         Some((_, "*" | "**")) if !test.ends_with("lname") => CommandWord::Known("*.any"),
         Some((_, last)) => CommandWord::Known(last),
         None => pattern,
     }
 }
 
-/// Says whether names that match a pattern may be those of secrets, so that the files must not be read as if they were any
-/// below a directory: it names one file, or hides how the name begins and ends.
+/// Returns whether a pattern may match names of secret files: it names one file, or hides the
+/// beginning and the end of the name. Such files must not be treated like arbitrary files below a
+/// directory.
 pub(super) fn may_choose_secrets(pattern: CommandWord<'_>) -> bool {
     let CommandWord::Known(pattern) = pattern else { return true };
     let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -253,7 +255,7 @@ fn one<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>) -> Option<()> {
     words.next().filter(|word| *word != CommandWord::AnyWords).map(|_| ())
 }
 
-/// Reads the words up to `;` or `{} +`. What stands for `{}` lies below the starting points.
+/// Reads the words up to `;` or `{} +`. `{}` stands for files below the starting points.
 fn command<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>, starts: &Paths) -> Option<Argv> {
     let mut command = Argv::default();
     let mut braces = false; // After `{}` a `+` ends the command.

@@ -1,10 +1,10 @@
-//! Which names the tests of `find` let pass.
+//! Selection of names by the tests of `find`.
 
 use openoxide_protocol::{CommandWord, FileSearch};
 
 use super::find::{chooses_names, last_of};
 
-/// What the tests up to the next `-o` have said.
+/// The state of the tests up to the next `-o`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Alternative {
     /// A test has chosen names.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_of_names_narrow_what_is_chosen_where_they_hold_for_all() {
+    fn name_tests_narrow_the_selection_if_they_apply_to_all_alternatives() {
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         for (expression, included) in [
             ("-name *.txt -exec cat {} +", &["*.txt"][..]),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_left_out() {
+    fn negated_tests_exclude_files() {
         let left_out = |expression: &str| {
             let search = narrowed(expression.split(' ').map(CommandWord::Known));
             (search.exclude_patterns, search.excluded_directories, search.includes_hidden)
@@ -134,7 +134,7 @@ mod tests {
         let found = left_out("-type f -not -path */.git/*");
         assert_eq!(found, (none(), vec![".git".to_owned()], true));
         assert_eq!(left_out("-not -path */.* -type f"), (none(), none(), false));
-        // find(1) goes into directories of these names, and to the hidden files beside them.
+        // find(1) still enters directories of these names, and reads the hidden files next to them.
         assert_eq!(left_out("! -name certs"), (vec!["certs".to_owned()], none(), true));
         assert_eq!(left_out("! -name .*"), (vec![".*".to_owned()], none(), true));
         assert_eq!(left_out("-not -path */.*/*"), (none(), vec![".*".to_owned()], true));

@@ -1,6 +1,7 @@
-//! The second lock of the readers of languages: a search of the program's text for what could run, write, load or reach.
-//! It knows hardly anything of the languages. What a reader calls harmless is so only if the search agrees. Texts that a
-//! reader accepts in a place where every implementation sees a literal are left out, and searched by themselves.
+//! A second, independent check for the readers of languages. It searches the text of a program for
+//! anything that could run, write, load or reach something. It has very little knowledge of the
+//! languages. A program is harmless only if both its reader and this search agree. Texts in a place
+//! where every implementation sees a literal are left out and searched separately.
 
 use super::awk_words::Token;
 
@@ -58,8 +59,8 @@ const OF_SQL: [&str; 22] = [
     "dblink",
 ];
 
-/// Says whether a script of awk, split into `tokens`, holds none of the forbidden texts. `writes` is the number of
-/// redirections that were found by its tokens: there must not be more.
+/// Returns whether a script of awk, split into `tokens`, contains none of the forbidden texts.
+/// `writes` is the number of redirections that were found in its tokens. There must not be more.
 pub(super) fn is_free_of_awk(script: &str, tokens: &[Token<'_>], writes: usize) -> bool {
     let literals = || {
         tokens.iter().filter_map(|token| match token {
@@ -88,7 +89,8 @@ fn without<'a>(text: &'a str, parts: impl Iterator<Item = &'a str>) -> String {
     kept
 }
 
-/// Counts each `>` that follows a `print` in the same statement and is in no more parentheses than that.
+/// Counts each `>` that follows a `print` in the same statement and is not nested in more
+/// parentheses.
 fn redirections(code: &str) -> usize {
     let statements = code.split([';', '{', '}', '\n']);
     let count = |statement: &str| {
@@ -109,8 +111,8 @@ fn redirections(code: &str) -> usize {
     statements.map(count).sum()
 }
 
-/// Says whether a script of sed has none of the letters `e`, `w` and `W` where a command or a flag of `s` could be, by the
-/// letters around alone.
+/// Returns whether a script of sed has none of the letters `e`, `w` and `W` where a command or a
+/// flag of `s` could be. Only the characters around each letter are considered.
 pub(super) fn is_free_of_sed(script: &str) -> bool {
     script.char_indices().all(|(at, letter)| {
         let (before, after) = (script.get(..at), script.get(at + letter.len_utf8()..));
@@ -124,8 +126,8 @@ pub(super) fn is_free_of_sed(script: &str) -> bool {
     })
 }
 
-/// Says whether a filter of jq and its like holds none of the forbidden words but as names of fields and variables, and in
-/// texts without a backslash.
+/// Returns whether a filter of jq or a similar program contains forbidden words only as names of
+/// fields and variables, and in texts without a backslash.
 pub(super) fn is_free_of_filters(filter: &str) -> bool {
     if filter.contains(['#', '\'', '`']) {
         return false;
@@ -136,7 +138,8 @@ pub(super) fn is_free_of_filters(filter: &str) -> bool {
     pieces.all(|(at, piece)| plain_texts && at % 2 == 1 || !has_forbidden_word(piece))
 }
 
-/// Says whether there is a forbidden word that is not the name of a field (`.env`) or a variable (`$env`).
+/// Returns whether there is a forbidden word that is not the name of a field (`.env`) or a variable
+/// (`$env`).
 fn has_forbidden_word(code: &str) -> bool {
     let mut before = ["", ""];
     for piece in code.split_inclusive(|each: char| !is_word(each)) {
@@ -152,7 +155,8 @@ fn has_forbidden_word(code: &str) -> bool {
     false
 }
 
-/// Says whether a text of SQL, in lower case, holds none of the forbidden words but in `texts`, which are slices of it.
+/// Returns whether a text of SQL, in lower case, contains forbidden words only in `texts`, which
+/// are slices of it.
 pub(super) fn is_free_of_sql<'a>(lower: &'a str, texts: impl Iterator<Item = &'a str>) -> bool {
     let code = without(lower, texts);
     let has = |wanted: &dyn Fn(&str) -> bool| code.split(|each| !is_word(each)).any(wanted);

@@ -12,7 +12,8 @@ use super::{
     filters::{self, Filter},
 };
 
-/// Reads a whole command. The person's login may go to the usual hosts only, and what is handed on to git is looked at.
+/// Reads a whole command. The user's credentials may be sent only to the usual hosts, and the words
+/// that are passed on to git are checked.
 pub(in super::super) fn forge(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -42,7 +43,7 @@ pub(in super::super) fn forge(
     meaning
 }
 
-/// Says whether a word names a host to which nobody expects a login to go.
+/// Returns whether a word names an unexpected host for the user's credentials.
 fn names_other_host(word: &str) -> bool {
     let text = match word.strip_prefix('-') {
         Some(option) => option.split_once('=').map_or(option, |(_, value)| value),
@@ -69,7 +70,7 @@ fn names_other_host(word: &str) -> bool {
     )
 }
 
-/// Says whether git may be given this behind `gh repo clone X --`.
+/// Returns whether a word may be passed on to git in `gh repo clone X --`.
 fn is_plain_for_clone(word: CommandWord<'_>) -> bool {
     let CommandWord::Known(text) = word else { return false };
     let name = text.split('=').next().unwrap_or(text);
@@ -101,7 +102,7 @@ pub(in super::super) fn filters_only(name: &str, value: Option<Arg<'_>>) -> bool
     }
 }
 
-/// What a request does.
+/// The effects of a request.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Request<'a> {
@@ -109,13 +110,13 @@ struct Request<'a> {
     asks: bool,
     /// Its method or body can change something.
     changes: bool,
-    /// It is one of GraphQL.
+    /// Whether it is a GraphQL request.
     query: bool,
     /// The fields of its address or body.
     fields: Vec<Option<Arg<'a>>>,
-    /// Something else of it may show what is secret.
+    /// Whether another part of the request may show secrets.
     unclear: bool,
-    /// It only prints a help.
+    /// Whether it only prints help.
     ends: bool,
 }
 
@@ -138,7 +139,7 @@ pub(in super::super) fn forge_api(
     if request.query || request.unclear || changes {
         meaning.lower(CommandClass::Unknown);
     }
-    // Nobody who lets an agent look things up means any change of anything.
+    // A rule that allows an agent to look things up does not imply any changes.
     if changes {
         meaning.cannot_tell("its request can change anything");
     }
@@ -172,12 +173,12 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Says whether a field is the text of the command line: `@` begins the name of a file.
+/// Returns whether a field is literal text from the command line. `@` begins the name of a file.
 fn is_text(field: Option<Arg<'_>>) -> bool {
     matches!(field, Some(Arg::Known(text)) if !text.contains("=@"))
 }
 
-/// Says whether a field of GraphQL can be no change.
+/// Returns whether a GraphQL field cannot be a mutation.
 fn is_query(field: Option<Arg<'_>>) -> bool {
     matches!(field, Some(Arg::Known(text)) if is_text(field) && !text.contains("mutation"))
 }
@@ -189,7 +190,8 @@ fn is_plain_header(value: Option<Arg<'_>>) -> bool {
     matches!(name.as_str(), "accept" | "x-github-api-version" | "if-none-match")
 }
 
-/// Says whether an endpoint shows what anybody may see who sees the repository.
+/// Returns whether an endpoint shows only data that is visible to everyone with access to the
+/// repository.
 fn is_plain_endpoint(endpoint: Arg<'_>) -> bool {
     let Arg::Known(text) = endpoint else { return false };
     let lower = text.to_ascii_lowercase();

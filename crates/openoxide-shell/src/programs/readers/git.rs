@@ -1,4 +1,4 @@
-//! What git takes: revisions, paths, remotes, formats.
+//! Operands and options of git: revisions, paths, remotes, formats.
 
 use openoxide_protocol::CommandClass;
 
@@ -9,8 +9,9 @@ use super::super::{
     reading::read_plainly,
 };
 
-/// Adds what an operand reads. Which operands are paths is for the repository to say, so each counts as one but for
-/// the plainest revisions; of `REVISION:PATH` it is the path.
+/// Adds the files that an operand reads. The repository determines which operands are paths, so
+/// each operand except the plainest revisions is treated as a path. For `REVISION:PATH`, the path
+/// is added.
 pub(in super::super) fn revision(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
     let Arg::Known(operand) = arg else { return unknown_path(meaning, arg, lists) };
     if operand.contains(':') && operand.contains('{') {
@@ -29,7 +30,7 @@ pub(in super::super) fn revision(meaning: &mut Meaning, arg: Arg<'_>, lists: boo
     }
 }
 
-/// Adds a path of a tree, which is no pattern.
+/// Adds a path of a tree, which is not a pattern.
 fn read(meaning: &mut Meaning, path: &str, lists: bool) {
     if path.contains(['*', '?', '[']) {
         meaning.lower(CommandClass::Unknown);
@@ -51,11 +52,11 @@ fn is_plain(operand: &str) -> bool {
     })
 }
 
-/// Adds what a pathspec reads: a file, or what a pattern of git stands for.
+/// Adds the files that a pathspec reads: one file, or the files that a git pattern matches.
 pub(in super::super) fn pathspec(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
     let Arg::Known(text) = arg else { return unknown_path(meaning, arg, lists) };
     if let Some(magic) = text.strip_prefix(':') {
-        // What is left out of the whole is less than the whole.
+        // A pattern that only excludes files reads less than the whole directory.
         if !excludes(magic) {
             meaning.lower(CommandClass::Unknown);
         }
@@ -72,7 +73,7 @@ pub(in super::super) fn pathspec(meaning: &mut Meaning, arg: Arg<'_>, lists: boo
     meaning.read(arg, lists);
 }
 
-/// Says whether a pattern with magic only leaves something out: `:!x`, `:^x`, `:(exclude)x`.
+/// Returns whether a pattern with magic only excludes something: `:!x`, `:^x`, `:(exclude)x`.
 fn excludes(magic: &str) -> bool {
     match magic.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
         Some((words, _)) => words.split(',').any(|word| word == "exclude"),
@@ -80,8 +81,8 @@ fn excludes(magic: &str) -> bool {
     }
 }
 
-/// Says whether a pattern stands for everything in a directory, or for all files of a usual kind: it singles out no file
-/// that holds secrets. A `*` stands for slashes and for a dot at the beginning, too.
+/// Returns whether a pattern matches everything in a directory or all files of a common kind, so
+/// that it does not single out files with secrets. `*` also matches slashes and a leading dot.
 fn is_clear_pattern(pattern: &str) -> bool {
     if pattern.contains(['?', '[', '\\']) {
         return false;
@@ -96,7 +97,8 @@ fn begins_plainly(part: &str) -> bool {
     part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
 }
 
-/// Says whether a name, perhaps with a `*`, is one of sources or texts: `*.rs`, `*_test.go`, `test_*.py`, `mod.rs`.
+/// Returns whether a name, perhaps with a `*`, is a common name of a source or text file: `*.rs`,
+/// `*_test.go`, `test_*.py`, `mod.rs`.
 fn is_kind_of_file(name: &str) -> bool {
     const ENDINGS: &str = "adoc astro bash bat c cc cfg cjs clj cmake cpp cs css cts csv cxx dart elm erl ex exs fish fs go \
         gql gradle graphql h hbs hh hpp hs html ini ipynb java jl js json jsx kt kts less lock lua m md mdx mjs mk ml mm mts \
@@ -115,7 +117,7 @@ fn is_kind_of_file(name: &str) -> bool {
     plain && !singles_out && ENDINGS.split_whitespace().any(|known| known == ending)
 }
 
-/// Adds a remote. An address such as `ext::sh -c x` runs what it says.
+/// Adds a remote. An address such as `ext::sh -c x` runs the command in it.
 pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
     let Arg::Known(text) = arg else { return meaning.lower(CommandClass::Unknown) };
     if is_program(text) {
@@ -197,7 +199,7 @@ pub(in super::super) fn merge_strategy(meaning: &mut Meaning, name: &str, value:
     }
 }
 
-/// Says whether an address names a helper that git starts, or gives ssh an option.
+/// Returns whether an address names a helper that git starts, or passes an option to ssh.
 pub(super) fn is_program(address: &str) -> bool {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or(host);
@@ -250,7 +252,7 @@ pub(in super::super) fn prints_only(name: &str, value: Option<Arg<'_>>) -> bool 
     }
 }
 
-/// Says whether a format can hold `%G` in one of its spellings: `%+G?`, `%-G?`, `% G?`.
+/// Returns whether a format can contain `%G` in one of its spellings: `%+G?`, `%-G?`, `% G?`.
 fn checks_signatures(text: &str) -> bool {
     text.contains("signature")
         || text

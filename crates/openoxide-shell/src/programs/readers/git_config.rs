@@ -13,7 +13,7 @@ use super::{
 
 const RUNS: &str = "a setting of git can make it run a program";
 
-/// What `git config` is asked to do.
+/// The operation that `git config` performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Get,
@@ -43,7 +43,7 @@ pub(in super::super) fn git_setting(meaning: &mut Meaning, name: &str, value: Op
     }
 }
 
-/// Says whether a setting changes nothing but what git prints and how it goes about its own work.
+/// Returns whether a setting only affects git's output and internal operation.
 fn is_plain_setting(name: &str, value: &str) -> bool {
     const SECTIONS: [&str; 5] = ["advice", "color", "column", "versionsort", "i18n"];
     const NAMES: &str = "blame.blankboundary blame.coloring blame.date blame.showemail blame.showroot branch.sort \
@@ -77,7 +77,7 @@ fn is_plain_setting(name: &str, value: &str) -> bool {
     }
 }
 
-/// Says whether a setting that can run something has a value that runs nothing.
+/// Returns whether a setting that can run something has a value that runs nothing.
 fn is_plain_value(name: &str, value: &str) -> bool {
     match name {
         "core.pager" => matches!(value, "" | "cat" | "less"),
@@ -159,7 +159,7 @@ fn verb_of(arg: Arg<'_>) -> Option<Verb> {
 fn settings(meaning: &mut Meaning, verb: Verb, file: Option<Arg<'_>>, operands: &[Arg<'_>]) {
     let shows = matches!(verb, Verb::Get | Verb::GetMatching | Verb::List);
     match file {
-        // Of a file that is named, it is the file that counts.
+        // If a file is named, only that file is accessed.
         Some(file) if shows => return meaning.read(file, false),
         Some(file) => meaning.write(file),
         None => {}
@@ -178,7 +178,8 @@ fn settings(meaning: &mut Meaning, verb: Verb, file: Option<Arg<'_>>, operands: 
     meaning.lower(CommandClass::Unknown);
 }
 
-/// Says whether the section of a setting, or of those that a pattern stands for, holds no secrets.
+/// Returns whether the section of a setting, or of the settings that a pattern matches, contains no
+/// secrets.
 fn is_shown(name: &str) -> bool {
     const SECTIONS: &str = "advice alias blame branch color column commit core diff extensions fetch format gc gpg grep index \
         init interactive log maintenance merge pack pager pull push rebase remote rerere sequence stash status submodule tag \
@@ -188,7 +189,8 @@ fn is_shown(name: &str) -> bool {
     name.chars().all(plain) && SECTIONS.split_whitespace().any(|known| known == section)
 }
 
-/// Says whether a person who allows settings to be changed expects this one: it runs nothing that was not there before.
+/// Returns whether a user who allows changes of settings expects this one. It must not run anything
+/// that was not there before.
 fn may_be_set(name: &str, value: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();

@@ -71,8 +71,9 @@ pub(in super::super) fn jq(
     meaning
 }
 
-/// What one program reads as letters with a value, another one reads as the filter. So letters with signs of a filter among
-/// them could reach out.
+/// Checks the words that start with one dash. A word that one program reads as letters with a value
+/// can be a filter for another program. If it contains characters of a filter, it could reach other
+/// data.
 fn check_letters(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) {
     let is_sign = |letter: char| letter.is_whitespace() || "|\"'()[]{}\\$@<>;?#".contains(letter);
     let is_filter = |word: &str| {

@@ -218,7 +218,7 @@ fn parallel_scripts(arguments: Arguments<'_>, at: usize) -> Option<Vec<String>> 
     )
 }
 
-/// `ip netns exec NAME COMMAND …`; with `ip -all` there is no name.
+/// Reads an `ip netns exec NAME COMMAND …` command. With `ip -all` there is no name.
 pub(in super::super) fn netns_exec(
     level: &'static Level,
     arguments: Arguments<'_>,

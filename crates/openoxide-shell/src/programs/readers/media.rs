@@ -38,8 +38,8 @@ pub(in super::super) fn man(
     meaning
 }
 
-/// Viewers of manuals: a word that is no plain name can be the path of a file. `git help` gives man(1) the word as it is, or with
-/// `git-` before it.
+/// Reads commands that show manual pages. A word that is not a plain name can be the path of a
+/// file. `git help` passes the word to man(1) unchanged, or with `git-` before it.
 pub(in super::super) fn manual(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -61,13 +61,14 @@ pub(in super::super) fn manual(
     meaning
 }
 
-/// Says whether a word is a name as pages of manuals, modules and functions have them: `git-log`, `printf.3`, `File::Find`.
+/// Returns whether a word has the form of a name of a manual page, module or function: `git-log`,
+/// `printf.3`, `File::Find`.
 fn is_page_name(text: &str) -> bool {
     let plain = |each: char| each.is_ascii_alphanumeric() || "_-+.:".contains(each);
     !text.starts_with('.') && !text.contains("..") && text.chars().all(plain)
 }
 
-/// Adds what an input of ffmpeg reads: a file, an address, or something with a protocol of its own.
+/// Adds the effect of an input of ffmpeg: a file, an address, or something with another protocol.
 fn read_media(meaning: &mut Meaning, arg: Arg<'_>) {
     let Arg::Known(text) = arg else { return meaning.lower(CommandClass::Unknown) };
     match text.split_once(':') {
@@ -116,7 +117,7 @@ pub(in super::super) fn ffmpeg_value(meaning: &mut Meaning, name: &str, value: O
     let whole = matches!(value, Arg::Known(_));
     let hides = match name {
         "i" => {
-            // An address is told as what it is.
+            // An address is reported as an address.
             if text.contains(':') {
                 read_media(meaning, value);
             }
@@ -149,7 +150,7 @@ const FILTERS: &str = "acompressor acopy adelay aecho aevalsrc afade aformat aga
     split stereo3d testsrc testsrc2 thumbnail tile tonemap tpad transpose treble trim unsharp vflip vignette volume \
     volumedetect vstack weave xfade acrossfade xstack yadif zoompan zscale";
 
-/// Says whether a graph is made of filters that compute alone.
+/// Returns whether a graph consists only of filters that compute.
 fn is_plain_graph(graph: &str) -> bool {
     // In quotes a `,` or `;` begins no filter, and `/name=` reads a value from a file.
     let pieces: Vec<&str> = graph.split('\'').collect();
@@ -168,7 +169,7 @@ fn is_plain_graph(graph: &str) -> bool {
         && outside.split([',', ';']).all(plain)
 }
 
-/// `ffmpeg`, `ffprobe`: what is no option is what comes out, or for ffprobe what it looks at.
+/// Reads an `ffmpeg` or `ffprobe` command. The operands are the outputs, or for ffprobe the input.
 pub(in super::super) fn ffmpeg(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -256,7 +257,7 @@ pub(in super::super) fn imagemagick(
     meaning
 }
 
-/// Says whether what stands before a `:` is a number of a geometry, and no format.
+/// Returns whether the text before a `:` is a number of a geometry and not a format.
 fn is_measure(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b"x+-%.".contains(&byte))
 }
@@ -337,7 +338,8 @@ pub(in super::super) fn exiftool(
         } else if is_one_of(WRITES) && !matches!(option.as_str(), "csv" | "json") {
             meaning.lower(CommandClass::Unknown);
         } else if VALUED.contains(&text) {
-            // What begins with a dash is judged as an option, too: not each of these takes it.
+            // A word that starts with a dash is checked as an option, too: not each of these takes
+            // a value.
             words.next_if(|next| matches!(next, Arg::Known(next) if !next.starts_with('-')));
         }
     }
@@ -393,7 +395,7 @@ pub(in super::super) fn tex(
     if arguments.iter(from).any(is_code) && meaning.class != CommandClass::Harmless {
         meaning.cannot_tell(NOT_SHOWN);
     }
-    // `-output-directory` and `-jobname` name what is written together.
+    // `-output-directory` and `-jobname` together determine the files that are written.
     let is_job = |arg| matches!(arg, Arg::Known(text) if text.trim_start_matches('-').starts_with("jobname"));
     let job = arguments.iter(from).position(is_job).and_then(|at| {
         let text = arguments.known(from + at)?;

@@ -5,7 +5,7 @@ use openoxide_protocol::CommandClass;
 
 use super::super::{Arg, Arguments, Meaning, level::Level};
 
-/// The flags that only say how files are read and printed.
+/// The flags that only affect how files are read and printed.
 const FLAGS: &str = "--icsv --ocsv --csv --ijson --ojson --json --itsv --otsv --tsv --ixtab --oxtab --xtab --ipprint \
     --opprint --pprint --inidx --onidx --nidx --idkvp --odkvp --dkvp --ijsonl --ojsonl --jsonl --omd --imd --c2j --c2t \
     --c2p --c2l --c2m --c2d --c2n --c2x --c2b --t2c --t2j --t2p --j2c --j2t --j2p --j2l --j2m --l2c --l2j --l2p \
@@ -23,7 +23,8 @@ const VERBS: &str = "altkv bar bootstrap bottom-up cat count count-distinct coun
     sparsify stats1 stats2 step sub gsub ssub summary tac tail template top utf8-to-latin1 unflatten uniq unspace \
     unsparsify";
 
-/// What a script of `put` and `filter` writes or runs with, and what shows the environment.
+/// The words with which a script of `put` and `filter` writes or runs something or shows the
+/// environment.
 const ACTING: [&str; 18] = [
     "system", "exec", "os_type", "hostname", "ENV", "tee", "emit", "emit1", "emitp", "emitf",
     "emitx", "print", "printn", "eprint", "eprintn", "dump", "edump", "split",
@@ -53,7 +54,7 @@ pub(in super::super) fn mlr(
     meaning
 }
 
-/// Says whether everything is plain; nothing if something could run or write.
+/// Returns whether everything is plain, or `None` if something could run programs or write files.
 fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option<bool> {
     let mut words = arguments.iter(from).peekable();
     while let Some(Arg::Known(flag)) =
@@ -109,14 +110,16 @@ const CALLED: &str = "abs all any append apply asserting_not_null bitcount boole
     stddev strftime strftime_local string strip strlen strptime strptime_local strrev sub substr substr0 substr1 sum \
     tolower toupper truncate typeof unflatten unformat utf8_to_latin1 var variance while";
 
-/// Says whether a script of `put` or `filter` is understood, and a search of its text for what acts agrees.
+/// Returns whether a script of `put` or `filter` is understood, or `None` if a search of its text
+/// finds a word that acts.
 fn is_plain(script: &str) -> Option<bool> {
     let word = |each: char| !each.is_ascii_alphanumeric() && each != '_';
     let acts = script.starts_with('-') || script.split(word).any(|each| ACTING.contains(&each));
     (!acts).then(|| is_understood(script))
 }
 
-/// Says whether a script has no tokens but names, numbers, plain texts and operators, and calls what is on the list alone.
+/// Returns whether a script consists only of names, numbers, plain texts and operators, and calls
+/// only functions on the list.
 fn is_understood(script: &str) -> bool {
     // Every second piece is between quotes.
     let mut pieces = script.split('"').enumerate();
@@ -127,7 +130,7 @@ fn is_understood(script: &str) -> bool {
         && pieces.all(|(at, piece)| at % 2 == 1 || piece.chars().all(plain) && calls_known(piece))
 }
 
-/// Says whether each word in front of a `(` is on the list.
+/// Returns whether each word before a `(` is on the list.
 fn calls_known(code: &str) -> bool {
     let mut heads = code.split('(').collect::<Vec<_>>();
     heads.pop();

@@ -12,7 +12,8 @@ use super::super::{
 const NOT_SHOWN: &str = "it can run something that its words do not show";
 const UNKNOWN_FILE: &str = "it reads a file that is not known";
 
-/// `lsof`: `@HOST` is looked up, and a name that is looked up tells its letters to whoever answers.
+/// Reads an `lsof` command. `@HOST` is looked up, and the lookup reveals the name to the server
+/// that answers.
 pub(in super::super) fn lsof(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -92,7 +93,7 @@ fn read_behind(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
 /// `NAME@FILE`, `NAME=@FILE;type=…,FILE`.
 fn read_behind_name(meaning: &mut Meaning, value: Arg<'_>, marks: &str) {
     let Arg::Known(text) = value else {
-        // What is known shows that it is no file, or it could be one.
+        // Unless the known part rules it out, the value could be a file.
         let is_plain = |(name, rest): (&str, &str)| {
             if marks == "@" { !name.contains('@') } else { is_text(rest, marks) }
         };
@@ -179,7 +180,7 @@ fn name_files(
         let path = address.split(['?', '#']).next().unwrap_or(address);
         let name =
             path.split_once('/').map_or("", |(_, path)| path.rsplit('/').next().unwrap_or(path));
-        // With patterns in it, the address stands for several.
+        // An address with patterns stands for several addresses.
         if name.contains(['{', '[']) {
             meaning.write(Arg::Many);
         } else {
@@ -242,7 +243,8 @@ pub(in super::super) fn ssh_value(meaning: &mut Meaning, name: &str, value: Opti
     }
 }
 
-/// `scp FILE… HOST:PLACE`: what has a `:` before any slash lies on another host.
+/// Reads an `scp FILE… HOST:PLACE` command. An operand with a `:` before any slash is on another
+/// host.
 pub(in super::super) fn scp(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -401,7 +403,8 @@ pub(in super::super) fn nmap(
     meaning
 }
 
-/// `ssh-keygen`: the file of `-f` is written, unless it only shows what is in it.
+/// Reads an `ssh-keygen` command. The file of `-f` is written, unless the command only shows its
+/// contents.
 pub(in super::super) fn ssh_keygen(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -433,7 +436,7 @@ pub(in super::super) fn ssh_keygen(
     meaning
 }
 
-/// `dmesg`: what the kernel said is gone afterwards.
+/// Adds the effect of the options of `dmesg` that clear the kernel's messages.
 pub(in super::super) fn kernel_log(meaning: &mut Meaning, name: &str, _: Option<Arg<'_>>) {
     if matches!(name, "C" | "c" | "clear" | "read-clear") {
         meaning.write(Arg::Known("/dev/kmsg"));
@@ -457,7 +460,8 @@ pub(in super::super) fn crontab(meaning: &mut Meaning, name: &str, _: Option<Arg
     }
 }
 
-/// Notes that what is reached is not what the first address says: rules are written with that one in mind.
+/// Records that several hosts or a misleading address are reached. Rules are written for the host
+/// that the first address appears to name.
 fn goes_elsewhere(meaning: &mut Meaning) {
     let mut hosts: Vec<&str> = Vec::new();
     let mut misleads = false;

@@ -35,7 +35,7 @@ pub(in super::super) fn pager(
     meaning
 }
 
-/// Says whether a word is a command that is not plain.
+/// Returns whether a word is a `+` command that is not plain.
 fn is_typed(text: &str) -> bool {
     let Some(command) = text.strip_prefix('+') else { return false };
     let command = command.trim_start_matches('+');
@@ -44,7 +44,7 @@ fn is_typed(text: &str) -> bool {
     !(end || line || command.starts_with(['/', '?']))
 }
 
-/// `printenv NAME`: of the environment it shows what is no secret.
+/// Reads a `printenv NAME` command. It is harmless if it shows only variables that are not secret.
 pub(in super::super) fn printenv(
     _: &'static Level,
     arguments: Arguments<'_>,
@@ -160,7 +160,8 @@ pub(in super::super) fn searches(
     meaning
 }
 
-/// Says whether an option has the links be followed that lie below a directory. `-L` of `rg` and `-f` of `ag` do.
+/// Returns whether an option makes the program follow links below a directory, such as `-L` of `rg`
+/// and `-f` of `ag`.
 fn follows_links(level: &Level, item: &Item<'_>) -> bool {
     let Item::Option { option, value: None } = item else { return false };
     let letter = matches!(option.name, "L" | "f") && level.option("follow").is_some();

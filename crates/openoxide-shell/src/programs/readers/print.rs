@@ -14,7 +14,7 @@ pub(in super::super) fn number(_: &Level, arguments: Arguments<'_>, from: usize)
     harmless(plain.then(Known::default))
 }
 
-/// Says whether there are only digits.
+/// Returns whether there are only digits.
 pub(super) fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -60,7 +60,7 @@ fn prints(argv: &CommandWords, from: usize) -> Option<Known> {
     (!computes(format)? || words.all(plain)).then(Known::default)
 }
 
-/// Says whether some conversion takes a number; nothing if one is unknown or sets a variable.
+/// Returns whether a conversion takes a number, or `None` if one is unknown or sets a variable.
 fn computes(format: &str) -> Option<bool> {
     let mut computes = false;
     let mut rest = format;

@@ -12,9 +12,11 @@ pub(in super::super) fn ps(_: &Level, arguments: Arguments<'_>, _: usize) -> Mea
     harmless(judge(arguments.words))
 }
 
+/// Returns what a `ps` command reads, or `None` if it is not known to be harmless.
 ///
-/// A command line that fails in the Unix way is read again in the BSD way, and then `-e` means the environment:
-/// `ps -e -u x` shows it if there is no user `x`. So a selection by name and an `e` do not go together.
+/// A command line that is invalid in the Unix syntax is parsed again in the BSD syntax, where `-e`
+/// shows the environment. For example, `ps -e -u x` shows it if there is no user `x`. Therefore a
+/// selection by name must not be combined with an `e`.
 fn judge(argv: &CommandWords) -> Option<Known> {
     let mut words = argv.iter().skip(1);
     let (mut by_name, mut every) = (false, false);
@@ -42,7 +44,7 @@ fn judge(argv: &CommandWords) -> Option<Known> {
     (!(by_name && every)).then(Known::default)
 }
 
-/// Says whether the options take the next word.
+/// Returns whether the options take the next word, or `None` if one is not known.
 fn unix(letters: &str) -> Option<bool> {
     let flags = letters.strip_suffix('o').unwrap_or(letters);
     // With `T` or `H` a selection can fail, and ps then reads the line again in the BSD way, where `e` shows environments.

@@ -57,7 +57,7 @@ fn add_run_module(
     }
 }
 
-/// Adds the file that is read and the one that is written; says whether there is none of the latter.
+/// Adds the file that is read and the file that is written. Returns whether no file is written.
 fn formats<'a>(meaning: &mut Meaning, mut files: impl Iterator<Item = Arg<'a>>) -> bool {
     if let Some(file) = files.next() {
         meaning.read(file, false);

@@ -1,4 +1,4 @@
-//! Which files a program searches below a directory: `grep -r`, `rg`, `ag`, `ack`.
+//! File selection of recursive searches: `grep -r`, `rg`, `ag`, `ack`.
 
 use openoxide_protocol::FileSearch;
 
@@ -29,7 +29,7 @@ pub(super) fn add_search(
     meaning.effects.extend(searches);
 }
 
-/// Says whether an option takes hidden, ignored or other files in as well.
+/// Returns whether an option includes hidden, ignored or other files.
 pub(in super::super) fn takes_all(option: &str) -> bool {
     matches!(
         option,
@@ -66,7 +66,8 @@ pub(in super::super) fn printed(name: &str, all: bool) -> Option<Box<FileSearch>
     Some(Box::new(search))
 }
 
-/// `git grep`: it searches what git knows, and other files where an option says so.
+/// Reads a `git grep` command. It searches the files that git tracks, and other files if an option
+/// requests this.
 pub(in super::super) fn git_grep(
     level: &'static Level,
     arguments: Arguments<'_>,
@@ -107,7 +108,7 @@ fn read_targets(meaning: &Meaning) -> Vec<Target> {
     read.collect()
 }
 
-/// Says whether only names and numbers are printed.
+/// Returns whether only names and numbers are printed.
 fn prints_no_lines(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
     let ripgrep = level.name() == "rg";
     items(level, arguments, from).any(|item| {
@@ -139,7 +140,8 @@ fn search(
 ) -> Option<FileSearch> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
     let silver = name == "ag";
-    // grep(1) says no more of a directory than that it is one; other programs of that name (ugrep) search the files in it.
+    // grep(1) only reports that the operand is a directory. Other programs of that name (ugrep)
+    // search the files in it.
     let mut recursive = true;
     let (mut unrestricted, mut negated) = (0, false);
     let mut search = FileSearch {
@@ -182,7 +184,7 @@ fn search(
             _ => {}
         }
     }
-    // Where both match, the last pattern counts.
+    // If both match, the last pattern applies.
     if negated || !search.include_patterns.is_empty() {
         search.exclude_patterns.clear();
     }

@@ -1,4 +1,5 @@
-//! `sed`: its script is read command by command, and the files that it reads and writes are told.
+//! Reader for `sed`. Its script is read command by command, and the files that it reads and writes
+//! are reported.
 
 use openoxide_protocol::CommandClass;
 
@@ -103,7 +104,7 @@ fn joined(scripts: &[Arg<'_>]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Adds what a script does, and says whether it prints nothing but lines that it has read.
+/// Adds the effects of a script. Returns whether it prints only lines that it has read.
 fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
     let Some(script) = script else {
         meaning.lower(CommandClass::Unknown);
@@ -138,7 +139,8 @@ fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
     acts.iter().all(|act| *act == Act::Prints)
 }
 
-/// Says whether a command of the shell begins with the plain name of a program: it has one that is told.
+/// Returns whether a shell command begins with the plain name of a program, so that the program is
+/// known.
 fn begins_with_program(command: &str) -> bool {
     const KEYWORDS: [&str; 12] = [
         "case", "coproc", "do", "done", "for", "function", "if", "in", "select", "time", "until",

@@ -1,17 +1,17 @@
-//! The language of `sed`, as far as every sed reads it alike.
+//! The subset of the `sed` language that every sed reads in the same way.
 
-/// What one command does.
+/// The effect of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act<'a> {
-    /// It prints lines as they are, or leaves them out.
+    /// Prints lines unchanged, or omits them.
     Prints,
-    /// It changes text.
+    /// Changes text.
     Changes,
-    /// It reads this file.
+    /// Reads this file.
     Reads(&'a str),
-    /// It writes this file.
+    /// Writes this file.
     Writes(&'a str),
-    /// It runs this command, or, without one, the text that it has.
+    /// Runs this command or, if it is empty, the text of the pattern space.
     Runs(&'a str),
 }
 
@@ -35,7 +35,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a command with what stands before it.
+    /// Reads a command and the addresses before it.
     fn command(&mut self) -> Option<()> {
         self.rest = self.rest.trim_start_matches([' ', '\t', '\n', ';']);
         self.addresses()?;
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         self.end()
     }
 
-    /// Says whether a command ends here.
+    /// Checks that a command ends here.
     fn end(&mut self) -> Option<()> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         (self.rest.is_empty() || self.rest.starts_with([';', '\n', '}', '#'])).then_some(())
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Reads an address, and says whether there is one.
+    /// Reads an address. Returns whether there is one.
     fn address(&mut self) -> Option<bool> {
         if let Some(rest) = self.rest.strip_prefix('$') {
             self.rest = rest;
@@ -197,7 +197,8 @@ impl<'a> Reader<'a> {
         (delimiter.is_ascii_graphic() && delimiter != '\\').then_some(delimiter)
     }
 
-    /// Reads up to the delimiter. It must not stand in brackets of a regular expression: there some take it for a letter.
+    /// Reads up to the delimiter. The delimiter must not occur in a bracket expression, because
+    /// some implementations treat it as a literal there.
     fn part(&mut self, delimiter: char, regex: bool) -> Option<()> {
         let mut letters = self.rest.char_indices();
         while let Some((at, letter)) = letters.next() {
@@ -245,8 +246,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns where the `]` of a bracket is, if there is no telling it otherwise: with and without a meaning of backslashes the
-/// delimiter stands outside.
+/// Returns the position of the `]` that ends a bracket expression, or `None` if it is ambiguous.
+/// The delimiter must be outside of the brackets whether or not backslashes are special.
 fn end_of_brackets(inside: &str, delimiter: char) -> Option<usize> {
     let start = usize::from(inside.starts_with('^'));
     let mut letters = inside.char_indices().skip(start).peekable();

@@ -1,15 +1,15 @@
-//! SQL, as far as every data base splits a text alike, and it does nothing but read.
+//! The subset of SQL that every database tokenizes in the same way and that only reads.
 
 use super::forbidden;
 
-/// What a text for a data base does.
+/// The effect of a text for a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Text {
-    /// It reads.
+    /// Only reads.
     Reads,
-    /// It may change something there.
+    /// May change something in the database.
     Changes,
-    /// It can run programs, or touch files of this machine.
+    /// Can run programs, or access files of this machine.
     Hides,
 }
 
@@ -23,7 +23,7 @@ enum Token<'a> {
     Sign(char),
 }
 
-/// Functions that compute from what they are given, and what else stands before a parenthesis.
+/// Functions that compute from their arguments, and other words that can precede a parenthesis.
 const FUNCTIONS: &[&str] = &[
     "count",
     "sum",
@@ -124,7 +124,7 @@ const CHANGING: &[&str] = &[
     "pragma",
 ];
 
-/// Parts of names of what nobody should read unseen.
+/// Parts of the names of data that must not be read without a review.
 const SECRET: [&str; 8] =
     ["pg_authid", "pg_shadow", "mysql.user", "password", "passwd", "secret", "token", "api_key"];
 
@@ -146,8 +146,9 @@ pub(super) fn judge(text: &str) -> Text {
     }
 }
 
-/// Says whether a text of SQLite looks at a table, which can be a view or a virtual one in a hostile file: its code runs with the
-/// functions of the client, of which `edit()` starts a program. Only the list of tables is certain to be none.
+/// Returns whether a text of SQLite reads a table. In a hostile file, it can be a view or a virtual
+/// table. Its code runs with the functions of the client, and `edit()` starts a program. Only the
+/// list of tables is certain to be neither.
 pub(super) fn reads_tables(text: &str) -> bool {
     let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
     let Some(tokens) = tokens(&lower) else { return true };
@@ -178,7 +179,8 @@ pub(super) fn reads_tables(text: &str) -> bool {
     }
 }
 
-/// Splits a text; nothing if it holds a comment, a quoted name or anything else that not every data base reads alike.
+/// Splits a text into tokens. Returns `None` if it contains a comment, a quoted name or anything
+/// else that databases read differently.
 fn tokens(lower: &str) -> Option<Vec<Token<'_>>> {
     let mut rest = lower;
     let mut tokens = Vec::new();
@@ -232,7 +234,8 @@ fn text(quoted: &str) -> Option<&str> {
     None
 }
 
-/// Says whether a text is one `SELECT` with nothing but words that read and functions that compute.
+/// Returns whether a text is one `SELECT` that contains only words that read and functions that
+/// compute.
 fn is_select(tokens: &[Token<'_>]) -> bool {
     let changes = |token: &Token<'_>| matches!(token, Token::Word(word) if CHANGING.contains(word));
     let calls = |at: usize| {

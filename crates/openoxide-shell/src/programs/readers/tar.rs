@@ -13,7 +13,7 @@ use super::{
 
 const ANYWHERE: &str = "it writes files that are not known";
 
-/// What it is to do.
+/// The operation that tar performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Lists,
@@ -23,13 +23,13 @@ enum Mode {
     Other,
 }
 
-/// What is known of a command line.
+/// The facts about a command line.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Tar<'a> {
     meaning: Meaning,
     mode: Option<Mode>,
     archives: Vec<Arg<'a>>,
-    /// Each operand with the directory from which it counts.
+    /// Each operand with the directory that it is relative to.
     operands: Vec<(String, Arg<'a>)>,
     place: String,
     prints: bool,
@@ -201,7 +201,8 @@ impl<'a> Tar<'a> {
         }
     }
 
-    /// An archive with a colon lies on another host.
+    /// Adds the host of an archive with a colon, and returns whether the archive is on another
+    /// host.
     fn reaches(&mut self, archive: Arg<'a>) -> bool {
         let Arg::Known(text) = archive else { return false };
         let elsewhere = text.split('/').next().is_some_and(|before| before.contains(':'));

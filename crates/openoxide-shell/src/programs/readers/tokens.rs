@@ -78,8 +78,9 @@ pub(in super::super) fn rev_list(options: &Options<'_>, _: &[Arg<'_>]) -> bool {
     options.iter().all(|(name, _)| choose(name))
 }
 
-/// `git rev-parse`: what it does not understand it prints as it stands, which can be the name of a file, and the end of a range
-/// with a `^` before it. So it must be the usual names of commits.
+/// Reads a `git rev-parse` command. It prints words that it does not understand unchanged, and they
+/// can be names of files. It prints the end of a range with a `^` before it. Therefore all words
+/// must be common names of commits.
 pub(in super::super) fn rev_parse(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
     let mut meaning = Meaning::of(CommandClass::Harmless);
     let named = |arg| matches!(arg, Arg::Known(text) if is_usual(text) || matches!(text, "--short" | "--verify" | "-q" | "--quiet"));
@@ -89,7 +90,7 @@ pub(in super::super) fn rev_parse(_: &Level, arguments: Arguments<'_>, from: usi
     meaning
 }
 
-/// Says whether this names a commit in nearly every repository, and a file in none.
+/// Returns whether a word names a commit in nearly every repository, and a file in none.
 fn is_usual(text: &str) -> bool {
     const NAMES: [&str; 10] = [
         "HEAD",

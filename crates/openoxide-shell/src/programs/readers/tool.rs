@@ -15,7 +15,8 @@ use super::{
     push,
 };
 
-/// Adds the command that a program runs. A rule for the outer program covers it; what it writes, removes or loads counts as well.
+/// Adds the command that a program runs. A rule for the outer program covers it. The files that it
+/// writes, removes or loads are added as well.
 pub(in super::super) fn add_tool(meaning: &mut Meaning, command: Argv, guest: bool) {
     meaning.lower(CommandClass::Unknown);
     let command = without_dashes(command);
@@ -34,11 +35,13 @@ pub(in super::super) fn add_tool(meaning: &mut Meaning, command: Argv, guest: bo
     meaning.effects.push(Effect::Tool(Argv { words, ..command }));
 }
 
-/// Why a subcommand with a slash is not understood: `git a/b` starts `git-a/b` of the working directory.
+/// The reason why a subcommand with a slash is not understood. `git a/b` starts `git-a/b` in the
+/// working directory.
 pub(in super::super) const PATH_AS_SUBCOMMAND: &str =
     "its subcommand is a path, which can lead to a program of the project";
 
-/// Adds the program that a word names which is no subcommand: `cargo audit` is `cargo-audit`, and gets that word, too.
+/// Adds the program for a word that is not a subcommand. `cargo audit` runs `cargo-audit`, which
+/// gets that word, too.
 pub(in super::super) fn add_plugin(meaning: &mut Meaning, outer: &str, command: &Argv) {
     let Some(name) = command.words.known_word(0) else {
         meaning.lower(CommandClass::Unknown);
@@ -133,7 +136,7 @@ fn carry(
     meaning
 }
 
-/// Says whether a word is the name of a task or a program, and no script.
+/// Returns whether a word is the name of a task or a program and not a script.
 fn is_name(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:/@=,+-".contains(&byte))
 }

@@ -47,7 +47,8 @@ pub(in super::super) fn strings(
     meaning
 }
 
-/// `tput`: capabilities that only print; `init` and `reset` run what the terminal's description says.
+/// Reads a `tput` command. It is harmless with capabilities that only print. `init` and `reset` run
+/// programs from the terminal's description.
 pub(in super::super) fn tput(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {
     harmless(shows_capability(arguments.words))
 }
@@ -102,7 +103,7 @@ fn dumps<'a>(meaning: &mut Meaning, first: Arg<'a>, mut rest: impl Iterator<Item
     }
 }
 
-/// Says whether the next word belongs to an option; nothing if there is no such option.
+/// Returns whether the next word belongs to an option, or `None` if there is no such option.
 fn takes_value(option: &str) -> Option<bool> {
     let mut letters = option.chars();
     let letter = letters.next()?;

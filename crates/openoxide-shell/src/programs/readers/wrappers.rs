@@ -1,4 +1,4 @@
-//! The wrappers with ways of their own.
+//! Readers for wrappers with special syntax.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -73,7 +73,7 @@ pub(in super::super) fn env(
     let ends = items(level, arguments, from)
         .any(|item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends));
     if meaning.effects.is_empty() && !ends {
-        // It prints the environment, and what lies there can be secret.
+        // It prints the environment, which can contain secrets.
         meaning.lower(CommandClass::Unknown);
     }
     meaning
@@ -179,7 +179,8 @@ pub(in super::super) fn fd(
     meaning
 }
 
-/// Says whether the files may be chosen for what only secrets have: hidden ones, or by an ending or a pattern of theirs.
+/// Returns whether an option or operand may select files that typically contain secrets: hidden
+/// files, or files with certain extensions or name patterns.
 fn chooses(item: &Item<'_>) -> bool {
     let word = |arg: Arg<'_>| match arg {
         Arg::Known(text) => may_choose_secrets(CommandWord::Known(&format!("x.{text}"))),
@@ -436,7 +437,7 @@ pub(in super::super) fn xargs(
     meaning
 }
 
-/// Says whether an option of `xargs` keeps it from splitting lines at blanks.
+/// Returns whether an option prevents `xargs` from splitting lines at blanks.
 fn keeps_lines(item: &Item<'_>) -> bool {
     let Item::Option { option, value } = item else { return false };
     match option.name {
@@ -446,7 +447,7 @@ fn keeps_lines(item: &Item<'_>) -> bool {
     }
 }
 
-/// Adds a word in which `placeholder` stands for what is read.
+/// Adds a word in which `placeholder` stands for the input.
 fn push_input(command: &mut Argv, word: CommandWord<'_>, placeholder: &str) {
     if word == CommandWord::Known(placeholder) {
         command.paths.push((command.words.len(), Paths::Input { whole: true }));
@@ -456,8 +457,8 @@ fn push_input(command: &mut Argv, word: CommandWord<'_>, placeholder: &str) {
     }
 }
 
-/// Returns the command as it is when it runs in another directory: relative names are other files there, and what is
-/// not named is somewhere else, too.
+/// Returns the command as it runs in another directory. Relative names stand for other files there,
+/// and files that are not named are different, too.
 pub(in super::super) fn moved(command: &CommandWords) -> CommandWords {
     let mut words = CommandWords::new();
     for (at, word) in command.iter().enumerate() {

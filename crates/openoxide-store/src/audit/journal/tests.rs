@@ -78,7 +78,7 @@ fn small() -> JournalLimits {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn written_records_are_read_back() {
     let scene = Scene::new(JournalLimits::default());
     assert_eq!(scene.append("one"), 1);
     assert_eq!(scene.append("password=x"), 2);
@@ -109,7 +109,7 @@ fn only_its_owner_can_read_it() {
 }
 
 #[test]
-fn what_others_could_have_written_is_refused() {
+fn a_journal_that_others_could_have_written_is_refused() {
     let set =
         |path: PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     for (name, mode) in [("", 0o770), (ACTIVE_SEGMENT_NAME, 0o620), ("lock", 0o602)] {
@@ -131,7 +131,7 @@ fn what_others_could_have_written_is_refused() {
 }
 
 #[test]
-fn a_lock_held_for_ever_is_waited_for_in_vain_and_not_for_ever() {
+fn waiting_for_a_lock_that_is_never_released_times_out() {
     let scene = Scene::new(JournalLimits {
         patience: Duration::from_millis(30),
         ..JournalLimits::default()
@@ -157,7 +157,7 @@ fn a_journal_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
-fn an_unfinished_record_is_told_from_a_changed_one_and_cut_off() {
+fn an_unfinished_record_is_removed_and_not_taken_for_a_modified_one() {
     let scene = Scene::new(JournalLimits::default());
     scene.append("one");
     let one = fs::read(scene.path(ACTIVE_SEGMENT_NAME)).unwrap();
@@ -200,7 +200,7 @@ fn the_chain_goes_on_through_rotation() {
     }
     let verdict = scene.verdict();
     assert_eq!((verdict.records, verdict.fault), (40, None));
-    // Of what is asked for only the segments that have it are opened.
+    // Only the segments that contain the requested records are opened.
     assert_eq!(scene.journal.open_segments_after(39).unwrap().len(), 1);
 }
 
@@ -241,7 +241,7 @@ fn segments_leave_when_they_are_too_old() {
 const DAY_MS: u64 = super::super::timestamp::MILLIS_PER_DAY;
 
 #[test]
-fn a_segment_that_nobody_removed_in_good_order_is_missed() {
+fn a_segment_removed_without_a_prune_record_is_a_fault() {
     let scene = Scene::new(small());
     scene.fill(40);
     let closed = scene.closed();
@@ -254,7 +254,7 @@ fn a_segment_that_nobody_removed_in_good_order_is_missed() {
 }
 
 #[test]
-fn what_was_done_to_a_journal_is_named() {
+fn the_fault_describes_how_the_journal_was_modified() {
     let scene = Scene::new(JournalLimits::default());
     for number in 1..=6 {
         scene.append(&format!("title {number}"));
@@ -306,7 +306,7 @@ fn a_journal_that_is_not_whole_is_still_written_to() {
 }
 
 #[test]
-fn nothing_written_is_no_fault() {
+fn an_empty_journal_has_no_fault() {
     let scene = Scene::new(JournalLimits::default());
     assert_eq!(scene.verdict(), VerificationReport::default());
     assert!(!scene.path("").exists(), "looking makes nothing");
@@ -315,7 +315,8 @@ fn nothing_written_is_no_fault() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// The law of the chain: there is no byte that can be changed unseen.
+    /// Every changed byte is detected.
+    ///
     /// Guards I28.
     #[test]
     fn any_changed_byte_is_found(titles in prop::collection::vec("\\PC{0,12}", 1..5), other in 1_u8..) {
@@ -431,7 +432,8 @@ fn a_writer_that_died_before_the_anchor_takes_nothing_away() {
     scene.append("later");
     assert_eq!(scene.verdict().fault, None);
     assert_eq!(scene.journal.anchor.read_newest().unwrap().unwrap().seq, 5);
-    // A last line that is torn is cut off and said to be, and nothing whole is missing.
+    // An incomplete last line is removed, the removal is recorded, and no complete record is
+    // missing.
     let torn = active_lines(&scene).concat() + "{\"schema\":1,\"seq\":6";
     fs::write(scene.path(ACTIVE_SEGMENT_NAME), torn).unwrap();
     scene.append("later");
@@ -441,7 +443,7 @@ fn a_writer_that_died_before_the_anchor_takes_nothing_away() {
 }
 
 #[test]
-fn a_damaged_anchor_is_a_fault_and_a_missing_one_is_said() {
+fn a_damaged_anchor_is_a_fault_and_a_missing_one_is_reported() {
     let scene = Scene::new(JournalLimits::default());
     scene.fill(2);
     for bytes in [&b"x"[..], b"00000000000000000002 zz\n", &[0; 86]] {
@@ -468,7 +470,7 @@ fn the_anchor_holds_across_segments() {
 }
 
 #[test]
-fn a_second_anchor_takes_lines_and_shows_what_the_first_was_made_to_hide() {
+fn a_second_anchor_reveals_records_removed_along_with_the_first() {
     let scene = Scene::new(JournalLimits::default());
     let second = scene.dir.path().join("second");
     let anchor = JournalAnchor::with_second(scene.path("anchor"), second.clone());

@@ -33,17 +33,17 @@ const SECRET_NAME_PARTS: &[&str] = &[
 /// The value of these goes on to the end of its line.
 const SECRET_HEADERS: &[&str] = &["authorization", "cookie"];
 
-/// How to authenticate; a secret follows.
+/// Authentication schemes, each followed by a secret.
 const AUTH_SCHEMES: &[&str] = &["bearer ", "basic "];
 
 /// A user's name that is as long as this, without a password, is a token.
 const MIN_TOKEN_LENGTH: usize = 16;
 
-/// Adds where secrets stand; the text is in lower case.
+/// Adds the ranges of the secrets in a text, which must be in lower case.
 pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
     let mut done = 0;
     for (at, name, is_header) in find_secret_names(text) {
-        // What lies in a value that was found is found with it.
+        // A name inside of a value that was already found needs no range of its own.
         if at < done {
             continue;
         }
@@ -56,7 +56,7 @@ pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
     find_url_credentials(text, found);
 }
 
-/// Returns where the names stand, in order.
+/// Returns the positions of the names, in order.
 fn find_secret_names(text: &str) -> Vec<(usize, &'static str, bool)> {
     let in_words = SECRET_NAME_PARTS.iter().map(|name| (*name, false));
     let all = in_words.chain(SECRET_HEADERS.iter().map(|name| (*name, true)));
@@ -101,7 +101,8 @@ fn find_value(text: &[u8], at: usize, name: &str, is_header: bool) -> Option<Ran
     (!range.is_empty()).then_some(range)
 }
 
-/// In a shell, what follows `NAME= ` is no value; in a header or a file, what follows `name: ` or `name = ` is.
+/// Returns the start of the value. In a shell, the word after `NAME= ` is not a value; in a header
+/// or a file, the word after `name: ` or `name = ` is.
 fn value_start(text: &[u8], closed: usize, blanks: usize, sign: usize) -> Option<usize> {
     if text.get(sign..)?.starts_with(b"//") {
         return None;
@@ -147,7 +148,8 @@ fn find_url_credentials(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Returns where the user's part ends. A password may hold a slash; then its beginning is no port.
+/// Returns the end of the user information in an address. A password may contain a slash, in which
+/// case its beginning is not a port.
 fn find_userinfo_end(address: &str, host: &str) -> Option<usize> {
     let port = host.split_once(':').map(|(_, port)| port);
     let is_host = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));

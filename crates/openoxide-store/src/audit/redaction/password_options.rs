@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::value_ranges;
 
-/// How a program takes a password.
+/// A command-line option that takes a password.
 struct PasswordOption {
     programs: &'static [&'static str],
-    /// A word that must stand between the program and the option.
+    /// The word that must occur between the program and the option.
     verb: Option<&'static str>,
     option: &'static str,
-    /// Whether the value may be a word of its own.
+    /// True if the value may be a separate word.
     separate_value: bool,
-    /// Whether a user's name and a colon stand before it.
+    /// True if the value follows a user name and a colon.
     after_username: bool,
 }
 
@@ -53,7 +53,7 @@ const fn password_option(
     PasswordOption { programs, verb, option, separate_value: apart, after_username: false }
 }
 
-/// Adds where secrets stand.
+/// Adds the ranges of the secrets in a text.
 pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
     let mut start = 0;
     for command in text.split(['\n', ';', '|', '&', '`', '(']) {

@@ -47,7 +47,7 @@ const TABLE: &[(&str, &str)] = &[
         "curl 'https://x.io/?access_token=abc&n=1'",
         "curl 'https://x.io/?access_token=[redacted]&n=1'",
     ),
-    // Shapes, wherever they stand.
+    // Token formats, at any position.
     ("echo ghp_0123456789abcdefghijABCDEFGHIJ012345", "echo [redacted]"),
     ("echo 'a\\nghp_0123456789abcdefghijABCDEFGHIJ012345'", "echo 'a\\n[redacted]'"),
     ("x github_pat_11AAAAAAA0123456789_abcdefghijklmnop y", "x [redacted] y"),
@@ -112,9 +112,9 @@ fn every_text_in_a_record_is_cleaned_and_bounded() {
 }
 
 #[test]
-fn half_a_secret_at_the_end_of_what_is_looked_at_is_not_written() {
+fn half_a_secret_at_the_end_of_the_scanned_text_is_not_written() {
     let token = format!("ghp_{}", "a1".repeat(18));
-    // Long secrets come out short, so that the end of what is looked at is written down.
+    // Long secrets become short when they are redacted, so the end of the scanned text is recorded.
     let filler = format!("password={} ", "q".repeat(990));
     for before in MAX_SCANNED_BYTES - 60..MAX_SCANNED_BYTES + 2 {
         let start = filler.repeat(before / 1000) + &"z".repeat(before % 1000);

@@ -5,11 +5,12 @@ use std::ops::Range;
 /// A token that begins with known letters.
 struct TokenFormat {
     prefix: &'static str,
-    /// Which bytes follow.
+    /// The bytes that may follow the prefix.
     class: fn(u8) -> bool,
-    /// How many of them there are at least.
+    /// The minimum number of bytes after the prefix.
     min_length: usize,
-    /// Whether it also counts in the middle of a word. Behind `\n` in a string, for one, it is.
+    /// True if the token may also begin in the middle of a word, for example after `\n` in a
+    /// string.
     matches_anywhere: bool,
 }
 
@@ -77,7 +78,7 @@ const TOKEN_FORMATS: &[TokenFormat] = &[
     token_at_word_start("SG.", is_dotted, 20),
 ];
 
-/// Adds where secrets stand.
+/// Adds the ranges of the secrets in a text.
 pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
     for shape in TOKEN_FORMATS {
         for (at, _) in text.match_indices(shape.prefix) {
@@ -124,7 +125,7 @@ fn find_private_keys(text: &str, found: &mut Vec<Range<usize>>) {
 fn find_aws_secrets(text: &[u8], found: &mut Vec<Range<usize>>) {
     let mut start = 0;
     for run in text.split(|byte| !is_base64(*byte) && !is_dotted(*byte)) {
-        // `key=value` is one run: what stands behind the sign counts.
+        // `key=value` is one run, so only the part after the last `=` is checked.
         let at = run.iter().rposition(|byte| *byte == b'=').map_or(0, |at| at + 1);
         let value = run.get(at..).unwrap_or_default();
         if is_aws_secret(value) {

@@ -1,10 +1,10 @@
-//! Where a value ends, that stands behind its name in a command, a header or a piece of JSON.
+//! Finding the end of a value that follows its name in a command, a header or a piece of JSON.
 
 use std::ops::Range;
 
-/// Returns where the value ends that begins at `at`: a word as a shell has it, with its quotes.
+/// Returns the range of the value that begins at `at`: one shell word, including its quotes.
 ///
-/// Where the value stands inside of quotes, they end it.
+/// If the value is inside of quotes, it ends with them.
 pub(super) fn word_range(text: &[u8], at: usize) -> Range<usize> {
     let outer = find_open_quote(text.get(..at).unwrap_or_default());
     let mut end = at;
@@ -50,7 +50,8 @@ pub(super) fn header_range(text: &[u8], at: usize) -> Range<usize> {
     at..at + length.unwrap_or(rest.len())
 }
 
-/// Goes on to where `is_end` says how long the end is, and behind it; to the end of the text if it is nowhere.
+/// Returns the position after the first end, or the end of the text if there is none. `is_end`
+/// returns the length of the end at a position.
 fn skip_past(text: &[u8], from: usize, is_end: impl Fn(usize) -> Option<usize>) -> usize {
     let found = (from..text.len()).find_map(|at| is_end(at).map(|length| at + length));
     found.unwrap_or(text.len())

@@ -64,7 +64,7 @@ fn the_network_has_four_settings_and_an_older_name() {
 }
 
 #[test]
-fn what_is_wrong_is_found_at_its_place() {
+fn problems_are_reported_at_their_position() {
     for (text, at, restrains) in [
         ("sandbox = 7", "7", true),
         ("sandbox.x = 7", "x", true),
@@ -108,7 +108,7 @@ fn a_file_with_a_mistake_only_tightens() {
 }
 
 #[test]
-fn of_what_tightens_the_strictest_counts_and_of_what_loosens_all() {
+fn merging_keeps_the_strictest_restrictions_and_all_permissive_settings() {
     let said = |text: &str| read_text(text).sandbox;
     let a = said(
         "sandbox.require = \"refuse_tools\"\nsandbox.network = \"on\"\nsandbox.environment = [\"A\"]\nsandbox.limits.seconds = 9\n",

@@ -69,7 +69,7 @@ const USER: &str = ".config/openoxide/policy.toml";
 
 /// Guards I11.
 #[test]
-fn a_project_adds_no_directory_until_somebody_vouched_for_it_and_for_where_it_leads() {
+fn a_project_directory_is_active_only_after_its_target_is_trusted() {
     let disk = Disk::new();
     disk.link("lib", "link");
     disk.write(PROJECT, "directories = [\"../link\"]\n");
@@ -87,7 +87,7 @@ fn a_project_adds_no_directory_until_somebody_vouched_for_it_and_for_where_it_le
 }
 
 #[test]
-fn a_users_directory_counts_and_one_over_a_link_is_vouched_for() {
+fn a_user_directory_is_active_and_one_through_a_link_requires_trust() {
     let disk = Disk::new();
     disk.write(USER, "directories = [\"~/lib\"]\n");
     assert_eq!(disk.load().roots, [disk.path("lib")]);
@@ -102,7 +102,7 @@ fn a_users_directory_counts_and_one_over_a_link_is_vouched_for() {
 }
 
 #[test]
-fn what_leads_to_secrets_or_to_our_own_is_refused_with_file_and_line() {
+fn a_directory_with_secrets_or_openoxide_state_is_refused_with_its_line() {
     let disk = Disk::new();
     for (to, why) in [
         (".ssh", "it contains credentials"),
@@ -124,7 +124,7 @@ fn what_leads_to_secrets_or_to_our_own_is_refused_with_file_and_line() {
 }
 
 #[test]
-fn what_is_missing_counts_once_it_is_there() {
+fn a_missing_directory_becomes_active_once_it_exists() {
     let disk = Disk::new();
     disk.write(USER, "directories = [\"~/later\"]\n");
     assert_eq!(disk.states(), ["missing"]);
@@ -136,7 +136,7 @@ fn what_is_missing_counts_once_it_is_there() {
 }
 
 #[test]
-fn where_only_the_administrators_rules_count_so_do_only_their_directories() {
+fn with_managed_rules_only_other_directories_are_ignored() {
     let disk = Disk::new();
     disk.write("m.toml", "directories = [\"lib\"]\n[managed]\nallow_managed_rules_only = true\n");
     disk.write("u.toml", "directories = [\"other\"]\n");

@@ -1,4 +1,4 @@
-//! The ends of requests: one by one, along with another, or because nobody waits.
+//! The resolution of requests: one by one, together with another one, or because they are stale.
 
 use openoxide_protocol::{ApprovalId, ApprovalResponse, GrantScope, ResolutionKind, SessionId};
 use rusqlite::{Transaction, params};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
 
-/// So long is remembered how a request ended, for those who answer too late.
+/// The time for which the resolution of a request is kept, for reviewers who answer too late.
 const RETENTION_MILLIS: u64 = MILLIS_PER_DAY;
 
 /// Ends one request if it still waits: the comparison and the change are one statement.
@@ -29,8 +29,10 @@ pub(super) fn resolve_request(
     Ok(ended == 1)
 }
 
-/// Ends what falls or passes with an answer, as [`openoxide_permission::PermissionGate::answer_record`] does within one process. What a
-/// yes for the project covers, each asker finds out by evaluating anew: the rules are in its policy by now.
+/// Ends the other requests that an answer rejects or approves, as
+/// [`openoxide_permission::PermissionGate::answer`] does within one process. Requests that an
+/// approval for the project covers are not ended here: each requester evaluates its request again,
+/// and the rules are in its policy by then.
 pub(super) fn resolve_others(
     all: &Transaction<'_>,
     answered: &PendingRequest,
@@ -67,7 +69,7 @@ pub(super) fn resolve_others(
     )
 }
 
-/// Ends what nobody waits for any longer.
+/// Ends the requests that have expired.
 pub(super) fn resolve_expired(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<usize> {
     all.execute(
         "UPDATE request SET answer = ?1, answered_by = 'the clock', answered_at = ?2, request = ''
@@ -76,7 +78,7 @@ pub(super) fn resolve_expired(all: &Transaction<'_>, now: UtcTimestamp) -> rusql
     )
 }
 
-/// Ends what was asked by processes that are gone.
+/// Ends the requests of processes that have exited.
 pub(super) fn resolve_abandoned(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<()> {
     let mut askers = all.prepare(
         "SELECT id, process FROM session WHERE EXISTS (SELECT 1 FROM request

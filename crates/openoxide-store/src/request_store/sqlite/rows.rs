@@ -16,7 +16,7 @@ use crate::audit::UtcTimestamp;
 
 /// A shorter beginning of an id is only the time, in minutes.
 const MIN_PREFIX_LENGTH: usize = 13;
-/// So many are named where a beginning names several.
+/// The maximum number of ids that are returned for an ambiguous beginning.
 const MAX_AMBIGUOUS_IDS: usize = 5;
 
 const COLUMNS: &str = "request.id, request.request, request.shown, session.who, session.project,
@@ -24,7 +24,7 @@ const COLUMNS: &str = "request.id, request.request, request.shown, session.who, 
     FROM request JOIN session ON session.id = request.session AND session.process = request.process
     WHERE request.answer IS NULL";
 
-/// What is written of a request.
+/// The stored form of a request.
 pub(super) struct RequestRow<'a> {
     new_request: &'a NewRequest<'a>,
     pub(super) request: String,
@@ -70,7 +70,8 @@ impl<'a> RequestRow<'a> {
     }
 }
 
-/// Returns the SHA-256 of what is shown. Each part is preceded by its length, so that none can pass for another.
+/// Returns the SHA-256 of the content that is shown. Each part is preceded by its length, so that
+/// different parts cannot have the same encoding.
 fn compute_shown_digest(request: &str, who: &str, project: Option<&str>) -> OperationDigest {
     let mut sum = Sha256::new();
     for part in [request, who, project.unwrap_or_default()] {
@@ -80,7 +81,8 @@ fn compute_shown_digest(request: &str, who: &str, project: Option<&str>) -> Oper
     OperationDigest(sum.finalize().into())
 }
 
-/// These shapes have no maps with other keys than texts, so this does not fail; what were empty would not be read again.
+/// Serializes a value as JSON. These types contain no maps with keys other than strings, so this
+/// does not fail. An empty result could not be read back.
 pub(super) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -115,7 +117,7 @@ pub(super) fn find_pending(
     found.map(|found| check_row(&mut prepare_neighbour_query(connection)?, found)).transpose()
 }
 
-/// What a row says of itself.
+/// The columns of a row, not yet checked.
 struct StoredRow {
     id: String,
     request: String,
@@ -138,7 +140,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
     })
 }
 
-/// A row is what was registered, or an error.
+/// Checks that a row is what was registered.
 fn check_row(
     neighbours: &mut Statement<'_>,
     found: StoredRow,
@@ -172,7 +174,8 @@ fn prepare_neighbour_query(connection: &Connection) -> rusqlite::Result<Statemen
     )
 }
 
-/// Returns how many letters set an id apart from all others, those that have ended included: who types it means what was seen.
+/// Returns the number of characters that distinguish an id from all others, including those of
+/// requests that have ended. A typed beginning therefore always means the request that was shown.
 fn unique_prefix_len(neighbours: &mut Statement<'_>, id: &str) -> rusqlite::Result<usize> {
     let (before, after): (Option<String>, Option<String>) =
         neighbours.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -7,14 +7,14 @@ use crossterm::event::Event;
 use super::*;
 use crate::samples::command_request;
 
-/// Whoever reads before answering.
+/// The pace of a person who reads before answering.
 const SLOWLY: Duration = Duration::from_secs(1);
 
-/// Plays events; nothing stands for a pause. At the end of the script it hangs up.
+/// A terminal that plays events, where `None` is a pause. It hangs up at the end of the script.
 struct Script {
     events: VecDeque<Option<Event>>,
     screen: String,
-    /// How much time passes with each event.
+    /// The time that passes with each event.
     pace: Duration,
     now: Duration,
 }
@@ -95,7 +95,7 @@ fn the_end_of_the_input_chooses_nothing() {
 }
 
 #[test]
-fn what_was_typed_ahead_or_pasted_chooses_nothing() {
+fn typed_ahead_or_pasted_input_chooses_nothing() {
     let ahead = [key(KeyCode::Char('y'), KeyModifiers::NONE)];
     let events = ahead.into_iter().chain([None]).chain(letters("n")).collect();
     assert_eq!(chosen(events), Ok(Some(2)));

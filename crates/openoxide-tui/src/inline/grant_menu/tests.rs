@@ -1,4 +1,4 @@
-//! What the second step shows, written by hand, and what its keys answer.
+//! Tests of the second step: its expected screens and the answers of its keys.
 
 use super::*;
 use crate::{inline::render::RenderOptions, samples::command_request};
@@ -40,7 +40,7 @@ fn press(keys: &str) -> GrantMenuStep {
 }
 
 #[test]
-fn the_choices_stand_with_what_they_would_have_answered() {
+fn the_choices_are_shown_with_their_history() {
     let recalled = [
         recalled(0, 40, &[]),
         recalled(3, 40, &["npm run build --watch"]),
@@ -64,7 +64,7 @@ Always, in this project:
 }
 
 #[test]
-fn where_there_is_no_other_choice_none_is_shown() {
+fn a_request_without_alternatives_shows_none() {
     let expected = "\
 Always, in this project:
 > [2] as offered Bash(git push *)
@@ -115,7 +115,7 @@ fn touching(paths: &[&str]) -> ApprovalRequest {
 }
 
 #[test]
-fn a_yes_for_this_directory_is_offered_where_all_files_lie_below_it() {
+fn a_directory_limit_is_offered_if_all_files_are_below_it() {
     let press =
         |request: &ApprovalRequest| GrantMenu::from_request(request).handle_key(KeyCode::Char('b'));
     let here = ["/work/project/a", "/work/project/src/b"];
@@ -135,7 +135,7 @@ fn a_yes_for_this_directory_is_offered_where_all_files_lie_below_it() {
 }
 
 #[test]
-fn a_yes_for_the_task_is_offered_where_its_end_can_be_told() {
+fn a_task_limit_is_offered_if_the_task_is_known() {
     assert_eq!(press("k"), GrantMenuStep::Unknown);
     let request = ApprovalRequest { task: Some("job-1".to_owned()), ..request() };
     let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
@@ -148,7 +148,7 @@ fn a_yes_for_the_task_is_offered_where_its_end_can_be_told() {
 }
 
 #[test]
-fn words_say_the_same_where_lines_are_read() {
+fn words_select_the_same_terms_where_lines_are_read() {
     let words = |words| GrantMenu::from_request(&request()).parse_words(words);
     for (line, keys) in [("1", "1f"), ("3 t", "3t"), ("5", "5"), ("2 f", "2f"), (" t ", "t")] {
         assert_eq!(words(line).map(GrantMenuStep::Answer), Some(press(keys)), "{line}");

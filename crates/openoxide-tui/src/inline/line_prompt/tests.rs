@@ -1,4 +1,4 @@
-//! What a line answers, beside what Aider makes of it.
+//! Tests of the answers that lines give, in addition to those of Aider.
 
 use super::*;
 use crate::samples::{command_request, with_explicit_approval, with_group};
@@ -65,7 +65,7 @@ fn each_word_gives_its_answer() {
 }
 
 #[test]
-fn nothing_else_is_an_answer() {
+fn no_other_line_is_an_answer() {
     let lines =
         ["", " ", "yess", "y y", "yes please", "ok", "1", "true", "j", "\u{feff}y", "ｙ", "y\0"];
     let vague = ["A", "al", "AL", "m", "m ", "message \t", "don't", "d", "q", "\x1b", "y\u{301}"];
@@ -75,7 +75,7 @@ fn nothing_else_is_an_answer() {
 }
 
 #[test]
-fn what_is_not_offered_is_no_answer() {
+fn answers_that_are_not_offered_are_rejected() {
     for line in ["all", "s", "skip"] {
         assert_eq!(choice(line, SINGLE), None, "{line}");
     }
@@ -85,12 +85,13 @@ fn what_is_not_offered_is_no_answer() {
     assert_eq!(choice("A", SINGLE), yes(GrantScope::Session), "without a batch it is a letter");
 }
 
-/// The twelve inputs of Aider's `confirm_ask` (corpus `aider/confirm.json`), what they say there, and what they say here
-/// to a single question and to one of a group.
+/// The twelve inputs of Aider's `confirm_ask` (corpus `aider/confirm.json`), with their meaning in
+/// Aider, and their meaning here for a single question and for one of a group.
 #[test]
 fn the_inputs_of_aider() {
     let once = yes(GrantScope::Once);
-    // A line that is no answer asks again; here it is all the input there is, and so the end of it cancels.
+    // A line that is not an answer asks again. Here it is the only input, so the end of the input
+    // cancels.
     let rows = [
         ("", "the default, which may be yes", &CANCELLED, &CANCELLED),
         ("y\n", "yes", &once, &once),
@@ -116,7 +117,7 @@ fn the_inputs_of_aider() {
 }
 
 #[test]
-fn the_end_of_the_input_is_never_a_yes() {
+fn the_end_of_the_input_never_approves() {
     for input in ["", "y", "yes", "\ny", "v\nyes", "a", "p", "all"] {
         assert_eq!(asked(input.as_bytes()).0, CANCELLED, "{input:?}");
     }
@@ -131,7 +132,7 @@ fn it_asks_again_three_times() {
 }
 
 #[test]
-fn the_end_of_a_long_line_is_no_answer() {
+fn the_end_of_a_long_line_is_not_an_answer() {
     let long = format!("{}y\n", "x".repeat(8192));
     assert_eq!(asked(long.as_bytes()).0, CANCELLED);
     assert_eq!(asked(format!("{long}n\n").as_bytes()).0, REJECTED);
@@ -177,7 +178,7 @@ fn a_group_is_answered_by_lines() {
 }
 
 #[test]
-fn a_line_after_the_question_was_withdrawn_is_no_answer() {
+fn a_line_after_the_question_was_withdrawn_is_not_an_answer() {
     let (withdrawn, mut out) = (AtomicBool::new(true), Vec::new());
     let lines = (&mut &b"y\n"[..] as &mut dyn BufRead, &mut out as &mut dyn Write);
     let choice = ask_request(&command_request("ls"), None, 80, (Some(&withdrawn), None), lines);
@@ -185,7 +186,7 @@ fn a_line_after_the_question_was_withdrawn_is_no_answer() {
 }
 
 #[test]
-fn what_always_would_allow_is_shown_by_a_word_that_answers_nothing() {
+fn p_question_mark_shows_the_rules_without_answering() {
     let (choice, out) = asked(b"p?\np 5\n");
     let times = openoxide_protocol::GrantTerms { times: Some(5), ..Default::default() };
     let (scope, terms) = (GrantScope::Project, Some(times));

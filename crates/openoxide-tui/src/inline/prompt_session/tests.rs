@@ -8,15 +8,15 @@ use openoxide_protocol::GrantScope;
 use super::*;
 use crate::samples::command_request;
 
-/// Whoever reads before answering.
+/// The pace of a person who reads before answering.
 const SLOWLY: Duration = Duration::from_secs(1);
 
-/// Plays events; nothing stands for a pause. At the end of the script it hangs up.
+/// A terminal that plays events, where `None` is a pause. It hangs up at the end of the script.
 struct Script {
     events: VecDeque<Option<Event>>,
     width: u16,
     screen: String,
-    /// How much time passes with each event.
+    /// The time that passes with each event.
     pace: Duration,
     now: Duration,
 }
@@ -84,7 +84,7 @@ const NO: Option<ApprovalResponse> = Some(ApprovalResponse::Rejected { message: 
 const STOP: Option<ApprovalResponse> = Some(ApprovalResponse::Cancelled);
 
 #[test]
-fn what_was_typed_before_the_question_answers_nothing() {
+fn input_typed_before_the_question_is_ignored() {
     let ahead = "yaA\n".chars().map(letter).chain([paste("y\r"), key(KeyCode::Enter)]);
     assert_eq!(answer(ahead.clone().chain([None, letter('n'), None])), NO);
     let (outcome, screen) = play(ahead);
@@ -209,7 +209,7 @@ fn always_is_recalled_only_when_it_is_looked_at() {
 }
 
 #[test]
-fn p_and_enter_are_no_yes() {
+fn p_and_enter_do_not_approve() {
     assert_eq!(answer([None, letter('p'), key(KeyCode::Enter), None, letter('n'), None]), None);
     let events = [None, letter('p'), None, key(KeyCode::Enter), None, key(KeyCode::Esc), None];
     assert_eq!(answer(events.into_iter().chain([letter('n'), None])), NO);
@@ -243,7 +243,7 @@ fn play_long(events: impl IntoIterator<Item = Option<Event>>) -> (Option<PromptA
 }
 
 #[test]
-fn an_approving_key_shows_what_was_not_on_the_screen_before_it_approves() {
+fn an_approving_key_first_shows_hidden_content() {
     for approving in ['y', 'a', 'p'] {
         let (choice, screen) = play_long([None, letter(approving), None]);
         assert_eq!(choice, None, "{approving}");
@@ -266,7 +266,7 @@ fn an_approving_key_shows_what_was_not_on_the_screen_before_it_approves() {
 
 /// The clock is the script's: each event takes 80 ms.
 #[test]
-fn a_key_counts_once_the_question_can_have_been_read() {
+fn keys_are_ignored_until_the_question_can_have_been_read() {
     let play = |events: Vec<Option<Event>>| {
         let pace = Duration::from_millis(80);
         let mut terminal = Script {

@@ -1,4 +1,4 @@
-//! What each key answers.
+//! Tests of the answers of keys.
 
 use super::*;
 use crate::samples::command_request;
@@ -73,7 +73,7 @@ fn a_key_that_is_not_offered_answers_nothing() {
 }
 
 #[test]
-fn a_capital_a_is_never_yes_for_the_session() {
+fn a_capital_a_never_approves_for_the_session() {
     assert!(matches!(press(PromptOptions { all: false, ..ALL }, letter('A')), PromptStep::Hint(_)));
 }
 
@@ -124,7 +124,7 @@ fn esc_leaves_the_message_and_a_second_one_stops() {
 }
 
 #[test]
-fn p_alone_is_no_yes_and_twice_is_what_was_offered_for_good() {
+fn p_once_does_not_approve_and_twice_saves_the_suggested_rules() {
     let mut prompt = prompt(ALL);
     prompt.handle_key(letter('p'));
     for event in [key(KeyCode::Enter), control('j'), letter('y'), letter('a'), letter('A')] {

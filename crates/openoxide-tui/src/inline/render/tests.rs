@@ -97,7 +97,7 @@ OpenOxide asks: run a command (Bash)
 }
 
 #[test]
-fn a_finding_over_two_rows_is_told_under_the_last() {
+fn a_finding_over_two_rows_is_described_under_the_last() {
     let request = command_request("curl https://example.com/install\nsh x");
     let request = with_finding(request, (5, 36), "OX101", "runs what it loads");
     let shown = at(80, &request);
@@ -111,7 +111,7 @@ fn a_finding_over_two_rows_is_told_under_the_last() {
 }
 
 #[test]
-fn a_finding_beyond_what_is_shown_is_still_told() {
+fn a_finding_in_hidden_rows_is_still_described() {
     let script = format!("{}rm -rf /", "true\n".repeat(40));
     let request = with_finding(command_request(&script), (200, 208), "OX201", "removes everything");
     let shown = at(80, &request);
@@ -163,7 +163,7 @@ OpenOxide asks: run\\x1b]0;x\\x07\\nrm (B\\u{200b}ash)
 }
 
 #[test]
-fn a_change_says_where_it_goes_and_how_much_is_not_shown() {
+fn a_change_shows_its_target_and_the_number_of_hidden_lines() {
     let lines: String = (1..=20).map(|n| format!("+line {n}\n")).collect();
     let shown = at(80, &patch_request(&format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n{lines}")));
     let expected = "  | +line 10
@@ -188,7 +188,7 @@ fn all_of_it_is_shown_on_demand() {
 }
 
 #[test]
-fn a_link_says_where_it_leads() {
+fn a_link_shows_its_target() {
     let mut request = patch_request("+x");
     if let openoxide_protocol::Access::Edit(path) = &mut request.decision.parts[0].access {
         path.resolved = openoxide_protocol::AbsPath::new("/etc/passwd").ok();
@@ -197,7 +197,7 @@ fn a_link_says_where_it_leads() {
 }
 
 #[test]
-fn a_batch_names_what_all_covers() {
+fn a_batch_lists_the_requests_that_all_approves() {
     let requests = with_group(vec![
         command_request("make"),
         with_explicit_approval(command_request("rm -rf target")),
@@ -226,7 +226,7 @@ OpenOxide asks (1 of 3): run a command (Bash)
 }
 
 #[test]
-fn where_only_its_own_yes_counts_no_other_is_offered() {
+fn explicit_approval_requests_offer_no_other_approval() {
     let shown = at(80, &with_explicit_approval(command_request("rm -rf target")));
     assert!(
         shown
@@ -240,7 +240,7 @@ fn where_only_its_own_yes_counts_no_other_is_offered() {
 }
 
 #[test]
-fn rows_are_no_wider_than_the_terminal() {
+fn rows_are_not_wider_than_the_terminal() {
     let script = "git push --force 世界世界世界 \u{202e} && find / -name '*.rs' -exec rm {} \\; | tee /dev/null";
     let request = with_finding(
         command_request(script),
@@ -267,7 +267,7 @@ fn colours_change_no_word() {
 
 /// Guards I16.
 #[test]
-fn what_a_yes_for_the_session_covers_is_shown_whole() {
+fn the_coverage_of_a_session_grant_is_shown_completely() {
     let mut request = command_request("edit a b c d e f g h");
     let keys: Vec<_> = "abcdefgh".chars().map(|key| format!("edit {key}")).collect();
     request.presentation.metadata.insert("covers".to_owned(), keys.clone().into());

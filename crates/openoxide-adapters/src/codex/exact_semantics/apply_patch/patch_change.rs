@@ -1,4 +1,4 @@
-//! Which files a patch changes, and which may be written to.
+//! The files that a patch changes, and the directories that a patch may write to.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::codex::app_server::PatchChangeKind;
 pub(super) struct ParsedPatch<'a> {
     /// In their order.
     pub(super) changes: Vec<FileHunk<'a>>,
-    /// Whether it says on which machine they are.
+    /// True if the patch names the machine of its files.
     pub(super) names_environment: bool,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct FileHunk<'a> {
     pub(super) kind: HunkKind<'a>,
 }
 
-/// What becomes of a file, as it is written.
+/// The kind of change of a file, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HunkKind<'a> {
     Add,
@@ -34,7 +34,7 @@ pub(super) enum HunkKind<'a> {
 pub struct PatchedFile {
     /// The file; an absolute path.
     pub path: String,
-    /// What becomes of it.
+    /// The kind of change.
     pub kind: PatchChangeKind,
     /// The paths as the patch has them.
     #[serde(skip)]
@@ -67,10 +67,11 @@ impl PatchedFile {
     }
 }
 
-/// What lies read-only at the top of a directory that may be written to.
+/// Entries at the top of a writable directory that are read-only.
 const PROTECTED_DIRECTORIES: [&str; 3] = [".git", ".agents", ".codex"];
 
-/// The directories that the workspace's sandbox lets be written to, beside the one that Codex was started in.
+/// The directories that the workspace sandbox makes writable, in addition to the directory in which
+/// Codex was started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WritableRoots<'a> {
     /// Absolute paths: what the settings name, and the directories for temporary files.
@@ -78,7 +79,8 @@ pub struct WritableRoots<'a> {
 }
 
 impl WritableRoots<'_> {
-    /// Says whether all of these may be written to. Links are not followed: whoever goes through one meets the sandbox.
+    /// Returns whether all of these paths are writable. Links are not followed: a write through a
+    /// link is checked by the sandbox.
     pub(super) fn contains_all<'p>(
         &self,
         cwd: &str,
@@ -98,7 +100,8 @@ fn is_protected_path(rest: &str) -> bool {
     rest.split('/').next().is_some_and(|first| PROTECTED_DIRECTORIES.contains(&first))
 }
 
-/// Returns what follows the directory in a path that is it or lies below it; both are normal.
+/// Returns the rest of a path after a directory that is the path itself or an ancestor of it. Both
+/// are in normal form.
 fn strip_directory<'p>(path: &'p str, directory: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(directory.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }

@@ -1,4 +1,4 @@
-//! A patch as Codex reads it, and what it says of one that is none.
+//! Codex's parser for patches, with its error messages.
 
 use std::fmt;
 
@@ -15,13 +15,13 @@ const END_OF_FILE: &str = "*** End of File";
 /// A patch may come with the marks of the here-document that it was meant for.
 const HEREDOC: [&str; 3] = ["<<EOF", "<<'EOF'", "<<\"EOF\""];
 
-/// Why a text is no patch, in Codex's words.
+/// An error in a patch, with Codex's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PatchParseError {
     MissingBegin,
     MissingEnd,
     InvalidEnvironment,
-    /// A line, counted from one, and what is wrong with it.
+    /// The number of the line, counted from one, and the error.
     InvalidHunk(usize, String),
 }
 
@@ -43,10 +43,10 @@ impl fmt::Display for PatchParseError {
 }
 
 impl<'a> ParsedPatch<'a> {
-    /// Reads a patch.
+    /// Parses a patch.
     ///
     /// # Errors
-    /// What is wrong with the text, in Codex's words.
+    /// Returns the error in the text, with Codex's message.
     pub(super) fn parse(text: &'a str) -> Result<Self, PatchParseError> {
         let lines: Vec<&str> = text.trim().lines().collect();
         let lines = find_patch_lines(&lines).or_else(|why| match lines.as_slice() {
@@ -95,7 +95,7 @@ impl<'a> PatchReader<'_, 'a> {
         Err(PatchParseError::InvalidHunk(self.line_index + 1, why))
     }
 
-    /// Reads the line that says on which machine the files are.
+    /// Reads the line that names the machine of the files.
     fn read_environment(&mut self) -> Result<(), PatchParseError> {
         let Some(name) = self.peek_line().and_then(|line| line.trim().strip_prefix(ENVIRONMENT_ID))
         else {
@@ -106,7 +106,7 @@ impl<'a> PatchReader<'_, 'a> {
         if name.trim().is_empty() { Err(PatchParseError::InvalidEnvironment) } else { Ok(()) }
     }
 
-    /// Reads what becomes of one file; says whether there was one.
+    /// Reads the changes of one file. Returns whether there was one.
     fn read_hunk(&mut self) -> Result<bool, PatchParseError> {
         let Some(line) = self.peek_line() else { return Ok(false) };
         match parse_header(line.trim()) {
@@ -193,10 +193,10 @@ impl<'a> PatchReader<'_, 'a> {
     }
 }
 
-/// How far the reader is within an update.
+/// The state of the reader within an update.
 #[derive(Clone, Copy)]
 enum ChunkState {
-    /// Nothing was there yet.
+    /// There is no marker and no line yet.
     Empty,
     /// A mark, and no line.
     Started,

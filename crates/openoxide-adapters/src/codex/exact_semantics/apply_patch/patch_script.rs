@@ -10,7 +10,7 @@ const APPLY_PATCH_NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 /// A call of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PatchCall {
-    /// Where it goes first, as it is written: nothing in it is expanded.
+    /// The directory of the `cd` before it, as it is written, without expansions.
     pub(super) directory: Option<String>,
     /// The patch, as it is written.
     pub(super) patch: String,
@@ -20,7 +20,7 @@ pub(super) struct PatchCall {
 pub(super) fn parse_call(text: &str) -> Option<PatchCall> {
     // What names the program nowhere needs no tree.
     text.contains("apply").then_some(())?;
-    // A document that never ends counts, too: Codex does not ask for the errors of this tree.
+    // A here-document that never ends is accepted too: Codex does not check this tree for errors.
     let script = ParsedScript::parse(text)?;
     // A statement that follows behind `;` or `&` is not looked at: here is what only a tree makes of `EOF; rm x`, which ends no document.
     let program = script.root_node();
@@ -39,14 +39,15 @@ pub(super) fn parse_call(text: &str) -> Option<PatchCall> {
     Some(PatchCall { directory, patch: script.node_text(document).to_owned() })
 }
 
-/// Returns the named children of a node, if it is of this kind and has so many.
+/// Returns the named children of a node, if it has this kind and exactly `N` of them.
 fn find_named_children<'t, const N: usize>(node: Node<'t>, kind: &str) -> Option<[Node<'t>; N]> {
     let mut cursor = node.walk();
     let children: Vec<_> = node.named_children(&mut cursor).collect();
     children.try_into().ok().filter(|_| node.kind() == kind)
 }
 
-/// Returns the arguments of a command that is called by one of these names, without quotes. What stands before it does not count.
+/// Returns the arguments of a command that has one of these names, without quotes. Anything before
+/// the name is ignored.
 fn command_arguments<'t>(
     script: &ParsedScript<'_>,
     command: Node<'t>,

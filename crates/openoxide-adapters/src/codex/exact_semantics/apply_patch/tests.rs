@@ -1,4 +1,4 @@
-//! What the real program has answered to patches.
+//! Recorded answers of the real program to patches.
 
 use serde_json::Value;
 
@@ -44,9 +44,9 @@ fn shown(found: &Value) -> Value {
     sorted.into_values().collect()
 }
 
-// Recorded from 0.169.0 and 0.145.0, without the patches whose files are not as they say.
+// Recorded from 0.169.0 and 0.145.0, without the patches whose files do not match them.
 #[test]
-fn recorded_patches_are_judged_to_the_letter() {
+fn recorded_patches_are_decided_exactly_as_by_codex() {
     let rows = RECORDED.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
     let (mut wrong, mut count) = (Vec::new(), 0);
     for row in rows {
@@ -68,7 +68,7 @@ fn recorded_patches_are_judged_to_the_letter() {
 
 // Seen on 0.169.0 by `cargo xtask codex-session`.
 #[test]
-fn what_begins_the_next_file_too_early_is_shown_without_blanks_behind_it() {
+fn an_unexpected_file_header_is_shown_without_trailing_blanks() {
     let patch = "*** Begin Patch\n*** Update File: /p/n\n@@\n*** Add File: n \n+a\n*** End Patch";
     let row = serde_json::json!({
         "dialect": "0.169", "policy": "untrusted", "sandbox": "read-only", "call": { "patch": patch },

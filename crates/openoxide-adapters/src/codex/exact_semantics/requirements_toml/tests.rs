@@ -1,4 +1,4 @@
-//! What the real programs have answered under files of an administrator.
+//! Recorded answers of the real programs with an administrator's files.
 
 use serde_json::Value;
 

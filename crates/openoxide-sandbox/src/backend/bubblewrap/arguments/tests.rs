@@ -27,7 +27,7 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
     }
 }
 
-/// Returns the words that are special to a profile: those between what is always there.
+/// Returns the options that depend on the profile: those between the fixed ones.
 fn special(
     profile: SandboxRestrictions,
     guarded: &ProtectedPaths,
@@ -86,9 +86,9 @@ fn a_read_only_profile_is_this_command() {
     assert_eq!(words, expected.split_whitespace().collect::<Vec<_>>());
 }
 
-/// (pins, guards, unreadable, what is done about it)
+/// (pins, guards, unreadable, resulting options)
 #[test]
-fn what_is_protected_lies_on_top_of_what_is_writable() {
+fn protected_paths_are_mounted_over_writable_ones() {
     type Row<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str], &'a str);
     let rows: &[Row<'_>] = &[
         (&[], &[], &[], "--bind /p /p"),
@@ -118,7 +118,7 @@ fn what_is_protected_lies_on_top_of_what_is_writable() {
 }
 
 #[test]
-fn what_would_be_followed_or_is_not_there_is_refused() {
+fn links_and_missing_paths_are_refused() {
     for (pin, guard, unreadable) in [
         ("/p/link", "/p/x", "/x"),
         ("/p/x", "/p/link", "/x"),
@@ -131,7 +131,7 @@ fn what_would_be_followed_or_is_not_there_is_refused() {
 }
 
 #[test]
-fn named_hosts_are_no_reason_for_the_hosts_network() {
+fn named_hosts_do_not_give_access_to_the_host_network() {
     let has_own = |network: NetworkAccess| {
         let profile = SandboxRestrictions { network, ..SandboxRestrictions::default() };
         whole(profile).contains(&"--unshare-net".to_owned())
